@@ -1,0 +1,38 @@
+"""Backscroll keeps an agent's whole conversation and hands the model the best view that fits. The public names, nothing else."""
+
+from backscroll.errors import (
+    BackscrollError,
+    BudgetError,
+    ConfigurationError,
+    ConflictError,
+    DamagedError,
+    MessageError,
+    ReferenceNotFound,
+    StoreError,
+    StoreUnavailable,
+)
+from backscroll.families import Family
+from backscroll.lane import Compaction
+from backscroll.manager import ContextManager
+from backscroll.recall import Hit, Recalled
+from backscroll.telling import Explained
+from backscroll.usage import Usage
+
+__all__ = [
+    "BackscrollError",
+    "BudgetError",
+    "Compaction",
+    "ConfigurationError",
+    "ConflictError",
+    "ContextManager",
+    "DamagedError",
+    "Explained",
+    "Family",
+    "Hit",
+    "MessageError",
+    "Recalled",
+    "ReferenceNotFound",
+    "StoreError",
+    "StoreUnavailable",
+    "Usage",
+]

@@ -1,0 +1,91 @@
+"""What both managers share: construction, and what needs no waiting. Nothing async and nothing of a framework may live here."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from backscroll import recall as recalling
+from backscroll.budget import Options
+from backscroll.compaction.window import Strategy
+from backscroll.families import Family
+from backscroll.opening import Opened, open_session
+from backscroll.ports import EventHandler, Operation, Tokenizer
+from backscroll.recall import Recalled
+from backscroll.usage import Usage
+
+SystemPrompt = Callable[[], str | Awaitable[str]]
+
+
+class ManagerBase:
+    """A session with its options; the managers add the methods that wait."""
+
+    def __init__(
+        self,
+        *,
+        strategy: str | None = "auto",
+        strategies: Sequence[str | Strategy] | None = None,
+        max_tokens: int = 200_000,
+        compact_threshold: float = 0.92,
+        target_usage: float = 0.60,
+        protected_recent: float = 0.30,
+        overhead_tokens: int | None = None,
+        margin_tokens: int = 1_000,
+        output_reserve: float = 1.0,
+        tokenizer: str | Callable[[str], int] | Tokenizer = "auto",
+        model: str | Family | None = None,
+        on_event: EventHandler | None = None,
+    ) -> None:
+        options = Options(
+            max_tokens=max_tokens,
+            compact_threshold=compact_threshold,
+            target_usage=target_usage,
+            protected_recent=protected_recent,
+            overhead_tokens=overhead_tokens,
+            margin_tokens=margin_tokens,
+            output_reserve=output_reserve,
+        )
+        self._opened: Opened = open_session(
+            options, strategy=strategy, strategies=strategies, tokenizer=tokenizer, model=model, on_event=on_event
+        )
+        self._session = self._opened.session
+
+    def set_system_prompt_factory(self, factory: SystemPrompt | None) -> None:
+        """A function, plain or async, that is asked for the system prompt at every request; None removes it.
+
+        Its text stands in place of the stored system messages, save those that hooks added.
+        """
+        self._session.prompt = factory
+
+    def usage(self, lane: str = "main") -> Usage:
+        """What is in the lane's window; each figure says whether it is measured or estimated."""
+        return self._session.usage(lane)
+
+    def observe_usage(
+        self,
+        *,
+        input_tokens: int,
+        output_tokens: int = 0,
+        cache_read_tokens: int = 0,
+        cache_write_tokens: int = 0,
+        lane: str = "main",
+    ) -> None:
+        """Tells what the provider counted for the view last handed out on this lane: the anchor of all further figures.
+
+        `input_tokens` and the two cache figures are added up, as Anthropic reports them; where the provider's figure
+        includes the cache (OpenAI, Gemini), give `input_tokens` alone. Only for a single call that was not aborted. A
+        figure that cannot be about that view is ignored, with an event and a warning.
+        """
+        self._session.observe(lane, (input_tokens, cache_read_tokens, cache_write_tokens), output_tokens)
+
+    def _recall(
+        self,
+        ref: str | int | None = None,
+        query: str | None = None,
+        pattern: str | None = None,
+        lines: tuple[int, int] | None = None,
+        offset: int = 0,
+        limit: int | None = None,
+    ) -> Operation[Recalled]:
+        wanted = recalling.Wanted(ref, query, pattern, lines, offset, limit or self._session.page_tokens())
+        return recalling.recall(
+            self._session.history, self._opened.search, self._opened.measurer.tokenizer.count, wanted
+        )

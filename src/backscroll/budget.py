@@ -1,0 +1,114 @@
+"""How many tokens a request may hold, and the options of compaction with their ranges. Pure; providers are asked outside."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from backscroll.errors import BudgetError, ConfigurationError
+from backscroll.ports import Ask, Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The figures a `ContextManager` was configured with. Raises `ConfigurationError` for what can never work."""
+
+    max_tokens: int = 200_000
+    """Input tokens of a request where neither the caller nor the provider names a budget."""
+    compact_threshold: float = 0.92
+    """Share of the budget (less overhead) from which a lane is compacted; above 0, at most 1."""
+    target_usage: float = 0.60
+    """Share of the budget (less overhead) that a compaction aims at; above 0, below the threshold."""
+    protected_recent: float = 0.30
+    """Share of the budget whose newest messages strategies spare, unless it cannot fit otherwise; 0 to 1."""
+    overhead_tokens: int | None = None
+    """Tokens of the request outside the messages; None = learned from reported usage."""
+    margin_tokens: int = 1_000
+    """Kept free of a provider's window. Source: the Amplifier context contract's budget formula."""
+    output_reserve: float = 1.0
+    """Share of the provider's largest output that is kept free of its window; 0 to 1."""
+
+    def __post_init__(self) -> None:
+        """Checks every range."""
+        _whole("max_tokens", self.max_tokens, 1)
+        _whole("margin_tokens", self.margin_tokens, 0)
+        if self.overhead_tokens is not None:
+            _whole("overhead_tokens", self.overhead_tokens, 0)
+        _share("compact_threshold", self.compact_threshold, above=0.0)
+        _share("target_usage", self.target_usage, above=0.0)
+        _share("protected_recent", self.protected_recent)
+        _share("output_reserve", self.output_reserve)
+        if self.target_usage >= self.compact_threshold:
+            raise ConfigurationError(
+                f"target_usage ({self.target_usage}) must be below compact_threshold ({self.compact_threshold}), "
+                "or every compaction would start the next one"
+            )
+
+
+def _whole(name: str, value: Any, least: int) -> None:
+    if type(value) is not int or value < least:
+        raise ConfigurationError(f"{name} must be a whole number of tokens, at least {least}, not {value!r}")
+
+
+def _share(name: str, value: Any, above: float | None = None) -> None:
+    if type(value) not in (int, float) or not 0 <= value <= 1 or (above is not None and value <= above):
+        low = "above 0" if above is not None else "from 0"
+        raise ConfigurationError(f"{name} is a share of the budget, {low} to 1, not {value!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Input tokens of one request and who said so."""
+
+    tokens: int
+    source: str
+
+
+def resolve_budget(token_budget: Any, window: Mapping[str, Any] | None, options: Options) -> Budget:
+    """The explicit budget, else the provider's window less output and margin, else `max_tokens`.
+
+    `window` holds `context_window` and `max_output_tokens` as the provider told them, or is None. Raises `BudgetError` for an
+    explicit budget that is not a positive whole number, and for a window that its own reserves use up.
+    """
+    if token_budget is not None:
+        if type(token_budget) is not int or token_budget <= 0:
+            raise BudgetError(f"token_budget must be a positive whole number of tokens, not {token_budget!r}")
+        return Budget(token_budget, "token_budget")
+    size = _positive(window, "context_window")
+    if size is None:
+        return Budget(options.max_tokens, "max_tokens")
+    output = int((_positive(window, "max_output_tokens") or 0) * options.output_reserve)
+    tokens = size - output - options.margin_tokens
+    if tokens <= 0:
+        raise BudgetError(
+            f"the provider's window of {size:,} tokens leaves nothing for input after {output:,} for output and a margin of "
+            f"{options.margin_tokens:,}: lower output_reserve or margin_tokens, or give token_budget"
+        )
+    return Budget(tokens, "provider")
+
+
+def _positive(window: Mapping[str, Any] | None, key: str) -> int | None:
+    value = window.get(key) if window else None
+    return value if type(value) is int and value > 0 else None
+
+
+def provider_window(provider: Any) -> Operation[Mapping[str, Any] | None]:
+    """What a provider tells of its window: `get_model_info()`, else `get_info().defaults`; None if it tells nothing.
+
+    Both may be plain or async, and may fail: a provider that cannot say falls back to `max_tokens`, it never fails a request.
+    """
+    for name in ("get_model_info", "get_info"):
+        method = getattr(provider, name, None)
+        if not callable(method):
+            continue
+        told = yield Ask(method, tolerant=True)
+        if isinstance(told, Exception):
+            continue
+        for source in (told, _field(told, "defaults")):
+            size = _field(source, "context_window")
+            if type(size) is int and size > 0:
+                return {"context_window": size, "max_output_tokens": _field(source, "max_output_tokens")}
+    return None
+
+
+def _field(source: Any, key: str) -> Any:
+    return source.get(key) if isinstance(source, Mapping) else getattr(source, key, None)

@@ -1,0 +1,36 @@
+"""The entry point of the command line. Only starting and stopping may live here: it must import without extras."""
+
+import sys
+from collections.abc import Sequence
+
+_EXTRA = ("click", "rich")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `backscroll` with `arguments` (default: those of the process) and return the exit code.
+
+    2 with one line on standard error where the packages of the extra `backscroll[cli]` are missing.
+    """
+    try:
+        import click
+
+        from backscroll.replay.commands import app
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in _EXTRA:
+            raise
+        print(f"backscroll: the package {missing!r} is missing; run: pip install 'backscroll[cli]'", file=sys.stderr)
+        return 2
+    try:
+        code = app.main(args=arguments, prog_name="backscroll", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:
+        print("backscroll: interrupted", file=sys.stderr)
+        return 130
+    return code if isinstance(code, int) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

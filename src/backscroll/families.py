@@ -1,0 +1,91 @@
+"""How model families count: one table of data and the lookup by model name. No counting and no state may live here.
+
+Factors are relative to the count of the o200k vocabulary, measured on 3,510 agent messages with each family's own tokenizer
+or counting endpoint; image rules are the providers' published ones. Overridable by giving a `Family` instead of a name.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import ceil
+
+
+def _openai_image(width: int, height: int) -> int:
+    """85 tokens and 170 for each 512 px tile, after fitting into 2,048 px and scaling the short side down to 768 px."""
+    scale = min(1.0, 2048 / max(width, height))
+    scale = min(scale, 768 / min(width, height)) if min(width, height) * scale > 768 else scale
+    return 85 + 170 * ceil(width * scale / 512) * ceil(height * scale / 512)
+
+
+def _claude_image(cap: int) -> Callable[[int, int], int]:
+    """One token for each patch of 28 x 28 px, up to the size at which the service scales down."""
+    return lambda width, height: min(cap, ceil(width / 28) * ceil(height / 28))
+
+
+def _gemini_image(width: int, height: int) -> int:
+    """258 tokens up to 384 px, else for each 768 px tile."""
+    if max(width, height) <= 384:
+        return 258
+    return 258 * ceil(width / 768) * ceil(height / 768)
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """How one family of models turns text and media into tokens."""
+
+    name: str
+    factor: float = 1.2
+    """Tokens for each o200k token."""
+    per_digit: float = 0.0
+    """Further tokens for each ASCII digit, where the vocabulary splits numbers into digits."""
+    exact: bool = False
+    """Whether the counted vocabulary is the family's own."""
+    image: Callable[[int, int], int] = _openai_image
+    """Tokens of an image from its width and height in pixels."""
+    image_cap: int = 1_568
+    """Tokens assumed for an image of unknown size."""
+    pdf_page: int = 3_000
+    """Tokens of one page of a PDF."""
+
+
+COUNTED = Family("as counted", factor=1.0, exact=True, image_cap=1_445)
+"""No model is named, or the tokenizer is the caller's own: counts are taken as they are."""
+
+UNKNOWN = Family("unknown", factor=1.2, image_cap=4_784)
+
+_CLAUDE = Family("claude", factor=1.20, image=_claude_image(1_568), image_cap=1_568)
+_CLAUDE_NEW = Family("claude 4.7+", factor=1.52, image=_claude_image(4_784), image_cap=4_784)
+
+FAMILIES: tuple[tuple[str, Family], ...] = (
+    (r"(^|[/.:_-])(gpt|chatgpt|o[134])([-.\d]|$)", Family("openai", factor=1.0, exact=True, image_cap=1_445)),
+    (r"claude", _CLAUDE),
+    (r"gemini|gemma", Family("gemini", factor=1.11, per_digit=0.48, image=_gemini_image, image_cap=1_548, pdf_page=560)),
+    (r"llama", Family("llama", factor=1.00)),
+    (r"qwen|qwq", Family("qwen", factor=0.98, per_digit=0.52)),
+    (r"deepseek", Family("deepseek", factor=1.05)),
+    (r"mi[sx]tral|codestral|devstral|magistral|ministral", Family("mistral", factor=1.03, per_digit=0.50)),
+    (r"(^|[/.:_-])glm", Family("glm", factor=0.99, per_digit=0.13)),
+    (r"kimi|moonshot", Family("kimi", factor=0.99)),
+)
+
+_CLAUDE_VERSION = re.compile(r"claude.*?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)", re.IGNORECASE)
+
+
+def family_of(model: str | None, *, counted: bool = False) -> Family:
+    """The family of a model name such as `us.anthropic.claude-opus-4-8` or `openai/gpt-5`; unknown names count 1.2 times.
+
+    `counted`: the tokenizer was made for this model, so its counts are taken as they are and only media follow the family.
+    """
+    if not model:
+        return COUNTED
+    found = next((family for pattern, family in FAMILIES if re.search(pattern, model, re.IGNORECASE)), UNKNOWN)
+    if found is _CLAUDE and _is_new_claude(model):
+        found = _CLAUDE_NEW
+    return replace(found, factor=1.0, per_digit=0.0, exact=True) if counted else found
+
+
+def _is_new_claude(model: str) -> bool:
+    version = _CLAUDE_VERSION.search(model)
+    if not version:
+        return True  # unversioned aliases point to the newest model, and the larger factor is the safe one
+    return (int(version[1]), int(version[2] or 0)) >= (4, 7)

@@ -1,0 +1,258 @@
+"""One line of requests that shares a plan: its view, its meter, and the decision whether to compact. Pure.
+
+Between triggers a lane keeps its plan, so that each view extends the one before. At a trigger it runs the ladder once and
+records the new plan as an event; applying that event is the only way in which a lane's plan changes.
+"""
+
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from backscroll import events
+from backscroll.budget import Options
+from backscroll.compaction.ladder import Draft, Goals, compact
+from backscroll.compaction.window import Strategy, floor_seqs
+from backscroll.errors import BudgetError
+from backscroll.history import History, PlanRecorded, Settled
+from backscroll.plan import Clip, Drop, Mask, Plan, covers, until, without
+from backscroll.ports import Event
+from backscroll.usage import Estimate, Meter, Report
+from backscroll.view import Ephemeral, Surroundings, View
+
+WORTH = 0.05  # a compaction that wins less than this share of the room costs more in rewritten cache than it saves
+_UNDO_DEPTH = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """What a compaction did. Figures in tokens are upper estimates of the whole request."""
+
+    lane: str
+    before_tokens: int
+    after_tokens: int
+    before_messages: int
+    after_messages: int
+    removed: int
+    """Messages left out that stood in the view before."""
+    shortened: int
+    """Parts clipped or masked."""
+    target_tokens: int
+    budget: int
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What a lane decides on, besides its own state."""
+
+    history: History
+    options: Options
+    strategies: Sequence[Strategy]
+    ephemerals: Sequence[Ephemeral]
+    prompt: str | None
+
+
+class Lane:
+    """A lane's state. Everything that must survive a restart comes from events."""
+
+    def __init__(self, name: str, around: Surroundings, options: Options, plan: Plan) -> None:
+        self.name = name
+        self.family = around.family
+        self.plan = plan
+        self.meter = Meter(options.overhead_tokens)
+        self.budget = options.max_tokens
+        self.compactions = 0
+        self.expired = 0
+        """Ephemeral messages with a lower number are no longer shown."""
+        self.sent: Estimate | None = None
+        """The estimate of the newest view that was handed out: what a usage report is about."""
+        self._around = around
+        self._before: deque[Plan] = deque(maxlen=_UNDO_DEPTH)
+        self._settled = 0
+        self._epoch = -1
+        self._sent_messages = 0
+        self.view: View | None = None
+        self.last_compaction: Compaction | None = None
+
+    # -- events of this lane --
+
+    def recorded(self, event: PlanRecorded) -> None:
+        """A new plan holds from now on."""
+        if event.undone:
+            self._before.pop()
+        else:
+            self._before.append(self.plan)
+            self.compactions += 1
+        self.plan = event.plan
+        self._settled = event.tokens
+        self.meter.compacted(Estimate(*event.removed))
+
+    def settled(self, event: Settled) -> None:
+        """A compaction would have won too little."""
+        self._settled = event.tokens
+
+    def rewound(self, to: int) -> None:
+        """The branch ends at `to` now: edits of later entries have nothing to edit."""
+        self.plan = until(self.plan, to)
+        self._before = deque((until(plan, to) for plan in self._before), maxlen=_UNDO_DEPTH)
+        self._settled = 0
+        self.meter.forget()
+
+    # -- keeping up --
+
+    def refresh(self, now: Situation) -> list[Event]:
+        """Brings the view up to date with the history; answers what has to be reported."""
+        history, view = now.history, self.view
+        ephemerals = [found for found in now.ephemerals if found.number >= self.expired]
+        reports: list[Event] = []
+        if view is not None and view.plan == self.plan and view.prompt == now.prompt and view.current(history):
+            view.advance(history, ephemerals)
+        else:
+            if view is not None and view.prompt != now.prompt and self._sent_messages:
+                reports.append((events.PROMPT_CHANGED, {"lane": self.name}))
+            view = View.build(
+                history, self.plan, self._around, prompt=now.prompt, ephemerals=ephemerals, reuse=self.view
+            )
+            self.view = view
+        for change, seq in view.changes:
+            name = events.LATE_RESULT if change == "late result" else events.UNANSWERED_CALL
+            reports.append((name, {"lane": self.name, "seq": seq}))
+        view.changes.clear()
+        return reports
+
+    def restore(self, history: History) -> list[Event]:
+        """Messages that were pinned, or became the user's last in a rewind, come back whole."""
+        protected, drops, rewritten = history.protected, list(self.plan.drops()), self.plan.rewritten()
+        floor = floor_seqs(history)
+        lost = [seq for seq in sorted(floor) if covers(drops, seq) or (seq in rewritten and seq in protected)]
+        if not lost:
+            return []
+        members = {member for seq in lost if (entry := history.get(seq)) for member in entry.group.members}
+        self.plan = without(self.plan, sorted(members), self.plan.number)
+        self.meter.forget()
+        return [(events.PLAN_CHANGED, {"lane": self.name, "restored": sorted(members)})]
+
+    # -- deciding --
+
+    def used(self, budget: int) -> Estimate:
+        """The whole request under the present view."""
+        assert self.view is not None
+        return self.meter.total(self.view.estimate, budget)
+
+    def fit(self, now: Situation, budget: int, force: bool = False) -> tuple[PlanRecorded | Settled | None, list[Event]]:
+        """The plan to record, if one is due, and what to report. Raises `BudgetError` if the floor does not fit.
+
+        `force`: compact down to the target although no trigger asks for it.
+        """
+        view = self.view
+        assert view is not None
+        goals = Goals.of(budget, self.meter.overhead(budget), now.options)
+        used = self.used(budget).upper
+        room = goals.budget - self.meter.overhead(budget)
+        grown = used > self._settled + WORTH * room or used > budget
+        if not force and (used <= goals.threshold or not grown):
+            return None, []
+        draft = Draft(now.history, view, self.meter, goals, self._around)
+        compact(draft, now.strategies, now.options, self.plan.number + 1)
+        after = draft.used
+        reports = self._refusals(draft)
+        if after > budget:
+            raise self._too_large(now, draft, after)
+        if draft.view is view or (used <= budget and not force and used - after < WORTH * room):
+            return (Settled(self.name, used) if not force else None), reports
+        removed, _ = draft.change()
+        reports += self._reports(draft, used, after, goals)
+        self.view = draft.view
+        self.expired = max((found.number + 1 for found in now.ephemerals), default=self.expired)
+        return PlanRecorded(self.name, draft.view.plan, removed, after), reports
+
+    def undo(self, now: Situation, budget: int) -> PlanRecorded | None:
+        """The event that brings back the plan before the newest compaction; None where there is none."""
+        if not self._before:
+            return None
+        plan = replace(self._before[-1], number=self.plan.number + 1)
+        old = self.view
+        view = View.build(now.history, plan, self._around, prompt=now.prompt, reuse=old)
+        kept = {id(piece.messages) for piece in view.pieces}
+        gone = [piece.estimate for piece in old.pieces if id(piece.messages) not in kept] if old else []
+        removed = (sum(estimate.middle for estimate in gone), sum(estimate.upper for estimate in gone))
+        return PlanRecorded(self.name, plan, removed, self.meter.total(view.estimate, budget).upper, undone=True)
+
+    def handed_out(self, budget: int) -> None:
+        """Remembers what was sent, for the usage report that will come for it."""
+        assert self.view is not None
+        self.budget = budget
+        self.sent = self.view.estimate
+        self._sent_messages = len(self.view.flat)
+
+    def report(self, tokens: int, answer: int) -> Report | None:
+        """A provider's figure put beside our own for the newest view; None if nothing was handed out yet."""
+        return None if self.sent is None else Report(tokens + answer, self.sent.middle, self.sent.upper, answer)
+
+    # -- telling --
+
+    def _refusals(self, draft: Draft) -> list[Event]:
+        return [
+            (events.EDIT_REFUSED, {"lane": self.name, "strategy": edit.by, "edit": repr(edit)}) for edit in draft.refused
+        ]
+
+    def _reports(self, draft: Draft, used: int, after: int, goals: Goals) -> list[Event]:
+        done = self._compaction(draft, used, after, goals)
+        reports = [events.compacting(events.PRE_COMPACT, self.name, done.before_messages, used)]
+        expired = sum(1 for piece in draft.before.pieces if piece.group is None) - sum(
+            1 for piece in draft.view.pieces if piece.group is None
+        )
+        if expired > 0 and any(piece.key[1] == 2 for piece in draft.before.pieces):
+            reports.append((events.EPHEMERAL_EXPIRED, {"lane": self.name}))
+        reports.append(
+            (
+                events.COMPACTION,
+                {
+                    "lane": self.name,
+                    "plan": draft.view.plan.number,
+                    "before_tokens": used,
+                    "after_tokens": after,
+                    "before_messages": done.before_messages,
+                    "after_messages": done.after_messages,
+                    "messages_removed": done.removed,
+                    "messages_truncated": done.shortened,
+                    "user_messages_stubbed": 0,
+                    "system_messages_preserved": draft.history.leading,
+                    "strategy_level": _level(draft.view.plan),
+                    "strategies": dict(Counter(edit.by for edit in draft.view.plan.edits)),
+                    "budget": goals.budget,
+                    "target_tokens": goals.target,
+                },
+            )
+        )
+        reports.append(events.compacting(events.POST_COMPACT, self.name, done.after_messages, after))
+        self.last_compaction = done
+        return reports
+
+    def _compaction(self, draft: Draft, used: int, after: int, goals: Goals) -> Compaction:
+        before, view = draft.before, draft.view
+        shown = {piece.key for piece in view.pieces}
+        removed = sum(len(piece.messages) for piece in before.pieces if piece.group and piece.key not in shown)
+        shortened = sum(1 for edit in view.plan.edits if not isinstance(edit, Drop))
+        return Compaction(
+            self.name, used, after, len(before.flat), len(view.flat), removed, shortened, goals.target, goals.budget
+        )
+
+    def _too_large(self, now: Situation, draft: Draft, needed: int) -> BudgetError:
+        history = now.history
+        names = {entry.seq: "pinned or critical messages" for entry in history.branch if entry.seq in history.protected}
+        names |= {entry.seq: "leading system messages" for entry in history.branch[: history.leading]}
+        sums: Counter[str] = Counter()
+        for piece in draft.view.pieces:
+            kind = names.get(piece.key[0]) if piece.group else "system prompt and notices"
+            sums[kind or "first and last user message and the newest group, cut as far as may be"] += piece.estimate.upper
+        parts = "; ".join(f"{name} {tokens:,}" for name, tokens in sums.most_common())
+        return BudgetError(
+            f"what must stay needs {needed:,} tokens, the budget is {draft.goals.budget:,} "
+            f"({parts}; outside the messages {self.meter.overhead(draft.goals.budget):,}): "
+            "raise token_budget or max_tokens, unpin messages, or shorten the system prompt"
+        )
+
+
+def _level(plan: Plan) -> int:
+    """How harsh the plan is, from 1 (parts cut) over 2 (parts masked) to 3 (messages left out)."""
+    return max((1 if isinstance(edit, Clip) else 2 if isinstance(edit, Mask) else 3 for edit in plan.edits), default=0)

@@ -1,0 +1,131 @@
+"""`ContextManager`: what users call. It runs operations; every decision is made in the core."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from backscroll import recall as recalling
+from backscroll.base import ManagerBase
+from backscroll.driving import drive_async
+from backscroll.lane import Compaction
+from backscroll.recall import Recalled
+from backscroll.telling import Explained
+
+
+class ContextManager(ManagerBase):
+    """Keeps a conversation whole and hands out, before each request, the best view of it that fits.
+
+    Safe for concurrent tasks and threads. For callers without an event loop: `backscroll.sync.ContextManager`.
+
+    - `strategy`: `"auto"` (everything, least harm first), the name of one strategy, or None (nothing but the last resort).
+    - `strategies`: instead, a list of names (`"clip"`, `"mask"`, `"drop"`) or strategy objects, run in that order.
+    - `max_tokens`: input tokens of a request where neither the call nor the provider names a budget.
+    - `compact_threshold`, `target_usage`: shares of the budget at which a compaction starts and at which it ends.
+    - `protected_recent`: share of the budget whose newest messages strategies spare.
+    - `overhead_tokens`: tokens of a request outside the messages (tool definitions); None = learned from `observe_usage`.
+    - `margin_tokens`, `output_reserve`: what is kept free of a provider's window, in tokens and as a share of its largest output.
+    - `tokenizer`: `"auto"` (exact o200k, offline), another name, or a function from text to tokens.
+    - `model`: the model's name, for its family's factor and image rules; a `Family` overrides the table.
+    - `on_event(name, payload)`: hears what happens; may be async. Names are in `backscroll.events`.
+
+    Raises `ConfigurationError` for values that can never work.
+    """
+
+    # -- Amplifier's protocol --
+
+    async def add_message(self, message: Any) -> None:
+        """Adds one message, a mapping or an object with `model_dump()`. Raises `MessageError`; then nothing was added."""
+        await drive_async(self._opened, self._session.append((message,)))
+
+    async def get_messages_for_request(
+        self, token_budget: int | None = None, provider: Any = None, *, lane: str = "main"
+    ) -> list[dict[str, Any]]:
+        """The view to send: fits the budget, breaks no tool pair, extends the view before it wherever it can.
+
+        `token_budget`: input tokens of the whole request; else the provider's window less its output; else `max_tokens`.
+        `lane`: requests of one line share a plan; name lanes after models. Raises `BudgetError` if the messages that
+        must stay do not fit. What is returned is a copy: changing it changes nothing here.
+        """
+        return await drive_async(self._opened, self._session.request(token_budget, provider, lane))
+
+    async def get_messages(self) -> list[dict[str, Any]]:
+        """Everything stored on the current branch, as it came. Compaction never changes it."""
+        return await drive_async(self._opened, self._session.messages())
+
+    async def set_messages(self, messages: Sequence[Any]) -> None:
+        """Makes the conversation these messages: rewinds to what both begin with and appends the rest."""
+        await drive_async(self._opened, self._session.replace(messages))
+
+    async def clear(self) -> None:
+        """Empties the conversation. The log keeps what was said, and recall by reference still finds it."""
+        await drive_async(self._opened, self._session.clear())
+
+    # -- more --
+
+    async def append(self, *messages: Any, id: str | None = None) -> int:
+        """Adds several messages in one step and answers the last `seq`.
+
+        `id`: an idempotency key; the same key with the same messages adds nothing and answers the same. Raises
+        `ConflictError` if it was used for other messages.
+        """
+        return await drive_async(self._opened, self._session.append(messages, id))
+
+    async def pin(self, seq: int) -> None:
+        """Keeps message `seq`, and its whole tool pair, in every view from now on. Raises `ReferenceNotFound`."""
+        await drive_async(self._opened, self._session.pin(seq, True))
+
+    async def unpin(self, seq: int) -> None:
+        """Takes a pin back; `critical` messages stay protected. Raises `ReferenceNotFound`."""
+        await drive_async(self._opened, self._session.pin(seq, False))
+
+    async def compact(self, *, lane: str = "main") -> Compaction | None:
+        """Compacts the lane now, down to `target_usage` of its last budget; None if there was nothing to win."""
+        return await drive_async(self._opened, self._session.compact(lane))
+
+    async def undo_compaction(self, *, lane: str = "main") -> bool:
+        """Brings back the plan before the lane's newest compaction; False if there is none.
+
+        If the view is over its threshold then, the next request compacts again: raise the budget first.
+        """
+        return await drive_async(self._opened, self._session.undo_compaction(lane))
+
+    async def recall(
+        self,
+        ref: str | int | None = None,
+        *,
+        query: str | None = None,
+        pattern: str | None = None,
+        lines: tuple[int, int] | None = None,
+        offset: int = 0,
+        limit: int | None = None,
+    ) -> Recalled:
+        """What a view left out, word for word.
+
+        - `ref`: `12`, `12-40`, `12.1` or as it stands in a view, `[ref:12]`. One part alone comes back byte for byte.
+        - `query`: words; the best passages of everything ever added, best first, each under its reference.
+        - `pattern`: a regular expression; the lines it finds, in `ref` or in the whole conversation.
+        - `lines`: first and last line of `ref`, counted from 1.
+        - `offset`: characters to skip, as `.next_offset` of the page before said.
+        - `limit`: tokens of a page; by default 4,000, at most a quarter of the budget.
+
+        Raises `ReferenceNotFound` for a reference that names nothing, `ConfigurationError` for arguments that do not go together.
+        """
+        return await drive_async(self._opened, self._recall(ref, query, pattern, lines, offset, limit))
+
+    def recall_tool(self, format: str = "openai") -> tuple[dict[str, Any], Callable[..., Awaitable[str]]]:
+        """The `recall` tool for a model: its definition (`openai`, `anthropic` or `strands`) and the function behind it.
+
+        The function never raises for what a model may get wrong; it answers what to do instead.
+        """
+
+        async def handler(**arguments: Any) -> str:
+            return await drive_async(self._opened, recalling.answer(self._recall, arguments))
+
+        return recalling.tool_definition(format), handler
+
+    async def explain(self, lane: str = "main") -> list[Explained]:
+        """What became of each message in the lane's newest view, and why."""
+        return await drive_async(self._opened, self._session.explain(lane))
+
+    async def aclose(self) -> None:
+        """Frees what the session holds open. The session can still be used; it opens anew what it needs."""
+        self._opened.search.close()

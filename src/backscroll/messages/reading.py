@@ -1,0 +1,114 @@
+"""Reading a message of any dialect: role, flags and parts. Nothing here changes a message or knows of a view."""
+
+from typing import Any, NamedTuple
+
+from backscroll.messages.blocks import read_beside, read_blocks, read_calls
+from backscroll.messages.parts import Kind, Part, Path, compact
+
+
+class Flags(NamedTuple):
+    """What `metadata` says about how a message is to be treated."""
+
+    pinned: bool = False
+    critical: bool = False
+    ephemeral: bool = False
+    """Never to be stored: `ephemeral` without `persisted`."""
+    injected: bool = False
+    """Written by a hook or as a reminder; never taken for the user's own first or last message."""
+
+
+class Reading:
+    """What was read from one message."""
+
+    __slots__ = ("calls", "flags", "parts", "results", "rigid", "role")
+
+    def __init__(self, role: str, parts: tuple[Part, ...], flags: Flags, rigid: bool) -> None:
+        self.role = role
+        self.parts = parts
+        self.flags = flags
+        self.rigid = rigid
+        """Signed reasoning, or calls that appear twice: such a message stays whole or goes whole."""
+        self.calls: tuple[str, ...] = tuple([part.id or "" for part in parts if part.kind == "call"])
+        """Ids of the tool calls, in order."""
+        self.results: tuple[tuple[str, Path], ...] = _results(parts, role)
+        """Call ids that are answered here, each with the path of the block that answers; () = the whole message."""
+
+    @property
+    def is_user_turn(self) -> bool:
+        """Whether a user wrote something here: role `user` with content beside tool results, not injected by a hook."""
+        if self.role != "user" or self.flags.ephemeral or self.flags.injected:
+            return False
+        return not self.results or any(part.kind in ("text", "media") and part.id is None for part in self.parts)
+
+    @property
+    def is_system(self) -> bool:
+        """`developer` is the newer name of the same role."""
+        return self.role in ("system", "developer")
+
+
+NO_FLAGS = Flags()
+
+
+def read_message(message: dict[str, Any]) -> Reading:
+    """Reads an accepted message. Never fails: what has no known shape becomes an `opaque` part."""
+    role = message["role"]
+    content = message.get("content")
+    answers = _answered_id(message, role)
+    beside = "tool_calls" in message or "function_call" in message
+    calls = read_calls(message) if beside else []
+    parts: list[Part] = []
+    if type(content) is str:
+        if content or answers is not None:
+            parts.append(Part("text" if answers is None else "result", ("content",), content, "string", answers))
+    elif type(content) is list:
+        parts = read_blocks(content, answers, frozenset(part.id for part in calls))
+        if answers is not None and not parts:
+            parts.append(Part("result", ("content",), "", "fixed", answers))
+    elif content is None:
+        if answers is not None:
+            parts.append(Part("result", ("content",), "", "value", answers))
+    else:
+        kind: Kind = "opaque" if answers is None else "result"
+        parts.append(Part(kind, ("content",), compact(content), "value", answers))
+    twice = bool(calls) and type(content) is list and _repeats_calls(content)
+    if len(message) > 2:
+        parts += read_beside(message)
+    rigid = twice or any(part.form == "fixed" and part.kind == "reasoning" for part in parts)
+    metadata = message.get("metadata")
+    flags = read_flags(metadata) if type(metadata) is dict and metadata else NO_FLAGS
+    return Reading(role, tuple(parts + calls), flags, rigid)
+
+
+def read_flags(metadata: dict[str, Any]) -> Flags:
+    """Backscroll's and Amplifier's flags, and Strands' `custom.pinned`. Only a true boolean counts."""
+    custom = metadata.get("custom")
+    pinned = metadata.get("pinned") is True or (isinstance(custom, dict) and custom.get("pinned") is True)
+    ephemeral = metadata.get("ephemeral") is True
+    return Flags(
+        pinned=pinned,
+        critical=metadata.get("critical") is True,
+        ephemeral=ephemeral and metadata.get("persisted") is not True,
+        injected=ephemeral or metadata.get("source") == "hook",
+    )
+
+
+def _answered_id(message: dict[str, Any], role: str) -> str | None:
+    """The id of the call that a whole message answers (roles `tool` and, of old, `function`), else None."""
+    if role == "tool":
+        answered = message.get("tool_call_id")
+        return answered if type(answered) is str else ""
+    if role == "function":
+        return f"function:{message.get('name')}"
+    return None
+
+
+def _repeats_calls(content: list[Any]) -> bool:
+    return any(type(block) is dict and block.get("type") in ("tool_call", "tool_use") for block in content)
+
+
+def _results(parts: tuple[Part, ...], role: str) -> tuple[tuple[str, Path], ...]:
+    found: dict[Path, str] = {}
+    for part in parts:
+        if part.id is not None and part.kind != "call":
+            found.setdefault(() if role in ("tool", "function") else part.path[:2], part.id)
+    return tuple([(answered, path) for path, answered in found.items()])

@@ -1,0 +1,112 @@
+"""What may be kept: strictly JSON, with a role. Only checking and copying may live here, no reading of content.
+
+A message is checked and copied in one walk *before* any state changes, so a refused message leaves no trace. Python's JSON
+encoders are laxer than JSON (NaN, tuples, colliding keys after conversion), therefore types are walked exactly.
+"""
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+from backscroll.errors import MessageError
+
+Message = dict[str, Any]
+
+MAX_DEPTH = 200  # json.loads of CPython fails near 1,000 nested levels and other languages' parsers earlier
+_CYCLE_CHECK_DEPTH = 24  # real messages are flatter, so the check for cycles costs them nothing
+_MAX_INT_BITS = 13_000  # CPython refuses to print an int of more than 4,300 digits (about 14,284 bits)
+
+
+def accept(message: object) -> Message:
+    """A private deep copy of `message`, if it is one that can be kept for ever.
+
+    Takes a mapping or an object with `model_dump()` (pydantic). Raises `MessageError`, which says where, for anything that is
+    not strictly JSON: NaN and infinities, bytes, tuples, sets, keys that are not text, nesting over 200 levels.
+    """
+    if not isinstance(message, Mapping):
+        dump = getattr(message, "model_dump", None)
+        if not callable(dump) or isinstance(message, type):
+            raise MessageError(f"a message must be a mapping or have model_dump(), not {type(message).__name__}")
+        message = dump()
+        if not isinstance(message, Mapping):
+            raise MessageError(f"model_dump() gave {type(message).__name__}; a message must be a mapping")
+    copy: Message = _copy_mapping(message, (), ())
+    role = copy.get("role")
+    if type(role) is not str or not role:
+        raise MessageError(f"the message has no role: 'role' must be a non-empty text, found {role!r:.80}")
+    return copy
+
+
+def _where(path: tuple[str | int, ...]) -> str:
+    return "message" + "".join(f"[{key!r:.60}]" for key in path)
+
+
+def _copy(value: Any, path: tuple[str | int, ...], above: tuple[int, ...]) -> Any:
+    kind = type(value)
+    if kind is str or value is None or kind is bool:
+        return value
+    if kind is int:
+        if value.bit_length() > _MAX_INT_BITS:
+            raise MessageError(f"{_where(path)} is a number of over 4,000 digits, which JSON readers refuse")
+        return value
+    if kind is float:
+        if not isfinite(value):
+            raise MessageError(f"{_where(path)} is {value!r}, which JSON cannot hold; use null or a text")
+        return value
+    if kind is list or isinstance(value, list):
+        above = _deeper(value, path, above)
+        return [_copy(item, (*path, number), above) for number, item in enumerate(value)]
+    if isinstance(value, Mapping):
+        return _copy_mapping(value, path, above)
+    return _copy_scalar(value, path)
+
+
+def _copy_mapping(value: Mapping[Any, Any], path: tuple[str | int, ...], above: tuple[int, ...]) -> dict[str, Any]:
+    above = _deeper(value, path, above)
+    copy: dict[str, Any] = {}
+    for key, item in value.items():
+        if type(key) is not str:
+            raise MessageError(f"{_where(path)} has the key {key!r:.60}, a {type(key).__name__}; JSON keys are text")
+        kind = type(item)
+        copy[key] = item if kind is str or item is None or kind is bool else _copy(item, (*path, key), above)
+    return copy
+
+
+def _deeper(value: object, path: tuple[str | int, ...], above: tuple[int, ...]) -> tuple[int, ...]:
+    if len(path) >= MAX_DEPTH:
+        raise MessageError(f"{_where(path[:3])}... is nested deeper than {MAX_DEPTH} levels")
+    if len(path) < _CYCLE_CHECK_DEPTH:
+        return above
+    if id(value) in above:
+        raise MessageError(f"{_where(path[:3])}... contains itself")
+    return (*above, id(value))
+
+
+def _copy_scalar(value: object, path: tuple[str | int, ...]) -> Any:
+    """Subclasses of JSON's scalars (a `StrEnum` role, an `IntEnum` code) are kept as the plain value that they equal."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return _copy(int.__int__(value), path, ())
+    if isinstance(value, float):
+        return _copy(float.__float__(value), path, ())
+    hint = "; encode it as base64 text" if isinstance(value, bytes | bytearray | memoryview) else ""
+    raise MessageError(f"{_where(path)} is of type {type(value).__name__}, which JSON cannot hold{hint}")
+
+
+def copy_message(message: Message) -> Message:
+    """A deep copy of a message that was accepted before; texts are shared, since they cannot change."""
+    copy = message.copy()
+    for key, value in message.items():
+        if type(value) is list:
+            copy[key] = _copy_list(value)
+        elif type(value) is dict:
+            copy[key] = copy_message(value)
+    return copy
+
+
+def _copy_list(values: list[Any]) -> list[Any]:
+    return [
+        copy_message(value) if type(value) is dict else _copy_list(value) if type(value) is list else value
+        for value in values
+    ]

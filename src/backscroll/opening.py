@@ -1,0 +1,79 @@
+"""The composition room: names and options in, a working session out. No logic of its own.
+
+The only place that knows both the core and the edges it is put together from.
+"""
+
+import warnings
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from backscroll import events
+from backscroll.budget import Options
+from backscroll.compaction.strategies import choose
+from backscroll.families import COUNTED, UNKNOWN, Family, family_of
+from backscroll.measuring import Measurer
+from backscroll.ports import Event, EventHandler, Tokenizer
+from backscroll.session import Session
+from backscroll.stores.search import SearchIndex
+from backscroll.tokenizers import resolve
+from backscroll.turnstile import Turnstile
+
+DEGRADED = frozenset((events.USAGE_IGNORED, events.EDIT_REFUSED, events.EPHEMERAL_KEPT))
+"""Events that also warn: something was asked for and could not be done as asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A session with everything it needs around it."""
+
+    session: Session
+    measurer: Measurer
+    search: SearchIndex
+    turnstile: Turnstile
+    on_event: EventHandler | None
+
+
+def open_session(
+    options: Options,
+    *,
+    strategy: str | None,
+    strategies: Sequence[Any] | None,
+    tokenizer: str | Callable[[str], int] | Tokenizer,
+    model: str | Family | None,
+    on_event: EventHandler | None,
+) -> Opened:
+    """Puts a session together. Raises `ConfigurationError` for what can never work."""
+    chosen = choose(strategy, strategies)
+    fallbacks: deque[Event] = deque()
+    counter = resolve(tokenizer, lambda name, payload: fallbacks.append((name, payload)))
+    measurer = Measurer(counter)
+    session = Session(
+        options,
+        chosen,
+        measure=measurer.measure,
+        count=measurer.count,
+        family=_families(model, counted=not isinstance(tokenizer, str), exact=counter),
+    )
+    session.outbox = fallbacks  # a tokenizer reports into the same queue, from whichever count finds the fault
+    session.listened_to = on_event is not None
+    return Opened(session, measurer, SearchIndex(), Turnstile(), on_event)
+
+
+def _families(model: str | Family | None, counted: bool, exact: Tokenizer) -> Callable[[str], Family]:
+    """A lane named after a model counts as that model; any other lane as the session's model."""
+    if isinstance(model, Family):
+        return lambda lane: model
+    default = family_of(model, counted=counted)
+
+    def family(lane: str) -> Family:
+        named = family_of(lane, counted=counted)
+        return default if named.name in (UNKNOWN.name, COUNTED.name) else named
+
+    return family
+
+
+def warn(name: str, payload: dict[str, Any]) -> None:
+    """Python's own way of saying that something works less well than asked for."""
+    warnings.warn(f"{name}: {payload}", RuntimeWarning, stacklevel=2)

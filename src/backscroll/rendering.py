@@ -1,0 +1,112 @@
+"""From a group and its edits to the messages that stand for it in a view. Pure: the same input gives the same messages.
+
+Also the wording of everything synthetic in a view. Synthetic text exists in views only, never in the history.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from backscroll.plan import Clip, Drop, Mask, Plan, reference
+from backscroll.history import Entry
+from backscroll.messages import Message, Part
+from backscroll.messages.parts import Path
+from backscroll.messages.rewriting import (
+    answer_missing,
+    clip_arguments,
+    clip_text,
+    leave_out,
+    mask_arguments,
+    replace,
+)
+from backscroll.turns import Group
+from backscroll.usage import Count, Counts
+
+Edits = Mapping[int, Sequence[Clip | Mask]]
+NO_RESULT_LINE = "<summary>No result was recorded for the call above.</summary>"
+_LISTED_RANGES = 8  # a summary that lists more ranges than this would itself need compaction
+
+
+def clipped(part: Part, head: int, tail: int, ref: str) -> str:
+    """The text of a clipped part, with its reference."""
+    if part.form in ("arguments", "mapping"):
+        return clip_arguments(part.text, head, tail, ref)
+    return clip_text(part.text, head, tail, ref)
+
+
+def masked(part: Part, note: str, ref: str) -> str:
+    """The stub that stands for a masked part, with its reference."""
+    line = f"{note}, recall {ref}"
+    return mask_arguments(line) if part.form in ("arguments", "mapping") else f"[{line}]"
+
+
+def edited_text(part: Part, edit: Clip | Mask) -> str:
+    """What an edit makes of a part."""
+    ref = reference(edit.seq, part=edit.part)
+    return clipped(part, edit.head, edit.tail, ref) if isinstance(edit, Clip) else masked(part, edit.note, ref)
+
+
+def rewrite(entry: Entry, edits: Sequence[Clip | Mask]) -> Message:
+    """The entry's message with these edits applied; shares what they do not touch."""
+    parts = entry.reading.parts
+    return replace(entry.message, entry.reading, {edit.part: edited_text(parts[edit.part], edit) for edit in edits})
+
+
+def edited_counts(entry: Entry, edits: Sequence[Clip | Mask], orphans: Iterable[Path]) -> Counts:
+    """The counts of the entry's parts as they stand in the view."""
+    counts = list(entry.counts)
+    for edit in edits:
+        counts[edit.part] = edit.count
+    gone = tuple(orphans)
+    if gone:
+        for number, part in enumerate(entry.reading.parts):
+            if () in gone or part.path[:2] in gone:
+                counts[number] = Count(0)
+    return tuple(counts)
+
+
+def unanswered(group: Group, entry: Entry) -> list[Part]:
+    """The calls of this message that have no result."""
+    if not group.open_calls:
+        return []
+    calls = [part for part in entry.reading.parts if part.kind == "call"]
+    return [part for number, part in enumerate(calls) if (entry.seq, number) not in group.answered]
+
+
+def render_group(group: Group, entries: Sequence[Entry], edits: Edits, pending: bool) -> list[Message]:
+    """The messages of one group: the call first, its results behind it in the order of their arrival.
+
+    `pending`: the group is the newest, so calls without a result stay open; elsewhere a synthetic result closes them.
+    """
+    messages: list[Message] = []
+    open_calls: list[tuple[Message, list[Part]]] = []
+    for entry in entries:
+        message: Message | None = entry.message
+        if entry.seq in edits:
+            message = rewrite(entry, edits[entry.seq])
+        if message is not None and entry.seq in group.orphans:
+            message = leave_out(message, group.orphans[entry.seq])
+        if message is None:
+            continue
+        messages.append(message)
+        if group.open_calls and not pending and (calls := unanswered(group, entry)):
+            open_calls.append((entry.message, calls))
+    for call, parts in open_calls:
+        at = next(n for n, entry in enumerate(entries) if entry.message is call) + 1
+        messages[at:] = answer_missing(call, parts, messages[at:])
+    return messages
+
+
+def summary_text(plan: Plan, left_out: int) -> str:
+    """The one synthetic message of a compacted view: what was left out and how to get it back."""
+    ranges = list(plan.drops())
+    shown = [reference(drop.first, drop.last) for drop in ranges]
+    if len(shown) > _LISTED_RANGES:
+        shown = [reference(ranges[0].first, ranges[-1].last)]
+    return (
+        f"<summary>\n{left_out:,} earlier messages are left out of this view to fit the token budget: {', '.join(shown)}.\n"
+        "Nothing is lost: recall a reference to read it word for word, or search for what it was about.\n</summary>"
+    )
+
+
+def gap_line(drop: Drop) -> str:
+    """Stands between two messages of the same role that did not follow each other in the history."""
+    return f"<summary>{reference(drop.first, drop.last)} is left out here.</summary>"

@@ -1,0 +1,11 @@
+"""Replaying recorded conversations. An edge: everything here drives the public manager, and nothing else imports it.
+
+- `transcript.py` what a recorded conversation is, and the one error for files that hold none
+- `readers.py`    from bytes to values: decoding, JSON, JSON Lines, and telling the format by its content
+- `formats.py`    from values to messages: one function a format
+- `run.py`        asks for a view before each assistant message and adds up what it would cost
+- `validity.py`   an oracle that says what a provider would refuse; shares no code with the view that it judges
+- `table.py`      outcomes as a table and as JSON
+- `screen.py`     text from transcripts made safe and readable for a terminal
+- `commands.py`   the command line, on click and rich
+"""

@@ -1,0 +1,328 @@
+"""The command line: options in, tables and exit codes out. Nothing may be computed or parsed from transcripts here.
+
+Exit codes: 0 fine; 1 a view was invalid or over its budget; 2 a bad file or option; 3 requests were refused, because
+what must stay in a view does not fit the budget.
+"""
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from importlib import metadata
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from backscroll.errors import BackscrollError
+from backscroll.replay import screen, table
+from backscroll.replay.readers import Transcript, TranscriptError, read
+from backscroll.replay.run import Weigher, backscroll_manager, budget_tokens, replay, requests_of, steps
+
+SUFFIXES = (".json", ".jsonl", ".traj")
+"""What is looked at in a folder; a file that is named is read whatever its suffix."""
+STRATEGIES = ("auto", "clip", "mask", "drop")
+_UNITS = {"": 1, "k": 1_000, "m": 1_000_000}
+
+
+class BadInput(click.ClickException):
+    """A file or option that cannot be used: one line on standard error, exit code 2."""
+
+    exit_code = 2
+
+    def show(self, file: Any = None) -> None:
+        """Print the line."""
+        click.echo(f"backscroll: {screen.line(self.message)}", file=file, err=True)
+
+
+def parse_budget(ctx: click.Context | None, param: click.Parameter | None, value: str) -> int | float:
+    """`32000`, `32k` and `1.5m` are tokens, an int; `50%` is a share of each transcript, a float."""
+    found = re.fullmatch(r"([0-9][0-9_]*(?:\.[0-9]+)?)([km%]?)", value.strip().lower())
+    number, unit = (float(found[1].replace("_", "")), found[2]) if found else (0.0, "")
+    if unit == "%" and 0 < number <= 100:
+        return number / 100
+    if unit == "%" or number * _UNITS[unit] < 1:
+        what = f"{value!r} is no budget; write tokens as 32000 or 32k, or a share over 0% to 100%"
+        raise click.BadParameter(what, ctx, param)
+    return int(number * _UNITS[unit])
+
+
+def parse_strategies(ctx: click.Context | None, param: click.Parameter | None, value: str) -> list[str] | None:
+    """Names with commas between; `auto` stands alone and means everything (None)."""
+    names = [name.strip() for name in value.split(",")]
+    unknown = [name for name in names if name not in STRATEGIES]
+    if unknown:
+        raise click.BadParameter(f"{unknown[0]!r} is no strategy; choose from {', '.join(STRATEGIES)}", ctx, param)
+    if len(set(names)) < len(names) or ("auto" in names and len(names) > 1):
+        raise click.BadParameter("name each strategy once, and 'auto' (everything) alone", ctx, param)
+    return None if names == ["auto"] else names
+
+
+def _version() -> str:
+    try:
+        return metadata.version("backscroll")
+    except metadata.PackageNotFoundError:
+        return "unknown (not installed)"
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(_version(), prog_name="backscroll")
+def app() -> None:
+    """Replay recorded agent conversations under a token budget, and look at any request that would have been sent."""
+
+
+_options: tuple[Callable[..., Any], ...] = (
+    click.option(
+        "--budget",
+        metavar="SIZE",
+        default="32k",
+        show_default=True,
+        callback=parse_budget,
+        help="Tokens a request: 32k, 32000, or 50% of each transcript.",
+    ),
+    click.option(
+        "--strategy",
+        "strategies",
+        metavar="NAMES",
+        default="auto",
+        show_default=True,
+        callback=parse_strategies,
+        help="Strategies with commas between: auto, clip, mask, drop.",
+    ),
+    click.option("--model", metavar="NAME", help="The model whose token counts are used."),
+    click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text."),
+)
+
+
+def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(_options):
+        function = option(function)
+    return function
+
+
+@app.command("replay")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@_with_options
+@click.pass_context
+def replay_command(
+    ctx: click.Context,
+    files: tuple[str, ...],
+    budget: int | float,
+    strategies: list[str] | None,
+    model: str | None,
+    as_json: bool,
+) -> None:
+    """Replay every request of the transcripts in FILE... and print what it costs.
+
+    A FILE of - reads standard input; a folder is searched for .json, .jsonl and .traj files.
+
+    Exit code: 0 if every view is valid and fits, 1 if not, 2 for a bad file or option, 3 if requests were refused
+    because what must stay does not fit.
+    """
+    loaded = _load(files)
+    outcomes = []
+    with _progress(sum(requests_of(transcript) for transcript in loaded.transcripts)) as tick:
+        for transcript in loaded.transcripts:
+            with _blamed_on(transcript.name):
+                done = partial(tick, transcript.name)
+                outcomes.append(replay(transcript, budget=budget, strategies=strategies, model=model, progress=done))
+    if as_json:
+        left_out = {transcript.name: transcript.reasons for transcript in loaded.transcripts if transcript.reasons}
+        found = {**table.as_json(outcomes), "left_out": left_out, "skipped_files": loaded.skipped}
+        screen.write(json.dumps(found, indent=2) + "\n")
+    else:
+        screen.show(table.as_table(outcomes), *_notes(loaded.transcripts, outcomes))
+    sums = table.totals(outcomes)
+    ctx.exit(1 if sums["invalid"] or sums["over_budget"] else 3 if sums["refused"] else 0)
+
+
+def _notes(transcripts: Sequence[Transcript], outcomes: Sequence[Any]) -> Iterator[Text]:
+    for outcome in outcomes:
+        for problem in outcome.problems:
+            yield Text(f"invalid: {screen.line(outcome.name)}: {screen.line(problem)}", style="red")
+    for transcript in transcripts:
+        if transcript.skipped:
+            reasons = ", ".join(f"{count} x {reason}" for reason, count in transcript.reasons.items())
+            yield Text(f"left out: {screen.line(transcript.name)}: {screen.line(reasons)}", style="dim")
+
+
+@app.command("view")
+@click.argument("file", metavar="FILE")
+@click.option("--at", type=click.IntRange(min=1), required=True, metavar="N",
+              help="The request before the N-th assistant message, counted from 1.")  # fmt: skip
+@click.option("--transcript", "chosen", type=click.IntRange(min=1), metavar="K",
+              help="The K-th conversation of a file that holds several, counted from 1.")  # fmt: skip
+@click.option(
+    "--explain", is_flag=True, help="Print why each message is in the request as it is, instead of the request."
+)
+@_with_options
+def view_command(
+    file: str,
+    at: int,
+    chosen: int | None,
+    explain: bool,
+    budget: int | float,
+    strategies: list[str] | None,
+    model: str | None,
+    as_json: bool,
+) -> None:
+    """Print the request before the N-th assistant message of FILE, after replaying everything before it.
+
+    Exit code: 0, 2 for a bad file or option, 3 if that request was refused because what must stay does not fit.
+    """
+    transcript = _choose(_load((file,)).transcripts, file, chosen)
+    with _blamed_on(transcript.name):
+        found = _request_at(transcript, at, budget, strategies, model)
+    if as_json:
+        shown = {"name": transcript.name, "at": at, "budget": found.budget, "tokens": sum(found.tokens)}
+        more = {"explain": [_explained_json(item) for item in found.explained]} if explain else {}
+        screen.write(json.dumps({**shown, "messages": found.view, **more}, indent=2) + "\n")
+        return
+    summary = f"request before assistant message {at}: {len(found.view)} of {found.before} messages"
+    summary += f", {sum(found.tokens):,} of {found.budget:,} tokens"
+    if explain:
+        screen.show(_explain_table(found.explained, transcript), Text(summary, style="bold"))
+        return
+    bodies = [screen.message(number, shown, tokens) for number, (shown, tokens) in enumerate(found.together(), 1)]
+    screen.show(*bodies, Text(summary, style="bold"))
+
+
+class _Found(NamedTuple):
+    view: list[dict[str, Any]]
+    tokens: list[int]
+    """Of each message of the view."""
+    budget: int
+    before: int
+    explained: list[Any]
+
+    def together(self) -> Iterator[tuple[dict[str, Any], int]]:
+        return zip(self.view, self.tokens, strict=True)
+
+
+def _request_at(
+    transcript: Transcript, at: int, budget: int | float, strategies: list[str] | None, model: str | None
+) -> _Found:
+    spoken = [place for place, message in enumerate(transcript.messages) if message["role"] == "assistant"]
+    if at > len(spoken):
+        raise BadInput(f"{transcript.name}: --at {at}: there are only {len(spoken)} assistant messages")
+    if spoken[at - 1] == 0:
+        raise BadInput(f"{transcript.name}: --at {at}: nothing stands before this message, so there was no request")
+    from backscroll.tokenizers import resolve
+
+    weigh = Weigher(resolve("auto").count)
+    tokens = budget_tokens(budget, sum(weigh(message) for message in transcript.messages))
+    manager: Any = backscroll_manager(strategies, model)(tokens, lambda name, payload: None)
+    for step in steps(transcript, manager, tokens):
+        if step.before == spoken[at - 1]:
+            break
+    if step.view is None:
+        click.echo(
+            f"backscroll: {screen.line(transcript.name)}: request refused: {screen.line(step.refusal)}", err=True
+        )
+        raise click.exceptions.Exit(3)
+    weights = [weigh(message) for message in step.view]
+    return _Found(step.view, weights, tokens, step.before, list(manager.explain("main")))
+
+
+def _explained_json(item: Any) -> dict[str, Any]:
+    return {name: getattr(item, name) for name in ("seq", "state", "reason", "tokens", "ref")}
+
+
+def _explain_table(explained: list[Any], transcript: Transcript) -> Table:
+    shown = Table()
+    for header in ("seq", "role", "state", "reason", "tokens", "ref"):
+        shown.add_column(header, justify="right" if header in ("seq", "tokens") else "left", overflow="fold")
+    for item in explained:
+        role = str(transcript.messages[item.seq]["role"]) if 0 <= item.seq < len(transcript.messages) else ""
+        cells = (str(item.seq), role, str(item.state), str(item.reason), f"{item.tokens:,}", str(item.ref or ""))
+        shown.add_row(*(Text(screen.line(cell)) for cell in cells))
+    return shown
+
+
+def _choose(transcripts: list[Transcript], file: str, chosen: int | None) -> Transcript:
+    if chosen is None and len(transcripts) > 1:
+        raise BadInput(f"{file}: holds {len(transcripts)} conversations; choose one with --transcript K")
+    if (chosen or 1) > len(transcripts):
+        raise BadInput(f"{file}: --transcript {chosen}: it holds only {len(transcripts)}")
+    return transcripts[(chosen or 1) - 1]
+
+
+# Files
+
+
+class _Loaded(NamedTuple):
+    transcripts: list[Transcript]
+    skipped: list[str]
+    """Files of folders that hold no transcript, with the reason."""
+
+
+def _load(names: Sequence[str]) -> _Loaded:
+    """All transcripts of files, folders and standard input. A named file must hold one; what a folder holds may not."""
+    loaded = _Loaded([], [])
+    for name in names:
+        if name == "-":
+            _read_named(sys.stdin.buffer, "standard input", loaded)
+        elif Path(name).is_dir():
+            _read_folder(Path(name), loaded)
+        else:
+            _read_named(Path(name), name, loaded)
+    for reason in loaded.skipped:
+        click.echo(f"skipped: {screen.line(reason)}", err=True)
+    return loaded
+
+
+def _read_named(source: Path | BinaryIO, name: str, loaded: _Loaded) -> None:
+    try:
+        loaded.transcripts.extend(read(source, name))
+    except TranscriptError as error:
+        raise BadInput(str(error)) from error
+
+
+def _read_folder(folder: Path, loaded: _Loaded) -> None:
+    before = len(loaded.transcripts)
+    for path in _files(folder):
+        try:
+            loaded.transcripts.extend(read(path))
+        except TranscriptError as error:
+            loaded.skipped.append(str(error))
+    if len(loaded.transcripts) == before:
+        raise BadInput(f"{folder}: no file in this folder holds a transcript (looked at {', '.join(SUFFIXES)})")
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for where, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            path = Path(where, name)
+            # a pipe or device would be waited for without end
+            if path.suffix in SUFFIXES and path.is_file():
+                yield path
+
+
+@contextmanager
+def _blamed_on(name: str) -> Iterator[None]:
+    try:
+        yield
+    except BackscrollError as error:
+        raise BadInput(f"{name}: {error}") from error
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[str], None]]:
+    """A bar on standard error while a terminal is there to see it."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("requests", total=total)
+        yield lambda name: bar.update(task, advance=1, description=f"requests of {_label(name)}")
+
+
+def _label(name: str) -> str:
+    return screen.line(Path(name).name)[-40:].replace("[", "(")

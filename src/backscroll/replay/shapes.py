@@ -1,0 +1,98 @@
+"""The oracle's own eyes: calls, results and texts of a message in any dialect. Nothing here judges.
+
+Kept apart from `backscroll.messages` on purpose: a mistake in the reader that builds views must not blind their judge.
+"""
+
+import json
+from typing import Any, NamedTuple
+
+Message = dict[str, Any]
+
+
+class Call(NamedTuple):
+    """One tool call of an assistant message."""
+
+    id: str
+    arguments: Any
+    """A JSON text or a structured value, as the dialect has it; None for free text that need not be JSON."""
+
+
+def blocks(message: Message) -> list[dict[str, Any]]:
+    """The content blocks of a message; none where the content is a text."""
+    content = message.get("content")
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def calls(message: Message) -> list[Call]:
+    """Calls beside the content, and those inside it that do not repeat one of them."""
+    listed = message.get("tool_calls")
+    found = [_listed(call) for call in listed if isinstance(call, dict)] if isinstance(listed, list) else []
+    legacy = message.get("function_call")
+    if isinstance(legacy, dict):
+        found.append(Call(f"function:{legacy.get('name')}", legacy.get("arguments")))
+    known = {call.id for call in found}
+    for block in blocks(message):
+        if block.get("type") in ("tool_use", "tool_call") and str(block.get("id") or "") not in known:
+            found.append(Call(str(block.get("id") or ""), block.get("input")))
+        elif isinstance(block.get("toolUse"), dict):
+            found.append(Call(str(block["toolUse"].get("toolUseId") or ""), block["toolUse"].get("input")))
+    return found
+
+
+def _listed(call: dict[str, Any]) -> Call:
+    known = str(call.get("id") or "")
+    if isinstance(call.get("custom"), dict):
+        return Call(known, None)
+    function = call.get("function")
+    return Call(known, (function if isinstance(function, dict) else call).get("arguments"))
+
+
+def in_blocks(message: Message) -> bool:
+    """Whether its calls stand in the content, where providers join neighbouring messages of one role."""
+    return any(block.get("type") == "tool_use" or "toolUse" in block for block in blocks(message))
+
+
+def results(message: Message) -> list[str]:
+    """Ids of the calls that a message answers."""
+    if message.get("role") == "tool":
+        return [str(message.get("tool_call_id") or "")]
+    if message.get("role") == "function":
+        return [f"function:{message.get('name')}"]
+    found = []
+    for block in blocks(message):
+        if block.get("type") == "tool_result":
+            found.append(str(block.get("tool_use_id") or block.get("tool_call_id") or ""))
+        elif isinstance(block.get("toolResult"), dict):
+            found.append(str(block["toolResult"].get("toolUseId") or ""))
+    return found
+
+
+def text(message: Message) -> str:
+    """All text of a message that its author wrote: no calls, no results."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    return "\n".join(block["text"] for block in blocks(message) if isinstance(block.get("text"), str))
+
+
+def sameness(message: Message) -> tuple[str, str]:
+    """What two messages have in common that say the same: role and content; bookkeeping keys may come and go."""
+    content = message.get("content") or ""
+    # a text is its own key: Python remembers its hash, and a judge sees every message many times
+    return str(message.get("role")), content if isinstance(content, str) else json.dumps(content, sort_keys=True)
+
+
+def is_system(message: Message) -> bool:
+    """Whether this is an instruction of the host and no part of the dialogue."""
+    return message.get("role") in ("system", "developer")
+
+
+def is_injected(message: Message) -> bool:
+    """Whether a host put it in (a hook, a reminder), so that it counts as nobody's own words."""
+    metadata = message.get("metadata")
+    return isinstance(metadata, dict) and (metadata.get("source") == "hook" or metadata.get("ephemeral") is True)
+
+
+def is_users(message: Message) -> bool:
+    """Whether a user wrote it: no tool results, nothing injected."""
+    return message.get("role") == "user" and not results(message) and not is_injected(message)

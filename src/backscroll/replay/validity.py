@@ -1,0 +1,295 @@
+"""An oracle for views: what a provider would refuse, and what the design forbids. It may use nothing of the library.
+
+It judges by the messages alone, so it holds for any context manager and any dialect. It is strict where a provider is
+strict, and where a rule has an exception the exception is written beside it.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from backscroll.replay.shapes import (
+    Call,
+    Message,
+    calls,
+    in_blocks,
+    is_system,
+    is_users,
+    results,
+    sameness,
+    text,
+)
+
+_SHARED = 16  # characters at one end by which a clipped text is known again; a clip keeps more of either end
+_REFERENCE = re.compile(r"\[ref:(\d+)[\].]")
+
+
+def problems(view: list[Message], history: list[Message]) -> list[str]:
+    """What is wrong with `view` as a request that stands for `history`, one line each; empty when nothing is.
+
+    Found: results without their call, calls without all results (allowed only at the end of both, where they are
+    pending), arguments that are no JSON although they were, a changed order, a missing first or last user message or
+    leading system message, and two messages of one role in a row where the history had none.
+    """
+    if not history:
+        return [] if not view else ["the view holds messages although the history is empty"]
+    if not view:
+        return ["the view is empty"]
+    timeline = _timeline(history)
+    found: list[str] = []
+    checks: tuple[Callable[[list[Message], list[Message]], Iterator[str]], ...] = (_pairs, _arguments, _leading, _users)
+    for check in checks:
+        found += check(view, history)
+    places, disorder = _places(view, history, timeline)
+    return found + disorder + list(_alternation(view, timeline, places))
+
+
+# Calls and results
+
+
+def _pairs(view: list[Message], history: list[Message]) -> Iterator[str]:
+    waiting: Counter[str] = Counter()
+    asked = -1
+    for at, message in enumerate(view):
+        answered, asks = results(message), calls(message)
+        for known in answered:
+            if not waiting[known]:
+                yield f"view[{at}]: result for call {known!r} without that call before it"
+            else:
+                waiting[known] -= 1
+        # neighbouring assistant messages of block dialects are one turn to the provider, so their calls add up
+        joined = bool(asks) and asked == at - 1 and in_blocks(message) and in_blocks(view[at - 1])
+        if not answered and not joined:
+            yield from _unanswered(waiting, asked, f"before view[{at}]")
+            waiting.clear()
+        if asks:
+            yield from _unanswered(waiting, asked, f"before view[{at}]") if answered else ()
+            waiting.update(call.id for call in asks)
+            asked = at
+    yield from _unanswered(waiting - _pending(history), asked, "at the end, and not pending in the history")
+
+
+def _unanswered(waiting: Counter[str], asked: int, where: str) -> Iterator[str]:
+    for known in +waiting:
+        yield f"view[{asked}]: call {known!r} has no result {where}"
+
+
+def _pending(history: list[Message]) -> Counter[str]:
+    """Calls without a result in the last round of calls, if no assistant message follows it."""
+    answered: Counter[str] = Counter()
+    for message in reversed(history):
+        asks = calls(message)
+        if asks:
+            return Counter(call.id for call in asks) - answered
+        if message.get("role") == "assistant":
+            break
+        answered.update(results(message))
+    return Counter()
+
+
+def _arguments(view: list[Message], history: list[Message]) -> Iterator[str]:
+    known: dict[str, list[Call]] = {}
+    for message in history:
+        for call in calls(message):
+            known.setdefault(call.id, []).append(call)
+    for at, message in enumerate(view):
+        for call in calls(message):
+            originals = known.get(call.id)
+            if originals is None:
+                yield f"view[{at}]: call {call.id!r} was never made"
+            elif all(_is_json(original.arguments) for original in originals) and not _is_json(call.arguments):
+                yield f"view[{at}]: arguments of call {call.id!r} are not JSON any more"
+            elif type(call.arguments) not in {type(original.arguments) for original in originals}:
+                yield f"view[{at}]: arguments of call {call.id!r} changed their type to {type(call.arguments).__name__}"
+
+
+def _is_json(arguments: Any) -> bool:
+    if not isinstance(arguments, str):
+        return arguments is not None
+    try:
+        json.loads(arguments)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+# What must be there
+
+
+def _leading(view: list[Message], history: list[Message]) -> Iterator[str]:
+    for at, message in enumerate(history):
+        if not is_system(message):
+            return
+        if at >= len(view) or sameness(view[at]) != sameness(message):
+            yield f"view[{at}]: leading system message history[{at}] is not there as it was"
+
+
+def _users(view: list[Message], history: list[Message]) -> Iterator[str]:
+    own = [at for at, message in enumerate(history) if is_users(message)]
+    for which, at in (("first", own[0]), ("last", own[-1])) if own else ():
+        if not any(_stands_for(message, history[at], at) for message in view):
+            yield f"the {which} user message, history[{at}], is not in the view"
+    begins = next((message for message in history if not is_system(message)), None)
+    after = next((at for at, message in enumerate(view) if not is_system(message)), None)
+    if begins is not None and is_users(begins) and (after is None or view[after].get("role") != "user"):
+        yield f"view[{after}]: the dialogue begins with no user message although the history does"
+
+
+def _stands_for(shown: Message, original: Message, at: int) -> bool:
+    """Equal, or a clipped form: both ends of a long text, or its reference."""
+    if shown.get("role") != original.get("role") or results(shown):
+        return False
+    if sameness(shown) == sameness(original):
+        return True
+    cut, whole = text(shown), text(original)
+    if f"[ref:{at}]" not in cut and f"[ref:{at}." not in cut:
+        return False
+    return cut[:_SHARED] == whole[:_SHARED] or cut[-_SHARED:] == whole[-_SHARED:] or len(whole) < _SHARED
+
+
+# Order
+
+
+_Key = tuple[str, ...]
+
+
+class _Item(NamedTuple):
+    """A message of the timeline: the history with every result behind its call, which is the order a view must have."""
+
+    role: str
+    key: _Key
+    at: int
+    """Where it stood in the history; -1 for the answer that a call never got."""
+    early: int | None
+    """Place of the round that it stood inside, if any: before that round it may stand, too."""
+    answers: frozenset[str]
+
+
+def _timeline(history: list[Message]) -> list[_Item]:
+    rounds, answers_to, inside = _rounds(history)
+    behind = {at for answers in rounds.values() for at, _ in answers}
+    pending = _pending(history)
+    items: list[_Item] = []
+    for at, message in enumerate(history):
+        answered = results(message)
+        if at in behind or (answered and not calls(message)):
+            continue  # stands behind its call, or is an orphan, which no view may hold
+        early = inside.get(at)
+        items.append(_Item(str(message.get("role")), _key(message), at, early, frozenset()))
+        for place, known in rounds.get(at, ()):
+            role = str(history[place].get("role"))
+            items.append(_Item(role, (), place, None, frozenset(known)))
+        missing = Counter(call.id for call in calls(message)) - answers_to.get(at, Counter()) - pending
+        if missing:  # a view supplies this answer, and nothing can stand between it and its call
+            items.append(_Item("user" if in_blocks(message) else "tool", (), -1, None, frozenset(missing)))
+    return items
+
+
+_Rounds = dict[int, list[tuple[int, list[str]]]]
+
+
+def _rounds(history: list[Message]) -> tuple[_Rounds, dict[int, Counter[str]], dict[int, int]]:
+    """Results by the place of their last call; ids answered by the place of the call; for each message inside a round,
+    the place of that round's call.
+    """
+    waiting: dict[str, list[int]] = {}
+    rounds: _Rounds = {}
+    answers_to: dict[int, Counter[str]] = {}
+    for at, message in enumerate(history):
+        answered = results(message)
+        places = [(waiting[known].pop(), known) for known in answered if waiting.get(known)]
+        for place, known in places:
+            answers_to.setdefault(place, Counter())[known] += 1
+        if places:
+            rounds.setdefault(max(places)[0], []).append((at, answered))
+        for call in calls(message):
+            waiting.setdefault(call.id, []).append(at)
+    inside = {
+        between: start
+        for start, answers in rounds.items()
+        for between in range(start + 1, max(at for at, _ in answers))
+    }
+    for left in waiting.values():  # pending rounds reach to the end, unless the assistant spoke again
+        for start in left:
+            if not any(message.get("role") == "assistant" for message in history[start + 1 :]):
+                inside |= dict.fromkeys(range(start + 1, len(history)), start)
+    return rounds, answers_to, inside
+
+
+def _key(message: Message) -> _Key:
+    asks = calls(message)
+    return ("calls", "of", *(call.id for call in asks)) if asks else sameness(message)
+
+
+def _places(view: list[Message], history: list[Message], timeline: list[_Item]) -> tuple[list[int | None], list[str]]:
+    """The place of each view message in the timeline, None for what nobody wrote; and what stands out of order.
+
+    Always the earliest place behind the one before: where any order-keeping assignment exists, this one finds it.
+    """
+    by_key: dict[_Key, list[int]] = {}
+    index = {item.at: number for number, item in enumerate(timeline) if item.at >= 0}
+    for number, item in enumerate(timeline):
+        by_key.setdefault(item.key, []).append(number)
+    places: list[int | None] = []
+    found: list[str] = []
+    last = -1.0
+    for at, message in enumerate(view):
+        answered = results(message)
+        if answered and not calls(message):
+            places.append(_answer_place(set(answered), timeline, last))
+            continue
+        known = by_key.get(_key(message)) or _by_reference(message, history, index)
+        spots = sorted((spot, number) for number in known for spot in _spots(number, timeline, index))
+        behind = next(((spot, number) for spot, number in spots if spot > last or spot == last != int(spot)), None)
+        if behind:
+            last = behind[0]
+        elif known:
+            found.append(f"view[{at}]: out of order, history[{timeline[known[-1]].at}] stood before the one before it")
+        places.append(behind[1] if behind else known[0] if known else None)
+    return places, found
+
+
+def _spots(number: int, timeline: list[_Item], index: dict[int, int]) -> Iterator[float]:
+    yield float(number)
+    early = timeline[number].early
+    if early is not None:
+        yield index[early] - 0.5 if early in index else float(number)
+
+
+def _answer_place(answered: set[str], timeline: list[_Item], last: float) -> int | None:
+    behind = range(max(int(last), 0), len(timeline))
+    return next((number for number in behind if answered & timeline[number].answers), None)
+
+
+def _by_reference(message: Message, history: list[Message], index: dict[int, int]) -> list[int]:
+    """A clipped or masked message names its entry; a digest, in tags, names entries that it is not."""
+    shown = text(message)
+    found = None if shown.lstrip().startswith("<") else _REFERENCE.search(shown)
+    at = int(found[1]) if found else -1
+    same = 0 <= at < len(history) and history[at].get("role") == message.get("role") and not calls(history[at])
+    return [index[at]] if same and at in index else []
+
+
+# Roles
+
+
+def _alternation(view: list[Message], timeline: list[_Item], places: list[int | None]) -> Iterator[str]:
+    before: int | None = None
+    for at, message in enumerate(view):
+        role = message.get("role")
+        if is_system(message):
+            continue
+        same = before is not None and role in ("user", "assistant") and view[before].get("role") == role
+        if before is not None and same and not _one_run(places[before], places[at], str(role), timeline):
+            yield f"view[{before}] and view[{at}]: two messages of role {role} in a row, the history had none there"
+        before = at
+
+
+def _one_run(first: int | None, second: int | None, role: str, timeline: list[_Item]) -> bool:
+    """Whether nothing but messages of this role stood between the two."""
+    if first is None or second is None:
+        return False
+    low, high = sorted((first, second))
+    return all(item.role in (role, "system", "developer") for item in timeline[low : high + 1])

@@ -1,0 +1,95 @@
+"""The same `ContextManager` for callers without an event loop. Thin on purpose: the operations are those of the async one."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from backscroll import recall as recalling
+from backscroll.base import ManagerBase
+from backscroll.driving import drive
+from backscroll.lane import Compaction
+from backscroll.recall import Recalled
+from backscroll.telling import Explained
+
+__all__ = ["ContextManager"]
+
+
+class ContextManager(ManagerBase):
+    """`backscroll.ContextManager` with plain methods; arguments, answers and errors are those described there.
+
+    Async callables given to it (`on_event`, a system prompt factory, a provider) run in an event loop of their own.
+    """
+
+    # -- Amplifier's protocol --
+
+    def add_message(self, message: Any) -> None:
+        """Adds one message, a mapping or an object with `model_dump()`. Raises `MessageError`; then nothing was added."""
+        drive(self._opened, self._session.append((message,)))
+
+    def get_messages_for_request(
+        self, token_budget: int | None = None, provider: Any = None, *, lane: str = "main"
+    ) -> list[dict[str, Any]]:
+        """The view to send: fits the budget, breaks no tool pair, extends the view before it wherever it can."""
+        return drive(self._opened, self._session.request(token_budget, provider, lane))
+
+    def get_messages(self) -> list[dict[str, Any]]:
+        """Everything stored on the current branch, as it came. Compaction never changes it."""
+        return drive(self._opened, self._session.messages())
+
+    def set_messages(self, messages: Sequence[Any]) -> None:
+        """Makes the conversation these messages: rewinds to what both begin with and appends the rest."""
+        drive(self._opened, self._session.replace(messages))
+
+    def clear(self) -> None:
+        """Empties the conversation. The log keeps what was said, and recall by reference still finds it."""
+        drive(self._opened, self._session.clear())
+
+    # -- more --
+
+    def append(self, *messages: Any, id: str | None = None) -> int:
+        """Adds several messages in one step and answers the last `seq`."""
+        return drive(self._opened, self._session.append(messages, id))
+
+    def pin(self, seq: int) -> None:
+        """Keeps message `seq`, and its whole tool pair, in every view from now on. Raises `ReferenceNotFound`."""
+        drive(self._opened, self._session.pin(seq, True))
+
+    def unpin(self, seq: int) -> None:
+        """Takes a pin back; `critical` messages stay protected. Raises `ReferenceNotFound`."""
+        drive(self._opened, self._session.pin(seq, False))
+
+    def compact(self, *, lane: str = "main") -> Compaction | None:
+        """Compacts the lane now, down to `target_usage` of its last budget; None if there was nothing to win."""
+        return drive(self._opened, self._session.compact(lane))
+
+    def undo_compaction(self, *, lane: str = "main") -> bool:
+        """Brings back the plan before the lane's newest compaction; False if there is none."""
+        return drive(self._opened, self._session.undo_compaction(lane))
+
+    def recall(
+        self,
+        ref: str | int | None = None,
+        *,
+        query: str | None = None,
+        pattern: str | None = None,
+        lines: tuple[int, int] | None = None,
+        offset: int = 0,
+        limit: int | None = None,
+    ) -> Recalled:
+        """What a view left out, word for word."""
+        return drive(self._opened, self._recall(ref, query, pattern, lines, offset, limit))
+
+    def recall_tool(self, format: str = "openai") -> tuple[dict[str, Any], Callable[..., str]]:
+        """The `recall` tool for a model: its definition (`openai`, `anthropic` or `strands`) and the function behind it."""
+
+        def handler(**arguments: Any) -> str:
+            return drive(self._opened, recalling.answer(self._recall, arguments))
+
+        return recalling.tool_definition(format), handler
+
+    def explain(self, lane: str = "main") -> list[Explained]:
+        """What became of each message in the lane's newest view, and why."""
+        return drive(self._opened, self._session.explain(lane))
+
+    def close(self) -> None:
+        """Frees what the session holds open. The session can still be used; it opens anew what it needs."""
+        self._opened.search.close()

@@ -1,0 +1,123 @@
+"""Saying what a view holds and why: `explain` and `usage`. Pure, reads only, decides nothing."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from backscroll.history import Entry, History
+from backscroll.lane import Lane
+from backscroll.plan import Clip, Drop, Mask, covers, reference
+from backscroll.usage import Estimate, Figure, Usage, estimate_message
+from backscroll.view import Piece
+
+State = Literal["whole", "clipped", "masked", "folded", "out"]
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What became of one message in a lane's newest view."""
+
+    seq: int
+    role: str
+    state: State
+    """`whole`, `clipped` (cut to head and tail), `masked` (replaced by a stub), `folded` (told by a summary) or `out`."""
+    reason: str
+    """Why it is so: what protects it, or the strategy that chose it."""
+    tokens: int
+    """Tokens that the original takes, by the middle estimate."""
+    ref: str
+    """The reference under which `recall` returns the original."""
+
+
+def explain(history: History, lane: Lane) -> list[Explained]:
+    """Every message of the branch, in order."""
+    drops = list(lane.plan.drops())
+    rewritten = lane.plan.rewritten()
+    reasons = _Reasons(history, lane)
+    return [
+        Explained(
+            entry.seq,
+            entry.reading.role,
+            *_state(entry, drops, rewritten.get(entry.seq, ()), reasons),
+            estimate_message(entry.reading, entry.counts, lane.family).middle,
+            reference(entry.seq),
+        )
+        for entry in history.branch
+    ]
+
+
+class _Reasons:
+    """Why an untouched message stands where it stands."""
+
+    def __init__(self, history: History, lane: Lane) -> None:
+        self.protected = history.protected
+        self.leading = {entry.seq for entry in history.branch[: history.leading]}
+        self.first = history.first_user.seq if history.first_user else -1
+        self.last = history.last_user.seq if history.last_user else -1
+        self.newest = history.branch[-1].group.first if history.branch else -1
+        self.prompt = lane.view is not None and lane.view.prompt is not None
+        self.planned = bool(lane.plan.edits)
+
+    def of(self, entry: Entry) -> str:
+        if entry.reading.flags.critical:
+            return "critical"
+        if entry.seq in self.protected:
+            return "pinned"
+        if entry.seq in self.leading:
+            return "leading system message"
+        if entry.seq == self.first:
+            return "the user's first message"
+        if entry.seq == self.last:
+            return "the user's last message"
+        if entry.group.first == self.newest:
+            return "newest group"
+        return "spared by the plan" if self.planned else "everything fits"
+
+
+def _state(
+    entry: Entry, drops: Sequence[Drop], edits: Sequence[Clip | Mask], reasons: _Reasons
+) -> tuple[State, str]:
+    if covers(list(drops), entry.group.first):
+        return "out", next(drop.by for drop in drops if drop.first <= entry.group.first <= drop.last)
+    orphans = entry.group.orphans.get(entry.seq, ())
+    if () in orphans or (orphans and len(orphans) == len(entry.reading.results) == len(entry.message.get("content") or ())):
+        return "out", "answers no call of this branch"
+    if reasons.prompt and entry.reading.is_system and not entry.reading.flags.injected:
+        return "out", "replaced by the system prompt factory"
+    if edits:
+        state: State = "masked" if any(isinstance(edit, Mask) for edit in edits) else "clipped"
+        return state, edits[0].by
+    return "whole", reasons.of(entry)
+
+
+def usage(history: History, lane: Lane) -> Usage:
+    """The breakdown of a lane's newest view."""
+    view = lane.view
+    pieces: Sequence[Piece] = list(view.pieces) if view else ()
+    kinds: dict[str, int] = defaultdict(int)
+    for piece in pieces:
+        kinds[_kind(piece)] += piece.estimate.middle
+        kinds["summary"] += piece.bridge_estimate.middle
+    total = lane.meter.total(view.estimate if view else Estimate(0, 0), lane.budget)
+    origin: Literal["measured", "estimated"] = "measured" if lane.meter.measured else "estimated"
+    return Usage(
+        window=lane.budget,
+        used=Figure(total.middle, origin),
+        upper=total.upper,
+        free=max(0, lane.budget - total.upper),
+        overhead=Figure(lane.meter.overhead(lane.budget), origin),
+        by_kind={kind: Figure(tokens, "estimated") for kind, tokens in sorted(kinds.items()) if tokens},
+        messages=len(view.flat) if view else 0,
+        stored=len(history.branch),
+        compactions=lane.compactions,
+    )
+
+
+def _kind(piece: Piece) -> str:
+    if piece.group is None and piece.key[1] == 1:
+        return "summary"
+    role = piece.messages[0]["role"] if piece.messages else "tool"
+    if any(entry.reading.results or entry.reading.calls for entry in piece.entries):
+        return "tool"
+    return "system" if role in ("system", "developer") else str(role)

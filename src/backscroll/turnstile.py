@@ -1,0 +1,56 @@
+"""One lock for tasks and threads alike. Nothing else may live here.
+
+`asyncio.Lock` belongs to one event loop and `threading.Lock` blocks the loop; a session may be used from both at once. Waiters
+are served in the order of their arrival.
+"""
+
+import asyncio
+import threading
+from collections import deque
+from concurrent.futures import Future
+
+
+class Turnstile:
+    """A fair, not re-entrant lock."""
+
+    def __init__(self) -> None:
+        self._mutex = threading.Lock()  # held for a few instructions only, never while waiting
+        self._taken = False
+        self._waiting: deque[Future[None]] = deque()
+
+    def _enter(self) -> Future[None] | None:
+        with self._mutex:
+            if not self._taken:
+                self._taken = True
+                return None
+            turn: Future[None] = Future()
+            self._waiting.append(turn)
+            return turn
+
+    def acquire(self) -> None:
+        """Blocks the thread until it is its turn."""
+        turn = self._enter()
+        if turn is not None:
+            turn.result()
+
+    async def acquire_async(self) -> None:
+        """Awaits the turn; a cancelled waiter passes it on."""
+        turn = self._enter()
+        if turn is None:
+            return
+        try:
+            await asyncio.wrap_future(turn)
+        except asyncio.CancelledError:
+            if not turn.cancel() and not turn.cancelled():
+                self.release()
+            raise
+
+    def release(self) -> None:
+        """Lets the next one in."""
+        with self._mutex:
+            while self._waiting:
+                turn = self._waiting.popleft()
+                if turn.set_running_or_notify_cancel():
+                    turn.set_result(None)
+                    return
+            self._taken = False

@@ -1,0 +1,234 @@
+"""Token accounting: what was counted, what is estimated from it, and what a provider measured. No I/O, no tokenizer.
+
+Counts of texts are raw counts of the session's tokenizer, stored with the entry and never changed. Everything else is
+computed from them at the time of reading: the family's factor, the framing of messages and calls, media. The *middle*
+estimate is shown; decisions are made on the *upper* one. Where a provider has reported its count of a view that was sent, that
+report is the anchor and only what changed since is estimated.
+"""
+
+from copy import copy
+from dataclasses import dataclass
+from math import ceil
+from typing import Literal, NamedTuple
+
+from backscroll.families import Family
+from backscroll.messages import Reading
+
+MESSAGE_TOKENS = 4  # role and delimiters of one message in the chat formats
+CALL_TOKENS = 8  # id, type and delimiters of one tool call, beside its name and arguments
+MARGIN_EXACT = 1.02  # the family's own vocabulary, unknown framing
+MARGIN_FACTOR = 1.30  # another vocabulary: the 99th percentile of Latin texts
+MARGIN_DENSE = 1.60  # the same for texts of other scripts or many digits
+_DENSE_WIDE, _DENSE_DIGITS = 0.20, 0.10  # share of non-ASCII bytes / of digits from which a text counts as dense
+_MEDIA_BYTES = {"audio": 500, "video": 250, "document": 4}  # bytes for each token, where no better rule is known
+
+
+class Count(NamedTuple):
+    """What was counted of one text."""
+
+    tokens: int
+    digits: int = 0
+    """ASCII digits: some vocabularies spend a token on each."""
+    wide: int = 0
+    """UTF-8 bytes beyond one for each character: a measure of scripts other than Latin."""
+    size: int = 0
+    """Characters."""
+
+
+class MediaCount(NamedTuple):
+    """What was measured of one image, document, audio or video."""
+
+    kind: str
+    width: int = 0
+    height: int = 0
+    """Pixels; 0 = unknown."""
+    pages: int = 0
+    """Pages of a PDF; 0 = unknown."""
+    size: int = 0
+    """Bytes; 0 = unknown."""
+
+
+Counts = tuple[Count | MediaCount, ...]
+"""One for each part of a message, in the order of the parts."""
+
+
+class Estimate(NamedTuple):
+    """Tokens, as expected and as at most to be feared."""
+
+    middle: int
+    upper: int
+
+    def plus(self, other: "Estimate") -> "Estimate":
+        """The sum of both."""
+        return Estimate(self.middle + other.middle, self.upper + other.upper)
+
+
+NOTHING = Estimate(0, 0)
+
+
+def estimate_count(count: Count | MediaCount, family: Family) -> tuple[float, float]:
+    """Middle and upper estimate of one part, without framing."""
+    if type(count) is MediaCount:
+        media = float(_media_tokens(count, family))
+        return media, media * (MARGIN_EXACT if family.exact else MARGIN_FACTOR)
+    assert type(count) is Count
+    if family.exact:
+        return count.tokens, count.tokens * MARGIN_EXACT
+    middle = family.factor * count.tokens + family.per_digit * count.digits
+    dense = count.wide > _DENSE_WIDE * count.size or count.digits > _DENSE_DIGITS * count.size
+    return middle, middle * (MARGIN_DENSE if dense else MARGIN_FACTOR)
+
+
+def estimate_message(reading: Reading, counts: Counts, family: Family) -> Estimate:
+    """A whole message: its parts, its calls and its framing."""
+    calls = CALL_TOKENS * len(reading.calls)
+    if family.exact:  # the common case, kept free of calls
+        total = 0
+        for count in counts:
+            total += count.tokens if type(count) is Count else _media_tokens(count, family)  # type: ignore[arg-type]
+        return Estimate(total + MESSAGE_TOKENS + calls, ceil(total * MARGIN_EXACT) + MESSAGE_TOKENS + calls)
+    middle = upper = float(MESSAGE_TOKENS + calls)
+    for count in counts:
+        expected, feared = estimate_count(count, family)
+        middle += expected
+        upper += feared
+    return Estimate(ceil(middle), ceil(upper))
+
+
+def _media_tokens(media: MediaCount, family: Family) -> int:
+    if media.kind == "image":
+        known = media.width > 0 and media.height > 0
+        return family.image(media.width, media.height) if known else family.image_cap
+    if media.pages:
+        return media.pages * family.pdf_page
+    by_size = media.size // _MEDIA_BYTES.get(media.kind, 4)
+    return max(family.image_cap, by_size)
+
+
+class Report(NamedTuple):
+    """A provider's count of one request, with what we thought of the same view when it was sent."""
+
+    tokens: int
+    """The whole prompt, cached part included, and what was answered."""
+    middle: int
+    upper: int
+    """Our own estimates of the messages in that view."""
+    answer: int = 0
+    """Tokens of the answer within `tokens`."""
+
+
+PRIOR_TOKENS = 2_000  # weight of the family's factor against learned slopes; ten messages alone are a worse guide
+_SLOPE_RANGE = (0.5, 3.0)
+_REMOVED = 1.1  # removed text is credited a little less than it was estimated at
+_OVERHEAD_SHARE = 0.5  # a learned overhead never takes more than half of the budget
+
+
+class Meter:
+    """How far a lane's estimates are from what its provider measures, and what follows for the next request."""
+
+    def __init__(self, overhead: int | None = None) -> None:
+        self._given = overhead
+        self._learned = 0
+        self._seen = self._expected = 0.0
+        self._anchor: Report | None = None
+        self._before: Report | None = None
+        self._left = 0
+
+    @property
+    def measured(self) -> bool:
+        """Whether the present figure rests on a provider's report for most of the view."""
+        return self._anchor is not None
+
+    @property
+    def slope(self) -> float:
+        """Measured tokens for each estimated one, 1.0 until something was learned."""
+        slope = (PRIOR_TOKENS + self._seen) / (PRIOR_TOKENS + self._expected)
+        return min(max(slope, _SLOPE_RANGE[0]), _SLOPE_RANGE[1])
+
+    def overhead(self, budget: int) -> int:
+        """Tokens of the request outside the messages (tool definitions, system prompt), given or learned."""
+        return self._given if self._given is not None else min(self._learned, int(budget * _OVERHEAD_SHARE))
+
+    def total(self, view: Estimate, budget: int) -> Estimate:
+        """The whole request: overhead and messages."""
+        anchor, slope = self._anchor, self.slope
+        if anchor is None:
+            overhead = self.overhead(budget)
+            return Estimate(overhead + ceil(view.middle * slope), overhead + ceil(view.upper * slope))
+        middle = anchor.tokens + ceil((view.middle - anchor.middle) * slope)
+        return Estimate(middle, max(middle, anchor.tokens + ceil((view.upper - anchor.upper) * slope)))
+
+    def plausible(self, report: Report, budget: int) -> bool:
+        """Whether a report can be about the view it came for; one absurd report must not poison the count."""
+        expected = self.overhead(budget) + report.middle * self.slope
+        known = self._given is not None or self._learned > 0
+        room = 0.0 if known else budget * _OVERHEAD_SHARE  # nothing is known yet of tools and system prompt
+        return 0 < report.tokens and 0.5 * expected <= report.tokens - report.answer <= 3 * expected + room
+
+    def observe(self, report: Report) -> None:
+        """Takes a plausible report in: the new anchor, and a little more knowledge of slope and overhead."""
+        before = self._before
+        prompt = report.tokens - report.answer
+        if before is not None and report.middle > before.middle:
+            self._seen += max(0, prompt - (before.tokens - before.answer))
+            self._expected += report.middle - before.middle
+        self._anchor, self._before, self._left = report, report, report.middle
+        self._learned = max(0, prompt - ceil(report.middle * self.slope))
+
+    def forget(self) -> None:
+        """The messages that the anchor was about are gone; what was learned of slope and overhead stays."""
+        self._anchor = self._before = None
+
+    def after(self, view: Estimate, removed: Estimate, budget: int) -> Estimate:
+        """What `total` will say of `view` once `compacted` was told of the change."""
+        trial = copy(self)
+        trial.compacted(removed)
+        return trial.total(view, budget)
+
+    def compacted(self, removed: Estimate) -> None:
+        """The view was changed in its middle: credit what left; past half of the anchor's view, drop the anchor."""
+        self._before = None
+        anchor = self._anchor
+        if anchor is None:
+            return
+        self._left -= removed.middle
+        if 2 * self._left < anchor.middle:
+            self._anchor = None
+            return
+        tokens = anchor.tokens - int(removed.middle * self.slope / _REMOVED)
+        self._anchor = Report(tokens, anchor.middle - removed.middle, anchor.upper - removed.upper)
+
+
+Origin = Literal["measured", "estimated"]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number of tokens and where it comes from."""
+
+    tokens: int
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What is in a lane's window. All figures in tokens."""
+
+    window: int
+    """The budget of the lane's last request."""
+    used: Figure
+    """What the view takes, by the middle estimate."""
+    upper: int
+    """The same by the upper estimate, on which compaction decides."""
+    free: int
+    """`window` less `upper`, never below 0."""
+    overhead: Figure
+    """Outside the messages: tool definitions, a system prompt that the host adds."""
+    by_kind: dict[str, Figure]
+    """`system`, `user`, `assistant`, `tool` and `summary`."""
+    messages: int
+    """Messages in the view."""
+    stored: int
+    """Messages in the history."""
+    compactions: int
+    """Compactions of this lane so far."""

@@ -1,0 +1,291 @@
+"""History and plan in, messages out: the view of one lane, kept up to date message by message.
+
+`View.build` makes a view from a plan and reuses every rendered piece that did not change; `View.advance` takes in what was
+appended since. Both give the same messages. Nothing here chooses an edit.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from backscroll import rendering
+from backscroll.plan import Clip, Drop, Mask, Plan
+from backscroll.families import Family
+from backscroll.history import Entry, History
+from backscroll.messages import Message, Reading, copy_message, read_message
+from backscroll.messages.rewriting import plain
+from backscroll.turns import Group
+from backscroll.usage import NOTHING, Count, Counts, Estimate, estimate_message
+
+Key = tuple[int, int, int]
+_PROMPT: Key = (-1, -1, 0)
+_GROUP, _SUMMARY, _EPHEMERAL = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ephemeral:
+    """A message that is never stored: it has no `seq`, it stands behind entry `after` until the next compaction."""
+
+    after: int
+    number: int
+    message: Message
+    reading: Reading
+    counts: Counts
+
+
+@dataclass(slots=True, eq=False)
+class Piece:
+    """What stands together in a view: a group, the summary, the system prompt or an ephemeral message."""
+
+    key: Key
+    messages: list[Message]
+    estimate: Estimate
+    entries: tuple[Entry, ...] = ()
+    group: Group | None = None
+    edits: tuple[Clip | Mask, ...] = ()
+    state: tuple[int, int, bool] = (0, 0, False)
+    """Members, open calls and whether it was rendered as pending: a piece is rendered anew when this changes."""
+    gap: Drop | None = None
+    """What was left out directly before it."""
+    bridge: Message | None = None
+    bridge_estimate: Estimate = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a view needs besides history and plan; the same for the whole life of a lane."""
+
+    family: Family
+    count: Callable[[str], Count]
+
+
+Change = Literal["late result", "unanswered call"]
+
+
+class View:
+    """The messages of one lane. Handed out only as copies."""
+
+    def __init__(self, around: Surroundings, plan: Plan, prompt: str | None = None) -> None:
+        self.plan = plan
+        self.prompt = prompt
+        self.pieces: list[Piece] = []
+        self.flat: list[Message] = []
+        self.estimate = NOTHING
+        self.changes: list[tuple[Change, int]] = []
+        """What broke the older prefix since this was last emptied, with the `seq` that did it."""
+        self._around = around
+        self._edits = plan.rewritten()
+        self._at: dict[int, int] = {}
+        self._cursor = 0
+        self._epoch = -1
+        self._ephemerals = 0
+
+    @classmethod
+    def build(
+        cls,
+        history: History,
+        plan: Plan,
+        around: Surroundings,
+        *,
+        prompt: str | None = None,
+        ephemerals: Sequence[Ephemeral] = (),
+        reuse: "View | None" = None,
+    ) -> "View":
+        """The view of this plan over the whole branch. Costs as much as the view is long, not as the history is."""
+        view = cls(around, plan, prompt)
+        old = {piece.key: piece for piece in reuse.pieces} if reuse else {}
+        keep_prompts = prompt is not None
+        pieces: list[Piece] = []
+        if prompt is not None:
+            pieces.append(view._synthetic(_PROMPT, "system", prompt, None, old))
+        gap: Drop | None = None
+        newest = history.branch[-1].seq if history.branch else -1
+        for entry, gap_before in _visible(history, plan):
+            gap = gap_before or gap
+            if entry.group.first != entry.seq or (keep_prompts and _replaced_by_prompt(entry)):
+                continue
+            piece = view._piece(history, entry.group, newest, old)
+            piece.gap, gap = gap, None
+            pieces.append(piece)
+        view._add_summary(history, pieces, old)
+        pieces += [view._ephemeral(ephemeral) for ephemeral in ephemerals]
+        pieces.sort(key=_key)
+        for piece in pieces:
+            view._append(piece)
+        view._cursor, view._epoch, view._ephemerals = len(history.branch), history.epoch, len(ephemerals)
+        return view
+
+    def current(self, history: History) -> bool:
+        """Whether `advance` is enough to bring this view up to date."""
+        return self._epoch == history.epoch
+
+    def advance(self, history: History, ephemerals: Sequence[Ephemeral] = ()) -> None:
+        """Takes in what was appended since. `current` must hold."""
+        branch = history.branch
+        if self._cursor < len(branch):
+            newest = branch[-1].seq
+            self._close_last(history, newest)
+            for entry in branch[self._cursor :]:
+                while self._ephemerals < len(ephemerals) and ephemerals[self._ephemerals].after < entry.seq:
+                    self._take_ephemeral(ephemerals[self._ephemerals])
+                self._take(history, entry, newest)
+            self._cursor = len(branch)
+        while self._ephemerals < len(ephemerals):
+            self._take_ephemeral(ephemerals[self._ephemerals])
+
+    def copies(self) -> list[Message]:
+        """The messages, as copies that share nothing mutable with what is stored."""
+        return [copy_message(message) for message in self.flat]
+
+    def _take(self, history: History, entry: Entry, newest: int) -> None:
+        group = entry.group
+        if self.prompt is not None and _replaced_by_prompt(entry):
+            return
+        at = self._at.get(group.first)
+        if at is not None:
+            self._again(history, at, newest, "late result", entry.seq)
+        elif group.first == entry.seq:
+            self._append(self._piece(history, group, newest, {}))
+        else:  # its call was dropped, so it is left out as well
+            self.changes.append(("late result", entry.seq))
+
+    def _take_ephemeral(self, ephemeral: Ephemeral) -> None:
+        self._append(self._ephemeral(ephemeral))
+        self._ephemerals += 1
+
+    def _close_last(self, history: History, newest: int) -> None:
+        """A call that is no longer in the newest group is not pending any more."""
+        for at in range(len(self.pieces) - 1, -1, -1):
+            if self.pieces[at].group is not None:
+                if self.pieces[at].state[2]:
+                    self._again(history, at, newest, "unanswered call", newest)
+                return
+
+    def _again(self, history: History, at: int, newest: int, why: Change, seq: int) -> None:
+        """Renders one piece anew if its group grew; where that moves what stood before, says so."""
+        old = self.pieces[at]
+        group = old.group
+        if group is None or old.state == _state(group, newest):
+            return
+        piece = self._piece(history, group, newest, {})
+        piece.gap = old.gap
+        behind = self.pieces[at + 1 :]
+        if behind or piece.messages[: len(old.messages)] != old.messages:
+            self.changes.append((why, seq))
+        del self.pieces[at:]
+        self.flat, self.estimate = [], NOTHING
+        for earlier in self.pieces:
+            self._flatten(earlier)
+        for later in [piece, *behind]:
+            self._append(later)
+
+    def _append(self, piece: Piece) -> None:
+        previous = self.pieces[-1] if self.pieces else None
+        piece.bridge, piece.bridge_estimate = self._bridge(previous, piece)
+        if piece.group is not None:
+            self._at[piece.group.first] = len(self.pieces)
+        self.pieces.append(piece)
+        self._flatten(piece)
+
+    def _flatten(self, piece: Piece) -> None:
+        if piece.bridge is not None:
+            self.flat.append(piece.bridge)
+            self.estimate = self.estimate.plus(piece.bridge_estimate)
+        self.flat += piece.messages
+        self.estimate = self.estimate.plus(piece.estimate)
+
+    def _bridge(self, previous: Piece | None, piece: Piece) -> tuple[Message | None, Estimate]:
+        """One minimal line where two messages of the same role meet that did not follow each other in the history."""
+        if previous is None or not piece.messages or not self.flat:
+            return None, NOTHING
+        role, last = piece.messages[0]["role"], self.flat[-1]["role"]
+        closed = bool(previous.group and previous.group.open_calls and not previous.state[2])
+        if role != last or role not in ("user", "assistant") or not (piece.gap or closed or previous.key[1] == _SUMMARY):
+            return None, NOTHING
+        text = rendering.NO_RESULT_LINE if closed and not piece.gap else rendering.gap_line(piece.gap or self._last_drop())
+        message = plain("assistant" if role == "user" else "user", text, piece.messages[0])
+        return message, self._weigh(message)
+
+    def _last_drop(self) -> Drop:
+        drops = list(self.plan.drops())
+        return drops[-1]
+
+    def _piece(self, history: History, group: Group, newest: int, old: dict[Key, Piece]) -> Piece:
+        key = (group.first, _GROUP, 0)
+        state = _state(group, newest)
+        edits = tuple([edit for seq in group.members for edit in self._edits.get(seq, ())]) if self._edits else ()
+        reused = old.get(key)
+        if reused is not None and reused.state == state and reused.edits == edits:
+            return Piece(key, reused.messages, reused.estimate, reused.entries, group, edits, state)
+        entries = tuple([entry for seq in group.members if (entry := history.get(seq))])
+        messages = rendering.render_group(group, entries, self._edits, pending=state[2])
+        return Piece(key, messages, self._estimate(group, entries, messages), entries, group, edits, state)
+
+    def _estimate(self, group: Group, entries: Sequence[Entry], messages: list[Message]) -> Estimate:
+        total = NOTHING
+        for entry in entries:
+            orphans = group.orphans.get(entry.seq, ())
+            edits = self._edits.get(entry.seq, ())
+            counts = rendering.edited_counts(entry, edits, orphans) if edits or orphans else entry.counts
+            total = total.plus(estimate_message(entry.reading, counts, self._around.family))
+        if group.open_calls and len(messages):
+            filled = self._weigh(plain("tool", rendering.NO_RESULT_LINE, None))  # longer than the result it stands for
+            for _ in range(group.open_calls):
+                total = total.plus(filled)
+        return total
+
+    def _weigh(self, message: Message) -> Estimate:
+        """The estimate of a synthetic message."""
+        reading = read_message(message)
+        counts = tuple([self._around.count(part.text) for part in reading.parts])
+        return estimate_message(reading, counts, self._around.family)
+
+    def _synthetic(self, key: Key, role: str, text: str, like: Message | None, old: dict[Key, Piece]) -> Piece:
+        message = plain(role, text, like)
+        reused = old.get(key)
+        if reused is not None and reused.messages == [message]:
+            return Piece(key, reused.messages, reused.estimate)
+        return Piece(key, [message], self._weigh(message))
+
+    def _add_summary(self, history: History, pieces: list[Piece], old: dict[Key, Piece]) -> None:
+        left_out = sum(history.position(drop.last + 1) - history.position(drop.first) for drop in self.plan.drops())
+        if not left_out:
+            return
+        after = self.plan.summary_after
+        like = next((piece.messages[0] for piece in pieces if piece.group and piece.messages), None)
+        text = rendering.summary_text(self.plan, left_out)
+        pieces.append(self._synthetic((-1 if after is None else after, _SUMMARY, 0), "assistant", text, like, old))
+
+    def _ephemeral(self, ephemeral: Ephemeral) -> Piece:
+        key = (ephemeral.after, _EPHEMERAL, ephemeral.number)
+        weight = estimate_message(ephemeral.reading, ephemeral.counts, self._around.family)
+        return Piece(key, [ephemeral.message], weight)
+
+
+def _key(piece: Piece) -> Key:
+    return piece.key
+
+
+def _state(group: Group, newest: int) -> tuple[int, int, bool]:
+    return len(group.members), group.open_calls, group.open_calls > 0 and newest in group.members
+
+
+def _replaced_by_prompt(entry: Entry) -> bool:
+    """With a system prompt factory, stored system messages give way, save those that a hook put there."""
+    return entry.reading.is_system and not entry.reading.flags.injected
+
+
+def _visible(history: History, plan: Plan) -> Iterator[tuple[Entry, Drop | None]]:
+    """The entries outside all drops, each with the drop directly before it."""
+    at, gap = 0, None
+    for drop in plan.drops():
+        end = history.position(drop.first)
+        for entry in history.branch[at:end]:
+            yield entry, gap
+            gap = None
+        behind = max(end, history.position(drop.last + 1))
+        gap = drop if behind > end else gap
+        at = behind
+    for entry in history.branch[at:]:
+        yield entry, gap
+        gap = None

@@ -1,0 +1,431 @@
+"""Reading recorded conversations: every format by its content, every bad file with its place."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backscroll.replay.readers import Transcript, TranscriptError, read
+
+CHAT = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "How big is a.txt?"},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "size", "arguments": '{"path": "a.txt"}'}}
+        ],
+    },
+    {"role": "tool", "tool_call_id": "c1", "content": "12"},
+    {"role": "assistant", "content": "12 bytes."},
+]
+AMPLIFIER = [
+    {"role": "user", "content": "Look."},
+    {
+        "role": "assistant",
+        "content": [{"type": "tool_call", "id": "a", "name": "ls", "input": {}}],
+        "tool_calls": [{"id": "a", "tool": "ls", "arguments": {}}],
+    },
+    {"role": "tool", "tool_call_id": "a", "name": "ls", "content": "x.py"},
+]
+BEDROCK = [
+    {"role": "user", "content": [{"text": "Look."}]},
+    {"role": "assistant", "content": [{"toolUse": {"toolUseId": "b", "name": "ls", "input": {}}}]},
+    {"role": "user", "content": [{"toolResult": {"toolUseId": "b", "content": [{"text": "x.py"}]}}]},
+]
+ANTHROPIC = [
+    {"role": "user", "content": "Look."},
+    {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "ls", "input": {}}]},
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x.py"}]},
+]
+
+
+def as_json(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+def as_lines(*values: Any) -> bytes:
+    return b"".join(json.dumps(value).encode() + b"\n" for value in values)
+
+
+def only(data: bytes) -> Transcript:
+    (found,) = read(data, "sample")
+    return found
+
+
+# Chat
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        as_json(CHAT),
+        json.dumps(CHAT, indent=2).encode(),
+        as_json({"messages": CHAT}),
+        as_json({"model": "some-model", "temperature": 0, "messages": CHAT, "tools": []}),
+        as_lines(*CHAT),
+        as_lines(*CHAT).rstrip(b"\n"),
+        as_lines(*CHAT).replace(b"\n", b"\r\n"),
+        b"\n" + as_lines(*CHAT).replace(b"\n", b"\n\n"),
+        b"\xef\xbb\xbf" + as_lines(*CHAT),
+        as_lines({"id": 7, "messages": CHAT, "domain": "files"}),
+    ],
+    ids=["list", "indented", "object", "request", "lines", "no-last-newline", "crlf", "blank-lines", "bom", "one-line"],
+)
+def test_chat_in_every_wrapping_gives_the_same_messages(data: bytes) -> None:
+    found = only(data)
+    assert (found.format, found.messages, found.skipped) == ("openai", CHAT, 0)
+
+
+def test_several_conversations_are_numbered() -> None:
+    for data in (
+        as_json([{"messages": CHAT}, {"messages": ANTHROPIC}]),
+        as_lines({"messages": CHAT}, {"messages": ANTHROPIC}),
+    ):
+        found = read(data, "two.jsonl")
+        assert [(one.name, one.format) for one in found] == [("two.jsonl#1", "openai"), ("two.jsonl#2", "anthropic")]
+        assert [one.messages for one in found] == [CHAT, ANTHROPIC]
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [(AMPLIFIER, "amplifier"), (BEDROCK, "bedrock"), (ANTHROPIC, "anthropic"), (CHAT, "openai")],
+)
+def test_the_dialect_is_named_and_kept(messages: list[Any], expected: str) -> None:
+    for data in (as_json(messages), as_lines(*messages), as_json({"messages": messages})):
+        found = only(data)
+        assert (found.format, found.messages) == (expected, messages)
+
+
+def test_a_first_line_about_the_session_is_left_out_and_counted() -> None:
+    found = only(as_lines({"session_id": "s", "created": "today"}, *AMPLIFIER))
+    assert found.messages == AMPLIFIER
+    assert found.reasons == {"line about the session": 1}
+
+
+def test_a_system_prompt_beside_the_messages_is_counted_as_left_out() -> None:
+    found = only(as_json({"system": "Be brief.", "messages": ANTHROPIC}))
+    assert found.messages == ANTHROPIC
+    assert found.skipped == 1
+
+
+def test_lone_surrogates_and_line_separators_inside_texts_stay() -> None:
+    odd = [{"role": "user", "content": "half \ud83d, and a separator\u2028here\u0085there"}]
+    assert only(as_lines(odd[0], odd[0])).messages == odd * 2
+    raw = b'{"role": "user", "content": "one\xe2\x80\xa8two"}\n'
+    assert only(raw * 2).messages == [{"role": "user", "content": "one\u2028two"}] * 2
+
+
+@given(
+    st.lists(st.fixed_dictionaries({"role": st.sampled_from(["user", "assistant"]), "content": st.text()}), min_size=1)
+)
+def test_whatever_was_said_is_read_back(messages: list[dict[str, str]]) -> None:
+    for data in (as_json(messages), as_json({"messages": messages}), as_lines(*messages)):
+        assert only(data).messages == messages
+
+
+def test_a_stream_and_a_path_are_read_like_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "anything.bin"
+    path.write_bytes(as_lines(*CHAT))
+    (found,) = read(path)
+    assert (found.name, found.messages) == (str(path), CHAT)
+    with path.open("rb") as stream:
+        assert read(stream, "stream")[0].messages == CHAT
+
+
+# Claude Code
+
+
+def line(kind: str, content: Any, uuid: str = "", **more: Any) -> dict[str, Any]:
+    known = more.pop("id", None)
+    message: dict[str, Any] = {"role": kind, "content": content}
+    if kind == "assistant":
+        message |= {"id": known, "model": "m", "type": "message", "stop_reason": None, "usage": {"input_tokens": 3}}
+    return {"type": kind, "message": message, **({"uuid": uuid} if uuid else {}), "isSidechain": False, **more}
+
+
+def use(known: str) -> dict[str, Any]:
+    return {"type": "tool_use", "id": known, "name": "ls", "input": {}}
+
+
+def result(known: str) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": known, "content": "x"}
+
+
+def test_pieces_of_one_answer_are_joined_where_the_first_one_stood() -> None:
+    found = only(
+        as_lines(
+            line("user", "Look."),
+            line("assistant", [{"type": "text", "text": "I will."}], id="m1"),
+            line("assistant", [use("a")], id="m1"),
+            line("user", [result("a")]),
+            line("assistant", [use("b")], id="m1"),
+            line("user", [result("b")]),
+            line("assistant", [{"type": "text", "text": "Done."}], id="m2"),
+        )
+    )
+    assert found.format == "claude-code"
+    assert found.messages == [
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": [{"type": "text", "text": "I will."}, use("a"), use("b")]},
+        {"role": "user", "content": [result("a")]},
+        {"role": "user", "content": [result("b")]},
+        {"role": "assistant", "content": [{"type": "text", "text": "Done."}]},
+    ]
+
+
+def test_what_was_never_sent_is_left_out_with_its_reason() -> None:
+    found = only(
+        as_lines(
+            {"type": "summary", "summary": "s", "leafUuid": "u"},
+            {"type": "file-history-snapshot", "snapshot": {}},
+            line("user", "Hi.", "u1"),
+            line("user", "Hi.", "u1"),
+            line("user", "A caveat of the client", "u2", isMeta=True),
+            {"type": "progress", "data": {}},
+            {"type": "progress", "data": {}},
+            {"type": "system", "subtype": "compact_boundary"},
+            line("user", "This session is being continued ...", "u3", isCompactSummary=True),
+            line("assistant", [{"type": "text", "text": "API Error"}], "u4", id="x", isApiErrorMessage=True),
+            line("assistant", "Hello.", "u5", id="m1"),
+        )
+    )
+    assert [message["content"] for message in found.messages] == ["Hi.", "A caveat of the client", "Hello."]
+    assert found.reasons == {
+        "summary line": 1,
+        "file-history-snapshot line": 1,
+        "line repeated with the same uuid": 1,
+        "progress line": 2,
+        "system line": 1,
+        "compact summary, written by the client and not by the user": 1,
+        "error notice of the client, never sent": 1,
+    }
+    assert found.skipped == 8
+
+
+def test_sidechains_are_transcripts_of_their_own() -> None:
+    found = read(
+        as_lines(
+            line("user", "Main.", "u1"),
+            line("user", "Task one.", "s1", isSidechain=True, parentUuid=None),
+            line("assistant", "Working.", "s2", id="m1", isSidechain=True, parentUuid="s1"),
+            line("user", "Task two.", "t1", isSidechain=True, agentId="agent-2"),
+            {"type": "progress", "uuid": "p1", "parentUuid": "s2", "isSidechain": True},
+            line("assistant", "More.", "s3", id="m2", isSidechain=True, parentUuid="p1"),
+            line("assistant", "Two.", "t2", id="m3", isSidechain=True, agentId="agent-2"),
+            line("assistant", "Main done.", "u2", id="m4"),
+        ),
+        "s",
+    )
+    assert [(one.name, [message["content"] for message in one.messages]) for one in found] == [
+        ("s", ["Main.", "Main done."]),
+        ("s#side-1", ["Task one.", "Working.", "More."]),
+        ("s#side-2", ["Task two.", "Two."]),
+    ]
+
+
+def test_a_file_of_one_sidechain_has_the_name_of_the_file() -> None:
+    found = only(as_lines(line("user", "Task.", "s1", isSidechain=True, agentId="a"), {"type": "progress"}))
+    assert (found.name, found.skipped) == ("sample", 1)
+
+
+# SWE-agent and tau-bench
+
+
+def test_a_trajectory_keeps_what_a_request_holds() -> None:
+    call = [{"id": "c", "type": "function", "function": {"name": "bash", "arguments": "{}"}}]
+    history = [
+        {"role": "system", "content": "S", "agent": "main", "message_type": "system_prompt"},
+        {"role": "user", "content": "A demonstration", "agent": "main", "is_demo": True},
+        {
+            "role": "assistant",
+            "content": "T",
+            "thought": "T",
+            "action": "ls",
+            "tool_calls": call,
+            "thinking_blocks": [],
+        },
+        {"role": "tool", "content": "out", "agent": "main", "tool_call_ids": ["c"], "tool_calls": None},
+    ]
+    found = only(as_json({"environment": "e", "trajectory": [], "history": history, "info": {}}))
+    assert found.format == "swe-agent"
+    assert found.messages == [
+        {"role": "system", "content": "S"},
+        {"role": "user", "content": "A demonstration"},
+        {"role": "assistant", "content": "T", "tool_calls": call, "thinking_blocks": []},
+        {"role": "tool", "content": "out", "tool_call_id": "c"},
+    ]
+
+
+def test_a_trajectory_without_history_is_read_from_its_steps() -> None:
+    query = [{"role": "user", "content": "Fix it.", "agent": "main"}]
+    call = [{"id": "c", "type": "function", "function": {"name": "bash", "arguments": "{}"}}]
+    trajectory = [
+        {"query": query, "response": "I look.", "action": "ls", "observation": "a.py"},
+        {"query": query, "thought": "And then", "action": "cat a.py", "observation": "pass", "tool_calls": call},
+    ]
+    assert only(as_json({"trajectory": trajectory})).messages == [
+        {"role": "user", "content": "Fix it."},
+        {"role": "assistant", "content": "I look."},
+        {"role": "user", "content": "a.py"},
+        {"role": "assistant", "content": "And then\ncat a.py", "tool_calls": call},
+        {"role": "tool", "tool_call_id": "c", "content": "pass"},
+    ]
+
+
+def test_every_run_of_a_benchmark_is_a_transcript() -> None:
+    runs = [{"task_id": at, "reward": 1.0, "info": {}, "traj": CHAT[: at + 2]} for at in range(3)]
+    found = read(as_json(runs), "runs")
+    assert [(one.name, one.format, len(one.messages)) for one in found] == [
+        ("runs#1", "tau-bench", 2),
+        ("runs#2", "tau-bench", 3),
+        ("runs#3", "tau-bench", 4),
+    ]
+    assert only(as_json(runs[0])).name == "sample"
+
+
+# Bad files
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"", "bad: is empty"),
+        (b" \n\n", "bad: is empty"),
+        (b"\xef\xbb\xbf", "bad: is empty"),
+        (b"hello\n", "bad: line 1, column 1: "),
+        (b'{"role": "user"}\n\xff\n', "bad: line 2, byte 17: not UTF-8 text"),
+        (b'{"role": "user"}\n{"role": "us', "bad: line 2, column 10: the last line is torn"),
+        (b'{"role": "user"}\n{"role": "user", "content": {"a": 1}', "bad: line 2, column 37: the last line is torn"),
+        (b'[{"role": "user"}, {"role"', "bad: line 1, column 27: the last line is torn"),
+        (b'{"role": "user"}\nnonsense\n{"role": "user"}\n', "bad: line 2, column 1: not JSON"),
+        (b'{"role": "user"}\n[1]\n{"role": "user"}\n', "bad: line 2: expected a JSON object, found a list"),
+        (b'{"role": "user"}\n{"roll": "user"}\n', "bad: line 2: expected a message with a role, found keys: roll"),
+        (b'[{"role": "user"}, {"role": ""}]', "bad: item 2: expected a message with a role"),
+        (b'{"messages": [{"role": "user"}, 3]}', "bad: messages[1]: expected a message, found a number"),
+        (b'{"messages": []}', "bad: holds no messages"),
+        (b"[]", "bad: holds no messages"),
+        (b'["a", "b"]', "bad: item 1: expected a JSON object, found a text"),
+        (b"3", "bad: holds a number, expected messages"),
+        (b'{"name": "package", "version": 1}', "bad: no conversation: expected 'role', or a list under"),
+        (b'[{"role": "user",\n"content": NaN}]', "bad: line 2: not strict JSON (NaN"),
+        (b'{"role": "user"}\n{"role": "user", "content": Infinity}\n', "bad: line 2: not strict JSON (Infinity"),
+        (b'{"type": "summary", "summary": "s"}\n{"type": "progress"}\n', "bad: line 1: no conversation"),
+        (b"[" * 100_000, "bad: line 1: nested too deeply"),
+    ],
+)
+def test_bad_files_are_refused_in_one_line_with_the_place(data: bytes, expected: str) -> None:
+    with pytest.raises(TranscriptError) as caught:
+        read(data, "bad")
+    assert str(caught.value).startswith(expected)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_cannot_be_opened_says_so(tmp_path: Path) -> None:
+    with pytest.raises(TranscriptError, match="cannot be read: No such file"):
+        read(tmp_path / "missing.json")
+    with pytest.raises(TranscriptError, match="cannot be read"):
+        read(tmp_path)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_give_messages_or_one_clear_error(data: bytes) -> None:
+    try:
+        found = read(data, "noise")
+    except TranscriptError as error:
+        assert str(error).startswith("noise: ")
+    else:
+        assert all(message["role"] for one in found for message in one.messages)
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    *["role", "type", "message", "messages", "history", "traj", "trajectory", "content", "uuid", "id"],
+                    "odd\nkey",
+                ]
+            ),
+            inner | st.sampled_from(["user", "assistant"]),
+            max_size=5,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.lists(_VALUES, min_size=1, max_size=4), st.sampled_from([as_json, lambda values: as_lines(*values)]))
+def test_any_json_gives_messages_or_one_clear_error(values: list[Any], write: Callable[[Any], bytes]) -> None:
+    try:
+        found = read(write(values), "shape")
+    except TranscriptError as error:
+        assert str(error).startswith("shape: ")
+        assert "\n" not in str(error)
+    else:
+        assert all(isinstance(message["role"], str) for one in found for message in one.messages)
+
+
+# Real recordings
+
+RECORDINGS = Path(os.environ.get("BACKSCROLL_TRANSCRIPTS") or Path(__file__).parents[2] / "shared" / "transcripts")
+needs_recordings = pytest.mark.skipif(
+    not RECORDINGS.is_dir(), reason=f"no recordings at {RECORDINGS}; point BACKSCROLL_TRANSCRIPTS at a folder of them"
+)
+
+
+@needs_recordings
+@pytest.mark.parametrize("folder", ["entire", "sweagent", "tau", "whowhen"])
+def test_real_conversations_are_read_message_for_message(folder: str) -> None:
+    path = RECORDINGS / folder / "norm.jsonl"
+    expected = [json.loads(text)["messages"] for text in path.read_text(encoding="utf-8").split("\n") if text]
+    assert [one.messages for one in read(path)] == expected
+
+
+@needs_recordings
+@pytest.mark.parametrize(
+    ("name", "kind", "count"),
+    [
+        ("claude-code-compacted.jsonl", "claude-code", 1),
+        ("claude-code-short.jsonl", "claude-code", 1),
+        ("sweagent-flash.traj", "swe-agent", 1),
+        ("sweagent-pydicom__pydicom-1458.traj", "swe-agent", 1),
+        ("tau-bench-airline.json", "tau-bench", 20),
+    ],
+)
+def test_real_native_files_are_told_by_content(name: str, kind: str, count: int) -> None:
+    found = read((RECORDINGS / "native" / name).read_bytes(), "no-name")
+    assert [one.format for one in found] == [kind] * count
+    for one in found:
+        assert all(
+            set(message) <= {"role", "content", "tool_calls", "tool_call_id", "name"} for message in one.messages
+        )
+
+
+@needs_recordings
+def test_no_record_of_a_real_session_is_lost() -> None:
+    for name in ("claude-code-compacted.jsonl", "claude-code-short.jsonl"):
+        path = RECORDINGS / "native" / name
+        lines = [json.loads(text) for text in path.read_text(encoding="utf-8").split("\n") if text]
+        (found,) = read(path)
+        said = [line for line in lines if line["type"] in ("user", "assistant") and not line.get("isCompactSummary")]
+        pieces = [line for line in said if line["type"] == "assistant"]
+        answers = {line["message"]["id"] for line in pieces}
+        assert len(found.messages) == len(said) - len(pieces) + len(answers)
+        assert found.skipped + len(said) == len(lines)
+        written = sum(len(line["message"]["content"]) for line in pieces)
+        assert written == sum(len(message["content"]) for message in found.messages if message["role"] == "assistant")
+
+
+@needs_recordings
+def test_a_list_of_words_is_no_transcript() -> None:
+    with pytest.raises(TranscriptError, match="item 1: expected a JSON object, found a text"):
+        read(RECORDINGS / "generic.json")
