@@ -3,15 +3,17 @@
 import json
 import os
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from backscroll.errors import BudgetError, ConfigurationError
 from backscroll.replay.readers import Transcript, read
 from backscroll.replay.run import EventHandler, Manager, Outcome, Weigher, replay, requests_of
-from backscroll.replay.table import as_json, as_table, totals
+from backscroll.replay.table import as_json, as_table, fitting, totals
 from backscroll.replay.validity import problems
 
 Message = dict[str, Any]
@@ -66,7 +68,8 @@ DIALECTS: dict[str, tuple[Callable[[str], Message], Callable[[str], Message]]] =
     "bedrock": (bedrock_call, bedrock_result),
 }
 in_all_dialects = pytest.mark.parametrize(("call", "result"), DIALECTS.values(), ids=DIALECTS)
-Call, Result = Callable[[str], Message], Callable[[str], Message]
+Call = Callable[[str], Message]
+Result = Callable[[str], Message]
 
 
 def one(found: list[str]) -> str:
@@ -320,6 +323,7 @@ def test_views_over_the_budget_and_refused_requests_are_counted() -> None:
     assert run(Whole, TALK, budget=30).over_budget == 1
     outcome = run(Newest, TALK, budget=5)
     assert (outcome.requests, outcome.refused, outcome.tokens_sent, outcome.prefix_kept) == (3, 3, 0, None)
+    assert (outcome.refusal, outcome.cost, outcome.cost_whole) == ("request 1: too small", 0, 0)
 
 
 def test_only_a_few_problems_are_kept_as_text() -> None:
@@ -376,6 +380,17 @@ def test_totals_are_sums_and_a_weighted_share() -> None:
     assert shown["totals"]["tokens_sent"] == 108
     assert as_table(outcomes).row_count == 3
     assert totals([])["prefix_kept"] is None
+
+
+@pytest.mark.parametrize("width", [40, 80, 120, 160])
+def test_no_figure_is_cut_in_a_narrow_terminal(width: int) -> None:
+    outcome = run(Whole, [user("x" * 1_234_567), said(), user("y" * 7_654_321), said()], budget=99_999_999)
+    buffer = StringIO()
+    console = Console(file=buffer, width=width)
+    for shown in fitting([outcome, outcome, outcome], width):
+        console.print(shown)
+    assert "8,888,906" in buffer.getvalue() and "99,999,999" in buffer.getvalue()
+    assert "\u2026" not in buffer.getvalue()
 
 
 # Real recordings: the oracle agrees with what providers accepted

@@ -1,17 +1,11 @@
-"""Token counting and media headers. Only their tests may live here; engines are injected, nothing is mocked.
+"""Token counting: engines, guard, names, estimator. Only their tests may live here; engines are injected, not mocked.
 
 Golden counts are constants on which two independent implementations agreed.
 """
 
-import base64
 import json
-import os
-import struct
-import subprocess
-import sys
 import threading
 import warnings
-import zlib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -23,10 +17,9 @@ from hypothesis import strategies as st
 
 from backscroll.errors import ConfigurationError
 from backscroll.tokenizers import NAMES, Estimator, resolve
-from backscroll.tokenizers.engines import ENCODINGS, goldens, load_toktok, vocabulary_path
+from backscroll.tokenizers.engines import ENCODINGS, goldens, load_toktok
 from backscroll.tokenizers.estimator import CEILING, ESTIMATOR_NAME, estimate
 from backscroll.tokenizers.guard import BLOCK, HARD_BLOCK, Engine, Guarded, blocks, without_surrogates
-from backscroll.tokenizers.media import image_size, pdf_pages
 
 SOURCES = Path(__file__).resolve().parent.parent / "src"
 EVENT = "context:tokenizer_fallback"
@@ -48,20 +41,6 @@ class Listener:
 def guarded(count: Callable[[str], Any], report: Any = None, **options: Any) -> Guarded:
     """A guarded engine made of a function."""
     return Guarded("fake", lambda: Engine("fake/1", count, **options), report)
-
-
-def in_subprocess(code: str, **environment: str) -> str:
-    """What `code` prints in a fresh interpreter."""
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(SOURCES), **environment},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def exactly(text: str) -> int:
@@ -369,88 +348,6 @@ def test_an_unknown_name_is_refused_with_the_nearest_one() -> None:
     assert all(name in str(caught.value) for name in NAMES)
 
 
-# --- imports and the network ---------------------------------------------------------------------------------------
-
-BLOCKED_IMPORT = """
-import sys, warnings
-class Block:
-    def find_spec(self, name, path=None, target=None):
-        if name in ("toktok", "tiktoken"):
-            raise ImportError(f"{name} is blocked")
-sys.meta_path.insert(0, Block())
-from backscroll.tokenizers import resolve
-events = []
-with warnings.catch_warnings(record=True) as seen:
-    warnings.simplefilter("always")
-    tokenizer = resolve(sys.argv[1] if len(sys.argv) > 1 else "auto", lambda *event: events.append(event))
-    counts = [tokenizer.count(text) for text in ("", "hello world", "x" * 100_000)]
-print(tokenizer.name, tokenizer.exact, len(events), len(seen), min(counts[1:]) > 0, counts[0])
-"""
-
-NO_SOCKETS = """
-import socket
-class Refuse:
-    def __init__(self, *arguments, **options):
-        raise AssertionError("a socket was opened")
-socket.socket = Refuse
-socket.create_connection = Refuse
-socket.getaddrinfo = Refuse
-import warnings
-warnings.simplefilter("ignore")
-from backscroll.tokenizers import resolve
-"""
-
-
-def test_importing_loads_no_engine() -> None:
-    code = """
-import sys
-import backscroll.tokenizers
-backscroll.tokenizers.resolve("auto"), backscroll.tokenizers.resolve("tiktoken")
-import backscroll.tokenizers.media
-print([m for m in ("toktok", "tiktoken", "imagesize", "urllib.request", "tempfile") if m in sys.modules])
-"""
-    assert in_subprocess(code).strip() == "[]"
-
-
-def test_a_missing_engine_falls_back_to_the_estimator() -> None:
-    assert in_subprocess(BLOCKED_IMPORT).split() == [ESTIMATOR_NAME, "False", "1", "1", "True", "0"]
-
-
-def test_counting_opens_no_socket() -> None:
-    code = NO_SOCKETS + "t = resolve('auto'); print(t.count('hello world'), t.exact)"
-    assert in_subprocess(code).split() == ["2", "True"]
-
-
-def test_tiktoken_without_its_vocabulary_does_not_download_it(tmp_path: Path) -> None:
-    code = NO_SOCKETS + (
-        "events = []; t = resolve('tiktoken', lambda *e: events.append(e)); print(t.count('hello world'), t.name)\n"
-        "print(events[0][1]['reason'])"
-    )
-    count, reason = in_subprocess(code, TIKTOKEN_CACHE_DIR=str(tmp_path)).splitlines()
-    assert count == f"{estimate('hello world')} {ESTIMATOR_NAME}"
-    assert "TIKTOKEN_CACHE_DIR" in reason
-
-
-def test_a_damaged_vocabulary_is_not_replaced(tmp_path: Path) -> None:
-    find = "from backscroll.tokenizers.engines import vocabulary_path as p; print(p('o200k_base'))"
-    path = Path(in_subprocess(find, TIKTOKEN_CACHE_DIR=str(tmp_path)).strip())
-    assert path.parent == tmp_path
-    path.write_bytes(b"not a vocabulary")
-    code = NO_SOCKETS + "t = resolve('tiktoken:o200k_base'); print(t.count('hello world'), t.exact)"
-    assert in_subprocess(code, TIKTOKEN_CACHE_DIR=str(tmp_path)).split()[1] == "False"
-    assert path.read_bytes() == b"not a vocabulary"
-
-
-def test_tiktoken_counts_alike_where_it_has_its_vocabulary() -> None:
-    path = vocabulary_path("o200k_base")
-    if path is None or not path.is_file():
-        pytest.skip("tiktoken's cache holds no vocabulary here")
-    pytest.importorskip("tiktoken")
-    tokenizer = resolve("tiktoken")
-    assert tokenizer.exact
-    assert tokenizer.count("word \n\n" * 9_000) == O200K.count("word \n\n" * 9_000)
-
-
 # --- the estimator -------------------------------------------------------------------------------------------------
 
 
@@ -490,117 +387,6 @@ def test_estimates_of_ordinary_texts_are_close() -> None:
 )
 def test_no_kind_of_text_is_far_too_cheap(text: str) -> None:
     assert Estimator().count(text) >= 0.8 * O200K.count(text)
-
-
-# --- media ---------------------------------------------------------------------------------------------------------
-
-
-def b64(raw: bytes) -> str:
-    return base64.b64encode(raw).decode()
-
-
-def png(width: int, height: int) -> bytes:
-    header = b"IHDR" + struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + header + struct.pack(">I", zlib.crc32(header))
-
-
-def gif(width: int, height: int) -> bytes:
-    return b"GIF89a" + struct.pack("<HH", width, height) + b"\x00\x00\x00"
-
-
-def jpeg(width: int, height: int, preview: int = 0) -> bytes:
-    """A JPEG's markers up to the start of its scan, with `preview` bytes of application data in front."""
-    body = b"\xff\xd8"
-    while preview > 0:
-        size = min(preview, 60_000)
-        body += b"\xff\xe2" + struct.pack(">H", size + 2) + b"\x00" * size
-        preview -= size
-    frame = struct.pack(">BHHB", 8, height, width, 3) + b"\x01\x11\x00\x02\x11\x01\x03\x11\x01"
-    return body + b"\xff\xc0" + struct.pack(">H", len(frame) + 2) + frame + b"\xff\xda\x00\x02" + b"\x00" * 16
-
-
-def webp(width: int, height: int) -> bytes:
-    extended = b"VP8X" + struct.pack("<I", 10) + b"\x00" * 4
-    extended += (width - 1).to_bytes(3, "little") + (height - 1).to_bytes(3, "little")
-    return b"RIFF" + struct.pack("<I", len(extended) + 4) + b"WEBP" + extended
-
-
-@pytest.mark.parametrize("make", [png, gif, jpeg, webp])
-def test_image_sizes(make: Callable[[int, int], bytes]) -> None:
-    raw = make(640, 480)
-    assert image_size(b64(raw)) == (640, 480)
-    assert image_size(f"data:image/any;base64,{b64(raw)}") == (640, 480)
-    assert image_size("  " + b64(raw).rstrip("=")) == (640, 480)
-    assert image_size(base64.urlsafe_b64encode(raw).decode()) == (640, 480)
-    assert image_size(base64.encodebytes(raw).decode()) == (640, 480)
-
-
-def test_only_the_head_of_an_image_is_decoded() -> None:
-    assert image_size(b64(png(640, 480) + b"\x00" * 300_000) + "!!! not base64 !!!") == (640, 480)
-    assert image_size(b64(jpeg(640, 480, preview=20_000))) == (640, 480)
-    assert image_size(b64(jpeg(640, 480, preview=200_000))) is None
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        *[None, "", " ", "x", "äöü", "\ud800" * 9, "https://example.org/a.png", "file:///a.png"],
-        *["data:image/png", "data:image/png;base64,", "data:" + "x" * 5_000],
-        *[b64(b"no image at all"), b64(png(0, 5)), b64(png(640, 480)[:17])],
-    ],
-)
-def test_no_size_without_an_image(data: str | None) -> None:
-    assert image_size(data) is None
-    assert pdf_pages(data) is None
-
-
-@settings(max_examples=300, deadline=None)
-@given(st.binary(max_size=300), st.sampled_from([png, gif, jpeg, webp]), st.integers(2, 40))
-def test_broken_images_do_no_harm(tail: bytes, make: Callable[[int, int], bytes], keep: int) -> None:
-    size = image_size(b64(make(640, 480)[:keep] + tail))
-    assert size is None or min(size) >= 1
-
-
-def pdf(*objects: bytes) -> str:
-    numbered = (b"%d 0 obj\n%b\nendobj\n" % (number, body) for number, body in enumerate(objects, 1))
-    return b64(b"%PDF-1.7\n" + b"".join(numbered) + b"trailer << /Root 1 0 R >>\n%%EOF")
-
-
-def stream(dictionary: bytes, raw: bytes) -> bytes:
-    return b"<< %b /Length %d >>\nstream\n%b\nendstream" % (dictionary, len(raw), raw)
-
-
-PAGES = b"<< /Type /Pages /Kids [2 0 R 3 0 R] /Count 2 >>"
-PAGE = b"<< /Type /Page /Parent 1 0 R >>"
-
-
-def test_pages_of_a_pdf() -> None:
-    assert pdf_pages(pdf(PAGES, PAGE, b"<</Type/Page/Parent 1 0 R>>")) == 2
-    assert pdf_pages("data:application/pdf;base64," + pdf(PAGES, PAGE)) == 1
-
-
-def test_pages_in_a_compressed_object_stream() -> None:
-    packed = stream(b"/Type /ObjStm /N 3 /First 20 /Filter /FlateDecode", zlib.compress(PAGES + PAGE * 3))
-    assert pdf_pages(pdf(stream(b"/Filter /FlateDecode", zlib.compress(b"BT ET")), packed)) == 3
-
-
-def test_pages_that_are_only_counted() -> None:
-    assert pdf_pages(pdf(PAGES, b"<< /Count 12 /Kids [] /Type /Pages >>")) == 12
-    assert pdf_pages(pdf(b"<< /Type /Pages /Count 999999999 >>")) is None
-    assert pdf_pages(pdf(stream(b"/Type /ObjStm", b"not packed at all"))) is None
-    assert pdf_pages(b64(b"<html>/Type /Page</html>")) is None
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.lists(st.sampled_from([PAGES, PAGE, b"stream\n", b"endstream", b"/ObjStm", b"/Count ", b"7", b"\xff"])))
-def test_broken_documents_do_no_harm(parts: list[bytes]) -> None:
-    pages = pdf_pages(b64(b"%PDF-1.4\n" + b"".join(parts)))
-    assert pages is None or pages >= 1
-
-
-def test_a_packed_bomb_is_not_unpacked_whole() -> None:
-    bomb = stream(b"/Type /ObjStm /Filter /FlateDecode", zlib.compress(b" " * 60_000_000))
-    assert pdf_pages(pdf(*[bomb] * 5, PAGE)) == 1
 
 
 def test_toktok_is_loaded_by_its_encoding() -> None:

@@ -152,18 +152,17 @@ class Lane:
         if not force and (used <= goals.threshold or not grown):
             return None, []
         draft = Draft(now.history, view, self.meter, goals, self._around)
-        compact(draft, now.strategies, now.options, self.plan.number + 1)
-        after = draft.used
+        compact(draft, now.strategies, now.options)
+        after = draft.settle()
         reports = self._refusals(draft)
         if after > budget:
             raise self._too_large(now, draft, after)
         if draft.view is view or (used <= budget and not force and used - after < WORTH * room):
             return (Settled(self.name, used) if not force else None), reports
-        removed, _ = draft.change()
         reports += self._reports(draft, used, after, goals)
         self.view = draft.view
         self.expired = max((found.number + 1 for found in now.ephemerals), default=self.expired)
-        return PlanRecorded(self.name, draft.view.plan, removed, after), reports
+        return PlanRecorded(self.name, draft.view.plan, draft.removed(), after), reports
 
     def undo(self, now: Situation, budget: int) -> PlanRecorded | None:
         """The event that brings back the plan before the newest compaction; None where there is none."""

@@ -49,6 +49,8 @@ class Piece:
     """What was left out directly before it."""
     bridge: Message | None = None
     bridge_estimate: Estimate = NOTHING
+    start: int = 0
+    """Index in the flat list of the bridge, or of the first message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,8 @@ class View:
         self._around = around
         self._edits = plan.rewritten()
         self._at: dict[int, int] = {}
+        self._nested: list[int] = []
+        """Indexes of messages that a shallow copy would not isolate."""
         self._cursor = 0
         self._epoch = -1
         self._ephemerals = 0
@@ -135,7 +139,10 @@ class View:
 
     def copies(self) -> list[Message]:
         """The messages, as copies that share nothing mutable with what is stored."""
-        return [copy_message(message) for message in self.flat]
+        copies = [message.copy() for message in self.flat]
+        for at in self._nested:
+            copies[at] = copy_message(self.flat[at])
+        return copies
 
     def _take(self, history: History, entry: Entry, newest: int) -> None:
         group = entry.group
@@ -172,12 +179,21 @@ class View:
         behind = self.pieces[at + 1 :]
         if behind or piece.messages[: len(old.messages)] != old.messages:
             self.changes.append((why, seq))
-        del self.pieces[at:]
-        self.flat, self.estimate = [], NOTHING
-        for earlier in self.pieces:
-            self._flatten(earlier)
+        self._cut(at)
         for later in [piece, *behind]:
             self._append(later)
+
+    def _cut(self, at: int) -> None:
+        """Takes the pieces from `at` on out again."""
+        middle, upper = self.estimate
+        for piece in self.pieces[at:]:
+            middle -= piece.estimate.middle + piece.bridge_estimate.middle
+            upper -= piece.estimate.upper + piece.bridge_estimate.upper
+        self.estimate = Estimate(middle, upper)
+        del self.flat[self.pieces[at].start :]
+        while self._nested and self._nested[-1] >= len(self.flat):
+            self._nested.pop()
+        del self.pieces[at:]
 
     def _append(self, piece: Piece) -> None:
         previous = self.pieces[-1] if self.pieces else None
@@ -185,14 +201,20 @@ class View:
         if piece.group is not None:
             self._at[piece.group.first] = len(self.pieces)
         self.pieces.append(piece)
-        self._flatten(piece)
-
-    def _flatten(self, piece: Piece) -> None:
+        piece.start = len(self.flat)
         if piece.bridge is not None:
-            self.flat.append(piece.bridge)
-            self.estimate = self.estimate.plus(piece.bridge_estimate)
-        self.flat += piece.messages
-        self.estimate = self.estimate.plus(piece.estimate)
+            self._show(piece.bridge)
+        for message in piece.messages:
+            self._show(message)
+        self.estimate = Estimate(
+            self.estimate.middle + piece.estimate.middle + piece.bridge_estimate.middle,
+            self.estimate.upper + piece.estimate.upper + piece.bridge_estimate.upper,
+        )
+
+    def _show(self, message: Message) -> None:
+        if any([type(value) is list or type(value) is dict for value in message.values()]):
+            self._nested.append(len(self.flat))
+        self.flat.append(message)
 
     def _bridge(self, previous: Piece | None, piece: Piece) -> tuple[Message | None, Estimate]:
         """One minimal line where two messages of the same role meet that did not follow each other in the history."""

@@ -20,20 +20,20 @@ _SLACK = 32  # cut a little deeper than asked, so that the note of a cut is paid
 BY = "floor"
 
 
-def clip_floor(draft: "Draft", number: int) -> None:
+def clip_floor(draft: "Draft") -> None:
     """Clips rung by rung until the view fits its budget, or nothing is left to clip."""
     for rung in (_newest_results, _older_results, _user_texts, _newest_texts):
         for _ in range(_ROUNDS):
-            excess = draft.used - draft.goals.budget
+            excess = draft.settle() - draft.goals.budget
             if excess <= 0:
                 return
-            window = draft.window(0.0)
+            window = draft.window
             edits = _level(window, list(rung(draft, window)), excess + _SLACK, oldest_first=rung is _user_texts)
             if not edits:
                 break
-            draft.apply(edits, number)
-        if rung is _newest_results and draft.used > draft.goals.budget:
-            _drop_unseen(draft, number)
+            draft.apply(edits)
+        if rung is _newest_results and draft.settle() > draft.goals.budget:
+            _drop_unseen(draft)
 
 
 def _untouchable(draft: "Draft", unit: Unit) -> bool:
@@ -66,9 +66,9 @@ def _newest_texts(draft: "Draft", window: Window) -> Iterable[Candidate]:
     return _parts(draft, window, lambda unit: unit is newest, "text", "call", "opaque")
 
 
-def _drop_unseen(draft: "Draft", number: int) -> None:
+def _drop_unseen(draft: "Draft") -> None:
     """Unseen results in groups before the newest leave altogether, oldest first."""
-    window = draft.window(0.0)
+    window = draft.window
     excess = draft.used - draft.goals.budget
     edits: list[Edit] = []
     for unit in window.units:
@@ -76,7 +76,7 @@ def _drop_unseen(draft: "Draft", number: int) -> None:
             edits += drop_unit(unit, BY)
             excess -= unit.tokens
     if edits:
-        draft.apply(edits, number)
+        draft.apply(edits)
 
 
 def _level(window: Window, found: list[Candidate], excess: int, oldest_first: bool) -> list[Edit]:

@@ -5,16 +5,16 @@ enough to get below the threshold, it no longer spares them; where the view stil
 leaves; and only if what must stay does not fit by itself, that is clipped (`floor.py`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from backscroll.budget import Options
 from backscroll.compaction.drop import drop_unit, of_user
 from backscroll.compaction.floor import clip_floor
-from backscroll.compaction.window import Strategy, Unit, Window, look
+from backscroll.compaction.window import Strategy, look, spare, within
 from backscroll.history import History
 from backscroll.plan import Drop, Edit, Plan, merge
-from backscroll.usage import Estimate, Meter
+from backscroll.usage import NOTHING, Estimate, Meter
 from backscroll.view import Surroundings, View
 
 LAST_RESORT = "last resort"
@@ -38,51 +38,65 @@ class Goals:
 
 
 class Draft:
-    """A plan in the making, with its view."""
+    """A plan in the making. Strategies are reckoned with at once; the view is built when somebody asks for it."""
 
     def __init__(self, history: History, view: View, meter: Meter, goals: Goals, around: Surroundings) -> None:
         self.history = history
         self.before = view
-        self.view = view
         self.goals = goals
         self.refused: list[Edit] = []
         """Edits that a strategy made of what it may not touch."""
+        self.room = max(0, goals.budget - meter.overhead(goals.budget))
+        self.window = look(history, view.pieces, self.room, around)
         self._meter = meter
         self._around = around
-        self._overhead = meter.overhead(goals.budget)
+        self._view = view
+        self._edits: list[Edit] = []
+        self._won = NOTHING
 
     @property
     def used(self) -> int:
         """Tokens of the whole request by the upper estimate, as they will be reckoned once this plan is recorded."""
-        removed, _ = self.change()
-        return self._meter.after(self.view.estimate, removed, self.goals.budget).upper
+        if self._edits:
+            view, won = self._view.estimate, self._won.plus(self._removed())
+            left = Estimate(view.middle - self._won.middle, view.upper - self._won.upper)
+            return self._meter.after(left, won, self.goals.budget).upper
+        return self._meter.after(self._view.estimate, self._removed(), self.goals.budget).upper
 
-    def change(self) -> tuple[Estimate, Estimate]:
-        """What leaves the view and what takes its place."""
-        old = {id(piece.messages): piece.estimate for piece in self.before.pieces}
-        new = {id(piece.messages): piece.estimate for piece in self.view.pieces}
-        removed = [estimate for key, estimate in old.items() if key not in new]
-        added = [estimate for key, estimate in new.items() if key not in old]
-        return _sum(removed), _sum(added)
+    @property
+    def view(self) -> View:
+        """The view under the plan so far."""
+        if self._edits:
+            plan = self._view.plan
+            after = plan.summary_after if any(plan.drops()) else _summary_place(self.history)
+            plan = Plan(merge(plan.edits, self._edits), self.before.plan.number + 1, after)
+            self._view = View.build(self.history, plan, self._around, prompt=self._view.prompt, reuse=self._view)
+            self._edits, self._won = [], NOTHING
+        return self._view
 
-    def window(self, recent: float) -> Window:
-        """What a strategy is shown; `recent`: the share of the budget whose newest messages it must spare."""
-        room = max(0, self.goals.budget - self._overhead)
-        around = self._around
-        return look(self.history, self.view.pieces, room, int(room * recent), around.family, around.count)
+    def settle(self) -> int:
+        """`used` by the view itself, its notices included."""
+        recent = [unit.recent for unit in self.window.units]
+        self.window = look(self.history, self.view.pieces, self.room, self._around)
+        for unit, spared in zip(self.window.units, recent, strict=True):
+            unit.recent = spared
+        return self.used
 
-    def apply(self, edits: Sequence[Edit], number: int) -> None:
-        """Adds edits to the plan and renders what they change."""
-        plan = self.view.plan
-        after = _summary_place(self.history) if plan.number == 0 or not any(plan.drops()) else plan.summary_after
-        plan = Plan(merge(plan.edits, edits), number, after)
-        self.view = View.build(
-            self.history, plan, self._around, prompt=self.view.prompt, reuse=self.view
-        )
+    def removed(self) -> Estimate:
+        """What left the view that there was before."""
+        return self._removed() if self.view is not self.before else NOTHING
 
+    def _removed(self) -> Estimate:
+        if self._view is self.before:
+            return NOTHING
+        kept = {id(piece.messages) for piece in self._view.pieces}
+        gone = [piece.estimate for piece in self.before.pieces if id(piece.messages) not in kept]
+        return Estimate(sum(e.middle for e in gone), sum(e.upper for e in gone))
 
-def _sum(estimates: list[Estimate]) -> Estimate:
-    return Estimate(sum(e.middle for e in estimates), sum(e.upper for e in estimates))
+    def apply(self, edits: Sequence[Edit]) -> None:
+        """Adds edits to the plan."""
+        self._won = self._won.plus(self.window.take(edits))
+        self._edits += edits
 
 
 def _summary_place(history: History) -> int | None:
@@ -92,36 +106,37 @@ def _summary_place(history: History) -> int | None:
     return history.branch[history.leading - 1].seq if history.leading else None
 
 
-def compact(draft: Draft, strategies: Sequence[Strategy], options: Options, number: int) -> None:
+def compact(draft: Draft, strategies: Sequence[Strategy], options: Options) -> None:
     """Takes the draft down to its target if that can be done, and in any case into its budget.
 
     Leaves `draft.used` above the budget only where the floor itself, clipped as far as may be, does not fit.
     """
     goals = draft.goals
     for recent in (options.protected_recent, 0.0):
+        spare(draft.window, int(draft.room * recent))
         for strategy in strategies:
             if draft.used <= goals.target:
-                return
-            window = draft.window(recent)
-            edits = _allowed(strategy(window, draft.used - goals.target), window, draft)
+                break
+            edits = _allowed(strategy(draft.window, draft.used - goals.target), draft)
             if edits:
-                draft.apply(edits, number)
+                draft.apply(edits)
         if draft.used <= goals.threshold:
-            return
-    if draft.used > goals.budget:
-        _drop_all_but_floor(draft, number)
-    if draft.used > goals.budget:
-        clip_floor(draft, number)
+            break
+    if draft.settle() > goals.budget:
+        spare(draft.window, 0)
+        _drop_all_but_floor(draft)
+    if draft.settle() > goals.budget:
+        clip_floor(draft)
 
 
-def _allowed(edits: Sequence[Edit], window: Window, draft: Draft) -> list[Edit]:
+def _allowed(edits: Sequence[Edit], draft: Draft) -> list[Edit]:
     """The edits that keep to free units and whole groups; what a strategy made beyond that is reported."""
-    units = {seq: unit for unit in window.units for seq in unit.seqs}
+    units = {seq: unit for unit in draft.window.units for seq in unit.seqs}
     drops = [edit for edit in edits if isinstance(edit, Drop)]
-    dropped = {seq for drop in drops for seq in _within(drop, units)}
+    dropped = {seq for drop in drops for seq in within(drop, units)}
     allowed: list[Edit] = []
     for edit in edits:
-        seqs = _within(edit, units) if isinstance(edit, Drop) else [edit.seq]
+        seqs = within(edit, units) if isinstance(edit, Drop) else [edit.seq]
         fits = all(seq in units and units[seq].free for seq in seqs)
         if isinstance(edit, Drop):
             fits = fits and all(dropped.issuperset(units[seq].seqs) for seq in seqs)
@@ -129,18 +144,11 @@ def _allowed(edits: Sequence[Edit], window: Window, draft: Draft) -> list[Edit]:
     return allowed
 
 
-def _within(drop: Drop, units: Mapping[int, Unit]) -> list[int]:
-    if drop.first == drop.last:
-        return [drop.first] if drop.first in units else []
-    return [seq for seq in units if drop.first <= seq <= drop.last]
-
-
-def _drop_all_but_floor(draft: Draft, number: int) -> None:
+def _drop_all_but_floor(draft: Draft) -> None:
     """The last resort before the floor is touched: the oldest of what may leave, as much as it takes."""
-    window = draft.window(0.0)
-    free: list[Unit] = [unit for unit in window.units if unit.free]
+    free = [unit for unit in draft.window.units if unit.free]
     for choose in (lambda unit: not of_user(unit), of_user):
-        excess = draft.used - draft.goals.budget
+        excess = draft.settle() - draft.goals.budget
         edits: list[Edit] = []
         for unit in filter(choose, free):
             if excess <= 0:
@@ -148,4 +156,4 @@ def _drop_all_but_floor(draft: Draft, number: int) -> None:
             edits += drop_unit(unit, LAST_RESORT)
             excess -= unit.tokens
         if edits:
-            draft.apply(edits, number)
+            draft.apply(edits)

@@ -1,27 +1,27 @@
 """What a strategy is shown: the units of a view, with their sizes and what protects them. No strategy may live here."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from math import ceil
 from typing import Protocol
 
-from backscroll.plan import Clip, Edit, Mask, reference
+from backscroll.plan import Clip, Drop, Edit, Mask, reference
 from backscroll.families import Family
 from backscroll.history import Entry, History
 from backscroll.messages import Part
 from backscroll.messages.rewriting import replaceable
 from backscroll.rendering import clipped, masked
-from backscroll.usage import Count, estimate_count
-from backscroll.view import Piece
+from backscroll.usage import Count, Estimate, estimate_count
+from backscroll.view import Piece, Surroundings
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Unit:
-    """One group as it stands in the view."""
+    """One group as it stands in the plan so far. Strategies read it; only the ladder changes it."""
 
     entries: tuple[Entry, ...]
-    tokens: int
-    """By the upper estimate."""
+    estimate: Estimate
+    """Of the group with the edits chosen so far."""
     floor: bool
     """Must stay whole unless it alone does not fit: leading system, first and last user, pinned, newest."""
     recent: bool
@@ -29,6 +29,11 @@ class Unit:
     unseen: bool
     """Holds a result that no assistant message follows yet."""
     edits: dict[tuple[int, int], Clip | Mask]
+
+    @property
+    def tokens(self) -> int:
+        """By the upper estimate."""
+        return self.estimate.upper
 
     @property
     def free(self) -> bool:
@@ -78,12 +83,11 @@ class Window:
     count: Callable[[str], Count]
     budget: int
     """Input tokens that the messages may take in all."""
-    _counted: dict[tuple[int, int, int, int], Count] = field(default_factory=dict)
 
-    def candidates(self, *kinds: str, fixed_too: bool = False) -> Iterator[Candidate]:
+    def candidates(self, *kinds: str) -> Iterator[Candidate]:
         """Parts of these kinds in free units, oldest first, that may be rewritten."""
         for unit in self.units:
-            if fixed_too or unit.free:
+            if unit.free:
                 yield from self.parts_of(unit, kinds)
 
     def parts_of(self, unit: Unit, kinds: Sequence[str]) -> Iterator[Candidate]:
@@ -114,11 +118,8 @@ class Window:
         characters = max(1, int(len(text) * keep / count.tokens))
         head = _to_line_end(text, int(characters * head_share))
         tail = max(0, characters - head)
-        key = (candidate.entry.seq, candidate.number, head, tail)
-        if key not in self._counted:
-            ref = reference(candidate.entry.seq, part=candidate.number)
-            self._counted[key] = self._recount(candidate.part, clipped(candidate.part, head, tail, ref))
-        counted = self._counted[key]
+        ref = reference(candidate.entry.seq, part=candidate.number)
+        counted = self._recount(candidate.part, clipped(candidate.part, head, tail, ref))
         if counted.tokens >= candidate.count.tokens:
             return None
         return Clip(candidate.entry.seq, candidate.number, head, tail, counted, by)
@@ -135,10 +136,40 @@ class Window:
             return None
         return Mask(candidate.entry.seq, candidate.number, note, counted, by)
 
+    def take(self, edits: Sequence[Edit]) -> Estimate:
+        """Reckons with these edits from now on; answers what they win."""
+        units = {seq: unit for unit in self.units for seq in unit.seqs}
+        won_middle = won_upper = 0
+        gone: set[int] = set()
+        for edit in edits:
+            if isinstance(edit, Drop):
+                gone.update(id(units[seq]) for seq in within(edit, units))
+                continue
+            unit = units[edit.seq]
+            entry = next(entry for entry in unit.entries if entry.seq == edit.seq)
+            before = estimate_count(self._present(unit, entry, edit.part), self.family)
+            after = estimate_count(edit.count, self.family)
+            won = Estimate(int(before[0] - after[0]), int(before[1] - after[1]))
+            unit.edits[edit.seq, edit.part] = edit
+            unit.estimate = Estimate(unit.estimate.middle - won.middle, unit.estimate.upper - won.upper)
+            won_middle, won_upper = won_middle + won.middle, won_upper + won.upper
+        for unit in self.units:
+            if id(unit) in gone:
+                won_middle, won_upper = won_middle + unit.estimate.middle, won_upper + unit.estimate.upper
+        self.units = [unit for unit in self.units if id(unit) not in gone]
+        return Estimate(won_middle, won_upper)
+
     def _recount(self, part: Part, text: str) -> Count:
         """A call's count covers its name as well."""
         count = self.count(text)
         return count._replace(tokens=count.tokens + self.count(part.name).tokens) if part.name else count
+
+
+def within(drop: Drop, seqs: Mapping[int, Unit]) -> list[int]:
+    """The `seq`s of these that a drop covers."""
+    if drop.first == drop.last:
+        return [drop.first] if drop.first in seqs else []
+    return [seq for seq in seqs if drop.first <= seq <= drop.last]
 
 
 def _is_call(candidate: Candidate) -> bool:
@@ -151,26 +182,33 @@ def _to_line_end(text: str, at: int) -> int:
     return line + 1 if line > 0 else at
 
 
-def look(history: History, pieces: Sequence[Piece], budget: int, recent: int, family: Family, count: Callable[[str], Count]) -> Window:
-    """The window over these pieces. `recent`: tokens at the end that strategies spare."""
+def look(history: History, pieces: Sequence[Piece], budget: int, around: Surroundings) -> Window:
+    """The window over these pieces. `budget`: tokens that the messages may take."""
     floor = floor_seqs(history)
-    units: list[Unit] = []
+    seen = history.last_assistant
+    units = [
+        Unit(
+            piece.entries,
+            piece.estimate,
+            floor=not floor.isdisjoint(piece.group.members),
+            recent=False,
+            unseen=piece.group.members[-1] > seen and any(e.seq > seen and e.reading.results for e in piece.entries),
+            edits={(edit.seq, edit.part): edit for edit in piece.edits},
+        )
+        for piece in pieces
+        if piece.group is not None
+    ]
+    if units:
+        units[-1].floor = True
+    return Window(units, around.family, around.count, budget)
+
+
+def spare(window: Window, recent: int) -> None:
+    """Marks the newest units within `recent` tokens as spared, and no others."""
     spared = 0
-    sparing = True
-    newest = True
-    for piece in reversed(pieces):
-        if piece.group is None:
-            continue
-        tokens = piece.estimate.upper
-        spared += tokens
-        sparing = sparing and spared <= recent
-        is_floor = newest or not floor.isdisjoint(piece.group.members)
-        unseen = any(entry.seq > history.last_assistant and entry.reading.results for entry in piece.entries)
-        edits = {(edit.seq, edit.part): edit for edit in piece.edits}
-        units.append(Unit(piece.entries, tokens, is_floor, sparing, unseen, edits))
-        newest = False
-    units.reverse()
-    return Window(units, family, count, budget)
+    for unit in reversed(window.units):
+        spared += unit.tokens
+        unit.recent = spared <= recent
 
 
 def floor_seqs(history: History) -> set[int]:

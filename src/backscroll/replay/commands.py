@@ -138,7 +138,7 @@ def replay_command(
         found = {**table.as_json(outcomes), "left_out": left_out, "skipped_files": loaded.skipped}
         screen.write(json.dumps(found, indent=2) + "\n")
     else:
-        screen.show(table.as_table(outcomes), *_notes(loaded.transcripts, outcomes))
+        screen.show(*table.fitting(outcomes, screen.width()), *_notes(loaded.transcripts, outcomes))
     sums = table.totals(outcomes)
     ctx.exit(1 if sums["invalid"] or sums["over_budget"] else 3 if sums["refused"] else 0)
 
@@ -147,6 +147,8 @@ def _notes(transcripts: Sequence[Transcript], outcomes: Sequence[Any]) -> Iterat
     for outcome in outcomes:
         for problem in outcome.problems:
             yield Text(f"invalid: {screen.line(outcome.name)}: {screen.line(problem)}", style="red")
+        if outcome.refusal:
+            yield Text(f"refused: {screen.line(outcome.name)}: {screen.line(outcome.refusal)}", style="yellow")
     for transcript in transcripts:
         if transcript.skipped:
             reasons = ", ".join(f"{count} x {reason}" for reason, count in transcript.reasons.items())

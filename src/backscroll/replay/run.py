@@ -65,9 +65,13 @@ class Outcome:
     cost: float
     """Millions of input token equivalents: a kept prefix at `CACHE_READ`, everything else at `CACHE_WRITE`."""
     cost_whole: float
-    """The same for sending the whole history at each of the requests, whether it fits or not."""
+    """The same for sending the whole history at each of these requests, whether it fits or not; refused ones cost nothing
+    in both figures, so that they compare.
+    """
     refused: int
     """Requests for which the manager raised `BudgetError`: what must stay does not fit."""
+    refusal: str
+    """What the first of these errors said; empty without one."""
     invalid: int
     """Views with at least one problem."""
     problems: tuple[str, ...]
@@ -244,6 +248,7 @@ class _Ledger:
         self.requests = self.refused = self.invalid = self.over = self.compactions = 0
         self.sent = self.after_first = self.kept = 0
         self.cost_whole = 0.0
+        self.refusal = ""
 
     def on_event(self, name: str, payload: dict[str, Any]) -> None:
         """Counts compactions."""
@@ -252,12 +257,13 @@ class _Ledger:
     def take(self, step: Step, history: list[Message], weights: list[int]) -> None:
         """Adds one request."""
         self.requests += 1
+        if step.view is None:
+            self.refused += 1
+            self.refusal = self.refusal or f"request {self.requests}: {step.refusal}"
+            return
         whole = sum(weights[: step.before])
         self.cost_whole += CACHE_READ * self._whole + CACHE_WRITE * (whole - self._whole)
         self._whole = whole
-        if step.view is None:
-            self.refused += 1
-            return
         found = problems(step.view, history)
         self.invalid += bool(found)
         self.problems += [f"request {self.requests}: {problem}" for problem in found]
@@ -293,6 +299,7 @@ class _Ledger:
             cost=(CACHE_READ * self.kept + CACHE_WRITE * (self.sent - self.kept)) / 1e6,
             cost_whole=self.cost_whole / 1e6,
             refused=self.refused,
+            refusal=self.refusal,
             invalid=self.invalid,
             problems=tuple(self.problems),
             over_budget=self.over,

@@ -30,11 +30,15 @@ def line(text: str) -> str:
     return clean(text).replace("\n", "\\n").replace("\t", " ")
 
 
+def width() -> int:
+    """Columns that standard output has, in characters."""
+    return Console().width if sys.stdout.isatty() else _PIPE_WIDTH
+
+
 def show(*items: RenderableType) -> None:
     """Prints to standard output. A reader that went away (`| head`) ends the output, not the program."""
-    terminal = sys.stdout.isatty()
     buffer = StringIO()
-    console = Console(file=buffer, force_terminal=terminal, width=None if terminal else _PIPE_WIDTH)
+    console = Console(file=buffer, force_terminal=sys.stdout.isatty(), width=width())
     for item in items:
         console.print(item, soft_wrap=isinstance(item, Text), highlight=False)
     write(buffer.getvalue())

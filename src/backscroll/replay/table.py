@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -16,11 +17,12 @@ UNITS = {
     "tokens_sent": "tokens, summed over the requests",
     "prefix_kept": "share 0 to 1 of the tokens after the first request",
     "cost": f"millions of input tokens; a kept prefix counts {CACHE_READ}, the rest {CACHE_WRITE}",
-    "cost_whole": "the same, for sending everything at each request",
+    "cost_whole": "the same, for sending everything at each request that was not refused",
     "cpu_seconds": "seconds of CPU in the context manager",
 }
 """What the figures of the JSON form mean; everything else is a plain count."""
 
+_NAME = 12  # columns that a transcript's name gets at least; it is folded into them
 _SUMMED = (
     "messages",
     "raw_tokens",
@@ -62,8 +64,7 @@ def totals(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 def as_json(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """`outcomes`, `totals` and the `units` of both, for `json.dumps`."""
-    listed = [{**asdict(outcome), "prefix_kept": outcome.prefix_kept} for outcome in outcomes]
-    return {"outcomes": listed, "totals": totals(outcomes), "units": UNITS}
+    return {"outcomes": [_row(outcome) for outcome in outcomes], "totals": totals(outcomes), "units": UNITS}
 
 
 def as_table(outcomes: Sequence[Outcome]) -> Table:
@@ -71,15 +72,41 @@ def as_table(outcomes: Sequence[Outcome]) -> Table:
     table = Table(
         caption=f"Mtok-eq: millions of input tokens, a kept prefix at {CACHE_READ}, the rest at {CACHE_WRITE}"
     )
-    table.add_column("transcript", overflow="fold", min_width=12)
+    table.add_column("transcript", overflow="fold", min_width=_NAME)
     for header in _COLUMNS:
         table.add_column(header, justify="right", no_wrap=True)
     for outcome in outcomes:
-        row = {**asdict(outcome), "prefix_kept": outcome.prefix_kept}
-        table.add_row(Text(line(outcome.name)), *_cells(row))
+        table.add_row(Text(line(outcome.name)), *_cells(_row(outcome)))
     table.add_section()
     table.add_row(Text(f"total of {len(outcomes)}", style="bold"), *_cells(totals(outcomes)))
     return table
+
+
+def fitting(outcomes: Sequence[Outcome], width: int) -> list[Table]:
+    """The table where its figures fit into `width` columns, else the same turned round, a few transcripts at a time."""
+    whole = as_table(outcomes)
+    # names may be folded down to _NAME columns, figures must never be cut
+    longest = max([_NAME, *(len(line(outcome.name)) for outcome in outcomes)])
+    if Console(width=10_000).measure(whole).maximum - longest + _NAME <= width:
+        return [whole]
+    columns = [(line(outcome.name), list(_cells(_row(outcome)))) for outcome in outcomes]
+    columns.append((f"total of {len(outcomes)}", list(_cells(totals(outcomes)))))
+    at_once = max(1, (width - _NAME) // (_NAME + 3))
+    return [_turned(columns[at : at + at_once]) for at in range(0, len(columns), at_once)]
+
+
+def _turned(columns: Sequence[tuple[str, list[Text]]]) -> Table:
+    table = Table()
+    table.add_column("")
+    for name, _ in columns:
+        table.add_column(Text(name), justify="right", overflow="fold", min_width=_NAME)
+    for header, *figures in zip(_COLUMNS, *(cells for _, cells in columns), strict=True):
+        table.add_row(header.replace("-\n", "").replace("\n", " "), *figures)
+    return table
+
+
+def _row(outcome: Outcome) -> dict[str, Any]:
+    return {**asdict(outcome), "prefix_kept": outcome.prefix_kept}
 
 
 def _cells(row: dict[str, Any]) -> Iterable[Text]:

@@ -8,6 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from backscroll.replay.shapes import (
@@ -106,8 +107,11 @@ def _arguments(view: list[Message], history: list[Message]) -> Iterator[str]:
 
 
 def _is_json(arguments: Any) -> bool:
-    if not isinstance(arguments, str):
-        return arguments is not None
+    return _parses(arguments) if isinstance(arguments, str) else arguments is not None
+
+
+@lru_cache(maxsize=4096)  # the same arguments are judged again in every view that holds them
+def _parses(arguments: str) -> bool:
     try:
         json.loads(arguments)
     except (ValueError, RecursionError):
