@@ -78,8 +78,8 @@ class Tools:
             lines = (self.root / name).read_text(encoding="utf-8", errors="replace").splitlines()
             for at, line in enumerate(lines):
                 if re.search(pattern, line):
-                    for near in range(max(0, at - context), min(len(lines), at + context + 1)):
-                        found.append(f"{name}:{near + 1}{':' if near == at else '-'} {lines[near]}")
+                    around = range(max(0, at - context), min(len(lines), at + context + 1))
+                    found += [f"{name}:{near + 1}{':' if near == at else '-'} {lines[near]}" for near in around]
                     found += ["--"] if context else []
         return "\n".join(found) or f"no match for {pattern!r} in {path}"
 

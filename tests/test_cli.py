@@ -59,7 +59,9 @@ def invoke(*arguments: str | Path, given: str | bytes | None = None) -> Result:
 def test_a_replay_prints_a_row_and_the_totals(large: Path) -> None:
     done = invoke("replay", large, "--budget", "4k")
     assert done.exit_code == 0, done.output
-    assert "large.jsonl" in done.stdout and "total of 1" in done.stdout and "Mtok-eq" in done.stdout
+    assert "large.jsonl" in done.stdout
+    assert "total of 1" in done.stdout
+    assert "Mtok-eq" in done.stdout
     assert done.stderr == ""
 
 
@@ -68,9 +70,13 @@ def test_a_replay_as_json_has_every_figure(large: Path) -> None:
     found = json.loads(done.stdout)
     (outcome,) = found["outcomes"]
     assert (outcome["messages"], outcome["requests"], outcome["budget"]) == (63, 31, 4000)
-    assert outcome["compactions"] >= 1 and outcome["invalid"] == outcome["over_budget"] == outcome["refused"] == 0
-    assert 0 < outcome["prefix_kept"] < 1 and outcome["cost"] > 0 and outcome["cost_whole"] > 0
-    assert found["totals"]["tokens_sent"] == outcome["tokens_sent"] and "cost" in found["units"]
+    assert outcome["compactions"] >= 1
+    assert outcome["invalid"] == outcome["over_budget"] == outcome["refused"] == 0
+    assert 0 < outcome["prefix_kept"] < 1
+    assert outcome["cost"] > 0
+    assert outcome["cost_whole"] > 0
+    assert found["totals"]["tokens_sent"] == outcome["tokens_sent"]
+    assert "cost" in found["units"]
 
 
 def test_a_share_is_a_share_of_each_transcript(small: Path, large: Path) -> None:
@@ -112,7 +118,8 @@ def test_a_folder_is_walked_and_what_is_no_transcript_is_listed(tmp_path: Path, 
     assert done.exit_code == 0
     names = [Path(one["name"]).name for one in json.loads(done.stdout)["outcomes"]]
     assert names == ["small.jsonl", "one.traj"]
-    assert done.stderr.count("\n") == 1 and "package.json: no conversation" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "package.json: no conversation" in done.stderr
     assert len(json.loads(done.stdout)["skipped_files"]) == 1
 
 
@@ -135,13 +142,15 @@ def test_a_named_bad_file_ends_it_in_one_line(tmp_path: Path, small: Path, text:
     path.write_text(text)
     done = invoke("replay", small, path)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"backscroll: {path}: ") and expected in done.stderr
+    assert done.stderr.startswith(f"backscroll: {path}: ")
+    assert expected in done.stderr
     assert done.stderr.count("\n") == 1
 
 
 def test_a_missing_file_is_bad_input(tmp_path: Path) -> None:
     done = invoke("replay", tmp_path / "missing.jsonl")
-    assert done.exit_code == 2 and "No such file" in done.stderr
+    assert done.exit_code == 2
+    assert "No such file" in done.stderr
 
 
 def test_a_message_that_cannot_be_kept_is_bad_input(tmp_path: Path) -> None:
@@ -150,7 +159,8 @@ def test_a_message_that_cannot_be_kept_is_bad_input(tmp_path: Path) -> None:
         '[{"role": "user", "content": ' + "[" * 300 + "]" * 300 + '}, {"role": "assistant", "content": "x"}]'
     )
     done = invoke("replay", path)
-    assert done.exit_code == 2 and done.stderr.startswith(f"backscroll: {path}: ")
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"backscroll: {path}: ")
     assert "Traceback" not in done.stderr
 
 
@@ -193,8 +203,11 @@ def test_budgets() -> None:
 def test_a_view_shows_the_request_of_a_step(small: Path) -> None:
     done = invoke("view", small, "--at", "2")
     assert done.exit_code == 0, done.output
-    assert "[1] system" in done.stdout and "-> look c0" in done.stdout and "<- c0" in done.stdout
-    assert "result 0" in done.stdout and "result 1" not in done.stdout
+    assert "[1] system" in done.stdout
+    assert "-> look c0" in done.stdout
+    assert "<- c0" in done.stdout
+    assert "result 0" in done.stdout
+    assert "result 1" not in done.stdout
     assert "request before assistant message 2: 4 of 4 messages" in done.stdout
 
 
@@ -210,7 +223,8 @@ def test_a_view_explains_what_became_of_each_message(large: Path) -> None:
     assert done.exit_code == 0, done.output
     for header in ("seq", "role", "state", "reason", "tokens", "ref"):
         assert header in done.stdout
-    assert "[ref:2]" in done.stdout and "whole" in done.stdout
+    assert "[ref:2]" in done.stdout
+    assert "whole" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -224,7 +238,8 @@ def test_a_step_that_is_not_there_is_bad_input(tmp_path: Path, messages: list[An
     path = tmp_path / "t.jsonl"
     path.write_text(as_lines(messages))
     done = invoke("view", path, "--at", at)
-    assert done.exit_code == 2 and expected in done.stderr
+    assert done.exit_code == 2
+    assert expected in done.stderr
 
 
 def test_one_of_several_conversations_must_be_chosen(tmp_path: Path) -> None:
@@ -233,14 +248,16 @@ def test_one_of_several_conversations_must_be_chosen(tmp_path: Path) -> None:
     assert "choose one with --transcript K" in invoke("view", path, "--at", "1").stderr
     assert "it holds only 2" in invoke("view", path, "--at", "1", "--transcript", "3").stderr
     done = invoke("view", path, "--at", "3", "--transcript", "2")
-    assert done.exit_code == 0 and "result 1" in done.stdout
+    assert done.exit_code == 0
+    assert "result 1" in done.stdout
 
 
 def test_a_refused_view_says_why(tmp_path: Path) -> None:
     path = tmp_path / "floor.jsonl"
     path.write_text(as_lines([{"role": "system", "content": "word " * 500}, *conversation()[1:]]))
     done = invoke("view", path, "--at", "1", "--budget", "100")
-    assert done.exit_code == 3 and "request refused" in done.stderr
+    assert done.exit_code == 3
+    assert "request refused" in done.stderr
 
 
 # what reaches the terminal
@@ -253,7 +270,8 @@ def test_control_characters_never_reach_the_terminal(tmp_path: Path) -> None:
     done = invoke("view", path, "--at", "1")
     assert done.exit_code == 0, done.output
     assert not set(done.stdout) & set("\x1b\x07\x9b\x00\r\u202e")
-    assert r"\x1b]0;title\x07" in done.stdout and r"\ud83d" in done.stdout
+    assert r"\x1b]0;title\x07" in done.stdout
+    assert r"\ud83d" in done.stdout
     assert clean("line\r\nline\ttab é 漢 👩‍👩‍👧") == "line\nline\ttab é 漢 👩‍👩‍👧"
     assert line("two\nlines") == "two\\nlines"
 
@@ -323,7 +341,8 @@ def test_the_recorded_session_is_long_and_names_no_place_of_this_machine(recorde
     assert len(transcript.messages) >= 150
     assert sum(message["role"] == "user" for message in transcript.messages) >= 10
     assert any(len(message.get("tool_calls", ())) > 1 for message in transcript.messages)
-    assert "error: cannot read" in text and "exit code 1" in text
+    assert "error: cannot read" in text
+    assert "exit code 1" in text
     for place in (str(ROOT), sys.prefix + os.sep):
         assert place not in text
 

@@ -12,14 +12,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     2 with one line on standard error where the packages of the extra `backscroll[cli]` are missing.
     """
     try:
-        import click
+        import click  # noqa: PLC0415  the extra may be missing, and that is found out here
 
-        from backscroll.replay.commands import app
+        from backscroll.replay.commands import app  # noqa: PLC0415  needs the extra as well
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         if missing not in _EXTRA:
             raise
-        print(f"backscroll: the package {missing!r} is missing; run: pip install 'backscroll[cli]'", file=sys.stderr)
+        sys.stderr.write(f"backscroll: the package {missing!r} is missing; run: pip install 'backscroll[cli]'\n")
         return 2
     try:
         code = app.main(args=arguments, prog_name="backscroll", standalone_mode=False)
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         error.show()
         return error.exit_code
     except click.Abort:
-        print("backscroll: interrupted", file=sys.stderr)
+        sys.stderr.write("backscroll: interrupted\n")
         return 130
     return code if isinstance(code, int) else 0
 

@@ -104,7 +104,7 @@ class Lane:
         history, view = now.history, self.view
         ephemerals = [found for found in now.ephemerals if found.number >= self.expired]
         reports: list[Event] = []
-        if view is not None and view.plan == self.plan and view.prompt == now.prompt and view.current(history):
+        if view is not None and view.plan is self.plan and view.prompt == now.prompt and view.current(history):
             view.advance(history, ephemerals)
         else:
             if view is not None and view.prompt != now.prompt and self._sent_messages:

@@ -6,16 +6,17 @@ appended since. Both give the same messages. Nothing here chooses an edit.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Literal
 
 from backscroll import rendering
 from backscroll.plan import Clip, Drop, Mask, Plan
 from backscroll.families import Family
 from backscroll.history import Entry, History
-from backscroll.messages import Message, Reading, copy_message, read_message
+from backscroll.messages import Message, Reading, copy_message
 from backscroll.messages.rewriting import plain
 from backscroll.turns import Group
-from backscroll.usage import NOTHING, Count, Counts, Estimate, estimate_message
+from backscroll.usage import MESSAGE_TOKENS, NOTHING, Count, Counts, Estimate, estimate_count, estimate_message
 
 Key = tuple[int, int, int]
 _PROMPT: Key = (-1, -1, 0)
@@ -212,8 +213,10 @@ class View:
         )
 
     def _show(self, message: Message) -> None:
-        if any([type(value) is list or type(value) is dict for value in message.values()]):
-            self._nested.append(len(self.flat))
+        for value in message.values():
+            if type(value) is list or type(value) is dict:
+                self._nested.append(len(self.flat))
+                break
         self.flat.append(message)
 
     def _bridge(self, previous: Piece | None, piece: Piece) -> tuple[Message | None, Estimate]:
@@ -226,7 +229,7 @@ class View:
             return None, NOTHING
         text = rendering.NO_RESULT_LINE if closed and not piece.gap else rendering.gap_line(piece.gap or self._last_drop())
         message = plain("assistant" if role == "user" else "user", text, piece.messages[0])
-        return message, self._weigh(message)
+        return message, self._weigh(text)
 
     def _last_drop(self) -> Drop:
         drops = list(self.plan.drops())
@@ -251,23 +254,22 @@ class View:
             counts = rendering.edited_counts(entry, edits, orphans) if edits or orphans else entry.counts
             total = total.plus(estimate_message(entry.reading, counts, self._around.family))
         if group.open_calls and len(messages):
-            filled = self._weigh(plain("tool", rendering.NO_RESULT_LINE, None))  # longer than the result it stands for
+            filled = self._weigh(rendering.NO_RESULT_LINE)  # longer than the result it stands for
             for _ in range(group.open_calls):
                 total = total.plus(filled)
         return total
 
-    def _weigh(self, message: Message) -> Estimate:
-        """The estimate of a synthetic message."""
-        reading = read_message(message)
-        counts = tuple([self._around.count(part.text) for part in reading.parts])
-        return estimate_message(reading, counts, self._around.family)
+    def _weigh(self, text: str) -> Estimate:
+        """The estimate of a synthetic message of this text."""
+        middle, upper = estimate_count(self._around.count(text), self._around.family)
+        return Estimate(MESSAGE_TOKENS + ceil(middle), MESSAGE_TOKENS + ceil(upper))
 
     def _synthetic(self, key: Key, role: str, text: str, like: Message | None, old: dict[Key, Piece]) -> Piece:
         message = plain(role, text, like)
         reused = old.get(key)
         if reused is not None and reused.messages == [message]:
             return Piece(key, reused.messages, reused.estimate)
-        return Piece(key, [message], self._weigh(message))
+        return Piece(key, [message], self._weigh(text))
 
     def _add_summary(self, history: History, pieces: list[Piece], old: dict[Key, Piece]) -> None:
         left_out = sum(history.position(drop.last + 1) - history.position(drop.first) for drop in self.plan.drops())

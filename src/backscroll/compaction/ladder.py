@@ -76,6 +76,8 @@ class Draft:
 
     def settle(self) -> int:
         """`used` by the view itself, its notices included."""
+        if not self._edits:
+            return self.used
         recent = [unit.recent for unit in self.window.units]
         self.window = look(self.history, self.view.pieces, self.room, self._around)
         for unit, spared in zip(self.window.units, recent, strict=True):

@@ -5,6 +5,7 @@
 - `formats.py`    from values to messages: one function a format
 - `run.py`        asks for a view before each assistant message and adds up what it would cost
 - `validity.py`   an oracle that says what a provider would refuse; shares no code with the view that it judges
+- `shapes.py`     the oracle's own reading of messages
 - `table.py`      outcomes as a table and as JSON
 - `screen.py`     text from transcripts made safe and readable for a terminal
 - `commands.py`   the command line, on click and rich

@@ -25,6 +25,7 @@ from backscroll.errors import BackscrollError
 from backscroll.replay import screen, table
 from backscroll.replay.readers import Transcript, TranscriptError, read
 from backscroll.replay.run import Weigher, backscroll_manager, budget_tokens, replay, requests_of, steps
+from backscroll.tokenizers import resolve
 
 SUFFIXES = (".json", ".jsonl", ".traj")
 """What is looked at in a folder; a file that is named is read whatever its suffix."""
@@ -113,6 +114,7 @@ def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.pass_context
 def replay_command(
     ctx: click.Context,
+    *,
     files: tuple[str, ...],
     budget: int | float,
     strategies: list[str] | None,
@@ -166,6 +168,7 @@ def _notes(transcripts: Sequence[Transcript], outcomes: Sequence[Any]) -> Iterat
 )
 @_with_options
 def view_command(
+    *,
     file: str,
     at: int,
     chosen: int | None,
@@ -216,11 +219,9 @@ def _request_at(
         raise BadInput(f"{transcript.name}: --at {at}: there are only {len(spoken)} assistant messages")
     if spoken[at - 1] == 0:
         raise BadInput(f"{transcript.name}: --at {at}: nothing stands before this message, so there was no request")
-    from backscroll.tokenizers import resolve
-
     weigh = Weigher(resolve("auto").count)
     tokens = budget_tokens(budget, sum(weigh(message) for message in transcript.messages))
-    manager: Any = backscroll_manager(strategies, model)(tokens, lambda name, payload: None)
+    manager: Any = backscroll_manager(strategies, model)(tokens, _ignore)
     for step in steps(transcript, manager, tokens):
         if step.before == spoken[at - 1]:
             break
@@ -231,6 +232,10 @@ def _request_at(
         raise click.exceptions.Exit(3)
     weights = [weigh(message) for message in step.view]
     return _Found(step.view, weights, tokens, step.before, list(manager.explain("main")))
+
+
+def _ignore(*_event: object) -> None:
+    """A view is shown, not judged: events do not matter."""
 
 
 def _explained_json(item: Any) -> dict[str, Any]:

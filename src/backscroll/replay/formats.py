@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from backscroll.replay.transcript import Message, Transcript, refuse
+from backscroll.replay.transcript import Message, Transcript, bad
 
 
 class Record(NamedTuple):
@@ -61,10 +61,10 @@ def _checked(records: Iterable[Record], name: str) -> list[Message]:
     messages: list[Message] = []
     for place, value in records:
         if not isinstance(value, dict):
-            refuse(name, f"{place}: expected a message, found {kind(value)}")
+            raise bad(name, f"{place}: expected a message, found {kind(value)}")
         role = value.get("role")
         if not isinstance(role, str) or not role:
-            refuse(name, f"{place}: expected a message with a role, found {keys(value)}")
+            raise bad(name, f"{place}: expected a message with a role, found {keys(value)}")
         messages.append(value)
     return messages
 
@@ -120,7 +120,7 @@ def claude_code(records: list[Record], name: str) -> list[Transcript]:
             continue
         message = line["message"]
         if not isinstance(message.get("role"), str):
-            refuse(name, f"{place}: the message has no role")
+            raise bad(name, f"{place}: the message has no role")
         chains.setdefault(_chain_of(line, roots), _Chain()).add(message)
     main = chains.pop("")
     found = [Transcript(name, "claude-code", main.messages, dict(reasons))] if main.messages or not chains else []
@@ -211,7 +211,7 @@ def swe_agent(record: Record, name: str) -> Transcript:
     messages = []
     for place, step in _within(record, "trajectory") if isinstance(record.value.get("trajectory"), list) else ():
         if not isinstance(step, dict):
-            refuse(name, f"{place}: expected a step, found {kind(step)}")
+            raise bad(name, f"{place}: expected a step, found {kind(step)}")
         messages += _step(step, first=not messages)
     return Transcript(name, "swe-agent", messages)
 

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from backscroll.replay import formats
 from backscroll.replay.formats import Record
-from backscroll.replay.transcript import Transcript, TranscriptError, refuse
+from backscroll.replay.transcript import Transcript, TranscriptError, bad
 
 __all__ = ["Transcript", "TranscriptError", "read"]
 
@@ -29,7 +29,7 @@ def read(source: Path | bytes | BinaryIO, name: str | None = None) -> list[Trans
     records = _records(text, name)
     found = _transcripts(records, name)
     if not any(transcript.messages for transcript in found):
-        refuse(name, "holds no messages")
+        raise bad(name, "holds no messages")
     return found
 
 
@@ -39,7 +39,7 @@ def _load(source: Path | bytes | BinaryIO, name: str) -> bytes:
     try:
         return source.read_bytes() if isinstance(source, Path) else source.read()
     except OSError as error:
-        refuse(name, f"cannot be read: {error.strerror or error}")
+        raise bad(name, f"cannot be read: {error.strerror or error}") from error
 
 
 def _decode(data: bytes, name: str) -> str:
@@ -47,9 +47,9 @@ def _decode(data: bytes, name: str) -> str:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        refuse(name, f"line {line}, byte {error.start}: not UTF-8 text ({error.reason})")
+        raise bad(name, f"line {line}, byte {error.start}: not UTF-8 text ({error.reason})") from error
     if not text.strip():
-        refuse(name, "is empty")
+        raise bad(name, "is empty")
     return text
 
 
@@ -78,7 +78,7 @@ def _is_object(line: str) -> bool:
 def _line(line: str, name: str, number: int, last: bool) -> Any:
     value = _parse(line, name, number, last)
     if not isinstance(value, dict):
-        refuse(name, f"line {number}: expected a JSON object, found {formats.kind(value)}")
+        raise bad(name, f"line {number}: expected a JSON object, found {formats.kind(value)}")
     return value
 
 
@@ -89,13 +89,15 @@ def _parse(text: str, name: str, line: int | None, last: bool = False) -> Any:
     except json.JSONDecodeError as error:
         place = f"line {line or error.lineno}, column {error.colno}"
         if (last or line is None) and _ends_inside(text, error):
-            refuse(name, f"{place}: the last line is torn, the file ends inside a JSON value ({error.msg})")
-        refuse(name, f"{place}: not JSON ({error.msg})")
+            raise bad(
+                name, f"{place}: the last line is torn, the file ends inside a JSON value ({error.msg})"
+            ) from error
+        raise bad(name, f"{place}: not JSON ({error.msg})") from error
     except RecursionError:
-        refuse(name, f"line {line or 1}: nested too deeply for a JSON reader")
+        raise bad(name, f"line {line or 1}: nested too deeply for a JSON reader") from None
     except ValueError as error:
         line = line or _line_of_constant(text, error)
-        refuse(name, f"line {line}: not strict JSON ({error})")
+        raise bad(name, f"line {line}: not strict JSON ({error})") from error
 
 
 def _ends_inside(text: str, error: json.JSONDecodeError) -> bool:
@@ -123,7 +125,7 @@ def _transcripts(records: _Records, name: str) -> list[Transcript]:
         return _from_list(value, name)
     if isinstance(value, dict):
         return _from_object(records.all[0], name)
-    refuse(name, f"holds {formats.kind(value)}, expected messages")
+    raise bad(name, f"holds {formats.kind(value)}, expected messages")
 
 
 def _from_lines(records: list[Record], values: list[Any], name: str) -> list[Transcript]:
@@ -138,7 +140,7 @@ def _from_list(values: list[Any], name: str) -> list[Transcript]:
     records = [Record(f"item {number}", value) for number, value in enumerate(values, 1)]
     for record in records:
         if not isinstance(record.value, dict):
-            refuse(name, f"{record.place}: expected a JSON object, found {formats.kind(record.value)}")
+            raise bad(name, f"{record.place}: expected a JSON object, found {formats.kind(record.value)}")
     if any(formats.is_session_line(value) for value in values):
         return formats.claude_code(records, name)
     if values and "role" in values[0]:
@@ -173,7 +175,7 @@ def _reader_of(record: Record, name: str) -> Reader:
             return reader
     what = "no conversation: expected 'role', or a list under 'messages', 'history' or 'traj'; found "
     what += formats.keys(value)
-    refuse(name, f"{record.place}: {what}" if record.place else what)
+    raise bad(name, f"{record.place}: {what}" if record.place else what)
 
 
 _READERS: tuple[tuple[str, Reader], ...] = (

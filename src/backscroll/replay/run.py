@@ -12,6 +12,8 @@ from backscroll.errors import BudgetError, ConfigurationError
 from backscroll.messages import read_message
 from backscroll.replay.transcript import Message, Transcript
 from backscroll.replay.validity import problems
+from backscroll.sync import ContextManager
+from backscroll.tokenizers import resolve
 
 CACHE_READ = 0.1
 """Price of an input token that the provider's prompt cache already held, relative to one that it did not cache."""
@@ -65,8 +67,8 @@ class Outcome:
     cost: float
     """Millions of input token equivalents: a kept prefix at `CACHE_READ`, everything else at `CACHE_WRITE`."""
     cost_whole: float
-    """The same for sending the whole history at each of these requests, whether it fits or not; refused ones cost nothing
-    in both figures, so that they compare.
+    """The same for sending the whole history at each of these requests, whether it fits or not. Refused requests cost
+    nothing in either figure, so that the two compare.
     """
     refused: int
     """Requests for which the manager raised `BudgetError`: what must stay does not fit."""
@@ -140,7 +142,6 @@ def backscroll_manager(
     strategies: Sequence[str] | None, model: str | None, tokenizer: str | Callable[[str], int] = "auto"
 ) -> MakeManager:
     """Makes Backscroll's own manager, in memory, with these options."""
-    from backscroll.sync import ContextManager
 
     def make(budget: int, on_event: EventHandler) -> Manager:
         manager: Manager = ContextManager(
@@ -207,8 +208,6 @@ class _Clock:
 
 
 def _counter(tokenizer: str | Callable[[str], int]) -> Callable[[str], int]:
-    from backscroll.tokenizers import resolve
-
     counter: Callable[[str], int] = resolve(tokenizer).count
     return counter
 
@@ -250,7 +249,7 @@ class _Ledger:
         self.cost_whole = 0.0
         self.refusal = ""
 
-    def on_event(self, name: str, payload: dict[str, Any]) -> None:
+    def on_event(self, name: str, _payload: dict[str, Any]) -> None:
         """Counts compactions."""
         self.compactions += name == "context:compaction"
 

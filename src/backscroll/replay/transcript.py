@@ -1,7 +1,7 @@
 """What a recorded conversation is, and the one error for files that hold none. No reading may live here."""
 
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
 from backscroll.errors import BackscrollError
 
@@ -31,6 +31,6 @@ class Transcript:
         return sum(self.reasons.values())
 
 
-def refuse(name: str, what: str) -> NoReturn:
-    """Raise the one-line error for the file `name`."""
-    raise TranscriptError(f"{name}: {what}")
+def bad(name: str, what: str) -> TranscriptError:
+    """The one-line error for the file `name`."""
+    return TranscriptError(f"{name}: {what}")
