@@ -10,11 +10,23 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 
-def _openai_image(width: int, height: int) -> int:
-    """85 tokens and 170 for each 512 px tile, after fitting into 2,048 px and scaling the short side down to 768 px."""
-    scale = min(1.0, 2048 / max(width, height))
-    scale = min(scale, 768 / min(width, height)) if min(width, height) * scale > 768 else scale
-    return 85 + 170 * ceil(width * scale / 512) * ceil(height * scale / 512)
+def _openai_image(base: int, tile: int) -> Callable[[int, int], int]:
+    """Tokens for each 512 px tile, after fitting into 2,048 px and scaling the short side down to 768 px."""
+
+    def tokens(width: int, height: int) -> int:
+        scale = min(1.0, 2048 / max(width, height))
+        scale = min(scale, 768 / min(width, height)) if min(width, height) * scale > 768 else scale
+        return base + tile * ceil(width * scale / 512) * ceil(height * scale / 512)
+
+    return tokens
+
+
+_OPENAI_IMAGE = _openai_image(85, 170)
+
+
+def _openai_patches(factor: float) -> Callable[[int, int], int]:
+    """The small models: patches of 32 px, at most 1,536 after scaling, times the model's factor."""
+    return lambda width, height: ceil(min(1_536, ceil(width / 32) * ceil(height / 32)) * factor)
 
 
 def _claude_image(cap: int) -> Callable[[int, int], int]:
@@ -23,10 +35,11 @@ def _claude_image(cap: int) -> Callable[[int, int], int]:
 
 
 def _gemini_image(width: int, height: int) -> int:
-    """258 tokens up to 384 px, else for each 768 px tile."""
+    """258 tokens up to 384 px, else for each tile; a tile's side is the short side / 1.5, within 256 to 768 px."""
     if max(width, height) <= 384:
         return 258
-    return 258 * ceil(width / 768) * ceil(height / 768)
+    side = max(256, min(768, int(min(width, height) / 1.5)))
+    return 258 * ceil(width / side) * ceil(height / side)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +53,7 @@ class Family:
     """Further tokens for each ASCII digit, where the vocabulary splits numbers into digits."""
     exact: bool = False
     """Whether the counted vocabulary is the family's own."""
-    image: Callable[[int, int], int] = _openai_image
+    image: Callable[[int, int], int] = _OPENAI_IMAGE
     """Tokens of an image from its width and height in pixels."""
     image_cap: int = 1_568
     """Tokens assumed for an image of unknown size."""
@@ -57,6 +70,10 @@ _CLAUDE = Family("claude", factor=1.20, image=_claude_image(1_568), image_cap=1_
 _CLAUDE_NEW = Family("claude 4.7+", factor=1.52, image=_claude_image(4_784), image_cap=4_784)
 
 FAMILIES: tuple[tuple[str, Family], ...] = (
+    (r"gpt-4o-mini", Family("openai", 1.0, exact=True, image=_openai_image(2_833, 5_667), image_cap=48_169)),
+    (r"gpt-(4\.1|5(\.\d)?)-mini", Family("openai", 1.0, exact=True, image=_openai_patches(1.62), image_cap=2_489)),
+    (r"gpt-(4\.1|5(\.\d)?)-nano", Family("openai", 1.0, exact=True, image=_openai_patches(2.46), image_cap=3_779)),
+    (r"o4-mini", Family("openai", 1.0, exact=True, image=_openai_patches(1.72), image_cap=2_642)),
     (r"(^|[/.:_-])(gpt|chatgpt|o[134])([-.\d]|$)", Family("openai", factor=1.0, exact=True, image_cap=1_445)),
     (r"claude", _CLAUDE),
     (r"gemini|gemma", Family("gemini", factor=1.11, per_digit=0.48, image=_gemini_image, image_cap=1_548, pdf_page=560)),

@@ -121,6 +121,8 @@ class History:
         self.turns = Turns()
         self.epoch = 0
         """Changes whenever something other than an append changed the branch, so that lanes build their views anew."""
+        self.newest: Group | None = None
+        """The group that was opened last: the only one whose unanswered calls are still pending."""
         self._log: dict[int, Entry] = {}
         self._pins: dict[int, bool] = {}
         self._marks = _Marks()
@@ -180,6 +182,8 @@ class History:
             self.epoch += 1
             for seq in other.members:
                 self._log[seq].group = group
+        if group.first == entry.seq:
+            self.newest = group
         self._log[entry.seq] = entry
         self.branch.append(entry)
         self.next_seq = max(self.next_seq, entry.seq + 1)
@@ -211,7 +215,7 @@ class History:
 
     def _rewound(self, event: Rewound) -> None:
         kept = self.branch[: self.position(event.to + 1)]
-        self.branch, self.turns, self._marks = [], Turns(), _Marks()
+        self.branch, self.turns, self._marks, self.newest = [], Turns(), _Marks(), None
         self.epoch += 1
         for entry in kept:
             self.append(MessageAdded(entry.seq, entry.message, entry.counts), entry.reading)

@@ -55,7 +55,7 @@ class _Reasons:
         self.leading = {entry.seq for entry in history.branch[: history.leading]}
         self.first = history.first_user.seq if history.first_user else -1
         self.last = history.last_user.seq if history.last_user else -1
-        self.newest = history.branch[-1].group.first if history.branch else -1
+        self.newest = history.newest
         self.prompt = lane.view is not None and lane.view.prompt is not None
         self.planned = bool(lane.plan.edits)
 
@@ -70,7 +70,7 @@ class _Reasons:
             return "the user's first message"
         if entry.seq == self.last:
             return "the user's last message"
-        if entry.group.first == self.newest:
+        if entry.group is self.newest:
             return "newest group"
         return "spared by the plan" if self.planned else "everything fits"
 

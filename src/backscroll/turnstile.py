@@ -30,8 +30,13 @@ class Turnstile:
     def acquire(self) -> None:
         """Blocks the thread until it is its turn."""
         turn = self._enter()
-        if turn is not None:
+        if turn is None:
+            return
+        try:
             turn.result()
+        except BaseException:  # KeyboardInterrupt
+            self._give_up(turn)
+            raise
 
     async def acquire_async(self) -> None:
         """Awaits the turn; a cancelled waiter passes it on."""
@@ -40,10 +45,13 @@ class Turnstile:
             return
         try:
             await asyncio.wrap_future(turn)
-        except asyncio.CancelledError:
-            if not turn.cancel() and not turn.cancelled():
-                self.release()
+        except BaseException:  # also GeneratorExit: the loop was closed on a task that still waits
+            self._give_up(turn)
             raise
+
+    def _give_up(self, turn: Future[None]) -> None:
+        if not turn.cancel():
+            self.release()  # the turn had just been granted
 
     def release(self) -> None:
         """Lets the next one in."""

@@ -12,8 +12,9 @@ from typing import Literal
 from backscroll import rendering
 from backscroll.plan import Clip, Drop, Mask, Plan
 from backscroll.families import Family
+from backscroll.gate import check_group
 from backscroll.history import Entry, History
-from backscroll.messages import Message, Reading, copy_message
+from backscroll.messages import Message, Reading, copy_message, read_message
 from backscroll.messages.rewriting import plain
 from backscroll.turns import Group
 from backscroll.usage import MESSAGE_TOKENS, NOTHING, Count, Counts, Estimate, estimate_count, estimate_message
@@ -104,12 +105,11 @@ class View:
         if prompt is not None:
             pieces.append(view._synthetic(_PROMPT, "system", prompt, None, old))
         gap: Drop | None = None
-        newest = history.branch[-1].seq if history.branch else -1
         for entry, gap_before in _visible(history, plan):
             gap = gap_before or gap
             if entry.group.first != entry.seq or (keep_prompts and _replaced_by_prompt(entry)):
                 continue
-            piece = view._piece(history, entry.group, newest, old)
+            piece = view._piece(history, entry.group, old)
             piece.gap, gap = gap, None
             pieces.append(piece)
         view._add_summary(history, pieces, old)
@@ -128,12 +128,11 @@ class View:
         """Takes in what was appended since. `current` must hold."""
         branch = history.branch
         if self._cursor < len(branch):
-            newest = branch[-1].seq
-            self._close_last(history, newest)
+            self._close_last(history, branch[self._cursor].seq)
             for entry in branch[self._cursor :]:
                 while self._ephemerals < len(ephemerals) and ephemerals[self._ephemerals].after < entry.seq:
                     self._take_ephemeral(ephemerals[self._ephemerals])
-                self._take(history, entry, newest)
+                self._take(history, entry)
             self._cursor = len(branch)
         while self._ephemerals < len(ephemerals):
             self._take_ephemeral(ephemerals[self._ephemerals])
@@ -145,15 +144,15 @@ class View:
             copies[at] = copy_message(self.flat[at])
         return copies
 
-    def _take(self, history: History, entry: Entry, newest: int) -> None:
+    def _take(self, history: History, entry: Entry) -> None:
         group = entry.group
         if self.prompt is not None and _replaced_by_prompt(entry):
             return
         at = self._at.get(group.first)
         if at is not None:
-            self._again(history, at, newest, "late result", entry.seq)
+            self._again(history, at, "late result", entry.seq)
         elif group.first == entry.seq:
-            self._append(self._piece(history, group, newest, {}))
+            self._append(self._piece(history, group, {}))
         else:  # its call was dropped, so it is left out as well
             self.changes.append(("late result", entry.seq))
 
@@ -161,21 +160,21 @@ class View:
         self._append(self._ephemeral(ephemeral))
         self._ephemerals += 1
 
-    def _close_last(self, history: History, newest: int) -> None:
+    def _close_last(self, history: History, seq: int) -> None:
         """A call that is no longer in the newest group is not pending any more."""
         for at in range(len(self.pieces) - 1, -1, -1):
             if self.pieces[at].group is not None:
                 if self.pieces[at].state[2]:
-                    self._again(history, at, newest, "unanswered call", newest)
+                    self._again(history, at, "unanswered call", seq)
                 return
 
-    def _again(self, history: History, at: int, newest: int, why: Change, seq: int) -> None:
+    def _again(self, history: History, at: int, why: Change, seq: int) -> None:
         """Renders one piece anew if its group grew; where that moves what stood before, says so."""
         old = self.pieces[at]
         group = old.group
-        if group is None or old.state == _state(group, newest):
+        if group is None or old.state == _state(group, history):
             return
-        piece = self._piece(history, group, newest, {})
+        piece = self._piece(history, group, {})
         piece.gap = old.gap
         behind = self.pieces[at + 1 :]
         if behind or piece.messages[: len(old.messages)] != old.messages:
@@ -235,15 +234,19 @@ class View:
         drops = list(self.plan.drops())
         return drops[-1]
 
-    def _piece(self, history: History, group: Group, newest: int, old: dict[Key, Piece]) -> Piece:
+    def _piece(self, history: History, group: Group, old: dict[Key, Piece]) -> Piece:
         key = (group.first, _GROUP, 0)
-        state = _state(group, newest)
+        state = _state(group, history)
         edits = tuple([edit for seq in group.members for edit in self._edits.get(seq, ())]) if self._edits else ()
         reused = old.get(key)
         if reused is not None and reused.state == state and reused.edits == edits:
             return Piece(key, reused.messages, reused.estimate, reused.entries, group, edits, state)
         entries = tuple([entry for seq in group.members if (entry := history.get(seq))])
         messages = rendering.render_group(group, entries, self._edits, pending=state[2])
+        if edits or group.orphans or group.open_calls or len(messages) != len(entries):
+            check_group([read_message(message) for message in messages], state[2], bool(edits))
+        else:
+            check_group([entry.reading for entry in entries], state[2], rewritten=False)
         return Piece(key, messages, self._estimate(group, entries, messages), entries, group, edits, state)
 
     def _estimate(self, group: Group, entries: Sequence[Entry], messages: list[Message]) -> Estimate:
@@ -290,8 +293,8 @@ def _key(piece: Piece) -> Key:
     return piece.key
 
 
-def _state(group: Group, newest: int) -> tuple[int, int, bool]:
-    return len(group.members), group.open_calls, group.open_calls > 0 and newest in group.members
+def _state(group: Group, history: History) -> tuple[int, int, bool]:
+    return len(group.members), group.open_calls, group.open_calls > 0 and group is history.newest
 
 
 def _replaced_by_prompt(entry: Entry) -> bool:
@@ -308,7 +311,9 @@ def _visible(history: History, plan: Plan) -> Iterator[tuple[Entry, Drop | None]
             yield entry, gap
             gap = None
         behind = max(end, history.position(drop.last + 1))
-        gap = drop if behind > end else gap
+        left_out = (history.branch[place] for place in range(end, behind))
+        opened = (entry.group.first == entry.seq for entry in left_out)
+        gap = drop if any(opened) else gap  # a result alone leaves no gap here: its place is behind its call
         at = behind
     for entry in history.branch[at:]:
         yield entry, gap

@@ -4,7 +4,7 @@ Typed blocks (OpenAI, Anthropic, Amplifier) are told by their `type`, Bedrock Co
 Sources: the public API references of the four dialects, and amplifier-core 2.0's message models.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 from backscroll.messages.parts import Form, Kind, Media, Part, Path, compact
@@ -12,14 +12,14 @@ from backscroll.messages.parts import Form, Kind, Media, Part, Path, compact
 Block = dict[str, Any]
 
 
-def read_blocks(content: list[Any], answers: str | None, known: frozenset[str | None]) -> list[Part]:
+def read_blocks(content: list[Any], answers: str | None, known: Container[str | None]) -> list[Part]:
     """Parts of a content list. `answers`: the call that the whole message answers. `known`: calls listed beside it."""
     parts: list[Part] = []
     for number, block in enumerate(content):
         path: Path = ("content", number)
         if type(block) is not dict:
             parts.append(_plain(block, path, answers))
-        elif block.get("type") in ("tool_call", "tool_use") and block.get("id") in known:
+        elif block.get("type") in ("tool_call", "tool_use") and _id(block.get("id")) in known:
             continue  # Amplifier writes each call twice: count it once, where `tool_calls` has it
         else:
             parts += _read_block(block, path, answers)
@@ -59,7 +59,9 @@ def _text(block: Block, path: Path, answers: str | None) -> list[Part]:
 
 def _refusal(block: Block, path: Path, answers: str | None) -> list[Part]:
     text = block.get("refusal")
-    return [Part("text", (*path, "refusal"), text if type(text) is str else "", "string", answers)]
+    if type(text) is not str:
+        return [_opaque(block, path, answers)]
+    return [Part("text", (*path, "refusal"), text, "string", answers)]
 
 
 def _thinking(block: Block, path: Path, answers: str | None) -> list[Part]:
@@ -84,19 +86,22 @@ def _tool_use(block: Block, path: Path, answers: str | None) -> list[Part]:
 
 def _tool_result(block: Block, path: Path, answers: str | None) -> list[Part]:
     """Anthropic's `tool_use_id` + `content`, and Amplifier's `tool_call_id` + `output`."""
-    if "tool_use_id" not in block and "tool_call_id" in block:
-        output = block.get("output")
+    answered = _id(block.get("tool_use_id", block.get("tool_call_id")))
+    if "output" in block and "content" not in block:
+        output = block["output"]
         text = output if type(output) is str else compact(output)
-        return [Part("result", (*path, "output"), text, "value", _id(block["tool_call_id"]))]
-    return _result_content(block, (*path, "content"), _id(block.get("tool_use_id")))
+        return [Part("result", (*path, "output"), text, "value", answered)]
+    return _result_content(block, (*path, "content"), answered)
 
 
 def _result_content(block: Block, path: Path, answered: str) -> list[Part]:
     content = block.get("content")
     if type(content) is str:
         return [Part("result", path, content, "string", answered)]
-    if type(content) is not list or not content:
-        return [Part("result", path, "" if not content else compact(content), "fixed", answered)]
+    if content is None or content == []:
+        return [Part("result", path, "", "fixed", answered)]
+    if type(content) is not list:
+        return [Part("result", path, compact(content), "value", answered)]
     parts: list[Part] = []
     for number, inner in enumerate(content):
         here = (*path, number)
@@ -176,10 +181,19 @@ def _bedrock_reasoning(block: Block, path: Path, answers: str | None) -> list[Pa
 
 
 def _bedrock_media(kind: str) -> Callable[[Block, Path, str | None], list[Part]]:
+    """`source` holds bytes, an address, or of a document its text or blocks of text."""
+
     def read(block: Block, path: Path, answers: str | None) -> list[Part]:
         held = block[kind]
         source = held.get("source") if type(held) is dict else None
-        data = source.get("bytes") if type(source) is dict else None
+        source = source if type(source) is dict else {}
+        text = source.get("text")
+        if type(text) is str:
+            here = (*path, kind, "source", "text")
+            return [Part("text" if answers is None else "result", here, text, "string", answers)]
+        if type(source.get("content")) is list:
+            return [Part("opaque", path, compact(source["content"]), "bare", answers)]
+        data = source.get("bytes")
         if type(data) is dict:  # how Strands' sessions write bytes into JSON
             data = data.get("data")
         return [Part("media", path, "", "bare", answers, None, Media(kind, data if type(data) is str else None))]
@@ -205,12 +219,12 @@ def read_calls(message: dict[str, Any]) -> list[Part]:
         parts.append(_call(holder, (*path, inner) if inner else path, _id(call.get("id"))))
     legacy = message.get("function_call")
     if type(legacy) is dict:
-        parts.append(_call(legacy, ("function_call",), f"function:{legacy.get('name')}"))
+        parts.append(_call(legacy, ("function_call",), f"function:{legacy.get('name') or ''}"))
     return parts
 
 
 def _call(holder: Block, path: Path, call_id: str) -> Part:
-    name = holder.get("name", holder.get("tool"))
+    name = holder.get("name") or holder.get("tool")
     key = "input" if "input" in holder and "arguments" not in holder else "arguments"
     arguments = holder.get(key)
     name = name if type(name) is str else None
@@ -264,5 +278,6 @@ _BEDROCK: dict[str, Callable[[Block, Path, str | None], list[Part]]] = {
     "image": _bedrock_media("image"),
     "document": _bedrock_media("document"),
     "video": _bedrock_media("video"),
+    "audio": _bedrock_media("audio"),
     "json": _bedrock_json,
 }

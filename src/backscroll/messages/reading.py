@@ -22,7 +22,7 @@ class Reading:
 
     __slots__ = ("calls", "flags", "parts", "results", "rigid", "role")
 
-    def __init__(self, role: str, parts: tuple[Part, ...], flags: Flags, rigid: bool) -> None:
+    def __init__(self, role: str, parts: tuple[Part, ...], flags: Flags, rigid: bool, answers: str | None) -> None:
         self.role = role
         self.parts = parts
         self.flags = flags
@@ -30,7 +30,7 @@ class Reading:
         """Signed reasoning, or calls that appear twice: such a message stays whole or goes whole."""
         self.calls: tuple[str, ...] = tuple([part.id or "" for part in parts if part.kind == "call"])
         """Ids of the tool calls, in order."""
-        self.results: tuple[tuple[str, Path], ...] = _results(parts, role)
+        self.results: tuple[tuple[str, Path], ...] = _results(parts, answers)
         """Call ids that are answered here, each with the path of the block that answers; () = the whole message."""
 
     @property
@@ -71,12 +71,12 @@ def read_message(message: dict[str, Any]) -> Reading:
         kind: Kind = "opaque" if answers is None else "result"
         parts.append(Part(kind, ("content",), compact(content), "value", answers))
     twice = bool(calls) and type(content) is list and _repeats_calls(content)
-    if len(message) > 2:
+    if len(message) > 2 or content is None:
         parts += read_beside(message)
     rigid = twice or any(part.form == "fixed" and part.kind == "reasoning" for part in parts)
     metadata = message.get("metadata")
     flags = read_flags(metadata) if type(metadata) is dict and metadata else NO_FLAGS
-    return Reading(role, tuple(parts + calls), flags, rigid)
+    return Reading(role, tuple(parts + calls), flags, rigid, answers)
 
 
 def read_flags(metadata: dict[str, Any]) -> Flags:
@@ -98,7 +98,7 @@ def _answered_id(message: dict[str, Any], role: str) -> str | None:
         answered = message.get("tool_call_id")
         return answered if type(answered) is str else ""
     if role == "function":
-        return f"function:{message.get('name')}"
+        return f"function:{message.get('name') or ''}"
     return None
 
 
@@ -106,9 +106,13 @@ def _repeats_calls(content: list[Any]) -> bool:
     return any(type(block) is dict and block.get("type") in ("tool_call", "tool_use") for block in content)
 
 
-def _results(parts: tuple[Part, ...], role: str) -> tuple[tuple[str, Path], ...]:
+def _results(parts: tuple[Part, ...], answers: str | None) -> tuple[tuple[str, Path], ...]:
+    if answers:
+        return ((answers, ()),)
     found: dict[Path, str] = {}
     for part in parts:
-        if part.id is not None and part.kind != "call":
-            found.setdefault(() if role in ("tool", "function") else part.path[:2], part.id)
+        if part.id is not None and part.kind != "call" and (part.id or answers is None):
+            found.setdefault(part.path[:2], part.id)
+    if answers is not None and not found:
+        return ((answers, ()),)  # a tool's message that names no call, neither itself nor in a block
     return tuple([(answered, path) for path, answered in found.items()])

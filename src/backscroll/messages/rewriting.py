@@ -5,6 +5,7 @@ replace happens elsewhere.
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,8 @@ from backscroll.messages.reading import Reading
 from backscroll.messages.strict import Message
 
 NO_RESULT = "[no result recorded]"
-_BEDROCK_KEYS = frozenset(("text", "toolUse", "toolResult", "image", "document", "video", "reasoningContent"))
+_LONE = re.compile("[\ud800-\udfff]")
+_BEDROCK_KEYS = frozenset(("text", "toolUse", "toolResult", "image", "document", "video", "audio", "reasoningContent"))
 
 
 def replaceable(reading: Reading, part: Part) -> bool:
@@ -43,7 +45,7 @@ def _put(node: Any, path: Sequence[str | int], value: Any) -> Any:
     if not path:
         return value
     copy = node.copy()
-    copy[path[0]] = _put(node[path[0]], path[1:], value)
+    copy[path[0]] = _put(node[path[0]], path[1:], value) if len(path) > 1 else value  # the last key may be missing
     return copy
 
 
@@ -53,22 +55,31 @@ def leave_out(message: Message, blocks: Iterable[Path]) -> Message | None:
     if () in gone:
         return None
     rest = [block for number, block in enumerate(message["content"]) if ("content", number) not in gone]
-    return {**message, "content": rest} if rest else None
+    return {**message, "content": rest} if not all(_is_marker(block) for block in rest) else None
+
+
+def _is_marker(block: Any) -> bool:
+    return type(block) is dict and block.keys() <= {"cachePoint"}
 
 
 def clip_text(text: str, head: int, tail: int, ref: str) -> str:
     """`text` cut to its first `head` and last `tail` characters, with a note between that names the reference."""
     end = len(text) - tail
+    if end <= head:
+        return text
     return f"{text[:head]}\n[... {end - head:,} characters left out, recall {ref} ...]\n{text[end:]}"
 
 
 def clip_arguments(text: str, head: int, tail: int, ref: str) -> str:
     """JSON arguments whose long strings are clipped, still valid JSON; unparsable arguments stay as they are."""
     try:
-        value = json.loads(text)
-    except ValueError:
+        value = _clip_values(json.loads(text), head, tail, ref)
+    except (ValueError, RecursionError):  # broken, or nested deeper than can be walked
         return text
-    return compact(_clip_values(value, head, tail, ref))
+    clipped = compact(value)
+    # a lone surrogate cannot be encoded: where it was escaped, it is escaped again
+    escape = not clipped.isascii() and _LONE.search(clipped) and not _LONE.search(text)
+    return json.dumps(value, separators=(",", ":")) if escape else clipped
 
 
 def _clip_values(value: Any, head: int, tail: int, ref: str) -> Any:
@@ -89,10 +100,13 @@ def mask_arguments(note: str) -> str:
 def plain(role: str, text: str, like: Message | None) -> Message:
     """A message of one text, in the block form that `like` (a message of the same history) uses."""
     content = like.get("content") if like else None
-    block = content[0] if type(content) is list and content else None
-    if type(block) is dict and "type" not in block and not _BEDROCK_KEYS.isdisjoint(block):
+    if type(content) is list and any(map(_is_bedrock, content)):
         return {"role": role, "content": [{"text": text}]}
     return {"role": role, "content": text}
+
+
+def _is_bedrock(block: Any) -> bool:
+    return type(block) is dict and "type" not in block and not _BEDROCK_KEYS.isdisjoint(block)
 
 
 def answer_missing(message: Message, calls: Sequence[Part], results: list[Message]) -> list[Message]:

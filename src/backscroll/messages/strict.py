@@ -27,7 +27,10 @@ def accept(message: object) -> Message:
         dump = getattr(message, "model_dump", None)
         if not callable(dump) or isinstance(message, type):
             raise MessageError(f"a message must be a mapping or have model_dump(), not {type(message).__name__}")
-        message = dump()
+        try:
+            message = dump()
+        except Exception as error:
+            raise MessageError(f"model_dump() of {type(message).__name__} failed: {error}") from error
         if not isinstance(message, Mapping):
             raise MessageError(f"model_dump() gave {type(message).__name__}; a message must be a mapping")
     copy: Message = _copy_mapping(message, (), ())
@@ -39,6 +42,13 @@ def accept(message: object) -> Message:
 
 def _where(path: tuple[str | int, ...]) -> str:
     return "message" + "".join(f"[{key!r:.60}]" for key in path)
+
+
+def _shown(key: object) -> str:
+    try:
+        return f"{key!r:.60}"
+    except Exception:  # a number of too many digits, a tuple nested too deep, a broken __repr__
+        return "?"
 
 
 def _copy(value: Any, path: tuple[str | int, ...], above: tuple[int, ...]) -> Any:
@@ -66,7 +76,7 @@ def _copy_mapping(value: Mapping[Any, Any], path: tuple[str | int, ...], above: 
     copy: dict[str, Any] = {}
     for key, item in value.items():
         if type(key) is not str:
-            raise MessageError(f"{_where(path)} has the key {key!r:.60}, a {type(key).__name__}; JSON keys are text")
+            raise MessageError(f"{_where(path)} has the key {_shown(key)}, a {type(key).__name__}; JSON keys are text")
         kind = type(item)
         copy[key] = item if kind is str or item is None or kind is bool else _copy(item, (*path, key), above)
     return copy

@@ -270,7 +270,8 @@ def _answer_place(answered: set[str], timeline: list[_Item], last: float) -> int
 def _by_reference(message: Message, history: list[Message], index: dict[int, int]) -> list[int]:
     """A clipped or masked message names its entry; a digest, in tags, names entries that it is not."""
     shown = text(message)
-    found = None if shown.lstrip().startswith("<") else _REFERENCE.search(shown)
+    synthetic = shown.startswith("<summary>") and shown.endswith("</summary>")
+    found = None if synthetic else _REFERENCE.search(shown)
     at = int(found[1]) if found else -1
     same = 0 <= at < len(history) and history[at].get("role") == message.get("role") and not calls(history[at])
     return [index[at]] if same and at in index else []

@@ -1,0 +1,55 @@
+# Needs Python 3.11 or newer and make; everything else comes into .venv, from the lock file, by hash.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench lock clean
+
+PYTHON ?= $(firstword $(foreach name,python3.13 python3.12 python3.11 python3,$(shell \
+  $(name) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $(name))))
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+DEMO := build/demo
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):[^#]*## */  make \1	/p' Makefile
+
+# Made once, and again when the lock or the project's own metadata change.
+$(READY): requirements-dev.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 or newer with venv found;" \
+	  "install one, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@echo "setting up $(VENV) with $(PYTHON)"
+	@rm -rf $(VENV)
+	@"$(PYTHON)" -m venv $(VENV)
+	@$(PIP) install --require-hashes --requirement requirements-dev.lock
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $(READY)
+
+demo: $(READY) ## record a session of real tools over this tree and replay it at a budget of 16k
+	@mkdir -p $(DEMO)
+	$(BIN)/python examples/record_session.py $(DEMO)/session.jsonl
+	$(BIN)/backscroll replay $(DEMO)/session.jsonl --budget 16k
+
+test: $(READY) ## run the test suite
+	$(BIN)/python -m pytest -n 2
+
+check: $(READY) ## lint, format, types, import contracts, pictures, and the built wheel by itself
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --no-logo
+	$(BIN)/python docs/draw_layers.py --check
+	$(BIN)/python -m pytest tests/test_wheel.py
+
+bench: $(READY) ## measure the cost of a step and of counting
+	$(BIN)/python benchmarks/steps.py
+	$(BIN)/python benchmarks/counting.py
+
+lock: $(READY) ## resolve the development dependencies again
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --group dev --upgrade \
+	  --generate-hashes --no-emit-index-url --no-annotate --custom-compile-command "make lock" \
+	  pyproject.toml --output-file requirements-dev.lock
+
+clean: ## remove everything that was made
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,86 @@
+"""The documents tell the truth: their code runs, their tables agree with the code, their links lead somewhere."""
+
+import ast
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sybil.document import Document
+from sybil.parsers.markdown import CodeBlockParser
+
+from backscroll.sync import ContextManager
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+WITH_CODE = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def blocks(page: Path, language: str) -> list[tuple[int, str]]:
+    """Line and text of each code block of a language, as Sybil finds them."""
+    parser = CodeBlockParser(language, evaluator=lambda example: None)
+    document = Document.parse(str(page), parser, encoding="utf-8")
+    return [(example.line, example.parsed) for example in document.examples()]
+
+
+def name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=name)
+def test_python_blocks_run_each_by_itself_without_a_warning(page, tmp_path):
+    for line, code in blocks(page, "python"):
+        script = "\n" * line + code  # so that a traceback names the line of the page
+        program = f"exec(compile({script!r}, {name(page)!r}, 'exec'), {{'__name__': '__main__'}})"
+        command = [sys.executable, "-W", "error", "-c", program]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), f"{name(page)}:{line}"
+
+
+def test_the_first_commands_of_the_readme_set_everything_up():
+    _, first = blocks(ROOT / "README.md", "bash")[0]
+    assert first.split("\n") == ["make demo", "make test", ""]
+    fences = re.findall(r"^```(\w+)$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert fences[0] == "bash", "no other code stands before them"
+
+
+def test_the_first_example_is_about_twenty_lines():
+    _, code = blocks(ROOT / "README.md", "python")[0]
+    assert len(code.splitlines()) <= 22
+
+
+def table(page: Path, heading: str) -> list[list[str]]:
+    """Cells of the first table under a heading, without its header."""
+    text = page.read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2]
+    rows = [line for line in text.split("\n## ")[0].splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[2:]]
+
+
+def test_the_table_of_options_is_the_signature():
+    told = {row[0].strip("`"): ast.literal_eval(row[1].strip("`")) for row in table(ROOT / "README.md", "Options")}
+    parameters = inspect.signature(ContextManager).parameters.values()
+    assert told == {parameter.name: parameter.default for parameter in parameters}
+
+
+def test_every_command_that_a_page_names_is_a_target_of_the_makefile():
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    for page in PAGES:
+        named = set(re.findall(r"(?:^|`|\d )make ([a-z]+)(?=`|$)", page.read_text(encoding="utf-8"), re.MULTILINE))
+        assert named <= targets, name(page)
+
+
+def test_every_promise_of_the_architecture_has_a_test_with_its_number():
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").partition("\n## The promises\n")[2]
+    promised = set(re.findall(r"^(\d+)\. (?!\*Not yet promised)", text, re.MULTILINE))
+    tests = re.findall(r"^def test_([\d_and]+)_", (ROOT / "tests/test_promises.py").read_text("utf-8"), re.MULTILINE)
+    assert promised == {number for found in tests for number in re.findall(r"\d+", found)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_and_named_files_lead_to_something(page):
+    text = page.read_text(encoding="utf-8")
+    paths = re.findall(r"\]\((?!\w+:)([^)#\s]+)", text)
+    paths += re.findall(r"`((?:src|tests|docs|examples|benchmarks)/[\w./]+)`", text)
+    assert [path for path in paths if not (page.parent / path).exists() and not (ROOT / path).exists()] == []

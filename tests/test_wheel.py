@@ -1,0 +1,164 @@
+"""The built wheel by itself: what a bare installation gives, without extras, source tree or development packages."""
+
+import json
+import shutil
+import subprocess
+import sys
+import textwrap
+import zipfile
+from dataclasses import dataclass
+from email.message import Message
+from email.parser import Parser
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+BASE = ("toktok", "imagesize")  # what the base installation names, by import name
+NEEDS_EXTRA = ("backscroll.replay.commands", "backscroll.replay.screen", "backscroll.replay.table")
+WITHHELD = ("click", "rich", "pydantic", "tiktoken", "strands", "amplifier_core")
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """An unpacked wheel beside its base dependencies, in a folder that holds nothing else."""
+
+    folder: Path
+    names: frozenset[str]
+
+    def run(self, program: str) -> str:
+        """The output of a program that sees the standard library, the wheel and its base dependencies only."""
+        visible = f"import sys; sys.path.insert(0, {str(self.folder)!r})\n"
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-B", "-W", "error", "-c", visible + textwrap.dedent(program)],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    def metadata(self) -> Message:
+        (path,) = self.folder.glob("backscroll-*.dist-info/METADATA")
+        return Parser().parsestr(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Wheel:
+    made, folder = tmp_path_factory.mktemp("made"), tmp_path_factory.mktemp("bare")
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(made), str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (path,) = made.glob("*.whl")
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(folder)
+        names = frozenset(archive.namelist())
+    for dependency in BASE:
+        reveal(dependency, folder)
+    return Wheel(folder, names)
+
+
+def reveal(dependency: str, folder: Path) -> None:
+    spec = find_spec(dependency)
+    assert spec is not None
+    assert spec.origin is not None
+    if spec.submodule_search_locations:
+        shutil.copytree(spec.submodule_search_locations[0], folder / dependency)
+    else:
+        shutil.copy(spec.origin, folder)
+
+
+def test_it_holds_the_package_its_types_and_its_licence_and_nothing_else(wheel):
+    package = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src" / "backscroll").rglob("*.py")}
+    held = {name for name in wheel.names if ".dist-info/" not in name}
+    assert held == package | {"backscroll/py.typed"}
+    assert any(name.endswith("/licenses/LICENSE") for name in wheel.names)
+
+
+def test_it_asks_for_the_base_dependencies_only(wheel):
+    asked = wheel.metadata().get_all("Requires-Dist", [])
+    base = sorted(line.partition(">")[0].partition("<")[0] for line in asked if "extra ==" not in line)
+    assert base == ["imagesize", "toktok-rs"]
+    assert sorted(wheel.metadata().get_all("Provides-Extra", [])) == ["all", "amplifier", "cli", "strands", "tiktoken"]
+
+
+def test_nothing_else_is_visible_to_it(wheel):
+    program = f"""
+        from importlib.util import find_spec
+        print([name for name in {WITHHELD!r} if find_spec(name)])
+    """
+    assert wheel.run(program) == "[]\n"
+
+
+def test_every_module_of_the_base_installation_imports_by_itself(wheel):
+    modules = sorted(name.removesuffix(".py").replace("/", ".") for name in wheel.names if name.endswith(".py"))
+    modules = [module.removesuffix(".__init__") for module in modules]
+    program = f"""
+        import importlib, json
+        failed = {{}}
+        for module in {modules!r}:
+            for loaded in [name for name in sys.modules if name.partition(".")[0] == "backscroll"]:
+                del sys.modules[loaded]
+            try:
+                importlib.import_module(module)
+            except ModuleNotFoundError as error:
+                failed[module] = error.name.partition(".")[0]
+        print(json.dumps(failed))
+    """
+    failed = json.loads(wheel.run(program))
+    assert tuple(failed) == NEEDS_EXTRA
+    assert set(failed.values()) <= {"click", "rich"}
+
+
+def test_a_conversation_is_compacted_and_recalled(wheel):
+    program = """
+        import asyncio
+        from backscroll import ContextManager, sync
+
+        context = sync.ContextManager(max_tokens=2_000)
+        context.add_message({"role": "user", "content": "Read them all."})
+        for number in range(20):
+            function = {"name": "read", "arguments": "{}"}
+            calls = [{"id": f"call_{number}", "type": "function", "function": function}]
+            context.add_message({"role": "assistant", "content": None, "tool_calls": calls})
+            text = f"file {number} " + "word " * 400
+            context.add_message({"role": "tool", "tool_call_id": f"call_{number}", "content": text})
+            view = context.get_messages_for_request()
+        assert context.usage().compactions > 0 and context.usage().upper <= 2_000
+        assert len(context.get_messages()) == 41 and view[0] == context.get_messages()[0]
+        assert context.recall(2) == "file 0 " + "word " * 400
+        assert context.recall(query="file 7").hits
+        context.close()
+
+        async def main():
+            context = ContextManager()
+            await context.add_message({"role": "user", "content": "hello world, how are you?"})
+            return await context.get_messages_for_request(), context.usage().used.tokens
+
+        print(asyncio.run(main()))
+    """
+    assert wheel.run(program) == "([{'role': 'user', 'content': 'hello world, how are you?'}], 11)\n"
+
+
+def test_media_are_measured_by_their_headers(wheel):
+    program = """
+        from backscroll.tokenizers.media import image_size
+        import base64, struct
+        header = b"\\x89PNG\\r\\n\\x1a\\n" + struct.pack(">I", 13) + b"IHDR" + struct.pack(">II", 640, 480)
+        print(image_size(base64.b64encode(header + b"\\x08\\x02\\x00\\x00\\x00").decode()))
+    """
+    assert wheel.run(program) == "(640, 480)\n"
+
+
+def test_the_command_says_in_one_line_what_is_missing(wheel):
+    program = """
+        import contextlib, io
+        from backscroll.cli import main
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            code = main(["replay", "x.json"])
+        print(code, said.getvalue(), end="")
+    """
+    assert wheel.run(program) == "2 backscroll: the package 'click' is missing; run: pip install 'backscroll[cli]'\n"
