@@ -2,10 +2,10 @@
 
     python benchmarks/steps.py [--transcripts FOLDER] [--lengths 1000,10000,100000] [--budget 32000] [--steps 600]
 
-The floor is what nobody can save: counting the new message's texts with the same engine, and copying the view that is handed out. Both
-are measured in the same run on the same messages, so the ratio holds on any machine. Messages come from a folder of
-transcripts (OpenAI chat JSON lines under the key `messages`), else from `examples/record_session.py`'s tools; they are repeated with new
-call ids until the length is reached.
+The floor is what nobody can save: counting the new message's texts with the same engine, and copying the view that is
+handed out. Both are measured in the same run on the same messages, so the ratio holds on any machine. Messages come
+from a folder of transcripts (OpenAI chat JSON lines under the key `messages`), else from `examples/record_session.py`'s
+tools; they are repeated with new call ids until the length is reached.
 """
 
 import argparse

@@ -1,4 +1,5 @@
-"""Random conversations in all four dialects, for the promise tests. Only strategies that make messages may live here."""
+"""Random conversations in all four dialects, for the promise tests. Only strategies that make messages may live
+here."""
 
 import json
 from dataclasses import dataclass
@@ -9,7 +10,9 @@ from hypothesis import strategies as st
 PNG = "iVBORw0KGgoAAAANSUhEUgAABAAAAAMACAIAAAA12IJaAAAACXBIWXMAAA7EAAAOxAGVKw4bAAAA"  # a header of 1,024 x 768 px
 DIALECTS = ("openai", "amplifier", "anthropic", "bedrock")
 
-words = st.sampled_from(["fix the bug", "src/app.py", "错误处理", "x = 1\n", "def f():\n    return 1\n", "\ud83d", "🙂 ok", "<summary>"])
+words = st.sampled_from(
+    ["fix the bug", "src/app.py", "错误处理", "x = 1\n", "def f():\n    return 1\n", "\ud83d", "🙂 ok", "<summary>"]
+)
 texts = st.builds(lambda word, times: (word + " ") * times, words, st.one_of(st.integers(1, 8), st.integers(200, 900)))
 
 
@@ -56,7 +59,9 @@ class Talk:
         if self.dialect in ("openai", "amplifier"):
             return [{"role": "tool", "tool_call_id": name, "content": text} for name, text in answered]
         if self.dialect == "anthropic":
-            blocks: list[Any] = [{"type": "tool_result", "tool_use_id": name, "content": text} for name, text in answered]
+            blocks: list[Any] = [
+                {"type": "tool_result", "tool_use_id": name, "content": text} for name, text in answered
+            ]
         else:
             blocks = [{"toolResult": {"toolUseId": name, "content": [{"text": text}]}} for name, text in answered]
         return [{"role": "user", "content": blocks}]
@@ -70,7 +75,11 @@ def conversations(draw: st.DrawFn, strange: bool = True, most: int = 14) -> list
     messages.append(talk.say("user", draw(texts)))
     late: list[tuple[str, str]] = []
     for number in range(draw(st.integers(1, most))):
-        kind = draw(st.sampled_from(["call", "call", "call", "say", "picture", "hook", "pinned", "orphan" if strange else "say"]))
+        kind = draw(
+            st.sampled_from(
+                ["call", "call", "call", "say", "picture", "hook", "pinned", "orphan" if strange else "say"]
+            )
+        )
         if kind == "call":
             messages += draw(_round(talk, number, late, strange))
         elif kind == "say":
@@ -89,7 +98,9 @@ def conversations(draw: st.DrawFn, strange: bool = True, most: int = 14) -> list
 
 
 @st.composite
-def _round(draw: st.DrawFn, talk: Talk, number: int, late: list[tuple[str, str]], strange: bool) -> list[dict[str, Any]]:
+def _round(
+    draw: st.DrawFn, talk: Talk, number: int, late: list[tuple[str, str]], strange: bool
+) -> list[dict[str, Any]]:
     prefix = "same" if strange and draw(st.integers(0, 4)) == 0 else f"call-{number}"
     ids = [f"{prefix}-{place}" for place in range(draw(st.integers(1, 3)))]
     call = talk.call(ids, draw(texts)[:600], {"path": draw(texts)[:2_000]})

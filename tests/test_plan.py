@@ -1,6 +1,7 @@
 """Plans: merging edits, taking entries out of them and ending them early, against naive models; references."""
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -43,7 +44,7 @@ def well_formed(found: tuple[Edit, ...]) -> bool:
     return (
         spans == sorted(spans)
         and places == sorted(set(places))
-        and all(one[1] + 1 < other[0] for one, other in zip(ranges, ranges[1:], strict=False))
+        and all(one[1] + 1 < other[0] for one, other in pairwise(ranges))
         and not dropped(found) & {seq for seq, _ in places}
         and all(first <= last for first, last in ranges)
     )

@@ -123,6 +123,7 @@ def test_public_names():
         "ReferenceNotFound",
         "StoreError",
         "StoreUnavailable",
+        "TranscriptError",
         "Usage",
     ]
     assert all(hasattr(backscroll, public) for public in backscroll.__all__)

@@ -46,7 +46,9 @@ def weight(view: list[dict[str, Any]]) -> int:
         if isinstance(value, str):
             return len(value) // 4
         if isinstance(value, dict):
-            return sum(walk(inner) for key, inner in value.items() if key not in ("data", "url", "bytes", "metadata", "id"))
+            return sum(
+                walk(inner) for key, inner in value.items() if key not in ("data", "url", "bytes", "metadata", "id")
+            )
         return sum(walk(inner) for inner in value) if isinstance(value, list) else 0
 
     return sum(walk(message.get("content")) for message in view)
@@ -104,7 +106,7 @@ def test_3_first_and_last_user_message_stay_word_for_word_unless_nothing_else_is
             return
         users = [m for m in so_far if m["role"] == "user" and _wrote(m)]
         explained = {found.seq: found for found in watched.manager.explain()}
-        for message in (users[:1] + users[-1:]):
+        for message in users[:1] + users[-1:]:
             seq = next(n for n, found in enumerate(so_far) if found is message)
             assert message in view or explained[seq].reason == "floor"
 
@@ -114,7 +116,9 @@ def test_3_first_and_last_user_message_stay_word_for_word_unless_nothing_else_is
 def _wrote(message: dict[str, Any]) -> bool:
     hook = message.get("metadata", {}).get("source") == "hook"
     content = message["content"]
-    holds_results = isinstance(content, list) and any("toolResult" in b or b.get("type") == "tool_result" for b in content)
+    holds_results = isinstance(content, list) and any(
+        "toolResult" in b or b.get("type") == "tool_result" for b in content
+    )
     return not hook and not holds_results
 
 

@@ -197,7 +197,7 @@ def test_groups_are_those_that_a_naive_search_finds(steps: list[tuple[str, list[
         group, merged = turns.add(seq, read_message(message))
         home[seq] = group
         for other in merged:
-            home.update({moved: group for moved in other.members})
+            home.update(dict.fromkeys(other.members, group))
 
         found = model.groups(list(home))
         groups = list({id(home[member]): home[member] for member in home}.values())

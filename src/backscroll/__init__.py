@@ -1,4 +1,6 @@
-"""Backscroll keeps an agent's whole conversation and hands the model the best view that fits. The public names, nothing else."""
+"""Backscroll keeps an agent's whole conversation and hands the model the best view that fits. The public names, nothing
+else.
+"""
 
 from backscroll.errors import (
     BackscrollError,
@@ -10,6 +12,7 @@ from backscroll.errors import (
     ReferenceNotFound,
     StoreError,
     StoreUnavailable,
+    TranscriptError,
 )
 from backscroll.families import Family
 from backscroll.lane import Compaction
@@ -34,5 +37,6 @@ __all__ = [
     "ReferenceNotFound",
     "StoreError",
     "StoreUnavailable",
+    "TranscriptError",
     "Usage",
 ]

@@ -1,7 +1,8 @@
-"""What both managers share: construction, and what needs no waiting. Nothing async and nothing of a framework may live here."""
+"""What both managers share: construction, and what needs no waiting. Nothing async and nothing of a framework may live
+here.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
 
 from backscroll import recall as recalling
 from backscroll.budget import Options

@@ -1,4 +1,6 @@
-"""How many tokens a request may hold, and the options of compaction with their ranges. Pure; providers are asked outside."""
+"""How many tokens a request may hold, and the options of compaction with their ranges. Pure; providers are asked
+outside.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -66,8 +68,8 @@ class Budget:
 def resolve_budget(token_budget: Any, window: Mapping[str, Any] | None, options: Options) -> Budget:
     """The explicit budget, else the provider's window less output and margin, else `max_tokens`.
 
-    `window` holds `context_window` and `max_output_tokens` as the provider told them, or is None. Raises `BudgetError` for an
-    explicit budget that is not a positive whole number, and for a window that its own reserves use up.
+    `window` holds `context_window` and `max_output_tokens` as the provider told them, or is None. Raises `BudgetError`
+    for an explicit budget that is not a positive whole number, and for a window that its own reserves use up.
     """
     if token_budget is not None:
         if type(token_budget) is not int or token_budget <= 0:
@@ -80,8 +82,8 @@ def resolve_budget(token_budget: Any, window: Mapping[str, Any] | None, options:
     tokens = size - output - options.margin_tokens
     if tokens <= 0:
         raise BudgetError(
-            f"the provider's window of {size:,} tokens leaves nothing for input after {output:,} for output and a margin of "
-            f"{options.margin_tokens:,}: lower output_reserve or margin_tokens, or give token_budget"
+            f"the provider's window of {size:,} tokens leaves nothing for input after {output:,} for output and a "
+            f"margin of {options.margin_tokens:,}: lower output_reserve or margin_tokens, or give token_budget"
         )
     return Budget(tokens, "provider")
 
@@ -94,7 +96,8 @@ def _positive(window: Mapping[str, Any] | None, key: str) -> int | None:
 def provider_window(provider: Any) -> Operation[Mapping[str, Any] | None]:
     """What a provider tells of its window: `get_model_info()`, else `get_info().defaults`; None if it tells nothing.
 
-    Both may be plain or async, and may fail: a provider that cannot say falls back to `max_tokens`, it never fails a request.
+    Both may be plain or async, and may fail: a provider that cannot say falls back to `max_tokens`, it never fails a
+    request.
     """
     for name in ("get_model_info", "get_info"):
         method = getattr(provider, name, None)

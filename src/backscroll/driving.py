@@ -1,7 +1,7 @@
 """Driving operations: answering what the core asks, awaiting or waiting, and emitting events. Decides nothing.
 
-Both drivers do the same with the same generators. Events are taken while the lock is held, so that they are in order, and
-emitted after it is released, so that a handler may use the session.
+Both drivers do the same with the same generators. Events are taken while the lock is held, so that they are in order,
+and emitted after it is released, so that a handler may use the session.
 """
 
 import asyncio

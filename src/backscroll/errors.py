@@ -1,14 +1,15 @@
 """Every error that Backscroll raises, as one tree by who has to act. Only exception classes may live here.
 
-    BackscrollError
-    |-- MessageError (ValueError)         the caller handed over a message that cannot be kept or sent
-    |-- BudgetError                       what must stay in the view is larger than the budget
-    |-- ReferenceNotFound (LookupError)   a reference names nothing in this session
-    |-- ConfigurationError (ValueError)   an option, name or combination that can never work
-    `-- StoreError                        the place where the session is kept failed
-        |-- ConflictError                 somebody else wrote first, and both cannot be right
-        |-- DamagedError                  what was read back is not what was written
-        `-- StoreUnavailable              it cannot be reached, or is full
+BackscrollError
+|-- MessageError (ValueError)         the caller handed over a message that cannot be kept or sent
+|-- BudgetError                       what must stay in the view is larger than the budget
+|-- ReferenceNotFound (LookupError)   a reference names nothing in this session
+|-- ConfigurationError (ValueError)   an option, name or combination that can never work
+|-- StoreError                        the place where the session is kept failed
+|   |-- ConflictError                 somebody else wrote first, and both cannot be right
+|   |-- DamagedError                  what was read back is not what was written
+|   `-- StoreUnavailable              it cannot be reached, or is full
+`-- TranscriptError                   a file that was to be replayed holds no readable conversation
 """
 
 
@@ -46,3 +47,7 @@ class DamagedError(StoreError):
 
 class StoreUnavailable(StoreError):
     """The store cannot be reached or has no room; retry later, nothing was half written."""
+
+
+class TranscriptError(BackscrollError):
+    """A file holds no conversation in a known format, or is torn; the message says what and where."""

@@ -41,9 +41,7 @@ ALL = (
 )
 """Every event that can be reported."""
 
-MOVES_PREFIX = frozenset(
-    (COMPACTION, LATE_RESULT, UNANSWERED_CALL, EPHEMERAL_EXPIRED, PLAN_CHANGED, PROMPT_CHANGED)
-)
+MOVES_PREFIX = frozenset((COMPACTION, LATE_RESULT, UNANSWERED_CALL, EPHEMERAL_EXPIRED, PLAN_CHANGED, PROMPT_CHANGED))
 """The only events after which a view need not extend the one before it."""
 
 

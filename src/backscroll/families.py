@@ -1,7 +1,8 @@
 """How model families count: one table of data and the lookup by model name. No counting and no state may live here.
 
-Factors are relative to the count of the o200k vocabulary, measured on 3,510 agent messages with each family's own tokenizer
-or counting endpoint; image rules are the providers' published ones. Overridable by giving a `Family` instead of a name.
+Factors are relative to the count of the o200k vocabulary, measured on 3,510 agent messages with each family's own
+tokenizer or counting endpoint; image rules are the providers' published ones. Overridable by giving a `Family` instead
+of a name.
 """
 
 import re
@@ -76,7 +77,10 @@ FAMILIES: tuple[tuple[str, Family], ...] = (
     (r"o4-mini", Family("openai", 1.0, exact=True, image=_openai_patches(1.72), image_cap=2_642)),
     (r"(^|[/.:_-])(gpt|chatgpt|o[134])([-.\d]|$)", Family("openai", factor=1.0, exact=True, image_cap=1_445)),
     (r"claude", _CLAUDE),
-    (r"gemini|gemma", Family("gemini", factor=1.11, per_digit=0.48, image=_gemini_image, image_cap=1_548, pdf_page=560)),
+    (
+        r"gemini|gemma",
+        Family("gemini", factor=1.11, per_digit=0.48, image=_gemini_image, image_cap=1_548, pdf_page=560),
+    ),
     (r"llama", Family("llama", factor=1.00)),
     (r"qwen|qwq", Family("qwen", factor=0.98, per_digit=0.52)),
     (r"deepseek", Family("deepseek", factor=1.05)),
@@ -89,9 +93,11 @@ _CLAUDE_VERSION = re.compile(r"claude.*?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)", re.I
 
 
 def family_of(model: str | None, *, counted: bool = False) -> Family:
-    """The family of a model name such as `us.anthropic.claude-opus-4-8` or `openai/gpt-5`; unknown names count 1.2 times.
+    """The family of a model name such as `us.anthropic.claude-opus-4-8` or `openai/gpt-5`; unknown names count 1.2
+    times.
 
-    `counted`: the tokenizer was made for this model, so its counts are taken as they are and only media follow the family.
+    `counted`: the tokenizer was made for this model, so its counts are taken as they are and only media follow the
+    family.
     """
     if not model:
         return COUNTED

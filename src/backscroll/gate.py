@@ -1,10 +1,10 @@
-"""The last gate: refuses to send what a provider would refuse. It checks what was rendered, not how it came about. Pure.
+"""The last gate: refuses to send what a provider would refuse. It checks what was rendered, not how it came about.
+Pure.
 
-A view that this gate stops is a fault of Backscroll, not of its caller; it is stopped all the same, because one request that a
-provider rejects is rejected again at every later turn.
+A view that this gate stops is a fault of Backscroll, not of its caller; it is stopped all the same, because one request
+that a provider rejects is rejected again at every later turn.
 """
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 
@@ -12,8 +12,8 @@ from backscroll.errors import BackscrollError
 from backscroll.messages import Reading
 
 
-def check_group(readings: Sequence[Reading], pending: bool, rewritten: bool) -> None:
-    """The messages of one group: results behind their calls, every call answered, rewritten arguments still JSON.
+def check_group(readings: Sequence[Reading], pending: bool) -> None:
+    """The messages of one group: results behind their calls, every call answered.
 
     `pending`: unanswered calls are allowed, for the newest group. Raises `BackscrollError`.
     """
@@ -21,20 +21,11 @@ def check_group(readings: Sequence[Reading], pending: bool, rewritten: bool) -> 
     for reading in readings:
         for answered, _ in reading.results:
             if not waiting[answered]:
-                raise BackscrollError(f"a result for call {answered!r} would be sent without its call; please report this")
+                raise BackscrollError(
+                    f"a result for call {answered!r} would be sent without its call; please report this"
+                )
             waiting[answered] -= 1
         waiting.update(reading.calls)
-        if rewritten:
-            _check_arguments(reading)
     left = +waiting
     if left and not pending:
         raise BackscrollError(f"calls {sorted(left)} would be sent without their results; please report this")
-
-
-def _check_arguments(reading: Reading) -> None:
-    for part in reading.parts:
-        if part.kind == "call" and part.form == "arguments" and "[ref:" in part.text:
-            try:
-                json.loads(part.text)
-            except ValueError:
-                raise BackscrollError(f"arguments of {part.name!r} would be sent as broken JSON; please report this") from None

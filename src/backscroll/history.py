@@ -1,7 +1,7 @@
 """The append-only log of a session and the state that follows from it. Nothing here decides what is sent.
 
-Everything that makes up a session is an event in order. State is never edited: it is what the events say, so replaying the
-same events anywhere gives the same history, and with it the same plans and views.
+Everything that makes up a session is an event in order. State is never edited: it is what the events say, so replaying
+the same events anywhere gives the same history, and with it the same plans and views.
 """
 
 from bisect import bisect_left
@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from operator import attrgetter
 
-from backscroll.plan import Plan
 from backscroll.messages import Message, Reading, read_message
+from backscroll.plan import Plan
 from backscroll.turns import Group, Turns
 from backscroll.usage import Counts, Report
 

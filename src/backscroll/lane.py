@@ -1,7 +1,7 @@
 """One line of requests that shares a plan: its view, its meter, and the decision whether to compact. Pure.
 
-Between triggers a lane keeps its plan, so that each view extends the one before. At a trigger it runs the ladder once and
-records the new plan as an event; applying that event is the only way in which a lane's plan changes.
+Between triggers a lane keeps its plan, so that each view extends the one before. At a trigger it runs the ladder once
+and records the new plan as an event; applying that event is the only way in which a lane's plan changes.
 """
 
 from collections import Counter, deque
@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 from backscroll import events
 from backscroll.budget import Options
-from backscroll.compaction.ladder import Draft, Goals, compact
+from backscroll.compaction.draft import Draft, Goals
+from backscroll.compaction.ladder import compact
 from backscroll.compaction.window import Strategy, floor_seqs
 from backscroll.errors import BudgetError
 from backscroll.history import History, PlanRecorded, Settled
@@ -138,7 +139,9 @@ class Lane:
         assert self.view is not None
         return self.meter.total(self.view.estimate, budget)
 
-    def fit(self, now: Situation, budget: int, force: bool = False) -> tuple[PlanRecorded | Settled | None, list[Event]]:
+    def fit(
+        self, now: Situation, budget: int, force: bool = False
+    ) -> tuple[PlanRecorded | Settled | None, list[Event]]:
         """The plan to record, if one is due, and what to report. Raises `BudgetError` if the floor does not fit.
 
         `force`: compact down to the target although no trigger asks for it.
@@ -191,7 +194,8 @@ class Lane:
 
     def _refusals(self, draft: Draft) -> list[Event]:
         return [
-            (events.EDIT_REFUSED, {"lane": self.name, "strategy": edit.by, "edit": repr(edit)}) for edit in draft.refused
+            (events.EDIT_REFUSED, {"lane": self.name, "strategy": edit.by, "edit": repr(edit)})
+            for edit in draft.refused
         ]
 
     def _reports(self, draft: Draft, used: int, after: int, goals: Goals) -> list[Event]:
@@ -243,7 +247,9 @@ class Lane:
         sums: Counter[str] = Counter()
         for piece in draft.view.pieces:
             kind = names.get(piece.key[0]) if piece.group else "system prompt and notices"
-            sums[kind or "first and last user message and the newest group, cut as far as may be"] += piece.estimate.upper
+            sums[kind or "first and last user message and the newest group, cut as far as may be"] += (
+                piece.estimate.upper
+            )
         parts = "; ".join(f"{name} {tokens:,}" for name, tokens in sums.most_common())
         return BudgetError(
             f"what must stay needs {needed:,} tokens, the budget is {draft.goals.budget:,} "

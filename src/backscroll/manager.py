@@ -16,13 +16,16 @@ class ContextManager(ManagerBase):
 
     Safe for concurrent tasks and threads. For callers without an event loop: `backscroll.sync.ContextManager`.
 
-    - `strategy`: `"auto"` (everything, least harm first), the name of one strategy, or None (nothing but the last resort).
+    - `strategy`: `"auto"` (everything, least harm first), the name of one strategy, or None (nothing but the last
+      resort).
     - `strategies`: instead, a list of names (`"clip"`, `"mask"`, `"drop"`) or strategy objects, run in that order.
     - `max_tokens`: input tokens of a request where neither the call nor the provider names a budget.
     - `compact_threshold`, `target_usage`: shares of the budget at which a compaction starts and at which it ends.
     - `protected_recent`: share of the budget whose newest messages strategies spare.
-    - `overhead_tokens`: tokens of a request outside the messages (tool definitions); None = learned from `observe_usage`.
-    - `margin_tokens`, `output_reserve`: what is kept free of a provider's window, in tokens and as a share of its largest output.
+    - `overhead_tokens`: tokens of a request outside the messages (tool definitions); None = learned from
+      `observe_usage`.
+    - `margin_tokens`, `output_reserve`: what is kept free of a provider's window, in tokens and as a share of its
+      largest output.
     - `tokenizer`: `"auto"` (exact o200k, offline), another name, or a function from text to tokens.
     - `model`: the model's name, for its family's factor and image rules; a `Family` overrides the table.
     - `on_event(name, payload)`: hears what happens; may be async. Names are in `backscroll.events`.
@@ -33,7 +36,9 @@ class ContextManager(ManagerBase):
     # -- Amplifier's protocol --
 
     async def add_message(self, message: Any) -> None:
-        """Adds one message, a mapping or an object with `model_dump()`. Raises `MessageError`; then nothing was added."""
+        """Adds one message, a mapping or an object with `model_dump()`. Raises `MessageError`; then nothing was
+        added.
+        """
         await drive_async(self._opened, self._session.append((message,)))
 
     async def get_messages_for_request(
@@ -41,9 +46,9 @@ class ContextManager(ManagerBase):
     ) -> list[dict[str, Any]]:
         """The view to send: fits the budget, breaks no tool pair, extends the view before it wherever it can.
 
-        `token_budget`: input tokens of the whole request; else the provider's window less its output; else `max_tokens`.
-        `lane`: requests of one line share a plan; name lanes after models. Raises `BudgetError` if the messages that
-        must stay do not fit. What is returned is a copy: changing it changes nothing here.
+        `token_budget`: input tokens of the whole request; else the provider's window less its output; else
+        `max_tokens`. `lane`: requests of one line share a plan; name lanes after models. Raises `BudgetError` if the
+        messages that must stay do not fit. What is returned is a copy: changing it changes nothing here.
         """
         return await drive_async(self._opened, self._session.request(token_budget, provider, lane))
 
@@ -107,12 +112,14 @@ class ContextManager(ManagerBase):
         - `offset`: characters to skip, as `.next_offset` of the page before said.
         - `limit`: tokens of a page; by default 4,000, at most a quarter of the budget.
 
-        Raises `ReferenceNotFound` for a reference that names nothing, `ConfigurationError` for arguments that do not go together.
+        Raises `ReferenceNotFound` for a reference that names nothing, `ConfigurationError` for arguments that do not go
+        together.
         """
         return await drive_async(self._opened, self._recall(ref, query, pattern, lines, offset, limit))
 
     def recall_tool(self, format: str = "openai") -> tuple[dict[str, Any], Callable[..., Awaitable[str]]]:
-        """The `recall` tool for a model: its definition (`openai`, `anthropic` or `strands`) and the function behind it.
+        """The `recall` tool for a model: its definition (`openai`, `anthropic` or `strands`) and the function behind
+        it.
 
         The function never raises for what a model may get wrong; it answers what to do instead.
         """

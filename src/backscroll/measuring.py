@@ -1,9 +1,12 @@
-"""Measuring a read message with a tokenizer and with what its media say of themselves. Counts only; estimates are made elsewhere."""
+"""Measuring a read message with a tokenizer and with what its media say of themselves. Counts only; estimates are made
+elsewhere.
+"""
 
 from collections.abc import Sequence
 
 from backscroll.messages import Media, Part, Reading
 from backscroll.ports import Tokenizer
+from backscroll.tokenizers.media import image_size, pdf_pages
 from backscroll.usage import Count, Counts, MediaCount
 
 _NAMES_KEPT = 4_096
@@ -32,9 +35,9 @@ class Measurer:
     def _text(self, text: str) -> Count:
         if not text:
             return EMPTY
-        digits = sum(map(text.count, "0123456789"))
-        wide = 0 if text.isascii() else len(text.encode("utf-8", "surrogatepass")) - len(text)
-        return Count(self.tokenizer.count(text), digits, wide, len(text))
+        raw = text.encode("utf-8", "surrogatepass")
+        digits = len(raw) - len(raw.translate(None, b"0123456789"))  # one pass, where ten of str.count would be ten
+        return Count(self.tokenizer.count(text), digits, len(raw) - len(text), len(text))
 
     def count(self, text: str) -> Count:
         """The count of a text that Backscroll made, or of a tool's name; short ones are remembered."""
@@ -52,8 +55,6 @@ EMPTY = Count(0)
 
 
 def _media(media: Media) -> MediaCount:
-    from backscroll.tokenizers.media import image_size, pdf_pages  # loaded with the first picture, not with the package
-
     size = len(media.data) * 3 // 4 if media.data else 0
     if media.kind == "image":
         width, height = image_size(media.data) or (0, 0)

@@ -54,17 +54,17 @@ def open_session(
         chosen,
         measure=measurer.measure,
         count=measurer.count,
-        family=_families(model, counted=not isinstance(tokenizer, str), exact=counter),
+        family=_families(model, counted=not isinstance(tokenizer, str)),
     )
     session.outbox = fallbacks  # a tokenizer reports into the same queue, from whichever count finds the fault
     session.listened_to = on_event is not None
     return Opened(session, measurer, SearchIndex(), Turnstile(), on_event)
 
 
-def _families(model: str | Family | None, counted: bool, exact: Tokenizer) -> Callable[[str], Family]:
+def _families(model: str | Family | None, counted: bool) -> Callable[[str], Family]:
     """A lane named after a model counts as that model; any other lane as the session's model."""
     if isinstance(model, Family):
-        return lambda lane: model
+        return lambda _: model
     default = family_of(model, counted=counted)
 
     def family(lane: str) -> Family:

@@ -1,7 +1,7 @@
 """What a view does to the history, as immutable values. Nothing here chooses edits or renders them.
 
-A plan is a sorted, non-overlapping tuple of edits. Between triggers a lane keeps the same plan, so that each view extends the one
-before and the provider's prompt cache keeps hitting.
+A plan is a sorted, non-overlapping tuple of edits. Between triggers a lane keeps the same plan, so that each view
+extends the one before and the provider's prompt cache keeps hitting.
 """
 
 from collections.abc import Iterable, Iterator
@@ -79,7 +79,9 @@ class Plan:
 
 
 def merge(edits: Iterable[Edit], new: Iterable[Edit]) -> tuple[Edit, ...]:
-    """Both together, sorted: a newer edit of a part replaces the older one, drops swallow what stands in their range."""
+    """Both together, sorted: a newer edit of a part replaces the older one, drops swallow what stands in their
+    range.
+    """
     parts: dict[tuple[int, int], Clip | Mask] = {}
     drops: list[Drop] = []
     for edit in (*edits, *new):

@@ -1,7 +1,7 @@
 """What the core needs from outside, as protocols and questions. No implementation may live here.
 
-The core is written as generators. Where it needs something that only the outside has (a token count of a huge text, a system
-prompt, a lock), it yields a question; a shell answers it, waiting or awaiting as it likes. So one implementation
+The core is written as generators. Where it needs something that only the outside has (a token count of a huge text, a
+system prompt, a lock), it yields a question; a shell answers it, waiting or awaiting as it likes. So one implementation
 serves synchronous and asynchronous callers.
 """
 

@@ -1,7 +1,7 @@
 """Fetching what a view left out: references, pages, patterns, and the tool that a model calls. Reads only.
 
-Pages are measured in tokens, so that a recalled text can never overflow the budget it is recalled into; offsets are characters of
-the recalled text, so that pages put together are the original, byte for byte.
+Pages are measured in tokens, so that a recalled text can never overflow the budget it is recalled into; offsets are
+characters of the recalled text, so that pages put together are the original, byte for byte.
 """
 
 import re
@@ -58,7 +58,9 @@ class Reference:
 
 
 def parse(ref: str | int) -> Reference:
-    """Reads `12`, `12-40`, `12.1`, each also as `ref:...` or `[ref:...]`. Raises `ReferenceNotFound` for anything else."""
+    """Reads `12`, `12-40`, `12.1`, each also as `ref:...` or `[ref:...]`. Raises `ReferenceNotFound` for anything
+    else.
+    """
     found = _REF.match(str(ref))
     if not found:
         raise ReferenceNotFound(f"{ref!r:.80} is no reference; they read 12, 12-40 or 12.1, as in [ref:12-40]")
@@ -218,9 +220,7 @@ class Wanted(NamedTuple):
     limit: int
 
 
-def recall(
-    history: History, search: Search, count: Callable[[str], int], wanted: Wanted
-) -> Operation[Recalled]:
+def recall(history: History, search: Search, count: Callable[[str], int], wanted: Wanted) -> Operation[Recalled]:
     """One page of what was asked for."""
     ref, query, pattern, lines, offset, limit = wanted
     if ref is None and query is None and pattern is None:

@@ -5,7 +5,6 @@ Also the wording of everything synthetic in a view. Synthetic text exists in vie
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from backscroll.plan import Clip, Drop, Mask, Plan, reference
 from backscroll.history import Entry
 from backscroll.messages import Message, Part
 from backscroll.messages.parts import Path
@@ -17,6 +16,7 @@ from backscroll.messages.rewriting import (
     mask_arguments,
     replace,
 )
+from backscroll.plan import Clip, Drop, Mask, Plan, reference
 from backscroll.turns import Group
 from backscroll.usage import Count, Counts
 
@@ -102,7 +102,8 @@ def summary_text(plan: Plan, left_out: int) -> str:
     if len(shown) > _LISTED_RANGES:
         shown = [reference(ranges[0].first, ranges[-1].last)]
     return (
-        f"<summary>\n{left_out:,} earlier messages are left out of this view to fit the token budget: {', '.join(shown)}.\n"
+        f"<summary>\n{left_out:,} earlier messages are left out of this view to fit the token budget: "
+        f"{', '.join(shown)}.\n"
         "Nothing is lost: recall a reference to read it word for word, or search for what it was about.\n</summary>"
     )
 

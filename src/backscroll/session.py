@@ -1,7 +1,8 @@
 """What can be done with a session, as operations that ask instead of calling. No I/O, no clock, no framework.
 
-An operation is a generator: it yields questions (`ports.Ask`, `ports.Exclusive`) and a shell answers them. State changes happen only
-behind `Exclusive`, by applying events; what is to be reported is left in `outbox` and emitted by the shell after the lock.
+An operation is a generator: it yields questions (`ports.Ask`, `ports.Exclusive`) and a shell answers them. State
+changes happen only behind `Exclusive`, by applying events; what is to be reported is left in `outbox` and emitted by
+the shell after the lock.
 """
 
 from collections import deque
@@ -281,7 +282,11 @@ class Session:
         if lane is not None and report is not None and lane.meter.plausible(report, lane.budget):
             self._reported.append(UsageObserved(lane_name, report))
         else:
-            why = "no view was handed out on this lane yet" if sound and report is None else "it cannot be about that view"
+            why = (
+                "no view was handed out on this lane yet"
+                if sound and report is None
+                else "it cannot be about that view"
+            )
             self._reported.append({"lane": lane_name, "reported": repr(given), "reason": why})
 
     def page_tokens(self) -> int:

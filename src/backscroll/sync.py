@@ -1,4 +1,6 @@
-"""The same `ContextManager` for callers without an event loop. Thin on purpose: the operations are those of the async one."""
+"""The same `ContextManager` for callers without an event loop. Thin on purpose: the operations are those of the async
+one.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,7 +24,9 @@ class ContextManager(ManagerBase):
     # -- Amplifier's protocol --
 
     def add_message(self, message: Any) -> None:
-        """Adds one message, a mapping or an object with `model_dump()`. Raises `MessageError`; then nothing was added."""
+        """Adds one message, a mapping or an object with `model_dump()`. Raises `MessageError`; then nothing was
+        added.
+        """
         drive(self._opened, self._session.append((message,)))
 
     def get_messages_for_request(
@@ -79,7 +83,9 @@ class ContextManager(ManagerBase):
         return drive(self._opened, self._recall(ref, query, pattern, lines, offset, limit))
 
     def recall_tool(self, format: str = "openai") -> tuple[dict[str, Any], Callable[..., str]]:
-        """The `recall` tool for a model: its definition (`openai`, `anthropic` or `strands`) and the function behind it."""
+        """The `recall` tool for a model: its definition (`openai`, `anthropic` or `strands`) and the function behind
+        it.
+        """
 
         def handler(**arguments: Any) -> str:
             return drive(self._opened, recalling.answer(self._recall, arguments))

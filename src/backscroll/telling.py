@@ -21,7 +21,8 @@ class Explained:
     seq: int
     role: str
     state: State
-    """`whole`, `clipped` (cut to head and tail), `masked` (replaced by a stub), `folded` (told by a summary) or `out`."""
+    """`whole`, `clipped` (cut to head and tail), `masked` (replaced by a stub), `folded` (told by a summary) or
+    `out`."""
     reason: str
     """Why it is so: what protects it, or the strategy that chose it."""
     tokens: int
@@ -75,13 +76,13 @@ class _Reasons:
         return "spared by the plan" if self.planned else "everything fits"
 
 
-def _state(
-    entry: Entry, drops: Sequence[Drop], edits: Sequence[Clip | Mask], reasons: _Reasons
-) -> tuple[State, str]:
+def _state(entry: Entry, drops: Sequence[Drop], edits: Sequence[Clip | Mask], reasons: _Reasons) -> tuple[State, str]:
     if covers(list(drops), entry.group.first):
         return "out", next(drop.by for drop in drops if drop.first <= entry.group.first <= drop.last)
     orphans = entry.group.orphans.get(entry.seq, ())
-    if () in orphans or (orphans and len(orphans) == len(entry.reading.results) == len(entry.message.get("content") or ())):
+    if () in orphans or (
+        orphans and len(orphans) == len(entry.reading.results) == len(entry.message.get("content") or ())
+    ):
         return "out", "answers no call of this branch"
     if reasons.prompt and entry.reading.is_system and not entry.reading.flags.injected:
         return "out", "replaced by the system prompt factory"

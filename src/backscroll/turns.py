@@ -1,8 +1,8 @@
 """Which messages travel together: grouping by call id. Nothing here knows of tokens, plans or views.
 
-A group is an assistant message with tool calls and all of its results, or any other single message. Results are matched by
-id and never by position: they may come in any order, late, or with other messages between. Where ids are re-used, a result
-belongs to the nearest preceding call of that id that has no answer yet.
+A group is an assistant message with tool calls and all of its results, or any other single message. Results are matched
+by id and never by position: they may come in any order, late, or with other messages between. Where ids are re-used, a
+result belongs to the nearest preceding call of that id that has no answer yet.
 """
 
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
 """One lock for tasks and threads alike. Nothing else may live here.
 
-`asyncio.Lock` belongs to one event loop and `threading.Lock` blocks the loop; a session may be used from both at once. Waiters
-are served in the order of their arrival.
+`asyncio.Lock` belongs to one event loop and `threading.Lock` blocks the loop; a session may be used from both at once.
+Waiters are served in the order of their arrival.
 """
 
 import asyncio
@@ -16,20 +16,20 @@ class Turnstile:
     def __init__(self) -> None:
         self._mutex = threading.Lock()  # held for a few instructions only, never while waiting
         self._taken = False
-        self._waiting: deque[Future[None]] = deque()
+        self._waiting: deque[tuple[Future[None], asyncio.AbstractEventLoop | None]] = deque()
 
-    def _enter(self) -> Future[None] | None:
+    def _enter(self, loop: asyncio.AbstractEventLoop | None) -> Future[None] | None:
         with self._mutex:
             if not self._taken:
                 self._taken = True
                 return None
             turn: Future[None] = Future()
-            self._waiting.append(turn)
+            self._waiting.append((turn, loop))
             return turn
 
     def acquire(self) -> None:
-        """Blocks the thread until it is its turn."""
-        turn = self._enter()
+        """Blocks the thread until it is its turn; an interrupted waiter passes it on."""
+        turn = self._enter(None)
         if turn is None:
             return
         try:
@@ -40,12 +40,12 @@ class Turnstile:
 
     async def acquire_async(self) -> None:
         """Awaits the turn; a cancelled waiter passes it on."""
-        turn = self._enter()
+        turn = self._enter(asyncio.get_running_loop())
         if turn is None:
             return
         try:
             await asyncio.wrap_future(turn)
-        except BaseException:  # also GeneratorExit: the loop was closed on a task that still waits
+        except BaseException:  # CancelledError, or GeneratorExit of a task that is thrown away
             self._give_up(turn)
             raise
 
@@ -57,7 +57,9 @@ class Turnstile:
         """Lets the next one in."""
         with self._mutex:
             while self._waiting:
-                turn = self._waiting.popleft()
+                turn, loop = self._waiting.popleft()
+                if loop is not None and loop.is_closed():
+                    continue  # a task that will never run again
                 if turn.set_running_or_notify_cancel():
                     turn.set_result(None)
                     return

@@ -2,8 +2,8 @@
 
 Counts of texts are raw counts of the session's tokenizer, stored with the entry and never changed. Everything else is
 computed from them at the time of reading: the family's factor, the framing of messages and calls, media. The *middle*
-estimate is shown; decisions are made on the *upper* one. Where a provider has reported its count of a view that was sent, that
-report is the anchor and only what changed since is estimated.
+estimate is shown; decisions are made on the *upper* one. Where a provider has reported its count of a view that was
+sent, that report is the anchor and only what changed since is estimated.
 """
 
 from copy import copy
@@ -163,7 +163,7 @@ class Meter:
         expected = self.overhead(budget) + report.middle * self.slope
         known = self._given is not None or self._learned > 0
         room = 0.0 if known else budget * _OVERHEAD_SHARE  # nothing is known yet of tools and system prompt
-        return 0 < report.tokens and 0.5 * expected <= report.tokens - report.answer <= 3 * expected + room
+        return report.tokens > 0 and 0.5 * expected <= report.tokens - report.answer <= 3 * expected + room
 
     def observe(self, report: Report) -> None:
         """Takes a plausible report in: the new anchor, and a little more knowledge of slope and overhead."""

@@ -1,7 +1,7 @@
 """History and plan in, messages out: the view of one lane, kept up to date message by message.
 
-`View.build` makes a view from a plan and reuses every rendered piece that did not change; `View.advance` takes in what was
-appended since. Both give the same messages. Nothing here chooses an edit.
+`View.build` makes a view from a plan and reuses every rendered piece that did not change; `View.advance` takes in what
+was appended since. Both give the same messages. Nothing here chooses an edit.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -10,12 +10,12 @@ from math import ceil
 from typing import Literal
 
 from backscroll import rendering
-from backscroll.plan import Clip, Drop, Mask, Plan
 from backscroll.families import Family
 from backscroll.gate import check_group
 from backscroll.history import Entry, History
 from backscroll.messages import Message, Reading, copy_message, read_message
 from backscroll.messages.rewriting import plain
+from backscroll.plan import Clip, Drop, Mask, Plan
 from backscroll.turns import Group
 from backscroll.usage import MESSAGE_TOKENS, NOTHING, Count, Counts, Estimate, estimate_count, estimate_message
 
@@ -50,6 +50,7 @@ class Piece:
     gap: Drop | None = None
     """What was left out directly before it."""
     bridge: Message | None = None
+    bridge_text: str = ""
     bridge_estimate: Estimate = NOTHING
     start: int = 0
     """Index in the flat list of the bridge, or of the first message."""
@@ -224,11 +225,20 @@ class View:
             return None, NOTHING
         role, last = piece.messages[0]["role"], self.flat[-1]["role"]
         closed = bool(previous.group and previous.group.open_calls and not previous.state[2])
-        if role != last or role not in ("user", "assistant") or not (piece.gap or closed or previous.key[1] == _SUMMARY):
+        if (
+            role != last
+            or role not in ("user", "assistant")
+            or not (piece.gap or closed or previous.key[1] == _SUMMARY)
+        ):
             return None, NOTHING
-        text = rendering.NO_RESULT_LINE if closed and not piece.gap else rendering.gap_line(piece.gap or self._last_drop())
-        message = plain("assistant" if role == "user" else "user", text, piece.messages[0])
-        return message, self._weigh(text)
+        text = (
+            rendering.NO_RESULT_LINE if closed and not piece.gap else rendering.gap_line(piece.gap or self._last_drop())
+        )
+        old = piece.bridge
+        if old is not None and old["role"] != role and piece.bridge_text == text:
+            return old, piece.bridge_estimate
+        piece.bridge_text = text
+        return plain("assistant" if role == "user" else "user", text, piece.messages[0]), self._weigh(text)
 
     def _last_drop(self) -> Drop:
         drops = list(self.plan.drops())
@@ -240,13 +250,16 @@ class View:
         edits = tuple([edit for seq in group.members for edit in self._edits.get(seq, ())]) if self._edits else ()
         reused = old.get(key)
         if reused is not None and reused.state == state and reused.edits == edits:
-            return Piece(key, reused.messages, reused.estimate, reused.entries, group, edits, state)
+            return Piece(
+                key, reused.messages, reused.estimate, reused.entries, group, edits, state,
+                None, reused.bridge, reused.bridge_text, reused.bridge_estimate,
+            )  # fmt: skip  # by hand: dataclasses.replace takes five times as long, and this runs for every piece
         entries = tuple([entry for seq in group.members if (entry := history.get(seq))])
         messages = rendering.render_group(group, entries, self._edits, pending=state[2])
         if edits or group.orphans or group.open_calls or len(messages) != len(entries):
-            check_group([read_message(message) for message in messages], state[2], bool(edits))
+            check_group([read_message(message) for message in messages], state[2])
         else:
-            check_group([entry.reading for entry in entries], state[2], rewritten=False)
+            check_group([entry.reading for entry in entries], state[2])
         return Piece(key, messages, self._estimate(group, entries, messages), entries, group, edits, state)
 
     def _estimate(self, group: Group, entries: Sequence[Entry], messages: list[Message]) -> Estimate:

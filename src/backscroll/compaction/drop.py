@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from backscroll.plan import Drop, Edit
 from backscroll.compaction.window import Unit, Window
+from backscroll.plan import Drop, Edit
 
 
 @dataclass(frozen=True, slots=True)

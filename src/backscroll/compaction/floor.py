@@ -1,18 +1,16 @@
 """The last resort: what must stay does not fit by itself, so it is clipped. Nothing here is reached otherwise.
 
-In this order: the newest results, older protected results, long user texts oldest first; then, so that a turn never fails while
-anything could still be cut, the newest group's own texts and arguments. Never pinned, critical or system messages.
+In this order: the newest results, older protected results, long user texts oldest first; then, so that a turn never
+fails while anything could still be cut, the newest group's own texts and arguments. Never pinned, critical or system
+messages.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from backscroll.compaction.draft import Draft
 from backscroll.compaction.drop import drop_unit
 from backscroll.compaction.window import Candidate, Unit, Window
 from backscroll.plan import Clip, Edit, Mask
-
-if TYPE_CHECKING:
-    from backscroll.compaction.ladder import Draft
 
 LEAST = 48  # tokens that stay of a clipped part: enough for what it is and how it ends
 _ROUNDS = 6
@@ -20,13 +18,14 @@ _SLACK = 32  # cut a little deeper than asked, so that the note of a cut is paid
 BY = "floor"
 
 
-def clip_floor(draft: "Draft") -> None:
+def clip_floor(draft: Draft) -> None:
     """Clips rung by rung until the view fits its budget, or nothing is left to clip."""
     for rung in (_newest_results, _older_results, _user_texts, _newest_texts):
         for _ in range(_ROUNDS):
             excess = draft.settle() - draft.goals.budget
             if excess <= 0:
                 return
+            draft.look_again()
             window = draft.window
             edits = _level(window, list(rung(draft, window)), excess + _SLACK, oldest_first=rung is _user_texts)
             if not edits:
@@ -36,37 +35,41 @@ def clip_floor(draft: "Draft") -> None:
             _drop_unseen(draft)
 
 
-def _untouchable(draft: "Draft", unit: Unit) -> bool:
+def _untouchable(draft: Draft, unit: Unit) -> bool:
     protected = draft.history.protected
     return any(entry.seq in protected or entry.reading.is_system for entry in unit.entries)
 
 
-def _parts(draft: "Draft", window: Window, wanted: Callable[[Unit], bool], *kinds: str) -> Iterator[Candidate]:
+def _any(_: Unit) -> bool:
+    return True
+
+
+def _parts(draft: Draft, window: Window, wanted: Callable[[Unit], bool], *kinds: str) -> Iterator[Candidate]:
     for unit in window.units:
         if wanted(unit) and not _untouchable(draft, unit):
             yield from window.parts_of(unit, kinds)
 
 
-def _newest_results(draft: "Draft", window: Window) -> Iterable[Candidate]:
+def _newest_results(draft: Draft, window: Window) -> Iterable[Candidate]:
     newest = window.units[-1] if window.units else None
     return _parts(draft, window, lambda unit: unit.unseen or unit is newest, "result", "media")
 
 
-def _older_results(draft: "Draft", window: Window) -> Iterable[Candidate]:
-    return (found for found in _parts(draft, window, lambda unit: True, "result", "media") if found.part.id is not None)
+def _older_results(draft: Draft, window: Window) -> Iterable[Candidate]:
+    return (found for found in _parts(draft, window, _any, "result", "media") if found.part.id is not None)
 
 
-def _user_texts(draft: "Draft", window: Window) -> Iterable[Candidate]:
-    texts = _parts(draft, window, lambda unit: True, "text", "media")
+def _user_texts(draft: Draft, window: Window) -> Iterable[Candidate]:
+    texts = _parts(draft, window, _any, "text", "media")
     return (found for found in texts if found.entry.reading.role == "user")
 
 
-def _newest_texts(draft: "Draft", window: Window) -> Iterable[Candidate]:
+def _newest_texts(draft: Draft, window: Window) -> Iterable[Candidate]:
     newest = window.units[-1] if window.units else None
     return _parts(draft, window, lambda unit: unit is newest, "text", "call", "opaque")
 
 
-def _drop_unseen(draft: "Draft") -> None:
+def _drop_unseen(draft: Draft) -> None:
     """Unseen results in groups before the newest leave altogether, oldest first."""
     window = draft.window
     excess = draft.used - draft.goals.budget
@@ -88,8 +91,7 @@ def _level(window: Window, found: list[Candidate], excess: int, oldest_first: bo
         return _one_by_one(window, found, excess)
     sizes = sorted((window.tokens(candidate.count) for candidate in found), reverse=True)
     level, total = 0, sum(sizes)
-    for number, size in enumerate(sizes):
-        behind = sizes[number + 1] if number + 1 < len(sizes) else 0
+    for number, behind in enumerate([*sizes[1:], 0]):
         if sum(sizes[: number + 1]) - behind * (number + 1) >= excess:
             level = (sum(sizes[: number + 1]) - excess) // (number + 1)
             break

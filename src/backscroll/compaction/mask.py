@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from backscroll.plan import Edit
 from backscroll.compaction.window import Candidate, Window
 from backscroll.errors import ConfigurationError
+from backscroll.plan import Edit
 
 
 @dataclass(frozen=True, slots=True)
 class MaskStrategy:
-    """`over`: results and media up to this many tokens are left alone. `arguments_over`: the same for calls' arguments."""
+    """`over`: results and media up to this many tokens are left alone. `arguments_over`: the same for calls'
+    arguments.
+    """
 
     over: int = 60
     arguments_over: int = 300
@@ -19,12 +21,14 @@ class MaskStrategy:
     def __post_init__(self) -> None:
         """Checks the ranges."""
         if self.over < 0 or self.arguments_over < 0:
-            raise ConfigurationError(f"mask needs sizes of at least 0 tokens, not {self.over} and {self.arguments_over}")
+            raise ConfigurationError(
+                f"mask needs sizes of at least 0 tokens, not {self.over} and {self.arguments_over}"
+            )
 
     def __call__(self, window: Window, tokens: int) -> Sequence[Edit]:
         """Masks the oldest first, until `tokens` are won."""
         edits: list[Edit] = []
-        for candidate in window.candidates("result", "media", "call"):
+        for candidate in window.candidates("result", "media", "call", over=min(self.over, self.arguments_over)):
             if tokens <= 0:
                 break
             edit = window.mask(candidate, self.name) if self._worth(candidate) else None

@@ -18,8 +18,9 @@ AUTO = ("clip", "mask", "drop")
 def choose(strategy: str | None, strategies: Sequence[Any] | None) -> tuple[Strategy, ...]:
     """The strategies to run, in order.
 
-    `strategies` names them or brings them along (`"mask"`, `MaskStrategy(over=200)`, or a `Strategy` of the caller's own).
-    Without it, `strategy` is `"auto"` (everything), one name, or None (nothing: only the last resort keeps a view in its budget).
+    `strategies` names them or brings them along (`"mask"`, `MaskStrategy(over=200)`, or a `Strategy` of the caller's
+    own). Without it, `strategy` is `"auto"` (everything), one name, or None (nothing: only the last resort keeps a view
+    in its budget).
     """
     if strategies is None:
         names: Sequence[Any] = () if strategy is None else AUTO if strategy == "auto" else (strategy,)

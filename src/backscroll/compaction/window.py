@@ -1,15 +1,15 @@
 """What a strategy is shown: the units of a view, with their sizes and what protects them. No strategy may live here."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
 from typing import Protocol
 
-from backscroll.plan import Clip, Drop, Edit, Mask, reference
 from backscroll.families import Family
 from backscroll.history import Entry, History
 from backscroll.messages import Part
 from backscroll.messages.rewriting import replaceable
+from backscroll.plan import Clip, Drop, Edit, Mask, reference
 from backscroll.rendering import clipped, masked
 from backscroll.usage import Count, Estimate, estimate_count
 from backscroll.view import Piece, Surroundings
@@ -20,6 +20,8 @@ class Unit:
     """One group as it stands in the plan so far. Strategies read it; only the ladder changes it."""
 
     entries: tuple[Entry, ...]
+    seqs: Sequence[int]
+    """The entries' numbers, in order."""
     estimate: Estimate
     """Of the group with the edits chosen so far."""
     floor: bool
@@ -39,11 +41,6 @@ class Unit:
     def free(self) -> bool:
         """Whether strategies may touch it."""
         return not (self.floor or self.recent or self.unseen)
-
-    @property
-    def seqs(self) -> list[int]:
-        """The entries' numbers, in order."""
-        return [entry.seq for entry in self.entries]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,12 +80,20 @@ class Window:
     count: Callable[[str], Count]
     budget: int
     """Input tokens that the messages may take in all."""
+    by_seq: dict[int, Unit] = field(init=False)
+    """The units that are still there, by each of their entries."""
 
-    def candidates(self, *kinds: str) -> Iterator[Candidate]:
-        """Parts of these kinds in free units, oldest first, that may be rewritten."""
+    def __post_init__(self) -> None:
+        """Indexes the units."""
+        self.by_seq = {seq: unit for unit in self.units for seq in unit.seqs}
+
+    def candidates(self, *kinds: str, over: int = 0) -> Iterator[Candidate]:
+        """Parts of these kinds and of more than `over` tokens in free units, oldest first, that may be rewritten."""
         for unit in self.units:
-            if unit.free:
-                yield from self.parts_of(unit, kinds)
+            if unit.estimate.upper > over and unit.free:
+                for candidate in self.parts_of(unit, kinds):
+                    if candidate.count.tokens > over:
+                        yield candidate
 
     def parts_of(self, unit: Unit, kinds: Sequence[str]) -> Iterator[Candidate]:
         """The rewritable parts of one unit."""
@@ -128,7 +133,13 @@ class Window:
         """The part as a one-line stub; None where that would win nothing."""
         original = candidate.entry.counts[candidate.number]
         size = original.tokens if type(original) is Count else candidate.count.tokens
-        what = candidate.part.media.kind if candidate.part.media else "tool call arguments" if _is_call(candidate) else "tool result"
+        what = (
+            candidate.part.media.kind
+            if candidate.part.media
+            else "tool call arguments"
+            if _is_call(candidate)
+            else "tool result"
+        )
         note = f"{what} of {size:,} tokens left out"
         stub = masked(candidate.part, note, reference(candidate.entry.seq, part=candidate.number))
         counted = self._recount(candidate.part, stub)
@@ -138,7 +149,7 @@ class Window:
 
     def take(self, edits: Sequence[Edit]) -> Estimate:
         """Reckons with these edits from now on; answers what they win."""
-        units = {seq: unit for unit in self.units for seq in unit.seqs}
+        units = self.by_seq
         won_middle = won_upper = 0
         gone: set[int] = set()
         for edit in edits:
@@ -153,10 +164,12 @@ class Window:
             unit.edits[edit.seq, edit.part] = edit
             unit.estimate = Estimate(unit.estimate.middle - won.middle, unit.estimate.upper - won.upper)
             won_middle, won_upper = won_middle + won.middle, won_upper + won.upper
-        for unit in self.units:
+        for unit in self.units if gone else ():
             if id(unit) in gone:
                 won_middle, won_upper = won_middle + unit.estimate.middle, won_upper + unit.estimate.upper
-        self.units = [unit for unit in self.units if id(unit) not in gone]
+                for seq in unit.seqs:
+                    units.pop(seq, None)
+        self.units = [unit for unit in self.units if id(unit) not in gone] if gone else self.units
         return Estimate(won_middle, won_upper)
 
     def _recount(self, part: Part, text: str) -> Count:
@@ -189,6 +202,7 @@ def look(history: History, pieces: Sequence[Piece], budget: int, around: Surroun
     units = [
         Unit(
             piece.entries,
+            piece.group.members,
             piece.estimate,
             floor=not floor.isdisjoint(piece.group.members),
             recent=False,

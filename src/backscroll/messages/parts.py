@@ -1,4 +1,6 @@
-"""The vocabulary of a read message: what a part is, and how a structured value becomes text. Only types may live here."""
+"""The vocabulary of a read message: what a part is, and how a structured value becomes text. Only types may live
+here.
+"""
 
 import json
 from typing import Any, Literal, NamedTuple

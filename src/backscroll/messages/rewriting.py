@@ -1,7 +1,7 @@
 """Rewriting for a view: replacing a part's text, leaving blocks out, and making the few messages nobody wrote.
 
-Nothing here changes the message it is given: what differs is copied along its path, the rest is shared. Deciding *what* to
-replace happens elsewhere.
+Nothing here changes the message it is given: what differs is copied along its path, the rest is shared. Deciding *what*
+to replace happens elsewhere.
 """
 
 import json
@@ -112,8 +112,8 @@ def _is_bedrock(block: Any) -> bool:
 def answer_missing(message: Message, calls: Sequence[Part], results: list[Message]) -> list[Message]:
     """The result messages of one round, completed by "[no result recorded]" for these calls of `message`.
 
-    Dialects with a tool role get messages behind the recorded ones. Anthropic and Bedrock want all results of a round in one
-    user message, so there a block is added to the recorded one, or one message is made.
+    Dialects with a tool role get messages behind the recorded ones. Anthropic and Bedrock want all results of a round
+    in one user message, so there a block is added to the recorded one, or one message is made.
     """
     messages, blocks = list(results), []
     for call in calls:

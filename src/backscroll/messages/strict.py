@@ -1,7 +1,7 @@
 """What may be kept: strictly JSON, with a role. Only checking and copying may live here, no reading of content.
 
-A message is checked and copied in one walk *before* any state changes, so a refused message leaves no trace. Python's JSON
-encoders are laxer than JSON (NaN, tuples, colliding keys after conversion), therefore types are walked exactly.
+A message is checked and copied in one walk *before* any state changes, so a refused message leaves no trace. Python's
+JSON encoders are laxer than JSON (NaN, tuples, colliding keys after conversion), therefore types are walked exactly.
 """
 
 from collections.abc import Mapping
@@ -20,8 +20,8 @@ _MAX_INT_BITS = 13_000  # CPython refuses to print an int of more than 4,300 dig
 def accept(message: object) -> Message:
     """A private deep copy of `message`, if it is one that can be kept for ever.
 
-    Takes a mapping or an object with `model_dump()` (pydantic). Raises `MessageError`, which says where, for anything that is
-    not strictly JSON: NaN and infinities, bytes, tuples, sets, keys that are not text, nesting over 200 levels.
+    Takes a mapping or an object with `model_dump()` (pydantic). Raises `MessageError`, which says where, for anything
+    that is not strictly JSON: NaN and infinities, bytes, tuples, sets, keys that are not text, nesting over 200 levels.
     """
     if not isinstance(message, Mapping):
         dump = getattr(message, "model_dump", None)
@@ -93,7 +93,9 @@ def _deeper(value: object, path: tuple[str | int, ...], above: tuple[int, ...]) 
 
 
 def _copy_scalar(value: object, path: tuple[str | int, ...]) -> Any:
-    """Subclasses of JSON's scalars (a `StrEnum` role, an `IntEnum` code) are kept as the plain value that they equal."""
+    """Subclasses of JSON's scalars (a `StrEnum` role, an `IntEnum` code) are kept as the plain value that they
+    equal.
+    """
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):

@@ -10,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from backscroll.errors import TranscriptError
 from backscroll.replay import formats
 from backscroll.replay.formats import Record
-from backscroll.replay.transcript import Transcript, TranscriptError, bad
+from backscroll.replay.transcript import Transcript, bad
 
 __all__ = ["Transcript", "TranscriptError", "read"]
 

@@ -3,13 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from backscroll.errors import BackscrollError
+from backscroll.errors import TranscriptError
 
 Message = dict[str, Any]
-
-
-class TranscriptError(BackscrollError):
-    """A file that should hold a transcript does not; one line that says what is wrong, and where."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,13 @@
 """Full-text search over a session's messages with SQLite's FTS5, in memory. Only indexing and ranking may live here.
 
-Texts are indexed passage by passage, so that a hit is a few lines and not a whole file; indexing happens at the first query and
-then for what came since, so that adding a message costs nothing.
+Texts are indexed passage by passage, so that a hit is a few lines and not a whole file; indexing happens at the first
+query and then for what came since, so that adding a message costs nothing.
 """
 
 import re
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterable, Iterator
 
 from backscroll.recall import Hit
@@ -45,7 +46,8 @@ class SearchIndex:
         match = " OR ".join(f'"{word}"' for word in words)
         with self._lock:
             found = self._open().execute(
-                "select seq, part, start, shown from passage where passage match ? order by rank, rowid desc limit ?", (match, most)
+                "select seq, part, start, shown from passage where passage match ? order by rank, rowid desc limit ?",
+                (match, most),
             )
             return [Hit(*row) for row in found]
 
@@ -53,9 +55,10 @@ class SearchIndex:
         if self._connection is None:
             self._connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
             self._connection.execute(
-                "create virtual table passage using fts5(text, seq unindexed, part unindexed, start unindexed, shown unindexed, "
-                "tokenize=\"unicode61 remove_diacritics 2\")"
+                "create virtual table passage using fts5(text, seq unindexed, part unindexed, start unindexed, "
+                "shown unindexed, tokenize='unicode61 remove_diacritics 2')"
             )
+            weakref.finalize(self, self._connection.close)
         return self._connection
 
     def close(self) -> None:
