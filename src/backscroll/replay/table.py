@@ -23,6 +23,7 @@ UNITS = {
 """What the figures of the JSON form mean; everything else is a plain count."""
 
 _NAME = 12  # columns that a transcript's name gets at least; it is folded into them
+_LONGEST_NAME = 36
 _SUMMED = (
     "messages",
     "raw_tokens",
@@ -76,7 +77,7 @@ def as_table(outcomes: Sequence[Outcome]) -> Table:
     for header in _COLUMNS:
         table.add_column(header, justify="right", no_wrap=True)
     for outcome in outcomes:
-        table.add_row(Text(line(outcome.name)), *_cells(_row(outcome)))
+        table.add_row(Text(_label(outcome)), *_cells(_row(outcome)))
     table.add_section()
     table.add_row(Text(f"total of {len(outcomes)}", style="bold"), *_cells(totals(outcomes)))
     return table
@@ -86,13 +87,19 @@ def fitting(outcomes: Sequence[Outcome], width: int) -> list[Table]:
     """The table where its figures fit into `width` columns, else the same turned round, a few transcripts at a time."""
     whole = as_table(outcomes)
     # names may be folded down to _NAME columns, figures must never be cut
-    longest = max([_NAME, *(len(line(outcome.name)) for outcome in outcomes)])
+    longest = max([_NAME, *(len(_label(outcome)) for outcome in outcomes)])
     if Console(width=10_000).measure(whole).maximum - longest + _NAME <= width:
         return [whole]
-    columns = [(line(outcome.name), list(_cells(_row(outcome)))) for outcome in outcomes]
+    columns = [(_label(outcome), list(_cells(_row(outcome)))) for outcome in outcomes]
     columns.append((f"total of {len(outcomes)}", list(_cells(totals(outcomes)))))
     at_once = max(1, (width - _NAME) // (_NAME + 3))
     return [_turned(columns[at : at + at_once]) for at in range(0, len(columns), at_once)]
+
+
+def _label(outcome: Outcome) -> str:
+    """The name without control characters; of a long path its end, which tells files apart."""
+    name = line(outcome.name)
+    return name if len(name) <= _LONGEST_NAME else "…" + name[1 - _LONGEST_NAME :]
 
 
 def _turned(columns: Sequence[tuple[str, list[Text]]]) -> Table:

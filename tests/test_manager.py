@@ -1,0 +1,363 @@
+"""What users call, both managers: every public method, its answers and its errors."""
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+import backscroll
+from backscroll import BudgetError, ConfigurationError, ConflictError, MessageError, ReferenceNotFound, events, sync
+from tests.histories import Talk
+
+LONG = "line of a file that was read\n" * 300
+
+
+def quarter(text: str) -> int:
+    """A tokenizer that costs nothing."""
+    return len(text) // 4 + 1
+
+
+def worked(rounds: int = 30, **options: Any) -> sync.ContextManager:
+    """A manager after some rounds of tool use."""
+    manager = sync.ContextManager(**{"tokenizer": quarter, **options})
+    talk = Talk("openai")
+    manager.append(talk.say("system", "be brief"), talk.say("user", "read every file"))
+    for number in range(rounds):
+        manager.append(talk.call([f"c{number}"], "", {"path": f"file{number}.py"}))
+        manager.append(*talk.results([(f"c{number}", f"{number} {LONG}")]))
+    return manager
+
+
+def test_async_and_plain_manager_give_the_same_view():
+    async def run() -> list[dict[str, Any]]:
+        manager = backscroll.ContextManager(tokenizer=quarter)
+        for message in await_all:
+            await manager.add_message(message)
+        view = await manager.get_messages_for_request(token_budget=9_000)
+        await manager.aclose()
+        return view
+
+    plain = worked()
+    await_all = plain.get_messages()
+    assert asyncio.run(run()) == plain.get_messages_for_request(token_budget=9_000)
+
+
+@pytest.mark.parametrize("budget", [0, -1, 2.5, True, "many"])
+def test_a_budget_that_is_no_positive_number_is_refused(budget):
+    with pytest.raises(BudgetError, match="positive whole number"):
+        worked(1).get_messages_for_request(token_budget=budget)
+
+
+def test_a_floor_that_cannot_fit_is_one_clear_error_and_changes_nothing():
+    manager = sync.ContextManager(tokenizer=quarter)
+    manager.append({"role": "system", "content": "rules " * 1_000}, {"role": "user", "content": "go"})
+    with pytest.raises(BudgetError, match=r"leading system messages 1,\d+.*raise token_budget"):
+        manager.get_messages_for_request(token_budget=500)
+    assert len(manager.get_messages_for_request(token_budget=5_000)) == 2
+    assert manager.usage().compactions == 0
+
+
+class Provider:
+    """A provider that tells of its window, in one of the ways providers do."""
+
+    def __init__(self, window: Any = None, info: Any = None) -> None:
+        self.window, self.info = window, info
+
+    def get_model_info(self) -> Any:
+        if isinstance(self.window, Exception):
+            raise self.window
+        return self.window
+
+    async def get_info(self) -> Any:
+        return self.info
+
+
+@pytest.mark.parametrize(
+    ("provider", "window"),
+    [
+        (Provider({"context_window": 50_000, "max_output_tokens": 8_000}), 41_000),
+        (Provider(None, type("Info", (), {"defaults": {"context_window": 20_000, "max_output_tokens": 4_000}})), 15_000),
+        (Provider(RuntimeError("offline"), None), 200_000),
+        (object(), 200_000),
+    ],
+)
+def test_the_budget_comes_from_the_provider_unless_it_cannot_say(provider, window):
+    manager = worked(1)
+    manager.get_messages_for_request(provider=provider)
+    assert manager.usage().window == window
+
+
+def test_a_bad_message_is_refused_before_anything_changes():
+    manager = worked(1)
+    before = manager.get_messages()
+    with pytest.raises(MessageError, match=r"\['content'\].*nan"):
+        manager.append({"role": "user", "content": "fine"}, {"role": "user", "content": float("nan")})
+    assert manager.get_messages() == before
+
+
+def test_the_same_id_adds_once_and_other_messages_under_it_conflict():
+    manager = worked(1)
+    message = {"role": "user", "content": "once"}
+    last = manager.append(message, id="a")
+    assert manager.append(message, id="a") == last
+    assert manager.get_messages().count(message) == 1
+    with pytest.raises(ConflictError, match="'a' was used before"):
+        manager.append({"role": "user", "content": "other"}, id="a")
+
+
+def test_set_messages_rewinds_to_the_common_beginning_and_appends_the_rest():
+    manager = worked(3)
+    messages = manager.get_messages()
+    manager.set_messages([*messages[:4], {"role": "user", "content": "instead"}])
+    assert manager.get_messages() == [*messages[:4], {"role": "user", "content": "instead"}]
+    assert manager.append({"role": "assistant", "content": "ok"}) == len(messages) + 1  # no number is used twice
+    with pytest.raises(MessageError):
+        manager.set_messages([{"role": "user", "content": b"raw"}])
+    assert len(manager.get_messages()) == 6
+
+
+def test_clear_empties_the_view_and_the_branch_but_references_live_on():
+    manager = worked(2)
+    manager.clear()
+    assert manager.get_messages() == []
+    assert manager.get_messages_for_request(token_budget=1_000) == []
+    assert manager.recall(1) == "read every file"
+
+
+def test_pinned_messages_come_back_whole_into_the_view_with_their_pair():
+    manager = worked()
+    manager.get_messages_for_request(token_budget=6_000)
+    state = {found.seq: found.state for found in manager.explain()}
+    assert state[3] != "whole"
+    manager.pin(3)
+    view = manager.get_messages_for_request(token_budget=8_000)
+    assert manager.get_messages()[3] in view
+    assert manager.get_messages()[2] in view
+    assert {found.seq: found.reason for found in manager.explain()}[3] == "pinned"
+    manager.unpin(3)
+    manager.append(*[{"role": "user", "content": LONG} for _ in range(3)])
+    assert manager.get_messages()[3] not in manager.get_messages_for_request(token_budget=7_500)
+    with pytest.raises(ReferenceNotFound, match="no message 999"):
+        manager.pin(999)
+
+
+def test_a_critical_message_survives_any_budget_and_cannot_be_unpinned():
+    manager = worked(2)
+    rule = {"role": "user", "content": "never push", "metadata": {"critical": True}}
+    seq = manager.append(rule)
+    manager.append(*worked().get_messages()[2:])
+    manager.unpin(seq)
+    assert rule in manager.get_messages_for_request(token_budget=4_000)
+
+
+def test_an_ephemeral_message_is_shown_until_the_next_compaction_and_never_stored():
+    told: list[str] = []
+    manager = worked(3, on_event=lambda name, _: told.append(name))
+    note = {"role": "user", "content": "the build is red", "metadata": {"ephemeral": True}}
+    manager.add_message(note)
+    manager.add_message({"role": "assistant", "content": "I see"})
+    view = manager.get_messages_for_request(token_budget=50_000)
+    assert view[-2:] == [note, {"role": "assistant", "content": "I see"}]
+    assert note not in manager.get_messages()
+    assert manager.compact() is None
+    assert note not in manager.get_messages_for_request(token_budget=4_000)
+    assert events.EPHEMERAL_EXPIRED in told
+    kept = {**note, "metadata": {"ephemeral": True, "persisted": True}}
+    manager.add_message(kept)
+    assert kept in manager.get_messages()
+
+
+def test_half_of_a_tool_pair_cannot_be_ephemeral():
+    manager = worked(1)
+    call = {**Talk("openai").call(["x"], "", {}), "metadata": {"ephemeral": True}}
+    with pytest.warns(RuntimeWarning, match="ephemeral_kept"):
+        manager.add_message(call)
+    assert manager.get_messages()[-1] == call
+
+
+def test_a_system_prompt_factory_stands_in_for_stored_system_messages():
+    prompts = ["first"]
+    manager = worked(1)
+    hook = {"role": "system", "content": "from a hook", "metadata": {"source": "hook"}}
+    manager.add_message(hook)
+
+    async def factory() -> str:
+        return prompts[-1]
+
+    manager.set_system_prompt_factory(factory)
+    view = manager.get_messages_for_request(token_budget=50_000)
+    assert [m["content"] for m in view if m["role"] == "system"] == ["first", "from a hook"]
+    prompts.append("second")
+    assert manager.get_messages_for_request(token_budget=50_000)[0]["content"] == "second"
+    assert manager.get_messages()[0]["content"] == "be brief"
+    manager.set_system_prompt_factory(None)
+    assert manager.get_messages_for_request(token_budget=50_000)[0]["content"] == "be brief"
+
+
+def test_undo_brings_the_plan_before_back_and_a_larger_budget_keeps_it():
+    manager = worked()
+    whole = manager.get_messages_for_request(token_budget=1_000_000)
+    compacted = manager.get_messages_for_request(token_budget=8_000)
+    assert compacted != whole
+    assert manager.get_messages_for_request(token_budget=1_000_000) == compacted  # a larger budget keeps the plan
+    assert manager.undo_compaction() is True
+    assert manager.get_messages_for_request(token_budget=1_000_000) == whole
+    assert manager.undo_compaction() is False
+
+
+def test_compact_on_demand_goes_to_the_target_and_reports_what_it_did():
+    manager = worked(12, max_tokens=40_000)
+    manager.get_messages_for_request()
+    done = manager.compact()
+    assert done is not None
+    assert done.after_tokens <= done.target_tokens == 24_000 < done.before_tokens
+    assert manager.usage().upper == done.after_tokens
+
+
+def test_lanes_have_plans_of_their_own_and_a_new_one_starts_from_the_newest():
+    manager = worked()
+    large = manager.get_messages_for_request(token_budget=1_000_000, lane="large")
+    small = manager.get_messages_for_request(token_budget=8_000, lane="small")
+    assert manager.get_messages_for_request(token_budget=1_000_000, lane="large") == large != small
+    assert manager.get_messages_for_request(token_budget=1_000_000, lane="third") == small
+
+
+def test_events_of_a_compaction_carry_the_keys_that_hosts_know():
+    told: list[tuple[str, dict[str, Any]]] = []
+    manager = worked(on_event=lambda name, payload: told.append((name, payload)))
+    manager.get_messages_for_request(token_budget=8_000)
+    names = [name for name, _ in told if name != events.MESSAGE_ADDED]
+    assert names == [events.PRE_COMPACT, events.COMPACTION, events.POST_COMPACT]
+    payloads = dict(told)
+    assert {"message_count", "token_count", "tokens"} <= set(payloads[events.PRE_COMPACT])
+    keys = "before_tokens after_tokens before_messages after_messages messages_removed messages_truncated strategy_level"
+    assert set(keys.split()) <= set(payloads[events.COMPACTION])
+    assert payloads[events.POST_COMPACT]["tokens"] == payloads[events.COMPACTION]["after_tokens"]
+    assert payloads[events.MESSAGE_ADDED] == {"role": "tool", "content_length": len(LONG) + 3, "total_messages": 62}
+
+
+def test_a_listener_may_use_the_session_may_be_async_and_may_fail():
+    seen: list[int] = []
+
+    async def listener(name: str, payload: dict[str, Any]) -> None:
+        if name == events.MESSAGE_ADDED:
+            seen.append(len(manager.get_messages()))
+            raise ValueError("listener")
+
+    manager = sync.ContextManager(tokenizer=quarter, on_event=listener)
+    with pytest.warns(RuntimeWarning, match="on_event raised ValueError"):
+        manager.add_message({"role": "user", "content": "hello"})
+    assert seen == [1]
+
+
+def test_explain_accounts_for_every_message():
+    manager = worked()
+    manager.get_messages_for_request(token_budget=5_000)
+    found = manager.explain()
+    assert [entry.seq for entry in found] == list(range(62))
+    assert found[0].reason == "leading system message"
+    assert found[1].reason == "the user's first message"
+    assert (found[-1].state, found[-1].reason) == ("clipped", "floor") or found[-1].reason == "newest group"
+    assert {entry.state for entry in found} > {"whole", "out"}
+    assert all(entry.reason in ("clip", "mask", "drop") for entry in found[2:20])
+    assert found[3].ref == "[ref:3]"
+
+
+def test_usage_adds_up_and_says_what_is_measured():
+    manager = worked(4)
+    manager.get_messages_for_request(token_budget=30_000)
+    usage = manager.usage()
+    assert usage.used.origin == "estimated"
+    assert usage.used.tokens == sum(figure.tokens for figure in usage.by_kind.values())
+    assert usage.free == 30_000 - usage.upper
+    manager.observe_usage(input_tokens=usage.used.tokens + 3_000, output_tokens=20)
+    manager.add_message({"role": "assistant", "content": "twenty tokens of an answer"})
+    manager.get_messages_for_request(token_budget=30_000)
+    measured = manager.usage()
+    assert measured.used.origin == "measured"
+    assert usage.used.tokens + 3_000 <= measured.used.tokens <= usage.used.tokens + 3_100
+    assert measured.overhead.tokens == 3_000
+
+
+@pytest.mark.parametrize("tokens", [10, 10_000_000, -5, "many"])
+def test_an_absurd_report_is_ignored_with_an_event_and_a_warning(tokens):
+    told: list[str] = []
+    manager = worked(4, on_event=lambda name, _: told.append(name))
+    manager.get_messages_for_request(token_budget=30_000)
+    before = manager.usage()
+    manager.observe_usage(input_tokens=tokens)
+    with pytest.warns(RuntimeWarning, match="usage_ignored"):
+        manager.get_messages_for_request(token_budget=30_000)
+    assert manager.usage() == before
+    assert events.USAGE_IGNORED in told
+
+
+def test_overhead_is_subtracted_before_shares_are_taken():
+    manager = worked(overhead_tokens=5_000)
+    manager.get_messages_for_request(token_budget=10_000)
+    assert manager.usage().upper <= 5_000 + 0.92 * 5_000
+
+
+def test_tasks_and_threads_lose_nothing_and_views_stay_valid():
+    manager = backscroll.ContextManager(tokenizer=quarter)
+    talk = Talk("openai")
+
+    async def agent(name: str) -> None:
+        for number in range(20):
+            await manager.append(
+                talk.call([f"{name}{number}"], "", {}), *talk.results([(f"{name}{number}", LONG)])
+            )
+            await manager.get_messages_for_request(token_budget=9_000)
+
+    async def crew(name: str) -> None:
+        await asyncio.gather(*(agent(f"{name}-{member}-") for member in range(4)))
+
+    asyncio.run(manager.add_message(talk.say("user", "go")))
+    threads = [threading.Thread(target=lambda name=name: asyncio.run(crew(name))) for name in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(asyncio.run(manager.get_messages())) == 1 + 2 * 4 * 20 * 2
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"compact_threshold": 85},
+        {"target_usage": 0.95},
+        {"protected_recent": -0.1},
+        {"max_tokens": 0},
+        {"strategies": ["clpi"]},
+        {"strategies": "clip"},
+        {"strategy": "everything"},
+        {"tokenizer": "o300k"},
+        {"overhead_tokens": -1},
+        {"output_reserve": 2},
+    ],
+)
+def test_bad_configuration_fails_at_construction(options):
+    with pytest.raises(ConfigurationError):
+        sync.ContextManager(**options)
+
+
+def test_strategies_are_those_that_were_named_and_own_ones_are_held_to_the_rules():
+    class Greedy:
+        name = "greedy"
+
+        def __call__(self, window: Any, tokens: int) -> list[Any]:
+            return [backscroll.plan.Drop(seq, seq, "greedy") for unit in window.units for seq in unit.seqs]
+
+    told: list[str] = []
+    manager = worked(strategies=[Greedy()], on_event=lambda name, _: told.append(name))
+    with pytest.warns(RuntimeWarning, match="edit_refused"):
+        view = manager.get_messages_for_request(token_budget=8_000)
+    assert view[1]["content"] == "read every file"
+    assert events.EDIT_REFUSED in told
+    only = worked(strategies=["drop"])
+    only.get_messages_for_request(token_budget=8_000)
+    assert {entry.state for entry in only.explain()} == {"whole", "out"}
+    nothing = worked(strategy=None)
+    nothing.get_messages_for_request(token_budget=8_000)
+    assert {entry.reason for entry in nothing.explain() if entry.state == "out"} == {"last resort"}
