@@ -77,7 +77,10 @@ class Provider:
     ("provider", "window"),
     [
         (Provider({"context_window": 50_000, "max_output_tokens": 8_000}), 41_000),
-        (Provider(None, type("Info", (), {"defaults": {"context_window": 20_000, "max_output_tokens": 4_000}})), 15_000),
+        (
+            Provider(None, type("Info", (), {"defaults": {"context_window": 20_000, "max_output_tokens": 4_000}})),
+            15_000,
+        ),
         (Provider(RuntimeError("offline"), None), 200_000),
         (object(), 200_000),
     ],
@@ -231,7 +234,9 @@ def test_events_of_a_compaction_carry_the_keys_that_hosts_know():
     assert names == [events.PRE_COMPACT, events.COMPACTION, events.POST_COMPACT]
     payloads = dict(told)
     assert {"message_count", "token_count", "tokens"} <= set(payloads[events.PRE_COMPACT])
-    keys = "before_tokens after_tokens before_messages after_messages messages_removed messages_truncated strategy_level"
+    keys = (
+        "before_tokens after_tokens before_messages after_messages messages_removed messages_truncated strategy_level"
+    )
     assert set(keys.split()) <= set(payloads[events.COMPACTION])
     assert payloads[events.POST_COMPACT]["tokens"] == payloads[events.COMPACTION]["after_tokens"]
     assert payloads[events.MESSAGE_ADDED] == {"role": "tool", "content_length": len(LONG) + 3, "total_messages": 62}
@@ -305,9 +310,7 @@ def test_tasks_and_threads_lose_nothing_and_views_stay_valid():
 
     async def agent(name: str) -> None:
         for number in range(20):
-            await manager.append(
-                talk.call([f"{name}{number}"], "", {}), *talk.results([(f"{name}{number}", LONG)])
-            )
+            await manager.append(talk.call([f"{name}{number}"], "", {}), *talk.results([(f"{name}{number}", LONG)]))
             await manager.get_messages_for_request(token_budget=9_000)
 
     async def crew(name: str) -> None:

@@ -120,6 +120,12 @@ def test_one_message_that_answers_two_groups_makes_them_one() -> None:
         assert groups[0].orphans == {13: [("content", 2)]}
 
 
+def test_orphans_of_merged_groups_stay_known() -> None:
+    (group,) = grouped(calls("a", "c"), calls("b", "d"), answers("b", "y"), answers("a", "z"), answers("c", "d"))
+    assert group.members == [10, 11, 12, 13, 14]
+    assert group.orphans == {12: [("content", 1)], 13: [("content", 1)]}
+
+
 def test_merged_groups_are_named_so_that_their_members_can_be_moved() -> None:
     turns = Turns()
     one, _ = turns.add(0, read_message(calls("a")))

@@ -86,7 +86,9 @@ class ManagerBase:
         offset: int = 0,
         limit: int | None = None,
     ) -> Operation[Recalled]:
-        wanted = recalling.Wanted(ref, query, pattern, lines, offset, limit or self._session.page_tokens())
+        wanted = recalling.Wanted(
+            ref, query, pattern, lines, offset, self._session.page_tokens() if limit is None else limit
+        )
         return recalling.recall(
             self._session.history, self._opened.search, self._opened.measurer.tokenizer.count, wanted
         )

@@ -16,6 +16,7 @@ LEAST = 48  # tokens that stay of a clipped part: enough for what it is and how 
 _ROUNDS = 6
 _SLACK = 32  # cut a little deeper than asked, so that the note of a cut is paid for and one round is mostly enough
 BY = "floor"
+_HARDER = (1.0, 0.8, 0.5, 0.25, 0.0)
 
 
 def clip_floor(draft: Draft) -> None:
@@ -118,8 +119,14 @@ def _shrink(window: Window, candidate: Candidate, tokens: int) -> Clip | Mask | 
     if candidate.part.media is not None or candidate.part.kind == "opaque":
         return window.mask(candidate, BY)
     size = max(1, window.tokens(candidate.count))
-    keep = int(max(LEAST / 2, tokens - LEAST / 2) * candidate.count.tokens / size)
-    edit = window.clip(candidate, max(1, keep), BY)
-    if edit is None and candidate.part.kind in ("call", "result"):
+    best: Clip | None = None
+    for share in _HARDER:  # tokens are not spread evenly: what was cut may have held fewer than its share
+        keep = int(max(LEAST / 2, tokens * share - LEAST / 2) * candidate.count.tokens / size)
+        edit = window.clip(candidate, max(1, keep), BY)
+        if edit is not None and (best is None or edit.count.tokens < best.count.tokens):
+            best = edit
+        if best is not None and window.tokens(best.count) <= tokens:
+            return best
+    if best is None and candidate.part.kind in ("call", "result"):
         return window.mask(candidate, BY)  # many short values: nothing a cut could shorten
-    return edit
+    return best

@@ -1,0 +1,79 @@
+"""What is done once is done once: texts are counted when they come, and a compaction counts little. No clocks."""
+
+from collections import Counter
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backscroll import BudgetError, sync
+from tests.histories import conversations
+from tests.test_manager import LONG, Talk
+
+
+class Counting:
+    """A tokenizer that remembers what it was given."""
+
+    name, exact = "counting", True
+
+    def __init__(self) -> None:
+        self.texts: Counter[str] = Counter()
+
+    def count(self, text: str) -> int:
+        self.texts[text] += 1
+        return len(text) // 4 + 1
+
+    @property
+    def characters(self) -> int:
+        """All characters counted so far."""
+        return sum(len(text) * times for text, times in self.texts.items())
+
+
+@settings(max_examples=30)
+@given(conversations(), st.integers(500, 4_000))
+def test_each_text_of_an_added_message_is_counted_once(messages, budget):
+    counting = Counting()
+    manager = sync.ContextManager(tokenizer=counting)
+    expected: Counter[str] = Counter()
+    for message in messages:
+        manager.add_message(message)
+        expected.update(part.text for part in manager._session.history.branch[-1].reading.parts if part.text)
+        try:
+            manager.get_messages_for_request(token_budget=budget)
+        except BudgetError:
+            continue
+    long = {text: times for text, times in expected.items() if len(text) > 600}
+    assert {text: counting.texts[text] for text in long} == long
+
+
+def test_asking_again_counts_nothing():
+    counting = Counting()
+    manager = sync.ContextManager(tokenizer=counting)
+    fill(manager, 60)
+    manager.get_messages_for_request(token_budget=9_000)
+    before = counting.characters
+    for _ in range(5):
+        manager.get_messages_for_request(token_budget=9_000)
+        manager.usage()
+    assert counting.characters == before
+
+
+def test_what_a_compaction_counts_is_bounded_by_the_budget_not_by_the_history():
+    budget = 20_000
+    for rounds in (60, 600):
+        counting = Counting()
+        manager = sync.ContextManager(tokenizer=counting)
+        fill(manager, rounds, budget)
+        before = counting.characters
+        manager.compact()
+        assert counting.characters - before <= 2 * 4 * budget
+
+
+def fill(manager: Any, rounds: int, budget: int | None = None) -> None:
+    """Rounds of tool use, with a request after each."""
+    talk = Talk("openai")
+    manager.add_message(talk.say("user", "go on"))
+    for number in range(rounds):
+        manager.append(talk.call([f"c{number}"], "", {}), *talk.results([(f"c{number}", f"{number} {LONG}")]))
+        if budget:
+            manager.get_messages_for_request(token_budget=budget)

@@ -1,0 +1,148 @@
+"""Recall: by reference byte for byte and in pages, by pattern, by query, and as a tool for a model."""
+
+import asyncio
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import backscroll
+from backscroll import ConfigurationError, ReferenceNotFound, sync
+from tests.histories import Talk, conversations
+from tests.test_manager import quarter, worked
+
+REFERENCE = re.compile(r"\[ref:(\d+(?:[-.]\d+)?)\]")
+
+
+@given(conversations(), st.integers(200, 3_000), st.integers(1, 700))
+def test_every_reference_in_a_view_returns_the_original_whatever_the_page_size(messages, budget, limit):
+    manager = sync.ContextManager(tokenizer=quarter)
+    manager.append(*messages)
+    try:
+        view = manager.get_messages_for_request(token_budget=budget)
+    except backscroll.BudgetError:
+        return
+    for ref in REFERENCE.findall(json.dumps(view)):
+        whole, offset = "", 0
+        while offset is not None:
+            page = manager.recall(ref, offset=offset, limit=limit)
+            assert quarter(page) <= limit or len(page) == 1
+            whole, offset = whole + page, page.next_offset
+        entry = manager._session.entry(int(re.match(r"\d+", ref)[0]))
+        part = int(ref.partition(".")[2] or 0)
+        if "." in ref:
+            assert whole == (entry.reading.parts[part].text or "(image)")
+        else:
+            assert all(found.text in whole for found in entry.reading.parts if not found.media)
+
+
+def test_a_clipped_result_comes_back_byte_for_byte_by_the_reference_that_stands_in_the_view():
+    manager = worked()
+    view = manager.get_messages_for_request(token_budget=8_000)
+    refs = [ref for message in view if message["role"] == "tool" for ref in REFERENCE.findall(message["content"])]
+    assert refs
+    for ref in refs:
+        seq = int(ref.partition(".")[0])
+        assert manager.recall(ref, limit=100_000) == manager.get_messages()[seq]["content"]
+    assert manager.recall(f"[ref:{refs[0]}]") == manager.recall(refs[0])
+
+
+def test_a_range_names_each_message_and_pages_are_cut_without_loss():
+    manager = worked(5)
+    whole = manager.recall("2-5", limit=1_000_000)
+    assert [line for line in whole.splitlines() if line.startswith("[ref:")] == [
+        "[ref:2.0] assistant, call run",
+        "[ref:3.0] tool",
+        "[ref:4.0] assistant, call run",
+        "[ref:5.0] tool",
+    ]
+    first = manager.recall("2-5")
+    assert first.next_offset == len(first)
+    assert whole.startswith(first)
+
+
+def test_lines_and_patterns():
+    manager = sync.ContextManager(tokenizer=quarter)
+    manager.append({"role": "user", "content": "alpha\nbeta\ngamma"}, {"role": "user", "content": "alphabet"})
+    assert manager.recall(0, lines=(2, 3)) == "beta\ngamma"
+    assert manager.recall(0, pattern="^(a|g)").hits == ((0, 0, 0, "alpha"), (0, 0, 11, "gamma"))
+    assert [hit.seq for hit in manager.recall(pattern="alpha").hits] == [0, 1]
+
+
+def test_a_query_finds_the_passage_wherever_it_stands():
+    manager = worked(40)
+    manager.add_message({"role": "user", "content": "the password rotation happens on thursdays"})
+    manager.append(*worked(20).get_messages()[2:])
+    manager.add_message({"role": "user", "content": "数据库连接超时"})
+    found = manager.recall(query="when does password rotation happen?")
+    assert found.hits[0].text == "the password rotation happens on thursdays"
+    assert found.startswith("[ref:82.0] user\nthe password")
+    assert manager.recall(query="连接超时").hits[0].text == "数据库连接超时"
+    assert manager.recall(query="nobodysaidthis") == ""
+    assert manager.recall(query='" OR ( NEAR *') is not None
+    assert manager.recall(query="!?") == ""
+
+
+def test_a_query_survives_lone_surrogates_and_finds_what_came_after_the_first_query():
+    manager = sync.ContextManager(tokenizer=quarter)
+    manager.add_message({"role": "user", "content": "broken \ud83d half"})
+    assert manager.recall(query="half").hits[0].seq == 0
+    manager.add_message({"role": "user", "content": "another half"})
+    assert {hit.seq for hit in manager.recall(query="half").hits} == {0, 1}
+
+
+@pytest.mark.parametrize("ref", ["", "x", "-1", "99", "0.7", "5-3", "1-", None])
+def test_what_names_nothing_is_refused_by_name(ref):
+    manager = worked(1)
+    error = ConfigurationError if ref is None else ReferenceNotFound
+    with pytest.raises(error):
+        manager.recall(ref)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"query": "a", "ref": 1},
+        {"query": "a", "pattern": "b"},
+        {"ref": 1, "offset": -1},
+        {"ref": 1, "limit": 0},
+        {"ref": 1, "lines": (3, 2)},
+        {"ref": 1, "lines": 3},
+        {"pattern": "("},
+    ],
+)
+def test_arguments_that_do_not_go_together_are_refused(arguments):
+    with pytest.raises(ConfigurationError):
+        worked(1).recall(**arguments)
+
+
+def test_the_default_page_fits_a_quarter_of_the_budget():
+    manager = worked(3)
+    manager.get_messages_for_request(token_budget=4_000)
+    assert quarter(manager.recall("2-7")) <= 1_000
+
+
+@pytest.mark.parametrize("format", ["openai", "anthropic", "strands"])
+def test_the_tool_answers_a_model_and_never_raises_for_its_mistakes(format):
+    definition, call = worked(3).recall_tool(format)
+    assert "recall" in json.dumps(definition)
+    assert call(ref="1") == "read every file"
+    assert call(ref="77").startswith("nothing is kept under [ref:77]")
+    assert call(query="nobodysaidthis") == "nothing found"
+    assert call() == "recall needs a ref, a query or a pattern"
+    assert "more follows: recall again with offset" in call(ref="2-7")
+    with pytest.raises(ConfigurationError):
+        worked(1).recall_tool("other")
+
+
+def test_the_tool_of_the_async_manager_is_awaited():
+    async def run() -> Any:
+        manager = backscroll.ContextManager(tokenizer=quarter)
+        await manager.add_message(Talk("bedrock").say("user", "hi"))
+        _, call = manager.recall_tool()
+        return await call(ref="0")
+
+    assert asyncio.run(run()) == "hi"

@@ -1,0 +1,42 @@
+"""Real transcripts of agents, replayed at a half, a quarter and a tenth of their size. Skipped without their folder."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from backscroll.replay.readers import read
+from backscroll.replay.run import replay
+from backscroll.tokenizers import resolve
+
+FOLDER = Path(os.environ.get("BACKSCROLL_TRANSCRIPTS", Path(__file__).parents[2] / "shared" / "transcripts"))
+FILES = sorted(FOLDER.glob("*/norm.jsonl")) + sorted((FOLDER / "native").glob("*"))
+
+pytestmark = pytest.mark.skipif(not FILES, reason="no transcripts here; BACKSCROLL_TRANSCRIPTS can name their folder")
+
+
+@pytest.mark.parametrize("share", [0.5, 0.25, 0.1])
+@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}-{file.stem}")
+def test_no_view_is_invalid_or_over_budget_and_only_floors_are_refused(file, share):
+    count = resolve("auto").count
+    for transcript in read(file, file.name):
+        outcome = replay(transcript, budget=share)
+        assert (outcome.invalid, outcome.over_budget) == (0, 0), outcome
+        if outcome.refused:
+            assert _smallest_floor(transcript.messages, count) > 0.75 * share * outcome.raw_tokens
+
+
+def _smallest_floor(messages, count):
+    """Tokens that no clipping can save: the system messages, and a stub for each of user, call, results and notice."""
+    leading = 0
+    for message in messages:
+        if message["role"] != "system":
+            break
+        leading += count(str(message["content"])) + 4
+    parallel = max(len(message.get("tool_calls") or ()) + len(_blocks(message)) for message in messages)
+    return leading + 60 * (3 + 2 * parallel)
+
+
+def _blocks(message):
+    content = message.get("content")
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
