@@ -256,7 +256,7 @@ class View:
             )  # fmt: skip  # by hand: dataclasses.replace takes five times as long, and this runs for every piece
         entries = tuple([entry for seq in group.members if (entry := history.get(seq))])
         messages = rendering.render_group(group, entries, self._edits, pending=state[2])
-        if edits or group.orphans or group.open_calls or len(messages) != len(entries):
+        if edits or group.orphans or (group.open_calls and not state[2]):
             check_group([read_message(message) for message in messages], state[2])
         else:
             check_group([entry.reading for entry in entries], state[2])
