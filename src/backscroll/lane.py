@@ -188,7 +188,7 @@ class Lane:
 
     def report(self, tokens: int, answer: int) -> Report | None:
         """A provider's figure put beside our own for the newest view; None if nothing was handed out yet."""
-        return None if self.sent is None else Report(tokens + answer, self.sent.middle, self.sent.upper, answer)
+        return None if self.sent is None else Report(tokens, self.sent.middle, self.sent.upper, answer)
 
     # -- telling --
 

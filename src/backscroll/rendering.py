@@ -67,8 +67,7 @@ def unanswered(group: Group, entry: Entry) -> list[Part]:
     """The calls of this message that have no result."""
     if not group.open_calls:
         return []
-    calls = [part for part in entry.reading.parts if part.kind == "call"]
-    return [part for number, part in enumerate(calls) if (entry.seq, number) not in group.answered]
+    return [part for number, part in enumerate(entry.reading.call_parts) if (entry.seq, number) not in group.answered]
 
 
 def render_group(group: Group, entries: Sequence[Entry], edits: Edits, pending: bool) -> list[Message]:

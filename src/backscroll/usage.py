@@ -109,12 +109,12 @@ class Report(NamedTuple):
     """A provider's count of one request, with what we thought of the same view when it was sent."""
 
     tokens: int
-    """The whole prompt, cached part included, and what was answered."""
+    """The whole prompt, cached part included, without the answer: that counts once it is added as a message."""
     middle: int
     upper: int
     """Our own estimates of the messages in that view."""
     answer: int = 0
-    """Tokens of the answer within `tokens`."""
+    """Tokens of the answer, for whoever adds up what was spent."""
 
 
 PRIOR_TOKENS = 2_000  # weight of the family's factor against learned slopes; ten messages alone are a worse guide
@@ -132,7 +132,7 @@ class Meter:
         self._seen = self._expected = 0.0
         self._anchor: Report | None = None
         self._before: Report | None = None
-        self._left = 0
+        self._whole = self._left = 0
 
     @property
     def measured(self) -> bool:
@@ -163,17 +163,17 @@ class Meter:
         expected = self.overhead(budget) + report.middle * self.slope
         known = self._given is not None or self._learned > 0
         room = 0.0 if known else budget * _OVERHEAD_SHARE  # nothing is known yet of tools and system prompt
-        return report.tokens > 0 and 0.5 * expected <= report.tokens - report.answer <= 3 * expected + room
+        return report.tokens > 0 and 0.5 * expected <= report.tokens <= 3 * expected + room
 
     def observe(self, report: Report) -> None:
         """Takes a plausible report in: the new anchor, and a little more knowledge of slope and overhead."""
         before = self._before
-        prompt = report.tokens - report.answer
         if before is not None and report.middle > before.middle:
-            self._seen += max(0, prompt - (before.tokens - before.answer))
+            self._seen += max(0, report.tokens - before.tokens)
             self._expected += report.middle - before.middle
-        self._anchor, self._before, self._left = report, report, report.middle
-        self._learned = max(0, prompt - ceil(report.middle * self.slope))
+        self._anchor, self._before = report, report
+        self._whole = self._left = report.middle
+        self._learned = max(0, report.tokens - ceil(report.middle * self.slope))
 
     def forget(self) -> None:
         """The messages that the anchor was about are gone; what was learned of slope and overhead stays."""
@@ -192,10 +192,11 @@ class Meter:
         if anchor is None:
             return
         self._left -= removed.middle
-        if 2 * self._left < anchor.middle:
+        share = min(self.slope, anchor.tokens / max(1, anchor.middle))  # never more than its part of what was measured
+        tokens = anchor.tokens - int(removed.middle * share / _REMOVED)
+        if 2 * self._left < self._whole or tokens <= 0:
             self._anchor = None
             return
-        tokens = anchor.tokens - int(removed.middle * self.slope / _REMOVED)
         self._anchor = Report(tokens, anchor.middle - removed.middle, anchor.upper - removed.upper)
 
 

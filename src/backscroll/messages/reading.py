@@ -29,9 +29,18 @@ class Reading:
         self.rigid = rigid
         """Signed reasoning, or calls that appear twice: such a message stays whole or goes whole."""
         self.calls: tuple[str, ...] = tuple([part.id or "" for part in parts if part.kind == "call"])
-        """Ids of the tool calls, in order."""
+        """Ids of the tool calls, in order; without those that the same message answers."""
         self.results: tuple[tuple[str, Path], ...] = _results(parts, answers)
         """Call ids that are answered here, each with the path of the block that answers; () = the whole message."""
+        if self.calls and self.results:
+            own = {answered for answered, _ in self.results}.intersection(self.calls)
+            self.calls = tuple([call for call in self.calls if call not in own])
+            self.results = tuple([result for result in self.results if result[0] not in own])
+
+    @property
+    def call_parts(self) -> list[Part]:
+        """The parts of `calls`, in the same order."""
+        return [part for part in self.parts if part.kind == "call" and (part.id or "") in self.calls]
 
     @property
     def is_user_turn(self) -> bool:

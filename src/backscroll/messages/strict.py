@@ -24,13 +24,9 @@ def accept(message: object) -> Message:
     that is not strictly JSON: NaN and infinities, bytes, tuples, sets, keys that are not text, nesting over 200 levels.
     """
     if not isinstance(message, Mapping):
-        dump = getattr(message, "model_dump", None)
-        if not callable(dump) or isinstance(message, type):
+        if not _can_dump(message):
             raise MessageError(f"a message must be a mapping or have model_dump(), not {type(message).__name__}")
-        try:
-            message = dump()
-        except Exception as error:
-            raise MessageError(f"model_dump() of {type(message).__name__} failed: {error}") from error
+        message = _dump(message)
         if not isinstance(message, Mapping):
             raise MessageError(f"model_dump() gave {type(message).__name__}; a message must be a mapping")
     copy: Message = _copy_mapping(message, (), ())
@@ -38,6 +34,17 @@ def accept(message: object) -> Message:
     if type(role) is not str or not role:
         raise MessageError(f"the message has no role: 'role' must be a non-empty text, found {role!r:.80}")
     return copy
+
+
+def _can_dump(value: object) -> bool:
+    return callable(getattr(value, "model_dump", None)) and not isinstance(value, type)
+
+
+def _dump(value: Any) -> object:
+    try:
+        return value.model_dump()
+    except Exception as error:
+        raise MessageError(f"model_dump() of {type(value).__name__} failed: {error}") from error
 
 
 def _where(path: tuple[str | int, ...]) -> str:
@@ -93,15 +100,16 @@ def _deeper(value: object, path: tuple[str | int, ...], above: tuple[int, ...]) 
 
 
 def _copy_scalar(value: object, path: tuple[str | int, ...]) -> Any:
-    """Subclasses of JSON's scalars (a `StrEnum` role, an `IntEnum` code) are kept as the plain value that they
-    equal.
-    """
+    """Subclasses of JSON's scalars (a `StrEnum` role, an `IntEnum` code) as plain values, pydantic objects dumped."""
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):
         return _copy(int.__int__(value), path, ())
     if isinstance(value, float):
         return _copy(float.__float__(value), path, ())
+    if _can_dump(value):  # blocks of a provider's response, as its SDK made them
+        _deeper(value, path, ())
+        return _copy(_dump(value), (*path, "model_dump()"), ())
     hint = "; encode it as base64 text" if isinstance(value, bytes | bytearray | memoryview) else ""
     raise MessageError(f"{_where(path)} is of type {type(value).__name__}, which JSON cannot hold{hint}")
 
