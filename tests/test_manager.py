@@ -364,3 +364,18 @@ def test_strategies_are_those_that_were_named_and_own_ones_are_held_to_the_rules
     nothing = worked(strategy=None)
     nothing.get_messages_for_request(token_budget=8_000)
     assert {entry.reason for entry in nothing.explain() if entry.state == "out"} == {"last resort"}
+
+
+def test_a_call_that_its_own_message_answers_is_neither_pending_nor_an_orphan():
+    told: list[str] = []
+    call = {"toolUse": {"toolUseId": "a", "name": "web", "input": {}}}
+    result = {"toolResult": {"toolUseId": "a", "content": [{"text": "found"}]}}
+    manager = sync.ContextManager(tokenizer=quarter, on_event=lambda name, _: told.append(name))
+    messages = [
+        {"role": "user", "content": [{"text": "search"}]},
+        {"role": "assistant", "content": [call, result]},
+        {"role": "user", "content": [{"text": "thanks"}]},
+    ]
+    manager.append(*messages)
+    assert manager.get_messages_for_request(token_budget=5_000) == messages
+    assert events.ORPHAN_RESULT not in told

@@ -177,6 +177,7 @@ def test_reading_never_fails_and_never_changes_a_message(message: dict[str, Any]
     reading = read_message(message)
     assert message == before
     assert all(type(part.text) is str for part in reading.parts)
-    assert len(reading.calls) == sum(part.kind == "call" for part in reading.parts)
+    assert list(reading.calls) == [part.id for part in reading.call_parts]
+    assert not set(reading.calls) & {answered for answered, _ in reading.results}
     assert len({part.path for part in reading.parts}) == len(reading.parts)
     assert all(type(answered) is str for answered, _ in reading.results)
