@@ -379,3 +379,22 @@ def test_a_call_that_its_own_message_answers_is_neither_pending_nor_an_orphan():
     manager.append(*messages)
     assert manager.get_messages_for_request(token_budget=5_000) == messages
     assert events.ORPHAN_RESULT not in told
+
+
+def test_estimated_counts_get_the_wide_margin():
+    exact, estimated = sync.ContextManager(tokenizer="o200k_base"), sync.ContextManager(tokenizer="estimate")
+    for manager in (exact, estimated):
+        manager.add_message({"role": "user", "content": LONG})
+        manager.get_messages_for_request()
+    assert exact.usage().upper < 1.05 * exact.usage().used.tokens
+    assert estimated.usage().upper > 1.25 * estimated.usage().used.tokens
+
+
+def test_a_lane_named_after_a_model_counts_as_that_model():
+    manager = sync.ContextManager(model="gpt-5")
+    manager.add_message({"role": "user", "content": LONG})
+    for lane in ("main", "claude-opus-4-8", "title"):
+        manager.get_messages_for_request(lane=lane)
+    own, claude, title = (manager.usage(lane).used.tokens for lane in ("main", "claude-opus-4-8", "title"))
+    assert own == title
+    assert claude == pytest.approx(1.52 * own, rel=0.01)

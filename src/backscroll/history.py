@@ -22,6 +22,8 @@ class MessageAdded:
     seq: int
     message: Message
     counts: Counts
+    counted_by: str = ""
+    """Name and version of the tokenizer: counts of another one cannot be added to these."""
 
 
 @dataclass(frozen=True, slots=True)

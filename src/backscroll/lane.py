@@ -7,6 +7,7 @@ and records the new plan as an event; applying that event is the only way in whi
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from backscroll import events
 from backscroll.budget import Options
@@ -41,8 +42,7 @@ class Compaction:
     budget: int
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(NamedTuple):
     """What a lane decides on, besides its own state."""
 
     history: History
@@ -242,14 +242,18 @@ class Lane:
 
     def _too_large(self, now: Situation, draft: Draft, needed: int) -> BudgetError:
         history = now.history
-        names = {entry.seq: "pinned or critical messages" for entry in history.branch if entry.seq in history.protected}
-        names |= {entry.seq: "leading system messages" for entry in history.branch[: history.leading]}
+        leading = {entry.seq for entry in history.branch[: history.leading]}
         sums: Counter[str] = Counter()
         for piece in draft.view.pieces:
-            kind = names.get(piece.key[0]) if piece.group else "system prompt and notices"
-            sums[kind or "first and last user message and the newest group, cut as far as may be"] += (
-                piece.estimate.upper
-            )
+            if piece.group is None:
+                kind = "system prompt and notices"
+            elif not history.protected.isdisjoint(piece.group.members):
+                kind = "pinned or critical messages"
+            elif piece.group.first in leading:
+                kind = "leading system messages"
+            else:
+                kind = "first and last user message and the newest group, cut as far as may be"
+            sums[kind] += piece.estimate.upper
         parts = "; ".join(f"{name} {tokens:,}" for name, tokens in sums.most_common())
         return BudgetError(
             f"what must stay needs {needed:,} tokens, the budget is {draft.goals.budget:,} "

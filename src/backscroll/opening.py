@@ -6,7 +6,7 @@ The only place that knows both the core and the edges it is put together from.
 import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from backscroll import events
@@ -54,22 +54,28 @@ def open_session(
         chosen,
         measure=measurer.measure,
         count=measurer.count,
-        family=_families(model, counted=not isinstance(tokenizer, str)),
+        counted_by=lambda: counter.name,
+        family=_families(model, counted=not isinstance(tokenizer, str), counter=counter),
     )
     session.outbox = fallbacks  # a tokenizer reports into the same queue, from whichever count finds the fault
     session.listened_to = on_event is not None
     return Opened(session, measurer, SearchIndex(), Turnstile(), on_event)
 
 
-def _families(model: str | Family | None, counted: bool) -> Callable[[str], Family]:
-    """A lane named after a model counts as that model; any other lane as the session's model."""
-    if isinstance(model, Family):
-        return lambda _: model
-    default = family_of(model, counted=counted)
+def _families(model: str | Family | None, counted: bool, counter: Tokenizer) -> Callable[[str], Family]:
+    """A lane named after a model counts as that model; any other lane as the session's model.
+
+    Estimated counts are never taken as exact, whatever the family: their upper estimate gets the wide margin.
+    """
 
     def family(lane: str) -> Family:
-        named = family_of(lane, counted=counted)
-        return default if named.name in (UNKNOWN.name, COUNTED.name) else named
+        if isinstance(model, Family):
+            found = model
+        else:
+            named = family_of(lane, counted=counted)
+            unnamed = named.name in (UNKNOWN.name, COUNTED.name)
+            found = family_of(model, counted=counted) if unnamed else named
+        return found if counter.exact else replace(found, exact=False)
 
     return family
 

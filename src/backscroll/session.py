@@ -52,6 +52,7 @@ class Session:
         *,
         measure: Measure,
         count: Callable[[str], Count],
+        counted_by: Callable[[], str],
         family: Callable[[str], Family],
     ) -> None:
         self.history = History()
@@ -64,6 +65,7 @@ class Session:
         self._strategies = tuple(strategies)
         self._measure = measure
         self._count = count
+        self._counted_by = counted_by
         self._family = family
         self._lanes: dict[str, Lane] = {}
         self._newest_plan = Plan()
@@ -151,7 +153,7 @@ class Session:
                 return
             # half of a tool pair cannot be forgotten without breaking the other half
             self.outbox.append((events.EPHEMERAL_KEPT, {"seq": self.history.next_seq}))
-        event = MessageAdded(self.history.next_seq, message, counts)
+        event = MessageAdded(self.history.next_seq, message, counts, self._counted_by())
         entry = self.history.append(event, reading)
         self._follow(event)
         if reading.results and entry.group.orphans and entry.seq in entry.group.orphans:

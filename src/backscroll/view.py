@@ -258,7 +258,7 @@ class View:
         messages = rendering.render_group(group, entries, self._edits, pending=state[2])
         if edits or group.orphans or (group.open_calls and not state[2]):
             check_group([read_message(message) for message in messages], state[2])
-        else:
+        elif len(entries) > 1 or group.open_calls:
             check_group([entry.reading for entry in entries], state[2])
         return Piece(key, messages, self._estimate(group, entries, messages), entries, group, edits, state)
 

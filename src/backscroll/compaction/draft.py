@@ -44,6 +44,7 @@ class Draft:
         self._view = view
         self._edits: list[Edit] = []
         self._won = NOTHING
+        self._gone_for, self._gone = view, NOTHING
 
     @property
     def used(self) -> int:
@@ -76,11 +77,15 @@ class Draft:
 
     def removed(self) -> Estimate:
         """What left the view that there was before."""
-        return self._removed() if self.view is not self.before else NOTHING
+        _ = self.view
+        return self._removed()
 
     def _removed(self) -> Estimate:
-        if self._view is self.before:
-            return NOTHING
+        if self._gone_for is not self._view:
+            self._gone_for, self._gone = self._view, self._reckon_gone()
+        return self._gone
+
+    def _reckon_gone(self) -> Estimate:
         kept = {id(piece.messages) for piece in self._view.pieces}
         gone = [piece.estimate for piece in self.before.pieces if id(piece.messages) not in kept]
         return Estimate(sum(e.middle for e in gone), sum(e.upper for e in gone))
