@@ -125,6 +125,26 @@ def states(told: Told) -> dict[int, str]:
     return {found.seq: found.state for found in told.manager.explain()}
 
 
+def test_short_words_of_the_user_are_not_cut_where_a_long_text_can_be():
+    told = Told()
+    told.manager.append(TALK.say("user", words(90, "task")), TALK.say("assistant", "what about it?"))
+    told.manager.append(TALK.say("user", words(20_000, "paste")))
+    view = told.manager.get_messages_for_request(token_budget=8_000)
+    assert view[0]["content"] == words(90, "task")
+    assert "characters left out, recall [ref:2.0]" in view[-1]["content"]
+
+
+def test_what_was_cut_as_a_last_resort_is_whole_again_after_the_next_compaction():
+    told = Told()
+    task = TALK.say("user", words(3_000, "task"))
+    told.manager.append(task, TALK.say("assistant", "on it"), TALK.say("user", words(6_000, "paste")))
+    assert task not in told.manager.get_messages_for_request(token_budget=8_000)
+    told.manager.append(TALK.say("assistant", "read it"), TALK.say("user", "good"))
+    for number in range(8):
+        told.round(number, words(700))
+    assert told.manager.get_messages_for_request(token_budget=8_000)[0] == task
+
+
 def test_the_floor_is_cut_in_order_newest_results_then_older_ones_then_user_texts():
     told = Told()
     told.manager.append(TALK.say("system", words(300)), TALK.say("user", words(2_000, "first")))

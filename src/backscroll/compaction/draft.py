@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from backscroll.budget import Options
 from backscroll.compaction.window import look
 from backscroll.history import History
-from backscroll.plan import Edit, Plan, merge
+from backscroll.plan import Drop, Edit, Plan, merge, without
 from backscroll.usage import NOTHING, Estimate, Meter
 from backscroll.view import Surroundings, View
+
+LAST_CUT = "floor"
+"""The reason that edits of what must stay carry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +41,21 @@ class Draft:
         self.refused: list[Edit] = []
         """Edits that a strategy made of what it may not touch."""
         self.room = max(0, goals.budget - meter.overhead(goals.budget))
-        self.window = look(history, view.pieces, self.room, around)
         self._meter = meter
         self._around = around
-        self._view = view
+        self._gone_for, self._gone = view, NOTHING
+        self._view = self._whole_again(view)
+        self.window = look(history, self._view.pieces, self.room, around)
         self._edits: list[Edit] = []
         self._won = NOTHING
-        self._gone_for, self._gone = view, NOTHING
+
+    def _whole_again(self, view: View) -> View:
+        """The view with what was cut as a last resort whole again: what did not fit then may fit now."""
+        cut = {edit.seq for edit in view.plan.edits if not isinstance(edit, Drop) and edit.by == LAST_CUT}
+        if not cut:
+            return view
+        plan = without(view.plan, sorted(cut), view.plan.number + 1)
+        return View.build(self.history, plan, self._around, prompt=view.prompt, reuse=view)
 
     @property
     def used(self) -> int:

@@ -7,28 +7,28 @@ messages.
 
 from collections.abc import Callable, Iterable, Iterator
 
-from backscroll.compaction.draft import Draft
+from backscroll.compaction.draft import LAST_CUT, Draft
 from backscroll.compaction.drop import drop_unit
 from backscroll.compaction.window import Candidate, Unit, Window
 from backscroll.plan import Clip, Edit, Mask
 
 LEAST = 48  # tokens that stay of a clipped part: enough for what it is and how it ends
 _ROUNDS = 6
+_LONG = 0.05  # share of the budget from which a user's text counts as long: short ones win nothing by being cut
 _SLACK = 32  # cut a little deeper than asked, so that the note of a cut is paid for and one round is mostly enough
-BY = "floor"
 _HARDER = (1.0, 0.8, 0.5, 0.25, 0.0)
 
 
 def clip_floor(draft: Draft) -> None:
     """Clips rung by rung until the view fits its budget, or nothing is left to clip."""
-    for rung in (_newest_results, _older_results, _user_texts, _newest_texts):
+    for rung in (_newest_results, _older_results, _long_user_texts, _user_texts, _newest_texts):
         for _ in range(_ROUNDS):
             excess = draft.settle() - draft.goals.budget
             if excess <= 0:
                 return
             draft.look_again()
             window = draft.window
-            edits = _level(window, list(rung(draft, window)), excess + _SLACK, oldest_first=rung is _user_texts)
+            edits = _level(window, list(rung(draft, window)), excess + _SLACK, oldest_first=rung in _OLDEST_FIRST)
             if not edits:
                 break
             draft.apply(edits)
@@ -65,6 +65,13 @@ def _user_texts(draft: Draft, window: Window) -> Iterable[Candidate]:
     return (found for found in texts if found.entry.reading.role == "user")
 
 
+def _long_user_texts(draft: Draft, window: Window) -> Iterable[Candidate]:
+    return (found for found in _user_texts(draft, window) if window.tokens(found.count) > window.budget * _LONG)
+
+
+_OLDEST_FIRST = (_long_user_texts, _user_texts)
+
+
 def _newest_texts(draft: Draft, window: Window) -> Iterable[Candidate]:
     newest = window.units[-1] if window.units else None
     return _parts(draft, window, lambda unit: unit is newest, "text", "call", "opaque")
@@ -77,7 +84,7 @@ def _drop_unseen(draft: Draft) -> None:
     edits: list[Edit] = []
     for unit in window.units:
         if excess > 0 and unit.unseen and not unit.floor:
-            edits += drop_unit(unit, BY)
+            edits += drop_unit(unit, LAST_CUT)
             excess -= unit.tokens
     if edits:
         draft.apply(edits)
@@ -117,16 +124,16 @@ def _one_by_one(window: Window, found: list[Candidate], excess: int) -> list[Edi
 def _shrink(window: Window, candidate: Candidate, tokens: int) -> Clip | Mask | None:
     """The part at about `tokens` by the upper estimate, its note included; a stub for what has no text."""
     if candidate.part.media is not None or candidate.part.kind == "opaque":
-        return window.mask(candidate, BY)
+        return window.mask(candidate, LAST_CUT)
     size = max(1, window.tokens(candidate.count))
     best: Clip | None = None
     for share in _HARDER:  # tokens are not spread evenly: what was cut may have held fewer than its share
         keep = int(max(LEAST / 2, tokens * share - LEAST / 2) * candidate.count.tokens / size)
-        edit = window.clip(candidate, max(1, keep), BY)
+        edit = window.clip(candidate, max(1, keep), LAST_CUT)
         if edit is not None and (best is None or edit.count.tokens < best.count.tokens):
             best = edit
         if best is not None and window.tokens(best.count) <= tokens:
             return best
     if best is None and candidate.part.kind in ("call", "result"):
-        return window.mask(candidate, BY)  # many short values: nothing a cut could shorten
+        return window.mask(candidate, LAST_CUT)  # many short values: nothing a cut could shorten
     return best
