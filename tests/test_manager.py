@@ -398,3 +398,24 @@ def test_a_lane_named_after_a_model_counts_as_that_model():
     own, claude, title = (manager.usage(lane).used.tokens for lane in ("main", "claude-opus-4-8", "title"))
     assert own == title
     assert claude == pytest.approx(1.52 * own, rel=0.01)
+
+
+def test_neither_undo_nor_a_new_lane_takes_a_pinned_message_out_again():
+    manager = worked()
+    manager.get_messages_for_request(token_budget=9_000)
+    manager.append(*worked(10).get_messages()[2:])
+    manager.get_messages_for_request(token_budget=8_000)
+    manager.pin(3)
+    pinned = manager.get_messages()[3]
+    assert manager.undo_compaction()
+    assert pinned in manager.get_messages_for_request(token_budget=1_000_000)
+    assert pinned in manager.get_messages_for_request(token_budget=1_000_000, lane="new")
+
+
+def test_a_single_ephemeral_message_is_reported_when_it_expires():
+    told: list[str] = []
+    manager = worked(on_event=lambda name, _: told.append(name))
+    manager.add_message({"role": "user", "content": "a note", "metadata": {"ephemeral": True}})
+    manager.get_messages_for_request(token_budget=1_000_000)
+    manager.get_messages_for_request(token_budget=8_000)
+    assert told.count(events.EPHEMERAL_EXPIRED) == 1

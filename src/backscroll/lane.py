@@ -19,7 +19,7 @@ from backscroll.history import History, PlanRecorded, Settled
 from backscroll.plan import Clip, Drop, Mask, Plan, covers, until, without
 from backscroll.ports import Event
 from backscroll.usage import Estimate, Meter, Report
-from backscroll.view import Ephemeral, Surroundings, View
+from backscroll.view import EPHEMERAL, Ephemeral, Surroundings, View
 
 WORTH = 0.05  # a compaction that wins less than this share of the room costs more in rewritten cache than it saves
 _UNDO_DEPTH = 32
@@ -69,7 +69,6 @@ class Lane:
         self._around = around
         self._before: deque[Plan] = deque(maxlen=_UNDO_DEPTH)
         self._settled = 0
-        self._epoch = -1
         self._sent_messages = 0
         self.view: View | None = None
         self.last_compaction: Compaction | None = None
@@ -201,11 +200,8 @@ class Lane:
     def _reports(self, draft: Draft, used: int, after: int, goals: Goals) -> list[Event]:
         done = self._compaction(draft, used, after, goals)
         reports = [events.compacting(events.PRE_COMPACT, self.name, done.before_messages, used)]
-        expired = sum(1 for piece in draft.before.pieces if piece.group is None) - sum(
-            1 for piece in draft.view.pieces if piece.group is None
-        )
-        if expired > 0 and any(piece.key[1] == 2 for piece in draft.before.pieces):
-            reports.append((events.EPHEMERAL_EXPIRED, {"lane": self.name}))
+        if expired := sum(1 for piece in draft.before.pieces if piece.key[1] == EPHEMERAL):
+            reports.append((events.EPHEMERAL_EXPIRED, {"lane": self.name, "messages": expired}))
         reports.append(
             (
                 events.COMPACTION,

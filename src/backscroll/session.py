@@ -68,7 +68,7 @@ class Session:
         self._counted_by = counted_by
         self._family = family
         self._lanes: dict[str, Lane] = {}
-        self._newest_plan = Plan()
+        self._newest_lane: str | None = None
         self._ephemerals: list[Ephemeral] = []
         self._ephemeral_number = 0
         self._ids: dict[str, Identified] = {}
@@ -88,7 +88,9 @@ class Session:
                 self._lanes[event.lane] = self._make_lane(event.lane, event.plan)
             case PlanRecorded():
                 self._lanes[event.lane].recorded(event)
-                self._newest_plan = event.plan
+                self._newest_lane = event.lane
+                if event.undone:  # what was pinned since must not leave the view again
+                    self.outbox += self._lanes[event.lane].restore(self.history)
             case Settled():
                 self._lanes[event.lane].settled(event)
             case UsageObserved():
@@ -110,8 +112,11 @@ class Session:
     def lane(self, name: str) -> Lane:
         """The lane of that name; opened from the newest plan if there is none yet."""
         if name not in self._lanes:
-            self.apply(LaneOpened(name, self._newest_plan))
+            self.apply(LaneOpened(name, self._plan_to_start_from()))
         return self._lanes[name]
+
+    def _plan_to_start_from(self) -> Plan:
+        return Plan() if self._newest_lane is None else self._lanes[self._newest_lane].plan
 
     # -- adding --
 
@@ -307,7 +312,7 @@ class Session:
 
     def _look(self, name: str) -> Lane:
         """The lane of that name as it is, or as it would be opened; changes nothing."""
-        return self._lanes.get(name) or self._make_lane(name, self._newest_plan)
+        return self._lanes.get(name) or self._make_lane(name, self._plan_to_start_from())
 
     def _settle_usage(self) -> None:
         reported, self._reported = self._reported, []

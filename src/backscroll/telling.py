@@ -9,7 +9,7 @@ from backscroll.history import Entry, History
 from backscroll.lane import Lane
 from backscroll.plan import Clip, Drop, Mask, covers, reference
 from backscroll.usage import Estimate, Figure, Usage, estimate_message
-from backscroll.view import Piece
+from backscroll.view import SUMMARY, Piece
 
 State = Literal["whole", "clipped", "masked", "folded", "out"]
 
@@ -116,7 +116,7 @@ def usage(history: History, lane: Lane) -> Usage:
 
 
 def _kind(piece: Piece) -> str:
-    if piece.group is None and piece.key[1] == 1:
+    if piece.group is None and piece.key[1] == SUMMARY:
         return "summary"
     role = piece.messages[0]["role"] if piece.messages else "tool"
     if any(entry.reading.results or entry.reading.calls for entry in piece.entries):

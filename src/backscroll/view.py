@@ -21,7 +21,8 @@ from backscroll.usage import MESSAGE_TOKENS, NOTHING, Count, Counts, Estimate, e
 
 Key = tuple[int, int, int]
 _PROMPT: Key = (-1, -1, 0)
-_GROUP, _SUMMARY, _EPHEMERAL = 0, 1, 2
+GROUP, SUMMARY, EPHEMERAL = 0, 1, 2
+"""The middle of a key: a group stands before the summary that stands before what is ephemeral."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -225,11 +226,7 @@ class View:
             return None, NOTHING
         role, last = piece.messages[0]["role"], self.flat[-1]["role"]
         closed = bool(previous.group and previous.group.open_calls and not previous.state[2])
-        if (
-            role != last
-            or role not in ("user", "assistant")
-            or not (piece.gap or closed or previous.key[1] == _SUMMARY)
-        ):
+        if role != last or role not in ("user", "assistant") or not (piece.gap or closed or previous.key[1] == SUMMARY):
             return None, NOTHING
         text = (
             rendering.NO_RESULT_LINE if closed and not piece.gap else rendering.gap_line(piece.gap or self._last_drop())
@@ -245,7 +242,7 @@ class View:
         return drops[-1]
 
     def _piece(self, history: History, group: Group, old: dict[Key, Piece]) -> Piece:
-        key = (group.first, _GROUP, 0)
+        key = (group.first, GROUP, 0)
         state = _state(group, history)
         edits = tuple([edit for seq in group.members for edit in self._edits.get(seq, ())]) if self._edits else ()
         reused = old.get(key)
@@ -294,10 +291,10 @@ class View:
         after = self.plan.summary_after
         like = next((piece.messages[0] for piece in pieces if piece.group and piece.messages), None)
         text = rendering.summary_text(self.plan, left_out)
-        pieces.append(self._synthetic((-1 if after is None else after, _SUMMARY, 0), "assistant", text, like, old))
+        pieces.append(self._synthetic((-1 if after is None else after, SUMMARY, 0), "assistant", text, like, old))
 
     def _ephemeral(self, ephemeral: Ephemeral) -> Piece:
-        key = (ephemeral.after, _EPHEMERAL, ephemeral.number)
+        key = (ephemeral.after, EPHEMERAL, ephemeral.number)
         weight = estimate_message(ephemeral.reading, ephemeral.counts, self._around.family)
         return Piece(key, [ephemeral.message], weight)
 
