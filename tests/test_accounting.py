@@ -209,11 +209,11 @@ def test_a_report_is_the_anchor_and_only_what_came_since_is_estimated() -> None:
     assert meter.total(Estimate(11_000, 14_300), BUDGET) == (26_000, 26_300)
 
 
-def test_overhead_is_learned_from_the_first_report_and_never_takes_more_than_half_of_the_budget() -> None:
+def test_overhead_is_learned_from_the_first_report_and_leaves_a_tenth_of_the_budget() -> None:
     meter = Meter()
     meter.observe(Report(25_000, 10_000, 13_000))
     assert meter.overhead(BUDGET) == 15_000
-    assert meter.overhead(20_000) == 10_000
+    assert meter.overhead(16_000) == 14_400
     given_one = Meter(700)
     given_one.observe(Report(25_000, 10_000, 13_000))
     assert given_one.overhead(BUDGET) == 700

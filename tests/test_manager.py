@@ -81,7 +81,6 @@ class Provider:
             Provider(None, type("Info", (), {"defaults": {"context_window": 20_000, "max_output_tokens": 4_000}})),
             15_000,
         ),
-        (Provider(RuntimeError("offline"), None), 200_000),
         (object(), 200_000),
     ],
 )
@@ -89,6 +88,36 @@ def test_the_budget_comes_from_the_provider_unless_it_cannot_say(provider, windo
     manager = worked(1)
     manager.get_messages_for_request(provider=provider)
     assert manager.usage().window == window
+
+
+def test_a_provider_that_fails_is_reported_and_the_budget_falls_back():
+    manager = worked(1)
+    with pytest.warns(RuntimeWarning, match=r"provider_ignored.*get_model_info\(\) of Provider failed.*offline"):
+        manager.get_messages_for_request(provider=Provider(RuntimeError("offline"), None))
+    assert manager.usage().window == 200_000
+
+
+def test_the_plain_manager_works_inside_a_running_loop_with_async_helpers():
+    told: list[str] = []
+
+    async def listener(name: str, payload: dict[str, Any]) -> None:
+        await asyncio.sleep(0)
+        told.append(name)
+
+    async def prompt() -> str:
+        return "be brief"
+
+    async def run() -> list[dict[str, Any]]:
+        manager = sync.ContextManager(tokenizer=quarter, on_event=listener)
+        manager.set_system_prompt_factory(prompt)
+        manager.add_message({"role": "user", "content": "hi"})
+        info = type("Info", (), {"defaults": {"context_window": 20_000, "max_output_tokens": 4_000}})
+        view = manager.get_messages_for_request(provider=Provider(None, info))
+        assert manager.usage().window == 15_000
+        return view
+
+    assert [message["content"] for message in asyncio.run(run())] == ["be brief", "hi"]
+    assert told == [events.MESSAGE_ADDED, events.INCLUDE]
 
 
 def test_a_bad_message_is_refused_before_anything_changes():

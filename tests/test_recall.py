@@ -94,7 +94,7 @@ def test_a_query_survives_lone_surrogates_and_finds_what_came_after_the_first_qu
     assert {hit.seq for hit in manager.recall(query="half").hits} == {0, 1}
 
 
-@pytest.mark.parametrize("ref", ["", "x", "-1", "99", "0.7", "5-3", "1-", None])
+@pytest.mark.parametrize("ref", ["", "x", "-1", "99", "0.7", "5-3", "1-", "9" * 5_000, None])
 def test_what_names_nothing_is_refused_by_name(ref):
     manager = worked(1)
     error = ConfigurationError if ref is None else ReferenceNotFound
@@ -133,6 +133,10 @@ def test_the_tool_answers_a_model_and_never_raises_for_its_mistakes(format):
     assert call(ref="77").startswith("nothing is kept under [ref:77]")
     assert call(query="nobodysaidthis") == "nothing found"
     assert call() == "recall needs a ref, a query or a pattern"
+    assert call(query=5) == call(pattern=5) == "query and pattern are texts"
+    assert "is no regular expression" in call(pattern="(" * 9_000)
+    assert "is no regular expression" in call(pattern="a{99999999999999999999}")
+    assert call(ref="5-2") == "the range 5-2 ends before it begins; write 2-5"
     assert "more follows: recall again with offset" in call(ref="2-7")
     with pytest.raises(ConfigurationError):
         worked(1).recall_tool("other")

@@ -204,6 +204,65 @@ def test_a_late_result_is_shown_at_its_call_and_reported():
     assert told.names.count(events.LATE_RESULT) == 1
 
 
+@pytest.mark.parametrize("dialect", ["anthropic", "bedrock"])
+def test_what_a_user_writes_beside_a_late_result_of_a_dropped_call_is_shown(dialect):
+    talk, told = Talk(dialect), Told(strategies=["drop"])
+    told.manager.append(talk.say("user", "go"), talk.call(["late"], "", {}))
+    for number in range(30):
+        told.manager.append(talk.call([f"c{number}"], "", {}), *talk.results([(f"c{number}", words(500))]))
+    told.manager.get_messages_for_request(token_budget=4_000)
+    assert states(told)[1] == "out"
+    (message,) = talk.results([("late", "done at last")])
+    message["content"] += talk.say("user", "NEW QUESTION")["content"]
+    told.manager.add_message(message)
+    view = told.manager.get_messages_for_request(token_budget=4_000)
+    assert message in view
+    assert events.PLAN_CHANGED in told.names
+
+
+def test_an_ephemeral_message_larger_than_the_budget_gives_way_to_what_is_stored():
+    told = Told()
+    told.manager.append(TALK.say("user", "go"))
+    told.manager.add_message({**TALK.say("user", words(9_000)), "metadata": {"ephemeral": True}})
+    assert told.manager.get_messages_for_request(token_budget=2_000) == [TALK.say("user", "go")]
+
+
+def test_an_ephemeral_message_is_shown_at_least_once_where_it_fits():
+    told = Told()
+    told.manager.append(TALK.say("user", "go"))
+    for number in range(30):
+        told.round(number, words(500))
+    note = {**TALK.say("user", "the build is red"), "metadata": {"ephemeral": True}}
+    told.manager.add_message(note)
+    assert note in told.manager.get_messages_for_request(token_budget=4_000)
+    told.manager.compact()
+    for number in range(30, 60):
+        told.round(number, words(500))
+    assert note not in told.manager.get_messages_for_request(token_budget=4_000)
+
+
+def test_a_report_on_messages_that_are_gone_changes_nothing():
+    told = Told()
+    told.manager.append(TALK.say("user", words(3_000)))
+    told.manager.get_messages_for_request(token_budget=9_000)
+    told.manager.observe_usage(input_tokens=3_300)
+    told.manager.clear()
+    told.manager.append(TALK.say("user", "anew"))
+    told.manager.get_messages_for_request(token_budget=9_000)
+    assert 0 < told.manager.usage().used.tokens < 500
+
+
+def test_rewinding_turn_after_turn_does_not_make_the_plan_grow():
+    told = Told()
+    told.manager.append(TALK.say("user", "go"))
+    for number in range(60):
+        for step in range(4):
+            told.round(number * 10 + step, words(400))
+        told.manager.get_messages_for_request(token_budget=2_500)
+        told.manager.set_messages(told.manager.get_messages()[:-2])
+    assert len(told.manager._session._lanes["main"].plan.edits) < 30
+
+
 def test_an_orphan_result_stays_in_the_history_out_of_the_view_and_is_reported():
     told = Told()
     orphan = TALK.results([("nobody", LONG)])[0]

@@ -95,24 +95,26 @@ def _positive(window: Mapping[str, Any] | None, key: str) -> int | None:
     return value if type(value) is int and value > 0 else None
 
 
-def provider_window(provider: Any) -> Operation[Mapping[str, Any] | None]:
+def provider_window(provider: Any) -> Operation[tuple[Mapping[str, Any] | None, list[str]]]:
     """What a provider tells of its window: `get_model_info()`, else `get_info().defaults`; None if it tells nothing.
 
     Both may be plain or async, and may fail: a provider that cannot say falls back to `max_tokens`, it never fails a
     request.
     """
+    failures: list[str] = []
     for name in ("get_model_info", "get_info"):
         method = getattr(provider, name, None)
         if not callable(method):
             continue
         told = yield Ask(method, tolerant=True)
         if isinstance(told, Exception):
+            failures.append(f"{name}() of {type(provider).__name__} failed: {told!r:.200}")
             continue
         for source in (told, _field(told, "defaults")):
             size = _field(source, "context_window")
             if type(size) is int and size > 0:
-                return {"context_window": size, "max_output_tokens": _field(source, "max_output_tokens")}
-    return None
+                return {"context_window": size, "max_output_tokens": _field(source, "max_output_tokens")}, failures
+    return None, failures
 
 
 def _field(source: Any, key: str) -> Any:

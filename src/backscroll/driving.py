@@ -7,6 +7,7 @@ and emitted after it is released, so that a handler may use the session.
 import asyncio
 import inspect
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from backscroll.opening import DEGRADED, Opened, warn
@@ -76,11 +77,17 @@ async def _answer_async(question: Ask) -> Any:
 def _answer(question: Ask) -> Any:
     try:
         answer = question.function(*question.arguments)
-        return asyncio.run(_awaited(answer)) if inspect.isawaitable(answer) else answer
+        return _run(answer) if inspect.isawaitable(answer) else answer
     except Exception as error:
         if question.tolerant:
             return error
         raise
+
+
+def _run(answer: Any) -> Any:
+    """Runs an awaitable for a caller that cannot await: in a thread of its own, as this one may have a running loop."""
+    with ThreadPoolExecutor(1) as helper:
+        return helper.submit(asyncio.run, _awaited(answer)).result()
 
 
 async def _awaited(answer: Any) -> Any:
@@ -115,7 +122,7 @@ def _emit(opened: Opened, report: Event) -> None:
     try:
         answer = opened.on_event(name, payload)
         if inspect.isawaitable(answer):
-            asyncio.run(_awaited(answer))
+            _run(answer)
     except Exception as error:
         _failed(name, error)
 

@@ -20,6 +20,7 @@ PLAN_CHANGED = "context:plan_changed"
 USAGE_IGNORED = "context:usage_ignored"
 PROMPT_CHANGED = "context:system_prompt_changed"
 EDIT_REFUSED = "context:edit_refused"
+PROVIDER_IGNORED = "context:provider_ignored"
 TOKENIZER_FALLBACK = "context:tokenizer_fallback"
 
 ALL = (
@@ -37,6 +38,7 @@ ALL = (
     USAGE_IGNORED,
     PROMPT_CHANGED,
     EDIT_REFUSED,
+    PROVIDER_IGNORED,
     TOKENIZER_FALLBACK,
 )
 """Every event that can be reported."""

@@ -184,7 +184,7 @@ class History:
             self.epoch += 1
             for seq in other.members:
                 self._log[seq].group = group
-        if group.first == entry.seq:
+        if group.first == entry.seq or self.newest in merged:
             self.newest = group
         self._log[entry.seq] = entry
         self.branch.append(entry)
@@ -212,8 +212,10 @@ class History:
 
     def _pinned(self, event: PinChanged) -> None:
         self._pins[event.seq] = event.pinned
-        self._marks.protected = {entry.seq for entry in self.branch if self._is_protected(entry)}
-        self.epoch += 1
+        place = self.position(event.seq)
+        if place < len(self.branch) and self.branch[place].seq == event.seq:
+            change = self.protected.add if self._is_protected(self.branch[place]) else self.protected.discard
+            change(event.seq)
 
     def _rewound(self, event: Rewound) -> None:
         kept = self.branch[: self.position(event.to + 1)]

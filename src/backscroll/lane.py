@@ -18,6 +18,7 @@ from backscroll.errors import BudgetError
 from backscroll.history import History, PlanRecorded, Settled
 from backscroll.plan import Clip, Drop, Mask, Plan, covers, until, without
 from backscroll.ports import Event
+from backscroll.turns import Group
 from backscroll.usage import Estimate, Meter, Report
 from backscroll.view import EPHEMERAL, Ephemeral, Surroundings, View
 
@@ -70,6 +71,8 @@ class Lane:
         self._before: deque[Plan] = deque(maxlen=_UNDO_DEPTH)
         self._settled = 0
         self._sent_messages = 0
+        self._shown = 0
+        """Ephemeral messages with a lower number were shown at least once."""
         self.view: View | None = None
         self.last_compaction: Compaction | None = None
 
@@ -95,6 +98,7 @@ class Lane:
         self.plan = until(self.plan, to)
         self._before = deque((until(plan, to) for plan in self._before), maxlen=_UNDO_DEPTH)
         self._settled = 0
+        self.sent = None
         self.meter.forget()
 
     # -- keeping up --
@@ -109,9 +113,12 @@ class Lane:
         else:
             if view is not None and view.prompt != now.prompt and self._sent_messages:
                 reports.append((events.PROMPT_CHANGED, {"lane": self.name}))
+            before = view.flat[: self._sent_messages] if view is not None else []
             view = View.build(
                 history, self.plan, self._around, prompt=now.prompt, ephemerals=ephemerals, reuse=self.view
             )
+            if view.flat[: len(before)] != before:
+                reports.append((events.PLAN_CHANGED, {"lane": self.name, "rebuilt": len(view.flat)}))
             self.view = view
         for change, seq in view.changes:
             name = events.LATE_RESULT if change == "late result" else events.UNANSWERED_CALL
@@ -120,16 +127,26 @@ class Lane:
         return reports
 
     def restore(self, history: History) -> list[Event]:
-        """Messages that were pinned, or became the user's last in a rewind, come back whole."""
+        """Messages that were pinned, or became the user's last or the newest in a rewind, come back whole."""
         protected, drops, rewritten = history.protected, list(self.plan.drops()), self.plan.rewritten()
-        floor = floor_seqs(history)
-        lost = [seq for seq in sorted(floor) if covers(drops, seq) or (seq in rewritten and seq in protected)]
-        if not lost:
+        floor = floor_seqs(history).union(history.newest.members if history.newest else ())
+        groups = [entry.group for seq in sorted(floor) if (entry := history.get(seq))]
+        lost = {seq for group in groups if covers(drops, group.first) for seq in group.members}
+        lost |= {seq for seq in protected if seq in rewritten}
+        return self._bring_back(sorted(lost))
+
+    def readmit(self, group: Group) -> list[Event]:
+        """A result came late for a call that was left out: the model has not seen it, so both come back."""
+        if not self.plan.edits or not covers(list(self.plan.drops()), group.first):
             return []
-        members = {member for seq in lost if (entry := history.get(seq)) for member in entry.group.members}
-        self.plan = without(self.plan, sorted(members), self.plan.number)
+        return self._bring_back(group.members)
+
+    def _bring_back(self, seqs: Sequence[int]) -> list[Event]:
+        if not seqs:
+            return []
+        self.plan = without(self.plan, seqs, self.plan.number)
         self.meter.forget()
-        return [(events.PLAN_CHANGED, {"lane": self.name, "restored": sorted(members)})]
+        return [(events.PLAN_CHANGED, {"lane": self.name, "restored": list(seqs)})]
 
     # -- deciding --
 
@@ -153,17 +170,20 @@ class Lane:
         grown = used > self._settled + WORTH * room or used > budget
         if not force and (used <= goals.threshold or not grown):
             return None, []
-        draft = Draft(now.history, view, self.meter, goals, self._around)
+        fresh = [found for found in now.ephemerals if found.number >= max(self.expired, self._shown)]
+        draft = Draft(now.history, view, self.meter, goals, self._around, fresh=fresh)
         compact(draft, now.strategies, now.options)
         after = draft.settle()
         reports = self._refusals(draft)
         if after > budget:
             raise self._too_large(now, draft, after)
-        if draft.view is view or (used <= budget and not force and used - after < WORTH * room):
+        unchanged = draft.view.plan.edits == view.plan.edits
+        if used <= budget and (unchanged or (not force and used - after < WORTH * room)):
             return (Settled(self.name, used) if not force else None), reports
         reports += self._reports(draft, used, after, goals)
         self.view = draft.view
         self.expired = max((found.number + 1 for found in now.ephemerals), default=self.expired)
+        self.expired = min((found.number for found in draft.fresh), default=self.expired)
         return PlanRecorded(self.name, draft.view.plan, draft.removed(), after), reports
 
     def undo(self, now: Situation, budget: int) -> PlanRecorded | None:
@@ -178,10 +198,11 @@ class Lane:
         removed = (sum(estimate.middle for estimate in gone), sum(estimate.upper for estimate in gone))
         return PlanRecorded(self.name, plan, removed, self.meter.total(view.estimate, budget).upper, undone=True)
 
-    def handed_out(self, budget: int) -> None:
+    def handed_out(self, budget: int, ephemerals: Sequence[Ephemeral]) -> None:
         """Remembers what was sent, for the usage report that will come for it."""
         assert self.view is not None
         self.budget = budget
+        self._shown = ephemerals[-1].number + 1 if ephemerals else self._shown
         self.sent = self.view.estimate
         self._sent_messages = len(self.view.flat)
 
@@ -200,7 +221,8 @@ class Lane:
     def _reports(self, draft: Draft, used: int, after: int, goals: Goals) -> list[Event]:
         done = self._compaction(draft, used, after, goals)
         reports = [events.compacting(events.PRE_COMPACT, self.name, done.before_messages, used)]
-        if expired := sum(1 for piece in draft.before.pieces if piece.key[1] == EPHEMERAL):
+        expired = sum(1 for piece in draft.before.pieces if piece.key[1] == EPHEMERAL) - len(draft.fresh)
+        if expired:
             reports.append((events.EPHEMERAL_EXPIRED, {"lane": self.name, "messages": expired}))
         reports.append(
             (

@@ -89,7 +89,7 @@ class ContextManager(ManagerBase):
     async def undo_compaction(self, *, lane: str = "main") -> bool:
         """Brings back the plan before the lane's newest compaction; False if there is none.
 
-        If the view is over its threshold then, the next request compacts again: raise the budget first.
+        If the view is over its budget then, the next request compacts again: raise the budget first.
         """
         return await drive_async(self._opened, self._session.undo_compaction(lane))
 

@@ -16,9 +16,9 @@ from backscroll.plan import reference
 from backscroll.ports import Exclusive, Operation
 
 MOST_HITS = 40
-_REF = re.compile(r"^\s*(?:\[?ref:)?(\d+)(?:-(\d+)|\.(\d+))?\]?\s*$")
+_REF = re.compile(r"^\s*(?:\[?ref:)?(\d{1,15})(?:-(\d{1,15})|\.(\d{1,15}))?\]?\s*$")
 _CHARACTERS_PER_TOKEN = 8  # more than any real text has, so that a page is never cut too early
-_LONGEST_LINE = 2_000  # characters of a line that a pattern is matched against: bounds what a bad pattern can cost
+_LONGEST_LINE = 2_000  # characters of a line that a pattern is matched against
 
 
 class Hit(NamedTuple):
@@ -64,8 +64,10 @@ def parse(ref: str | int) -> Reference:
     found = _REF.match(str(ref))
     if not found:
         raise ReferenceNotFound(f"{ref!r:.80} is no reference; they read 12, 12-40 or 12.1, as in [ref:12-40]")
-    first = int(found[1])
-    return Reference(first, int(found[2] or first), None if found[3] is None else int(found[3]))
+    first, last = int(found[1]), int(found[2] or found[1])
+    if last < first:
+        raise ReferenceNotFound(f"the range {first}-{last} ends before it begins; write {last}-{first}")
+    return Reference(first, last, None if found[3] is None else int(found[3]))
 
 
 def entries_of(history: History, ref: Reference) -> list[Entry]:
@@ -146,7 +148,7 @@ def match_lines(entries: Sequence[Entry], part: int | None, pattern: str) -> Ite
     """Every line that the regular expression finds, in order."""
     try:
         expression = re.compile(pattern)
-    except re.error as error:
+    except (re.error, RecursionError, OverflowError) as error:
         raise ConfigurationError(f"{pattern!r:.80} is no regular expression: {error}") from None
     for entry in entries:
         for number in range(len(entry.reading.parts)) if part is None else (part,):
@@ -227,6 +229,8 @@ def recall(history: History, search: Search, count: Callable[[str], int], wanted
         raise ConfigurationError("recall needs a ref, a query or a pattern")
     if query is not None and (ref is not None or pattern is not None):
         raise ConfigurationError("recall takes a query alone; a pattern may go with a ref")
+    if not isinstance(query, str | None) or not isinstance(pattern, str | None):
+        raise ConfigurationError("query and pattern are texts")
     yield Exclusive()
     if query is not None:
         if search.indexed < history.next_seq:

@@ -21,6 +21,7 @@ from backscroll.turns import Group
 from backscroll.usage import Count, Counts
 
 Edits = Mapping[int, Sequence[Clip | Mask]]
+ELSEWHERE_LINE = "<summary>The conversation goes on here.</summary>"
 NO_RESULT_LINE = "<summary>No result was recorded for the call above.</summary>"
 _LISTED_RANGES = 8  # a summary that lists more ranges than this would itself need compaction
 

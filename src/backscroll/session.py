@@ -39,6 +39,7 @@ from backscroll.view import Ephemeral, Surroundings
 Measure = Callable[[Sequence[Reading]], tuple[Counts, ...]]
 Read = tuple[Message, Reading, Counts]
 PAGE_TOKENS = 4_000
+_MOST_EPHEMERALS = 256
 _LONG = 64 * 1024  # characters from which counting is worth a thread: engines release the interpreter's lock
 
 
@@ -97,14 +98,22 @@ class Session:
                 self._lanes[event.lane].meter.observe(event.report)
             case Identified():
                 self._ids[event.id] = event
-            case Rewound():
-                self._ephemerals = [found for found in self._ephemerals if found.after <= event.to]
-                for lane in self._lanes.values():
-                    lane.rewound(event.to)
-                    self.outbox += lane.restore(self.history)
-            case PinChanged(pinned=True):
-                for lane in self._lanes.values():
-                    self.outbox += lane.restore(self.history)
+            case MessageAdded() | Rewound() | PinChanged():
+                self._follow_in_lanes(event)
+
+    def _follow_in_lanes(self, event: MessageAdded | Rewound | PinChanged) -> None:
+        """What changes the branch may bring back what a lane's plan left out."""
+        joined = None
+        if isinstance(event, MessageAdded):
+            joined = self.history.branch[-1].group
+            if joined.first == event.seq:
+                return  # a message that answers nothing: by far the most
+        if isinstance(event, Rewound):
+            self._ephemerals = [found for found in self._ephemerals if found.after <= event.to]
+        for lane in self._lanes.values():
+            if isinstance(event, Rewound):
+                lane.rewound(event.to)
+            self.outbox += lane.readmit(joined) if joined is not None else lane.restore(self.history)
 
     def _make_lane(self, name: str, plan: Plan) -> Lane:
         return Lane(name, Surroundings(self._family(name), self._count), self.options, plan)
@@ -145,16 +154,17 @@ class Session:
 
     def _repeated(self, known: Identified, messages: list[Message]) -> int:
         stored = [entry.message for seq in range(known.first, known.last + 1) if (entry := self.history.get(seq))]
-        if stored != [m for m in messages if not read_message(m).flags.ephemeral]:
+        if stored != [message for message in messages if not _passing(read_message(message))]:
             raise ConflictError(f"id {known.id!r} was used before, for other messages ({known.first}-{known.last})")
         return known.last
 
     def _add(self, message: Message, reading: Reading, counts: Counts) -> None:
         if reading.flags.ephemeral:
-            if not reading.calls and not reading.results:
+            if _passing(reading):
                 after = self.history.branch[-1].seq if self.history.branch else -1
                 self._ephemerals.append(Ephemeral(after, self._ephemeral_number, message, reading, counts))
                 self._ephemeral_number += 1
+                del self._ephemerals[:-_MOST_EPHEMERALS]
                 return
             # half of a tool pair cannot be forgotten without breaking the other half
             self.outbox.append((events.EPHEMERAL_KEPT, {"seq": self.history.next_seq}))
@@ -179,6 +189,7 @@ class Session:
         """Makes the branch hold these messages: back to the common prefix, then the rest is appended."""
         accepted = [accept(message) for message in messages]
         yield Exclusive()
+        self._settle_usage()
         branch, same = self.history.branch, 0
         while same < min(len(branch), len(accepted)) and branch[same].message == accepted[same]:
             same += 1
@@ -193,12 +204,14 @@ class Session:
     def clear(self) -> Operation[None]:
         """An empty branch; the log keeps everything, and no `seq` is used again."""
         yield Exclusive()
+        self._settle_usage()
         self._ephemerals.clear()
         self.apply(Rewound(-1))
 
     def pin(self, seq: int, pinned: bool) -> Operation[None]:
         """Pins or unpins the message `seq`, and with it its whole tool pair."""
         yield Exclusive()
+        self._settle_usage()
         entry = self.entry(seq)
         if entry.reading.flags.critical and not pinned:
             return  # a critical message stays protected whatever else is said of it
@@ -218,7 +231,8 @@ class Session:
         """The view to send now. Raises `BudgetError` if what must stay does not fit."""
         told = None
         if token_budget is None and provider is not None:
-            told = yield from provider_window(provider)
+            told, failures = yield from provider_window(provider)
+            self.outbox += [(events.PROVIDER_IGNORED, {"reason": failure}) for failure in failures]
         budget = resolve_budget(token_budget, told, self.options).tokens
         prompt = yield from self._prompt()
         yield Exclusive()
@@ -232,16 +246,16 @@ class Session:
             self.apply(event)
             self._forget_expired()
         assert lane.view is not None
-        lane.handed_out(budget)
+        lane.handed_out(budget, self._ephemerals)
         return lane.view.copies()
 
     def _prompt(self) -> Operation[str | None]:
         if self.prompt is None:
             return None
         text = yield Ask(self.prompt)
-        if text is not None:
+        if text:
             self.outbox.append((events.INCLUDE, {"source": "system_prompt_factory", "content": str(text)}))
-        return None if text is None else str(text)
+        return str(text) if text else None
 
     def _situation(self, prompt: str | None) -> Situation:
         return Situation(self.history, self.options, self._strategies, self._ephemerals, prompt)
@@ -255,6 +269,7 @@ class Session:
         """Compacts now, down to the target. None where nothing could be won."""
         prompt = yield from self._prompt()
         yield Exclusive()
+        self._settle_usage()
         lane = self.lane(lane_name)
         now = self._situation(prompt)
         self.outbox += lane.refresh(now)
@@ -270,6 +285,7 @@ class Session:
         """Brings back the plan before the newest compaction of the lane; False where there is none."""
         prompt = yield from self._prompt()
         yield Exclusive()
+        self._settle_usage()
         lane = self.lane(lane_name)
         event = lane.undo(self._situation(prompt), lane.budget)
         if event is None:
@@ -321,3 +337,8 @@ class Session:
                 self.apply(report)
             else:
                 self.outbox.append((events.USAGE_IGNORED, report))
+
+
+def _passing(reading: Reading) -> bool:
+    """Whether a message is shown and never stored; half of a tool pair has to be stored whatever it says of itself."""
+    return reading.flags.ephemeral and not reading.calls and not reading.results

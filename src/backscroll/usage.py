@@ -120,7 +120,8 @@ class Report(NamedTuple):
 PRIOR_TOKENS = 2_000  # weight of the family's factor against learned slopes; ten messages alone are a worse guide
 _SLOPE_RANGE = (0.5, 3.0)
 _REMOVED = 1.1  # removed text is credited a little less than it was estimated at
-_OVERHEAD_SHARE = 0.5  # a learned overhead never takes more than half of the budget
+_OVERHEAD_SHARE = 0.9  # a learned overhead leaves a little of the budget, so that it can be learned anew
+_UNKNOWN_SHARE = 0.5  # of the budget that the first report may exceed the messages by: tools and system prompt
 
 
 class Meter:
@@ -162,7 +163,7 @@ class Meter:
         """Whether a report can be about the view it came for; one absurd report must not poison the count."""
         expected = self.overhead(budget) + report.middle * self.slope
         known = self._given is not None or self._learned > 0
-        room = 0.0 if known else budget * _OVERHEAD_SHARE  # nothing is known yet of tools and system prompt
+        room = 0.0 if known else budget * _UNKNOWN_SHARE  # nothing is known yet of tools and system prompt
         return report.tokens > 0 and 0.5 * expected <= report.tokens <= 3 * expected + room
 
     def observe(self, report: Report) -> None:

@@ -71,7 +71,7 @@ Change = Literal["late result", "unanswered call"]
 class View:
     """The messages of one lane. Handed out only as copies."""
 
-    def __init__(self, around: Surroundings, plan: Plan, prompt: str | None = None) -> None:
+    def __init__(self, history: History, around: Surroundings, plan: Plan, prompt: str | None = None) -> None:
         self.plan = plan
         self.prompt = prompt
         self.pieces: list[Piece] = []
@@ -80,10 +80,13 @@ class View:
         self.changes: list[tuple[Change, int]] = []
         """What broke the older prefix since this was last emptied, with the `seq` that did it."""
         self._around = around
+        self._history = history
         self._edits = plan.rewritten()
         self._at: dict[int, int] = {}
         self._nested: list[int] = []
         """Indexes of messages that a shallow copy would not isolate."""
+        self._gap: Drop | None = None
+        """What was left out at the very end, where the next message will show it."""
         self._cursor = 0
         self._epoch = -1
         self._ephemerals = 0
@@ -100,7 +103,7 @@ class View:
         reuse: "View | None" = None,
     ) -> "View":
         """The view of this plan over the whole branch. Costs as much as the view is long, not as the history is."""
-        view = cls(around, plan, prompt)
+        view = cls(history, around, plan, prompt)
         old = {piece.key: piece for piece in reuse.pieces} if reuse else {}
         keep_prompts = prompt is not None
         pieces: list[Piece] = []
@@ -112,8 +115,10 @@ class View:
             if entry.group.first != entry.seq or (keep_prompts and _replaced_by_prompt(entry)):
                 continue
             piece = view._piece(history, entry.group, old)
-            piece.gap, gap = gap, None
+            if piece.messages:
+                piece.gap, gap = gap, None
             pieces.append(piece)
+        view._gap = gap
         view._add_summary(history, pieces, old)
         pieces += [view._ephemeral(ephemeral) for ephemeral in ephemerals]
         pieces.sort(key=_key)
@@ -154,7 +159,10 @@ class View:
         if at is not None:
             self._again(history, at, "late result", entry.seq)
         elif group.first == entry.seq:
-            self._append(self._piece(history, group, {}))
+            piece = self._piece(history, group, {})
+            if piece.messages:
+                piece.gap, self._gap = self._gap, None
+            self._append(piece)
         else:  # its call was dropped, so it is left out as well
             self.changes.append(("late result", entry.seq))
 
@@ -198,7 +206,7 @@ class View:
         del self.pieces[at:]
 
     def _append(self, piece: Piece) -> None:
-        previous = self.pieces[-1] if self.pieces else None
+        previous = next((shown for shown in reversed(self.pieces) if shown.messages), None)
         piece.bridge, piece.bridge_estimate = self._bridge(previous, piece)
         if piece.group is not None:
             self._at[piece.group.first] = len(self.pieces)
@@ -222,24 +230,34 @@ class View:
 
     def _bridge(self, previous: Piece | None, piece: Piece) -> tuple[Message | None, Estimate]:
         """One minimal line where two messages of the same role meet that did not follow each other in the history."""
-        if previous is None or not piece.messages or not self.flat:
+        if previous is None or not piece.messages:
             return None, NOTHING
-        role, last = piece.messages[0]["role"], self.flat[-1]["role"]
-        closed = bool(previous.group and previous.group.open_calls and not previous.state[2])
-        if role != last or role not in ("user", "assistant") or not (piece.gap or closed or previous.key[1] == SUMMARY):
+        role = piece.messages[0]["role"]
+        if role not in ("user", "assistant") or role != self.flat[-1]["role"]:
             return None, NOTHING
-        text = (
-            rendering.NO_RESULT_LINE if closed and not piece.gap else rendering.gap_line(piece.gap or self._last_drop())
-        )
+        text = self._between(previous, piece)
+        if text is None:
+            return None, NOTHING
         old = piece.bridge
         if old is not None and old["role"] != role and piece.bridge_text == text:
             return old, piece.bridge_estimate
         piece.bridge_text = text
         return plain("assistant" if role == "user" else "user", text, piece.messages[0]), self._weigh(text)
 
-    def _last_drop(self) -> Drop:
-        drops = list(self.plan.drops())
-        return drops[-1]
+    def _between(self, previous: Piece, piece: Piece) -> str | None:
+        """What is said between two pieces of one role; None where they followed each other in the history as well."""
+        if piece.gap:
+            return rendering.gap_line(piece.gap)
+        if previous.key[1] == SUMMARY:
+            return rendering.gap_line(list(self.plan.drops())[-1])
+        if previous.group and previous.group.open_calls and not previous.state[2]:
+            return rendering.NO_RESULT_LINE
+        if not previous.entries or not piece.entries:
+            return None
+        last, first = previous.entries[-1].seq, piece.entries[0].seq
+        if abs(first - last) == 1 or abs(self._history.position(first) - self._history.position(last)) == 1:
+            return None
+        return rendering.ELSEWHERE_LINE
 
     def _piece(self, history: History, group: Group, old: dict[Key, Piece]) -> Piece:
         key = (group.first, GROUP, 0)

@@ -8,7 +8,7 @@ from backscroll.compaction.window import look
 from backscroll.history import History
 from backscroll.plan import Drop, Edit, Plan, merge, without
 from backscroll.usage import NOTHING, Estimate, Meter
-from backscroll.view import Surroundings, View
+from backscroll.view import EPHEMERAL, Ephemeral, Surroundings, View
 
 LAST_CUT = "floor"
 """The reason that edits of what must stay carry."""
@@ -34,8 +34,19 @@ class Goals:
 class Draft:
     """A plan in the making. Strategies are reckoned with at once; the view is built when somebody asks for it."""
 
-    def __init__(self, history: History, view: View, meter: Meter, goals: Goals, around: Surroundings) -> None:
+    def __init__(
+        self,
+        history: History,
+        view: View,
+        meter: Meter,
+        goals: Goals,
+        around: Surroundings,
+        *,
+        fresh: Sequence[Ephemeral] = (),
+    ) -> None:
         self.history = history
+        self.fresh = fresh
+        """Ephemeral messages that were not shown yet; all others expire with this plan."""
         self.before = view
         self.goals = goals
         self.refused: list[Edit] = []
@@ -52,10 +63,18 @@ class Draft:
     def _whole_again(self, view: View) -> View:
         """The view with what was cut as a last resort whole again: what did not fit then may fit now."""
         cut = {edit.seq for edit in view.plan.edits if not isinstance(edit, Drop) and edit.by == LAST_CUT}
-        if not cut:
+        if not cut and not any(piece.key[1] == EPHEMERAL for piece in view.pieces):
             return view
-        plan = without(view.plan, sorted(cut), view.plan.number + 1)
-        return View.build(self.history, plan, self._around, prompt=view.prompt, reuse=view)
+        return self._build(without(view.plan, sorted(cut), view.plan.number + 1), view)
+
+    def _build(self, plan: Plan, view: View) -> View:
+        return View.build(self.history, plan, self._around, prompt=view.prompt, ephemerals=self.fresh, reuse=view)
+
+    def forget_fresh(self) -> None:
+        """Ephemeral messages go before anything that is stored has to."""
+        if self.fresh:
+            self.fresh = ()
+            self._view = self._build(self.view.plan, self.view)
 
     @property
     def used(self) -> int:
@@ -72,10 +91,27 @@ class Draft:
         if self._edits:
             plan = self._view.plan
             after = plan.summary_after if any(plan.drops()) else _summary_place(self.history)
-            plan = Plan(merge(plan.edits, self._edits), self.before.plan.number + 1, after)
-            self._view = View.build(self.history, plan, self._around, prompt=self._view.prompt, reuse=self._view)
+            plan = Plan(self._joined(merge(plan.edits, self._edits)), self.before.plan.number + 1, after)
+            self._view = self._build(plan, self._view)
             self._edits, self._won = [], NOTHING
         return self._view
+
+    def _joined(self, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
+        """Drops that only numbers of a branch left behind stand between, as one; else rewinds would make plans grow."""
+        branch = self.history.branch
+        if branch[-1].seq - branch[0].seq + 1 == len(branch):
+            return edits
+        joined: list[Edit] = []
+        for edit in edits:
+            last = joined[-1] if joined else None
+            if isinstance(edit, Drop) and isinstance(last, Drop) and self._touch(last, edit):
+                joined[-1] = Drop(last.first, edit.last, last.by)
+            else:
+                joined.append(edit)
+        return tuple(joined)
+
+    def _touch(self, one: Drop, next_one: Drop) -> bool:
+        return self.history.position(one.last + 1) == self.history.position(next_one.first)
 
     def look_again(self) -> None:
         """The window as the view has it, with nothing spared: after this only the floor is sacred."""

@@ -34,6 +34,8 @@ def compact(draft: Draft, strategies: Sequence[Strategy], options: Options) -> N
         if draft.used <= goals.threshold:
             break
     if draft.settle() > goals.budget:
+        draft.forget_fresh()
+    if draft.settle() > goals.budget:
         draft.look_again()
         _drop_all_but_floor(draft)
     if draft.settle() > goals.budget:

@@ -210,7 +210,7 @@ def look(history: History, pieces: Sequence[Piece], budget: int, around: Surroun
             edits={(edit.seq, edit.part): edit for edit in piece.edits},
         )
         for piece in pieces
-        if piece.group is not None
+        if piece.group is not None and piece.messages  # an orphan result takes no room
     ]
     if units:
         units[-1].floor = True
