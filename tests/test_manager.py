@@ -448,3 +448,15 @@ def test_a_single_ephemeral_message_is_reported_when_it_expires():
     manager.get_messages_for_request(token_budget=1_000_000)
     manager.get_messages_for_request(token_budget=8_000)
     assert told.count(events.EPHEMERAL_EXPIRED) == 1
+
+
+def test_the_summary_stands_behind_the_system_messages_after_its_place_was_rewound():
+    manager = sync.ContextManager(tokenizer=quarter)
+    talk = Talk("openai")
+    manager.append(talk.say("system", "be brief"), talk.say("assistant", "hello " * 400), talk.say("user", "go"))
+    manager.append(talk.call(["a"], "", {}), *talk.results([("a", LONG)]))
+    manager.get_messages_for_request(token_budget=1_000)
+    manager.set_messages([*manager.get_messages()[:2], talk.call(["b"], "", {}), *talk.results([("b", "ok")])])
+    view = manager.get_messages_for_request(token_budget=1_000)
+    assert [message["role"] for message in view] == ["system", "assistant", "user", "assistant", "tool"]
+    assert view[1]["content"].startswith("<summary>")

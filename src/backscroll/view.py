@@ -307,6 +307,8 @@ class View:
         if not left_out:
             return
         after = self.plan.summary_after
+        if after is None and history.leading:
+            after = history.branch[history.leading - 1].seq
         like = next((piece.messages[0] for piece in pieces if piece.group and piece.messages), None)
         text = rendering.summary_text(self.plan, left_out)
         pieces.append(self._synthetic((-1 if after is None else after, SUMMARY, 0), "assistant", text, like, old))
