@@ -451,7 +451,7 @@ def test_a_single_ephemeral_message_is_reported_when_it_expires():
 
 
 def test_the_summary_stands_behind_the_system_messages_after_its_place_was_rewound():
-    manager = sync.ContextManager(tokenizer=quarter)
+    manager = sync.ContextManager(tokenizer=quarter, strategies=["drop"])
     talk = Talk("openai")
     manager.append(talk.say("system", "be brief"), talk.say("assistant", "hello " * 400), talk.say("user", "go"))
     manager.append(talk.call(["a"], "", {}), *talk.results([("a", LONG)]))
