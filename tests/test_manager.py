@@ -453,10 +453,10 @@ def test_a_single_ephemeral_message_is_reported_when_it_expires():
 def test_the_summary_stands_behind_the_system_messages_after_its_place_was_rewound():
     manager = sync.ContextManager(tokenizer=quarter, strategies=["drop"])
     talk = Talk("openai")
-    manager.append(talk.say("system", "be brief"), talk.say("assistant", "hello " * 400), talk.say("user", "go"))
+    manager.append(talk.say("system", "be brief"), *[talk.say("assistant", "hello " * 400)] * 2, talk.say("user", "go"))
     manager.append(talk.call(["a"], "", {}), *talk.results([("a", LONG)]))
     manager.get_messages_for_request(token_budget=1_000)
-    manager.set_messages([*manager.get_messages()[:2], talk.call(["b"], "", {}), *talk.results([("b", "ok")])])
+    manager.set_messages([*manager.get_messages()[:3], talk.call(["b"], "", {}), *talk.results([("b", "ok")])])
     view = manager.get_messages_for_request(token_budget=1_000)
-    assert [message["role"] for message in view] == ["system", "assistant", "user", "assistant", "tool"]
+    assert [message["role"] for message in view] == ["system", "assistant", "user", "assistant", "assistant", "tool"]
     assert view[1]["content"].startswith("<summary>")
