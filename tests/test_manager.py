@@ -460,3 +460,33 @@ def test_the_summary_stands_behind_the_system_messages_after_its_place_was_rewou
     view = manager.get_messages_for_request(token_budget=1_000)
     assert [message["role"] for message in view] == ["system", "assistant", "user", "assistant", "assistant", "tool"]
     assert view[1]["content"].startswith("<summary>")
+
+
+def test_a_cancelled_task_leaves_the_session_usable_and_adds_all_or_nothing():
+    async def run() -> None:
+        manager = backscroll.ContextManager(tokenizer=quarter)
+        huge = {"role": "user", "content": "long " * 400_000}  # over 64 KB: counted in a thread
+        for _ in range(5):
+            task = asyncio.create_task(manager.append(huge, {"role": "assistant", "content": "ok"}))
+            await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        assert len(await manager.get_messages()) in range(0, 11, 2)
+        await manager.add_message({"role": "user", "content": "still here"})
+        assert (await manager.get_messages())[-1]["content"] == "still here"
+
+    asyncio.run(asyncio.wait_for(run(), 60))
+
+
+def test_a_factory_that_fails_fails_the_request_and_nothing_else():
+    manager = worked(1)
+
+    def factory() -> str:
+        raise LookupError("no prompt today")
+
+    manager.set_system_prompt_factory(factory)
+    with pytest.raises(LookupError, match="no prompt today"):
+        manager.get_messages_for_request()
+    manager.set_system_prompt_factory(None)
+    assert len(manager.get_messages_for_request()) == 4

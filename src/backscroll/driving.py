@@ -1,7 +1,8 @@
 """Driving operations: answering what the core asks, awaiting or waiting, and emitting events. Decides nothing.
 
-Both drivers do the same with the same generators. Events are taken while the lock is held, so that they are in order,
-and emitted after it is released, so that a handler may use the session.
+What happens around an operation (lock, events, failing listeners) is one generator as well; the two drivers below
+differ only in how they wait. Events are taken while the lock is held, so that they are in order, and emitted after it
+is released, so that a handler may use the session.
 """
 
 import asyncio
@@ -18,48 +19,78 @@ T = TypeVar("T")
 
 async def drive_async(opened: Opened, operation: Operation[T]) -> T:
     """Runs an operation on the present event loop."""
-    held = False
-    answer: Any = None
+    steps, answer = _steps(opened, operation), None
     try:
         while True:
-            question = operation.send(answer)
+            question = steps.send(answer)
             if isinstance(question, Exclusive):
                 await opened.turnstile.acquire_async()
-                held, answer = True, None
+                answer = None
             else:
                 answer = await _answer_async(question)
     except StopIteration as stop:
         result: T = stop.value
         return result
     finally:
-        if held:
-            reports = _take(opened)
-            opened.turnstile.release()
-            for report in reports:
-                await _emit_async(opened, report)
+        steps.close()
 
 
 def drive(opened: Opened, operation: Operation[T]) -> T:
     """Runs an operation in the calling thread; awaitables run in an event loop of their own."""
-    held = False
-    answer: Any = None
+    steps, answer = _steps(opened, operation), None
     try:
         while True:
-            question = operation.send(answer)
+            question = steps.send(answer)
             if isinstance(question, Exclusive):
                 opened.turnstile.acquire()
-                held, answer = True, None
+                answer = None
             else:
                 answer = _answer(question)
     except StopIteration as stop:
         result: T = stop.value
         return result
     finally:
+        steps.close()
+
+
+def _steps(opened: Opened, operation: Operation[T]) -> Operation[T]:
+    """The operation, then what it has to report. An `Ask` is answered by a value or by the exception that came."""
+    held = False
+    answer: Any = None
+    failure: Exception | None = None
+    result: Any = None
+    reports: list[Event] = []
+    try:
+        while failure is None:
+            question = operation.send(answer)
+            answer = yield question
+            held = held or isinstance(question, Exclusive)
+            if isinstance(question, Ask) and isinstance(answer, Exception) and not question.tolerant:
+                failure = answer
+    except StopIteration as stop:
+        result = stop.value
+    except Exception as error:
+        failure = error
+    finally:
         if held:
-            reports = _take(opened)
+            reports = [opened.session.outbox.popleft() for _ in range(len(opened.session.outbox))]
             opened.turnstile.release()
-            for report in reports:
-                _emit(opened, report)
+    for name, payload in reports:
+        yield from _emit(opened, name, payload)
+    if failure is not None:
+        raise failure
+    done: T = result
+    return done
+
+
+def _emit(opened: Opened, name: str, payload: dict[str, Any]) -> Operation[None]:
+    """A listener's fault must not fail the conversation, nor go unnoticed."""
+    if name in DEGRADED:
+        warn(name, payload)
+    if opened.on_event is not None:
+        answer = yield Ask(opened.on_event, (name, payload))
+        if isinstance(answer, Exception):
+            warnings.warn(f"on_event raised {answer!r} for {name}", RuntimeWarning, stacklevel=2)
 
 
 async def _answer_async(question: Ask) -> Any:
@@ -69,9 +100,7 @@ async def _answer_async(question: Ask) -> Any:
         answer = question.function(*question.arguments)
         return await answer if inspect.isawaitable(answer) else answer
     except Exception as error:
-        if question.tolerant:
-            return error
-        raise
+        return error
 
 
 def _answer(question: Ask) -> Any:
@@ -79,54 +108,14 @@ def _answer(question: Ask) -> Any:
         answer = question.function(*question.arguments)
         return _run(answer) if inspect.isawaitable(answer) else answer
     except Exception as error:
-        if question.tolerant:
-            return error
-        raise
+        return error
 
 
-def _run(answer: Any) -> Any:
+def _run(awaitable: Any) -> Any:
     """Runs an awaitable for a caller that cannot await: in a thread of its own, as this one may have a running loop."""
+
+    async def awaited() -> Any:
+        return await awaitable
+
     with ThreadPoolExecutor(1) as helper:
-        return helper.submit(asyncio.run, _awaited(answer)).result()
-
-
-async def _awaited(answer: Any) -> Any:
-    return await answer
-
-
-def _take(opened: Opened) -> list[Event]:
-    outbox = opened.session.outbox
-    return [outbox.popleft() for _ in range(len(outbox))]
-
-
-async def _emit_async(opened: Opened, report: Event) -> None:
-    name, payload = report
-    if name in DEGRADED:
-        warn(name, payload)
-    if opened.on_event is None:
-        return
-    try:
-        answer = opened.on_event(name, payload)
-        if inspect.isawaitable(answer):
-            await answer
-    except Exception as error:
-        _failed(name, error)
-
-
-def _emit(opened: Opened, report: Event) -> None:
-    name, payload = report
-    if name in DEGRADED:
-        warn(name, payload)
-    if opened.on_event is None:
-        return
-    try:
-        answer = opened.on_event(name, payload)
-        if inspect.isawaitable(answer):
-            _run(answer)
-    except Exception as error:
-        _failed(name, error)
-
-
-def _failed(name: str, error: Exception) -> None:
-    """A listener's fault must not fail the conversation, nor go unnoticed."""
-    warnings.warn(f"on_event raised {error!r} for {name}", RuntimeWarning, stacklevel=3)
+        return helper.submit(asyncio.run, awaited()).result()
