@@ -163,8 +163,6 @@ class View:
             if piece.messages:
                 piece.gap, self._gap = self._gap, None
             self._append(piece)
-        else:  # its call was dropped, so it is left out as well
-            self.changes.append(("late result", entry.seq))
 
     def _take_ephemeral(self, ephemeral: Ephemeral) -> None:
         self._append(self._ephemeral(ephemeral))
