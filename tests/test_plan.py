@@ -104,7 +104,7 @@ def test_nothing_that_makes_a_plan_changes_another(plan: Plan, whole: list[int],
 
 @given(plans)
 def test_a_plan_tells_its_drops_in_order_and_its_rewrites_by_entry(plan: Plan) -> None:
-    assert [edit for edit in plan.edits if isinstance(edit, Drop)] == list(plan.drops())
+    assert [edit for edit in plan.edits if isinstance(edit, Drop)] == list(plan.gaps())
     by_entry = plan.rewritten()
     assert {(edit.seq, edit.part): edit for found in by_entry.values() for edit in found} == rewritten(plan.edits)
     assert all(edit.seq == seq for seq, found in by_entry.items() for edit in found)

@@ -16,7 +16,7 @@ from backscroll.compaction.ladder import compact
 from backscroll.compaction.window import Strategy, floor_seqs
 from backscroll.errors import BudgetError
 from backscroll.history import History, PlanRecorded, Settled
-from backscroll.plan import Clip, Drop, Mask, Plan, covers, until, without
+from backscroll.plan import GAPS, Clip, Mask, Plan, covers, until, without
 from backscroll.ports import Event
 from backscroll.turns import Group
 from backscroll.usage import Estimate, Meter, Report
@@ -128,16 +128,16 @@ class Lane:
 
     def restore(self, history: History) -> list[Event]:
         """Messages that were pinned, or became the user's last or the newest in a rewind, come back whole."""
-        protected, drops, rewritten = history.protected, list(self.plan.drops()), self.plan.rewritten()
+        protected, gaps, rewritten = history.protected, list(self.plan.gaps()), self.plan.rewritten()
         floor = floor_seqs(history).union(history.newest.members if history.newest else ())
         groups = [entry.group for seq in sorted(floor) if (entry := history.get(seq))]
-        lost = {seq for group in groups if covers(drops, group.first) for seq in group.members}
+        lost = {seq for group in groups if covers(gaps, group.first) for seq in group.members}
         lost |= {seq for seq in protected if seq in rewritten}
         return self._bring_back(sorted(lost))
 
     def readmit(self, group: Group) -> list[Event]:
         """A result came late for a call that was left out: the model has not seen it, so both come back."""
-        if not self.plan.edits or not covers(list(self.plan.drops()), group.first):
+        if not self.plan.edits or not covers(list(self.plan.gaps()), group.first):
             return []
         return self._bring_back(group.members)
 
@@ -253,7 +253,7 @@ class Lane:
         before, view = draft.before, draft.view
         shown = {piece.key for piece in view.pieces}
         removed = sum(len(piece.messages) for piece in before.pieces if piece.group and piece.key not in shown)
-        shortened = sum(1 for edit in view.plan.edits if not isinstance(edit, Drop))
+        shortened = sum(1 for edit in view.plan.edits if not isinstance(edit, GAPS))
         return Compaction(
             self.name, used, after, len(before.flat), len(view.flat), removed, shortened, goals.target, goals.budget
         )

@@ -4,8 +4,9 @@ A plan is a sorted, non-overlapping tuple of edits. Between triggers a lane keep
 extends the one before and the provider's prompt cache keeps hitting.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from backscroll.usage import Count
 
@@ -23,6 +24,8 @@ class Clip:
     """What the cut text counts."""
     by: str = "clip"
     """The strategy that chose it."""
+    between: tuple[tuple[int, int], ...] = ()
+    """Salient stretches kept between head and tail, as (start, end) characters, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,52 @@ class Drop:
     by: str = "drop"
 
 
-Edit = Clip | Mask | Drop
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """All entries from `first` to `last` are told by the plan's digest."""
+
+    first: int
+    last: int
+    by: str = "digest"
+
+
+Gap = Drop | Fold
+GAPS = (Drop, Fold)
+"""What takes whole messages out of a view."""
+
+Edit = Clip | Mask | Drop | Fold
+
+NoteKind = Literal["user", "rule", "turn", "line"]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One thing that a digest says, with the entries it is about. Its text is data from messages, not yet escaped."""
+
+    first: int
+    last: int
+    kind: NoteKind
+    """`user`: what a user wrote; `rule`: a sentence of a user that states one, word for word; `turn`: what the agent
+    did, in one line; `line`: a line of a message, word for word.
+    """
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What is told of the folded entries: facts, kept in the plan, so that a later digest is made of facts as well."""
+
+    notes: tuple[Note, ...]
+    """In the order of the conversation; a line stands behind the turn that it is from."""
+    weights: tuple[tuple[str, float], ...]
+    """What the folded entries mentioned, and how much that weighs, heaviest first."""
+    spare: tuple[Note, ...]
+    """Lines that found no room."""
+    told: int
+    """Tokens that the folded entries took, by the upper estimate."""
+
+
+NO_DIGEST = Digest((), (), (), 0)
 
 
 def reference(first: int, last: int | None = None, part: int | None = None) -> str:
@@ -64,52 +112,54 @@ class Plan:
     number: int = 0
     summary_after: int | None = None
     """The entry behind which the summary stands; None = behind the leading system messages."""
+    digest: Digest = NO_DIGEST
+    """What the summary tells of the folds."""
 
-    def drops(self) -> Iterator[Drop]:
-        """The ranges left out, in order."""
-        return (edit for edit in self.edits if isinstance(edit, Drop))
+    def gaps(self) -> Iterator[Gap]:
+        """The ranges that are not shown, in order."""
+        return (edit for edit in self.edits if isinstance(edit, GAPS))
 
     def rewritten(self) -> dict[int, list[Clip | Mask]]:
         """Clips and masks by `seq`."""
         found: dict[int, list[Clip | Mask]] = {}
         for edit in self.edits:
-            if not isinstance(edit, Drop):
+            if not isinstance(edit, GAPS):
                 found.setdefault(edit.seq, []).append(edit)
         return found
 
 
 def merge(edits: Iterable[Edit], new: Iterable[Edit]) -> tuple[Edit, ...]:
-    """Both together, sorted: a newer edit of a part replaces the older one, drops swallow what stands in their
+    """Both together, sorted: a newer edit of a part replaces the older one, gaps swallow what stands in their
     range.
     """
     parts: dict[tuple[int, int], Clip | Mask] = {}
-    drops: list[Drop] = []
+    gaps: list[Gap] = []
     for edit in (*edits, *new):
-        if isinstance(edit, Drop):
-            drops.append(edit)
+        if isinstance(edit, GAPS):
+            gaps.append(edit)
         else:
             parts[edit.seq, edit.part] = edit
-    ranges = _joined(drops)
+    ranges = _joined(gaps)
     kept: list[Edit] = [edit for edit in parts.values() if not covers(ranges, edit.seq)]
     return tuple(sorted([*kept, *ranges], key=_place))
 
 
 def _place(edit: Edit) -> tuple[int, int]:
-    return (edit.first, -1) if isinstance(edit, Drop) else (edit.seq, edit.part)
+    return (edit.first, -1) if isinstance(edit, GAPS) else (edit.seq, edit.part)
 
 
-def _joined(drops: list[Drop]) -> list[Drop]:
-    joined: list[Drop] = []
-    for drop in sorted(drops, key=_place):
-        if joined and drop.first <= joined[-1].last + 1:
-            last = joined[-1]
-            joined[-1] = Drop(last.first, max(last.last, drop.last), last.by)
+def _joined(gaps: list[Gap]) -> list[Gap]:
+    joined: list[Gap] = []
+    for gap in sorted(gaps, key=_place):
+        last = joined[-1] if joined else None
+        if last is not None and gap.first <= last.last + 1 and (type(gap) is type(last) or gap.first <= last.last):
+            joined[-1] = replace(last, last=max(last.last, gap.last))
         else:
-            joined.append(drop)
+            joined.append(gap)
     return joined
 
 
-def covers(ranges: list[Drop], seq: int) -> bool:
+def covers(ranges: Sequence[Gap], seq: int) -> bool:
     """Whether one of these sorted, disjoint ranges holds `seq`."""
     low, high = 0, len(ranges)
     while low < high:
@@ -126,29 +176,35 @@ def without(plan: Plan, seqs: Iterable[int], number: int) -> Plan:
     edits: list[Edit] = list(plan.edits)
     for seq in seqs:
         edits = [piece for edit in edits for piece in _except(edit, seq)]
-    return Plan(tuple(edits), number, plan.summary_after)
+    return replace(plan, edits=tuple(edits), number=number)
 
 
 def _except(edit: Edit, seq: int) -> Iterator[Edit]:
-    if not isinstance(edit, Drop):
+    if not isinstance(edit, GAPS):
         if edit.seq != seq:
             yield edit
     elif not edit.first <= seq <= edit.last:
         yield edit
     else:
         if edit.first < seq:
-            yield Drop(edit.first, seq - 1, edit.by)
+            yield replace(edit, last=seq - 1)
         if seq < edit.last:
-            yield Drop(seq + 1, edit.last, edit.by)
+            yield replace(edit, first=seq + 1)
 
 
 def until(plan: Plan, last: int) -> Plan:
     """The plan without what it says of entries behind `last`: they left the branch in a rewind."""
     edits: list[Edit] = []
     for edit in plan.edits:
-        if not isinstance(edit, Drop):
+        if not isinstance(edit, GAPS):
             edits += [edit] if edit.seq <= last else []
         elif edit.first <= last:
-            edits.append(Drop(edit.first, min(edit.last, last), edit.by))
+            edits.append(replace(edit, last=min(edit.last, last)))
     after = plan.summary_after
-    return Plan(tuple(edits), plan.number, after if after is None or after <= last else None)
+    notes = tuple(note for note in plan.digest.notes if note.last <= last)
+    return replace(
+        plan,
+        edits=tuple(edits),
+        summary_after=after if after is None or after <= last else None,
+        digest=replace(plan.digest, notes=notes),
+    )

@@ -3,8 +3,10 @@
 Also the wording of everything synthetic in a view. Synthetic text exists in views only, never in the history.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from dataclasses import replace as replace_note
 from backscroll.history import Entry
 from backscroll.messages import Message, Part
 from backscroll.messages.parts import Path
@@ -16,21 +18,24 @@ from backscroll.messages.rewriting import (
     mask_arguments,
     replace,
 )
-from backscroll.plan import Clip, Drop, Mask, Plan, reference
+from backscroll.plan import Clip, Drop, Gap, Mask, Note, Plan, reference
 from backscroll.turns import Group
 from backscroll.usage import Count, Counts
 
 Edits = Mapping[int, Sequence[Clip | Mask]]
 ELSEWHERE_LINE = "<summary>The conversation goes on here.</summary>"
 NO_RESULT_LINE = "<summary>No result was recorded for the call above.</summary>"
+_LONG_PATH = re.compile(r"(?<![\w.…])(?:/[\w.@+-]+){3,}")
+_ENVELOPE = re.compile(r"<(?=\s*/?\s*summary\b)", re.IGNORECASE)
+"""What text from messages could end or open a summary with: it is escaped there, for it is data."""
 _LISTED_RANGES = 8  # a summary that lists more ranges than this would itself need compaction
 
 
-def clipped(part: Part, head: int, tail: int, ref: str) -> str:
+def clipped(part: Part, head: int, tail: int, ref: str, between: Sequence[tuple[int, int]] = ()) -> str:
     """The text of a clipped part, with its reference."""
     if part.form in ("arguments", "mapping"):
         return clip_arguments(part.text, head, tail, ref)
-    return clip_text(part.text, head, tail, ref)
+    return clip_text(part.text, head, tail, ref, between)
 
 
 def masked(part: Part, note: str, ref: str) -> str:
@@ -42,7 +47,11 @@ def masked(part: Part, note: str, ref: str) -> str:
 def edited_text(part: Part, edit: Clip | Mask) -> str:
     """What an edit makes of a part."""
     ref = reference(edit.seq, part=edit.part)
-    return clipped(part, edit.head, edit.tail, ref) if isinstance(edit, Clip) else masked(part, edit.note, ref)
+    return (
+        clipped(part, edit.head, edit.tail, ref, edit.between)
+        if isinstance(edit, Clip)
+        else masked(part, edit.note, ref)
+    )
 
 
 def rewrite(entry: Entry, edits: Sequence[Clip | Mask]) -> Message:
@@ -96,18 +105,49 @@ def render_group(group: Group, entries: Sequence[Entry], edits: Edits, pending: 
 
 
 def summary_text(plan: Plan, left_out: int) -> str:
-    """The one synthetic message of a compacted view: what was left out and how to get it back."""
-    ranges = list(plan.drops())
-    shown = [reference(drop.first, drop.last) for drop in ranges]
+    """The one synthetic message of a compacted view: what was left out, how to get it back, and what the plan's digest
+    tells of it.
+    """
+    lines = [
+        f"<summary>\n{left_out:,} earlier messages are compacted here to fit the token budget. Nothing is lost: "
+        "recall a reference to read it word for word, or search for what it was about."
+    ]
+    shown = [reference(gap.first, gap.last) for gap in plan.gaps() if isinstance(gap, Drop)]
     if len(shown) > _LISTED_RANGES:
-        shown = [reference(ranges[0].first, ranges[-1].last)]
-    return (
-        f"<summary>\n{left_out:,} earlier messages are left out of this view to fit the token budget: "
-        f"{', '.join(shown)}.\n"
-        "Nothing is lost: recall a reference to read it word for word, or search for what it was about.\n</summary>"
-    )
+        drops = [gap for gap in plan.gaps() if isinstance(gap, Drop)]
+        shown = [reference(drops[0].first, drops[-1].last)]
+    if shown:
+        lines.append(f"Left out: {', '.join(shown)}.")
+    lines += note_texts(plan.digest.notes)
+    return "\n".join([*lines, "</summary>"])
 
 
-def gap_line(drop: Drop) -> str:
+def note_texts(notes: Iterable[Note]) -> list[str]:
+    """Notes as they stand in a summary: a long path is written out once, then by its name."""
+    known: set[str] = set()
+
+    def short(found: re.Match[str]) -> str:
+        path = found[0]
+        if path in known:
+            return f"…/{path.rpartition('/')[2]}"
+        known.add(path)
+        return path
+
+    return [
+        note_text(replace_note(note, text=_LONG_PATH.sub(short, note.text)) if note.kind == "turn" else note)
+        for note in notes
+    ]
+
+
+def note_text(note: Note) -> str:
+    """One note as it stands in a summary. A line stands indented below its turn, whose reference is its own."""
+    text = _ENVELOPE.sub("&lt;", note.text)
+    if note.kind == "line":
+        return f"  {text}"
+    who = {"user": "user: ", "rule": "rule of the user: "}.get(note.kind, "")
+    return f"{reference(note.first, note.last)} {who}{text}"
+
+
+def gap_line(gap: Gap) -> str:
     """Stands between two messages of the same role that did not follow each other in the history."""
-    return f"<summary>{reference(drop.first, drop.last)} is left out here.</summary>"
+    return f"<summary>{reference(gap.first, gap.last)} is left out here.</summary>"

@@ -7,7 +7,7 @@ from typing import Literal
 
 from backscroll.history import Entry, History
 from backscroll.lane import Lane
-from backscroll.plan import Clip, Drop, Mask, covers, reference
+from backscroll.plan import Clip, Fold, Gap, Mask, covers, reference
 from backscroll.usage import Estimate, Figure, Usage, estimate_message
 from backscroll.view import SUMMARY, Piece
 
@@ -33,14 +33,14 @@ class Explained:
 
 def explain(history: History, lane: Lane) -> list[Explained]:
     """Every message of the branch, in order."""
-    drops = list(lane.plan.drops())
+    gaps = list(lane.plan.gaps())
     rewritten = lane.plan.rewritten()
     reasons = _Reasons(history, lane)
     return [
         Explained(
             entry.seq,
             entry.reading.role,
-            *_state(entry, drops, rewritten.get(entry.seq, ()), reasons),
+            *_state(entry, gaps, rewritten.get(entry.seq, ()), reasons),
             estimate_message(entry.reading, entry.counts, lane.family).middle,
             reference(entry.seq),
         )
@@ -76,9 +76,10 @@ class _Reasons:
         return "spared by the plan" if self.planned else "everything fits"
 
 
-def _state(entry: Entry, drops: Sequence[Drop], edits: Sequence[Clip | Mask], reasons: _Reasons) -> tuple[State, str]:
-    if covers(list(drops), entry.group.first):
-        return "out", next(drop.by for drop in drops if drop.first <= entry.group.first <= drop.last)
+def _state(entry: Entry, gaps: Sequence[Gap], edits: Sequence[Clip | Mask], reasons: _Reasons) -> tuple[State, str]:
+    if covers(gaps, entry.group.first):
+        gap = next(gap for gap in gaps if gap.first <= entry.group.first <= gap.last)
+        return "folded" if isinstance(gap, Fold) else "out", gap.by
     orphans = entry.group.orphans.get(entry.seq, ())
     if () in orphans or (
         orphans and len(orphans) == len(entry.reading.results) == len(entry.message.get("content") or ())

@@ -15,7 +15,7 @@ from backscroll.gate import check_group
 from backscroll.history import Entry, History
 from backscroll.messages import Message, Reading, copy_message, read_message
 from backscroll.messages.rewriting import plain
-from backscroll.plan import Clip, Drop, Mask, Plan
+from backscroll.plan import Clip, Gap, Mask, Plan
 from backscroll.turns import Group
 from backscroll.usage import MESSAGE_TOKENS, NOTHING, Count, Counts, Estimate, estimate_count, estimate_message
 
@@ -48,7 +48,7 @@ class Piece:
     edits: tuple[Clip | Mask, ...] = ()
     state: tuple[int, int, bool] = (0, 0, False)
     """Members, open calls and whether it was rendered as pending: a piece is rendered anew when this changes."""
-    gap: Drop | None = None
+    gap: Gap | None = None
     """What was left out directly before it."""
     bridge: Message | None = None
     bridge_text: str = ""
@@ -77,6 +77,8 @@ class View:
         self.pieces: list[Piece] = []
         self.flat: list[Message] = []
         self.estimate = NOTHING
+        self.summary_tokens = 0
+        """What the summary takes, by the upper estimate."""
         self.changes: list[tuple[Change, int]] = []
         """What broke the older prefix since this was last emptied, with the `seq` that did it."""
         self._around = around
@@ -85,7 +87,7 @@ class View:
         self._at: dict[int, int] = {}
         self._nested: list[int] = []
         """Indexes of messages that a shallow copy would not isolate."""
-        self._gap: Drop | None = None
+        self._gap: Gap | None = None
         """What was left out at the very end, where the next message will show it."""
         self._cursor = 0
         self._epoch = -1
@@ -109,7 +111,7 @@ class View:
         pieces: list[Piece] = []
         if prompt is not None:
             pieces.append(view._synthetic(_PROMPT, "system", prompt, None, old))
-        gap: Drop | None = None
+        gap: Gap | None = None
         for entry, gap_before in _visible(history, plan):
             gap = gap_before or gap
             if entry.group.first != entry.seq or (keep_prompts and _replaced_by_prompt(entry)):
@@ -247,7 +249,7 @@ class View:
         if piece.gap:
             return rendering.gap_line(piece.gap)
         if previous.key[1] == SUMMARY:
-            return rendering.gap_line(list(self.plan.drops())[-1])
+            return rendering.gap_line(list(self.plan.gaps())[-1])
         if previous.group and previous.group.open_calls and not previous.state[2]:
             return rendering.NO_RESULT_LINE
         if not previous.entries or not piece.entries:
@@ -301,7 +303,7 @@ class View:
         return Piece(key, [message], self._weigh(text))
 
     def _add_summary(self, history: History, pieces: list[Piece], old: dict[Key, Piece]) -> None:
-        left_out = sum(history.position(drop.last + 1) - history.position(drop.first) for drop in self.plan.drops())
+        left_out = sum(history.position(gap.last + 1) - history.position(gap.first) for gap in self.plan.gaps())
         if not left_out:
             return
         after = self.plan.summary_after
@@ -309,7 +311,9 @@ class View:
             after = history.branch[history.leading - 1].seq
         like = next((piece.messages[0] for piece in pieces if piece.group and piece.messages), None)
         text = rendering.summary_text(self.plan, left_out)
-        pieces.append(self._synthetic((-1 if after is None else after, SUMMARY, 0), "assistant", text, like, old))
+        summary = self._synthetic((-1 if after is None else after, SUMMARY, 0), "assistant", text, like, old)
+        self.summary_tokens = summary.estimate.upper
+        pieces.append(summary)
 
     def _ephemeral(self, ephemeral: Ephemeral) -> Piece:
         key = (ephemeral.after, EPHEMERAL, ephemeral.number)
@@ -330,18 +334,18 @@ def _replaced_by_prompt(entry: Entry) -> bool:
     return entry.reading.is_system and not entry.reading.flags.injected
 
 
-def _visible(history: History, plan: Plan) -> Iterator[tuple[Entry, Drop | None]]:
-    """The entries outside all drops, each with the drop directly before it."""
+def _visible(history: History, plan: Plan) -> Iterator[tuple[Entry, Gap | None]]:
+    """The entries outside all gaps, each with the gap directly before it."""
     at, gap = 0, None
-    for drop in plan.drops():
-        end = history.position(drop.first)
+    for left in plan.gaps():
+        end = history.position(left.first)
         for entry in history.branch[at:end]:
             yield entry, gap
             gap = None
-        behind = max(end, history.position(drop.last + 1))
+        behind = max(end, history.position(left.last + 1))
         left_out = (history.branch[place] for place in range(end, behind))
         opened = (entry.group.first == entry.seq for entry in left_out)
-        gap = drop if any(opened) else gap  # a result alone leaves no gap here: its place is behind its call
+        gap = left if any(opened) else gap  # a result alone leaves no gap here: its place is behind its call
         at = behind
     for entry in history.branch[at:]:
         yield entry, gap

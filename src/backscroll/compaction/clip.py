@@ -1,40 +1,108 @@
-"""The strategy `clip`: old tool results, long arguments and long assistant texts are cut to head and tail."""
+"""The strategy `clip`: old tool results are cut to their first and last line and the lines that matter most among all of
+them; long arguments and assistant texts to head and tail.
+"""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from backscroll.compaction.window import Window
+from backscroll.compaction.cover import Candidate as Line
+from backscroll.compaction.cover import cover, stretches
+from backscroll.compaction.salience import discounted
+from backscroll.compaction.window import Candidate, Window
+from backscroll.compaction.words import spans
 from backscroll.errors import ConfigurationError
-from backscroll.plan import Edit
+from backscroll.plan import Clip, Edit
+
+_END = 160  # characters of the first and of the last line that always stay
+_FRAME = 4  # tokens that a stretch costs besides its text: the mark that something is left out before it
 
 
 @dataclass(frozen=True, slots=True)
 class ClipStrategy:
-    """The head of a result says what it is and the tail how it ended, so both are kept.
+    """The first line of a result says what it is and the last how it ended; between, lines compete across all results
+    for the room there is, by what they mention (`salience.py`).
 
-    `keep`: tokens that stay of each part, from 16 up. `over`: parts up to this many tokens are left alone, at least
-    `keep`.
+    `share`: of the tokens of the results that are cut, how many stay; above 0, below 1. `over`: parts up to this many
+    tokens are left alone, at least 64. `keep`: tokens that stay of long arguments and texts, 16 to `over`.
     """
 
-    keep: int = 400
-    over: int = 600
+    share: float = 0.3
+    over: int = 150
+    keep: int = 120
     name: str = "clip"
 
     def __post_init__(self) -> None:
         """Checks the ranges."""
-        if not 16 <= self.keep <= self.over:
-            raise ConfigurationError(f"clip needs 16 <= keep <= over, not keep={self.keep}, over={self.over}")
+        if not 0 < self.share < 1 or not 64 <= self.over or not 16 <= self.keep <= self.over:
+            raise ConfigurationError(
+                "clip needs 0 < share < 1 and 16 <= keep <= over, over at least 64, "
+                f"not share={self.share}, keep={self.keep}, over={self.over}"
+            )
 
     def __call__(self, window: Window, tokens: int) -> Sequence[Edit]:
-        """Clips the oldest long parts first, until `tokens` are won."""
-        edits: list[Edit] = []
-        for candidate in window.candidates("result", "call", "text", over=self.over):
-            if tokens <= 0:
+        """Cuts the oldest long parts first, as many as it takes to win `tokens`."""
+        results: list[Candidate] = []
+        others: list[Clip] = []
+        whole = won = 0
+        for candidate in self._candidates(window):
+            if whole * (1 - self.share) + won >= tokens:
                 break
-            if candidate.entry.reading.role == "user" and candidate.part.kind == "text":
-                continue
-            edit = window.clip(candidate, self.keep, self.name)
+            size = window.tokens(candidate.count)
+            if candidate.part.kind == "result":
+                results.append(candidate)
+                whole += size
+            elif (edit := window.clip(candidate, self.keep, self.name)) is not None:
+                others.append(edit)
+                won += size - window.tokens(edit.count)
+        room = max(int(whole * self.share), whole + won - tokens)
+        return [*others, *self._cut(window, results, room)]
+
+    def _candidates(self, window: Window) -> Iterator[Candidate]:
+        for candidate in window.candidates("result", "call", "text", over=self.over):
+            cut_before = (candidate.entry.seq, candidate.number) in candidate.unit.edits
+            of_user = candidate.entry.reading.role == "user" and candidate.part.kind == "text"
+            if not cut_before and not of_user:
+                yield candidate
+
+    def _cut(self, window: Window, results: Sequence[Candidate], room: int) -> Iterator[Clip]:
+        kept = self._choose(window, results, room)
+        for number, candidate in enumerate(results):
+            head, tail = _ends(candidate.part.text)
+            edit = window.cut(candidate, head, tail, stretches(kept.get(number, ())), self.name)
             if edit is not None:
-                tokens -= window.tokens(candidate.count) - window.tokens(edit.count)
-                edits.append(edit)
-        return edits
+                yield edit
+
+    def _choose(self, window: Window, results: Sequence[Candidate], room: int) -> dict[int, list[tuple[int, int]]]:
+        """The spans that stay of each result, by its number, within `room` tokens in all."""
+        salience = window.salience
+        hidden = {(candidate.entry.seq, candidate.number) for candidate in results}
+        shown = salience.shown((unit.entries for unit in window.units), hidden)
+        weights = discounted(salience.weights, shown)
+        lines: list[Line] = []
+        places: list[tuple[int, int, int]] = []
+        for number in range(len(results) - 1, -1, -1):  # newest first: among equals the newest is taken
+            candidate = results[number]
+            text = candidate.part.text
+            each = candidate.count.tokens / max(1, len(text))
+            head, tail = _ends(text)
+            room -= int((head + tail) * each) + 5 * _FRAME
+            for start, end in spans(text, head, len(text) - tail):
+                line = salience.candidate(text[start:end], weights, int((end - start) * each) + _FRAME)
+                if line is not None and not salience.stale(text[start:end].strip(), candidate.entry.seq):
+                    lines.append(line)
+                    places.append((number, start, end))
+        kept: dict[int, list[tuple[int, int]]] = {}
+        for chosen in cover(lines, weights, room):
+            number, start, end = places[chosen]
+            kept.setdefault(number, []).append((start, end))
+        return kept
+
+
+def _ends(text: str) -> tuple[int, int]:
+    """Characters of the first and of the last line."""
+    first = text.find("\n", 0, _END)
+    head = first + 1 if first >= 0 else _END
+    body = len(text.rstrip())
+    last = text.rfind("\n", max(head, body - _END), body)
+    tail = len(text) - last - 1 if last >= 0 else min(_END, max(0, len(text) - head))
+    return head, tail

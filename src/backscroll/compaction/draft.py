@@ -1,15 +1,17 @@
 """A plan in the making: the edits chosen so far, what they win, and the view that they make. Chooses nothing itself."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from backscroll.budget import Options
-from backscroll.compaction.window import look
-from backscroll.history import History
-from backscroll.plan import Drop, Edit, Plan, merge, without
+from backscroll.compaction.window import look, within
+from backscroll.compaction.writer import Frame, shrink, write
+from backscroll.history import Entry, History
+from backscroll.plan import GAPS, Digest, Edit, Fold, Gap, Plan, merge, without
 from backscroll.usage import NOTHING, Estimate, Meter
 from backscroll.view import EPHEMERAL, Ephemeral, Surroundings, View
 
+_SLACK = 64  # tokens by which a digest shrinks more than asked, for the lines around it
 LAST_CUT = "floor"
 """The reason that edits of what must stay carry."""
 
@@ -56,13 +58,14 @@ class Draft:
         self._around = around
         self._gone_for, self._gone = view, NOTHING
         self._view = self._whole_again(view)
-        self.window = look(history, self._view.pieces, self.room, around)
+        self.window = look(history, self._view, self.room, around)
         self._edits: list[Edit] = []
+        self._folded: list[tuple[Entry, ...]] = []
         self._won = NOTHING
 
     def _whole_again(self, view: View) -> View:
         """The view with what was cut as a last resort whole again: what did not fit then may fit now."""
-        cut = {edit.seq for edit in view.plan.edits if not isinstance(edit, Drop) and edit.by == LAST_CUT}
+        cut = {edit.seq for edit in view.plan.edits if not isinstance(edit, GAPS) and edit.by == LAST_CUT}
         if not cut and not any(piece.key[1] == EPHEMERAL for piece in view.pieces):
             return view
         return self._build(without(view.plan, sorted(cut), view.plan.number + 1), view)
@@ -79,22 +82,54 @@ class Draft:
     @property
     def used(self) -> int:
         """Tokens of the whole request by the upper estimate, as they will be reckoned once this plan is recorded."""
-        if self._edits:
+        if self._edits and not self._folded:
             view, won = self._view.estimate, self._won.plus(self._removed())
             left = Estimate(view.middle - self._won.middle, view.upper - self._won.upper)
             return self._meter.after(left, won, self.goals.budget).upper
-        return self._meter.after(self._view.estimate, self._removed(), self.goals.budget).upper
+        return self._meter.after(self.view.estimate, self._removed(), self.goals.budget).upper
 
     @property
     def view(self) -> View:
         """The view under the plan so far."""
-        if self._edits:
+        if self._edits or self._starved():
             plan = self._view.plan
-            after = plan.summary_after if any(plan.drops()) else _summary_place(self.history)
-            plan = Plan(self._joined(merge(plan.edits, self._edits)), self.before.plan.number + 1, after)
-            self._view = self._build(plan, self._view)
-            self._edits, self._won = [], NOTHING
+            after = plan.summary_after if any(plan.gaps()) else _summary_place(self.history)
+            edits = self._joined(merge(plan.edits, self._edits))
+            self._show(Plan(edits, self.before.plan.number + 1, after, self._digest(plan.digest)))
         return self._view
+
+    def _show(self, plan: Plan) -> None:
+        self._view = self._build(plan, self._view)
+        self.window.digest = plan.digest
+        self.window.digest_tokens = self._view.summary_tokens
+        self._edits, self._folded, self._won = [], [], NOTHING
+
+    def _starved(self) -> bool:
+        """Whether the digest had to give way to a huge result, and there is room for it again."""
+        window = self.window
+        return bool(self._view.plan.digest.spare) and 2 * window.digest_tokens < window.digest_allowance(0)
+
+    def _digest(self, before: Digest) -> Digest:
+        """What the summary tells once the pending folds are made."""
+        if not self._folded and not self._starved():
+            return before
+        window = self.window
+        told = before.told + sum(window.tokens_of(entry) for group in self._folded for entry in group)
+        window.digest = replace(before, told=told)
+        kept = [unit.entries for unit in window.units]
+        frame = Frame(window.salience, kept, window.digest_allowance(0), self._tokens)
+        return write(before, self._folded, told, frame)
+
+    def _tokens(self, text: str) -> int:
+        return self.window.tokens(self._around.count(text))
+
+    def shrink_digest(self) -> None:
+        """What the summary tells gives way before anything that must stay is cut."""
+        excess = self.settle() - self.goals.budget
+        plan = self._view.plan
+        if plan.digest.notes:
+            left = max(0, self.window.digest_tokens - excess - _SLACK)
+            self._show(replace(plan, digest=shrink(plan.digest, left, self._tokens)))
 
     def _joined(self, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
         """Drops that only numbers of a branch left behind stand between, as one; else rewinds would make plans grow."""
@@ -104,18 +139,19 @@ class Draft:
         joined: list[Edit] = []
         for edit in edits:
             last = joined[-1] if joined else None
-            if isinstance(edit, Drop) and isinstance(last, Drop) and self._touch(last, edit):
-                joined[-1] = Drop(last.first, edit.last, last.by)
+            if isinstance(edit, GAPS) and type(edit) is type(last) and self._touch(last, edit):
+                joined[-1] = replace(last, last=edit.last)
             else:
                 joined.append(edit)
         return tuple(joined)
 
-    def _touch(self, one: Drop, next_one: Drop) -> bool:
+    def _touch(self, one: Gap, next_one: Gap) -> bool:
         return self.history.position(one.last + 1) == self.history.position(next_one.first)
 
     def look_again(self) -> None:
         """The window as the view has it, with nothing spared: after this only the floor is sacred."""
-        self.window = look(self.history, self.view.pieces, self.room, self._around)
+        _ = self.view
+        self.window = look(self.history, self._view, self.room, self._around)
 
     def settle(self) -> int:
         """`used` by the view itself, its notices included."""
@@ -139,6 +175,9 @@ class Draft:
 
     def apply(self, edits: Sequence[Edit]) -> None:
         """Adds edits to the plan."""
+        units = self.window.by_seq
+        told = {seq for edit in edits if isinstance(edit, Fold) for seq in within(edit, units)}
+        self._folded += [unit.entries for unit in self.window.units if not told.isdisjoint(unit.seqs)]
         self._won = self._won.plus(self.window.take(edits))
         self._edits += edits
 

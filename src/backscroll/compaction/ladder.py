@@ -12,7 +12,7 @@ from backscroll.compaction.draft import Draft
 from backscroll.compaction.drop import drop_unit, of_user
 from backscroll.compaction.floor import clip_floor
 from backscroll.compaction.window import Strategy, spare, within
-from backscroll.plan import Drop, Edit
+from backscroll.plan import GAPS, Edit
 
 LAST_RESORT = "last resort"
 
@@ -39,19 +39,22 @@ def compact(draft: Draft, strategies: Sequence[Strategy], options: Options) -> N
         draft.look_again()
         _drop_all_but_floor(draft)
     if draft.settle() > goals.budget:
+        draft.shrink_digest()
+    if draft.settle() > goals.budget:
         clip_floor(draft)
 
 
 def _allowed(edits: Sequence[Edit], draft: Draft) -> list[Edit]:
     """The edits that keep to free units and whole groups; what a strategy made beyond that is reported."""
     units = draft.window.by_seq
-    drops = [edit for edit in edits if isinstance(edit, Drop)]
-    dropped = {seq for drop in drops for seq in within(drop, units)}
+    gaps = [edit for edit in edits if isinstance(edit, GAPS)]
+    dropped = {seq for gap in gaps for seq in within(gap, units)}
     allowed: list[Edit] = []
     for edit in edits:
-        seqs = within(edit, units) if isinstance(edit, Drop) else [edit.seq]
-        fits = all(seq in units and units[seq].free for seq in seqs)
-        if isinstance(edit, Drop):
+        seqs = within(edit, units) if isinstance(edit, GAPS) else [edit.seq]
+        leaves = isinstance(edit, GAPS)
+        fits = all(seq in units and (units[seq].free if leaves else units[seq].cuttable) for seq in seqs)
+        if isinstance(edit, GAPS):
             fits = fits and all(dropped.issuperset(units[seq].seqs) for seq in seqs)
         (allowed if fits else draft.refused).append(edit)
     return allowed

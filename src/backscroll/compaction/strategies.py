@@ -5,13 +5,19 @@ from difflib import get_close_matches
 from typing import Any
 
 from backscroll.compaction.clip import ClipStrategy
+from backscroll.compaction.digest import DigestStrategy
 from backscroll.compaction.drop import DropStrategy
 from backscroll.compaction.mask import MaskStrategy
 from backscroll.compaction.window import Strategy
 from backscroll.errors import ConfigurationError
 
-STRATEGIES: Mapping[str, Callable[..., Strategy]] = {"clip": ClipStrategy, "mask": MaskStrategy, "drop": DropStrategy}
-AUTO = ("clip", "mask", "drop")
+STRATEGIES: Mapping[str, Callable[..., Strategy]] = {
+    "clip": ClipStrategy,
+    "mask": MaskStrategy,
+    "digest": DigestStrategy,
+    "drop": DropStrategy,
+}
+AUTO = ("clip", "digest")
 """Least harm first: a cut result still says what it was, a stub still says that it was, a dropped turn says nothing."""
 
 

@@ -5,14 +5,21 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Protocol
 
+from backscroll.compaction.salience import Salience
 from backscroll.families import Family
 from backscroll.history import Entry, History
 from backscroll.messages import Part
 from backscroll.messages.rewriting import replaceable
-from backscroll.plan import Clip, Drop, Edit, Mask, reference
+from backscroll.plan import GAPS, NO_DIGEST, Clip, Digest, Edit, Gap, Mask, reference
 from backscroll.rendering import clipped, masked
-from backscroll.usage import Count, Estimate, estimate_count
-from backscroll.view import Piece, Surroundings
+from backscroll.usage import Count, Estimate, estimate_count, estimate_message
+from backscroll.view import Surroundings, View
+
+
+NEAREST = 1 / 3  # of what is spared as recent: nothing of it is even cut
+SHARE = 0.25  # of the budget that a digest takes at most
+FREE_SHARE = 0.6  # of what the floor leaves of the budget
+OF_TOLD = 0.45  # of what it tells: a digest that is nearly as long as the original is no digest
 
 
 @dataclass(slots=True, eq=False)
@@ -37,10 +44,18 @@ class Unit:
         """By the upper estimate."""
         return self.estimate.upper
 
+    nearest: bool = False
+    """Within the newest third of that share."""
+
     @property
     def free(self) -> bool:
-        """Whether strategies may touch it."""
+        """Whether it may leave the view."""
         return not (self.floor or self.recent or self.unseen)
+
+    @property
+    def cuttable(self) -> bool:
+        """Whether its parts may be cut: also among the recent ones, if not among the nearest."""
+        return not (self.floor or self.nearest or self.unseen)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,17 +95,24 @@ class Window:
     count: Callable[[str], Count]
     budget: int
     """Input tokens that the messages may take in all."""
+    digest: Digest = NO_DIGEST
+    """What the view's summary tells by now."""
+    digest_tokens: int = 0
+    """What it takes, by the upper estimate."""
+    salience: Salience = field(init=False)
+    """What weighs among the units, as they were at the start."""
     by_seq: dict[int, Unit] = field(init=False)
     """The units that are still there, by each of their entries."""
 
     def __post_init__(self) -> None:
         """Indexes the units."""
         self.by_seq = {seq: unit for unit in self.units for seq in unit.seqs}
+        self.salience = Salience([unit.entries for unit in self.units], self.digest.weights)
 
     def candidates(self, *kinds: str, over: int = 0) -> Iterator[Candidate]:
-        """Parts of these kinds and of more than `over` tokens in free units, oldest first, that may be rewritten."""
+        """Parts of these kinds and of more than `over` tokens in cuttable units, oldest first, that may be rewritten."""
         for unit in self.units:
-            if unit.estimate.upper > over and unit.free:
+            if unit.estimate.upper > over and unit.cuttable:
                 for candidate in self.parts_of(unit, kinds):
                     if candidate.count.tokens > over:
                         yield candidate
@@ -116,18 +138,25 @@ class Window:
         return Count(ceil(estimate_count(count, self.family)[0]))
 
     def clip(self, candidate: Candidate, keep: int, by: str, head_share: float = 0.6) -> Clip | None:
-        """The part cut to about `keep` tokens; None where that would win nothing."""
+        """The part cut to about `keep` tokens, head and tail; None where that would win nothing."""
         text, count = candidate.part.text, candidate.entry.counts[candidate.number]
         if type(count) is not Count or not count.tokens or not text:
             return None
         characters = max(1, int(len(text) * keep / count.tokens))
         head = _to_line_end(text, int(characters * head_share))
-        tail = max(0, characters - head)
+        return self.cut(candidate, head, max(0, characters - head), (), by)
+
+    def cut(
+        self, candidate: Candidate, head: int, tail: int, between: Sequence[tuple[int, int]], by: str
+    ) -> Clip | None:
+        """The part cut to its first `head` and last `tail` characters and the stretches `between`; None where that would
+        win nothing.
+        """
         ref = reference(candidate.entry.seq, part=candidate.number)
-        counted = self._recount(candidate.part, clipped(candidate.part, head, tail, ref))
+        counted = self._recount(candidate.part, clipped(candidate.part, head, tail, ref, between))
         if counted.tokens >= candidate.count.tokens:
             return None
-        return Clip(candidate.entry.seq, candidate.number, head, tail, counted, by)
+        return Clip(candidate.entry.seq, candidate.number, head, tail, counted, by, tuple(between))
 
     def mask(self, candidate: Candidate, by: str) -> Mask | None:
         """The part as a one-line stub; None where that would win nothing."""
@@ -147,13 +176,27 @@ class Window:
             return None
         return Mask(candidate.entry.seq, candidate.number, note, counted, by)
 
+    def tokens_of(self, entry: Entry) -> int:
+        """The upper estimate of a whole message."""
+        return estimate_message(entry.reading, entry.counts, self.family).upper
+
+    def digest_allowance(self, folded: int) -> int:
+        """Tokens that the digest may take once `folded` more tokens are folded: at most a quarter of the budget."""
+        floor = sum(unit.tokens for unit in self.units if unit.floor)
+        free = max(0, self.budget - floor)
+        return min(int(self.budget * SHARE), int(free * FREE_SHARE), int((self.digest.told + folded) * OF_TOLD))
+
+    def digest_growth(self, folded: int) -> int:
+        """Tokens by which the digest grows when `folded` more tokens are folded."""
+        return self.digest_allowance(folded) - self.digest_tokens
+
     def take(self, edits: Sequence[Edit]) -> Estimate:
         """Reckons with these edits from now on; answers what they win."""
         units = self.by_seq
         won_middle = won_upper = 0
         gone: set[int] = set()
         for edit in edits:
-            if isinstance(edit, Drop):
+            if isinstance(edit, GAPS):
                 gone.update(id(units[seq]) for seq in within(edit, units))
                 continue
             unit = units[edit.seq]
@@ -178,11 +221,11 @@ class Window:
         return count._replace(tokens=count.tokens + self.count(part.name).tokens) if part.name else count
 
 
-def within(drop: Drop, seqs: Mapping[int, Unit]) -> list[int]:
-    """The `seq`s of these that a drop covers."""
-    if drop.first == drop.last:
-        return [drop.first] if drop.first in seqs else []
-    return [seq for seq in seqs if drop.first <= seq <= drop.last]
+def within(gap: Gap, seqs: Mapping[int, Unit]) -> list[int]:
+    """The `seq`s of these that a gap covers."""
+    if gap.first == gap.last:
+        return [gap.first] if gap.first in seqs else []
+    return [seq for seq in seqs if gap.first <= seq <= gap.last]
 
 
 def _is_call(candidate: Candidate) -> bool:
@@ -195,8 +238,8 @@ def _to_line_end(text: str, at: int) -> int:
     return line + 1 if line > 0 else at
 
 
-def look(history: History, pieces: Sequence[Piece], budget: int, around: Surroundings) -> Window:
-    """The window over these pieces. `budget`: tokens that the messages may take."""
+def look(history: History, view: View, budget: int, around: Surroundings) -> Window:
+    """The window over the pieces of a view. `budget`: tokens that the messages may take."""
     floor = floor_seqs(history)
     seen = history.last_assistant
     units = [
@@ -209,12 +252,12 @@ def look(history: History, pieces: Sequence[Piece], budget: int, around: Surroun
             unseen=piece.group.members[-1] > seen and any(e.seq > seen and e.reading.results for e in piece.entries),
             edits={(edit.seq, edit.part): edit for edit in piece.edits},
         )
-        for piece in pieces
+        for piece in view.pieces
         if piece.group is not None and piece.messages  # an orphan result takes no room
     ]
     if units:
         units[-1].floor = True
-    return Window(units, around.family, around.count, budget)
+    return Window(units, around.family, around.count, budget, view.plan.digest, view.summary_tokens)
 
 
 def spare(window: Window, recent: int) -> None:
@@ -223,6 +266,7 @@ def spare(window: Window, recent: int) -> None:
     for unit in reversed(window.units):
         spared += unit.tokens
         unit.recent = spared <= recent
+        unit.nearest = spared <= recent * NEAREST
 
 
 def floor_seqs(history: History) -> set[int]:

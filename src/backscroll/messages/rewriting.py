@@ -62,12 +62,20 @@ def _is_marker(block: Any) -> bool:
     return type(block) is dict and block.keys() <= {"cachePoint"}
 
 
-def clip_text(text: str, head: int, tail: int, ref: str) -> str:
-    """`text` cut to its first `head` and last `tail` characters, with a note between that names the reference."""
+def clip_text(text: str, head: int, tail: int, ref: str, between: Sequence[tuple[int, int]] = ()) -> str:
+    """`text` cut to its first `head` and last `tail` characters, with a note between that names the reference.
+
+    `between`: stretches that stay as well, as (start, end), in order and apart.
+    """
     end = len(text) - tail
     if end <= head:
         return text
-    return f"{text[:head]}\n[... {end - head:,} characters left out, recall {ref} ...]\n{text[end:]}"
+    kept = [text[:head]]
+    left_out = end - head - sum(stop - start for start, stop in between)
+    kept.append(f"[... {left_out:,} characters left out, recall {ref} ...]")
+    for start, stop in between:
+        kept += [text[start:stop], "[...]"]
+    return "\n".join([*kept, text[end:]])
 
 
 def clip_arguments(text: str, head: int, tail: int, ref: str) -> str:

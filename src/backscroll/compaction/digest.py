@@ -1,0 +1,26 @@
+"""The strategy `digest`: the oldest turns leave the view, and its summary tells of them in few words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from backscroll.compaction.window import Window
+from backscroll.plan import Edit, Fold
+
+
+@dataclass(frozen=True, slots=True)
+class DigestStrategy:
+    """What was said and done goes into the summary, oldest first; what that tells is chosen by code, without a model."""
+
+    name: str = "digest"
+
+    def __call__(self, window: Window, tokens: int) -> Sequence[Edit]:
+        """Folds the oldest groups, until `tokens` are won after what the digest takes."""
+        edits: list[Edit] = []
+        folded = 0
+        for unit in window.units:
+            if folded - window.digest_growth(folded) >= tokens:
+                break
+            if unit.free:
+                edits += [Fold(seq, seq, self.name) for seq in unit.seqs]
+                folded += unit.tokens
+        return edits

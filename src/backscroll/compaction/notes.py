@@ -1,0 +1,131 @@
+"""From the messages of a group to what a digest says of it: the user's words, one line for a turn. Pure; chooses nothing.
+
+What is dear in a turn is what it was for: the tool, its key arguments, and how it ended.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from backscroll.compaction.rules import rules_in
+from backscroll.compaction.staleness import OLD
+from backscroll.compaction.words import pieces, specific_words
+from backscroll.history import Entry
+from backscroll.messages import Part
+from backscroll.plan import Note
+
+_VALUE = 100  # characters of one argument that a turn's line shows
+_ARGUMENTS = 180
+_OUTCOME = 100
+_SAID = 160
+_ANSWER = 320  # characters of an assistant text that called nothing: it is what the user was told
+USER_WORDS = 1_200  # characters of a user's text that are kept as they are; of a longer one head, tail and rules
+_TROUBLE = re.compile(
+    r"\b(?:error|exception|traceback|fail(?:ed|ure)?|fatal|panic|not found|denied|refused|no such|undefined|"
+    r"cannot|unable to|timed? ?out|exit (?:code|status) [1-9])",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?:])\s|\n")
+
+
+def notes_of(entries: Sequence[Entry]) -> Iterator[Note]:
+    """What is said of one group: a user's words, or one line for the turn."""
+    if all(entry.reading.role == "user" and not entry.reading.results for entry in entries):
+        for entry in entries:
+            yield from _user_notes(entry)
+        return
+    line = turn_line(entries)
+    if line:
+        yield Note(entries[0].seq, entries[-1].seq, "turn", line)
+    for entry in entries:
+        if entry.reading.is_user_turn:  # words beside the results that a user's message carries
+            yield from _user_notes(entry)
+
+
+def _user_notes(entry: Entry) -> Iterator[Note]:
+    text = "\n".join(
+        part.text for part in entry.reading.parts if part.kind == "text" and part.id is None and part.text.strip()
+    ).strip()
+    if not text:
+        yield Note(entry.seq, entry.seq, "user", _media(entry))
+        return
+    yield from shortened(Note(entry.seq, entry.seq, "user", text), USER_WORDS)
+
+
+def shortened(note: Note, characters: int) -> Iterator[Note]:
+    """A user's note of at most about that many characters, head and tail; the rules between stay word for word."""
+    text = note.text
+    if len(text) <= characters:
+        yield note
+        return
+    head, tail = int(characters * 0.7), int(characters * 0.3)
+    yield Note(note.first, note.last, "user", f"{text[:head]} [...] {text[len(text) - tail :]}")
+    middle = text[head : len(text) - tail]
+    for rule in rules_in(text):
+        if rule not in text[:head] and rule not in text[len(text) - tail :] and rule[:40] in middle + text[-tail:]:
+            yield Note(note.first, note.last, "rule", rule)
+
+
+def _media(entry: Entry) -> str:
+    kinds = [part.media.kind for part in entry.reading.parts if part.media is not None]
+    return f"({', '.join(kinds) or 'no text'})"
+
+
+def turn_line(entries: Sequence[Entry]) -> str:
+    """What the agent said, called and got, in one line."""
+    results = {part.id: part for entry in entries for part in entry.reading.parts if part.kind == "result"}
+    said: list[str] = []
+    for entry in entries:
+        calls = [part for part in entry.reading.parts if part.kind == "call"]
+        texts = [part.text for part in entry.reading.parts if part.kind == "text" and part.text.strip()]
+        if texts and entry.reading.role != "user":
+            said.append(_gist("\n".join(texts), _SAID if calls else _ANSWER))
+        said += [f"{call.name}({brief(call.text)}){_ended(results.get(call.id), call)}" for call in calls]
+    return " | ".join(said)
+
+
+def _gist(text: str, most: int) -> str:
+    """The first sentences of a text, in one line."""
+    text = text.strip()
+    if most == _SAID:
+        text = _SENTENCE_END.split(text, 1)[0]
+    return " ".join(text[: most + 1].split())[:most]
+
+
+def brief(arguments: str) -> str:
+    """A call's arguments as `name=value`, long values cut."""
+    try:
+        value = json.loads(arguments)
+    except (ValueError, RecursionError):
+        value = arguments
+    if type(value) is not dict:
+        return _flat(value, _ARGUMENTS)
+    shown = [
+        f"{name}={_flat(inner, _VALUE)}"
+        for name, inner in value.items()
+        if name not in OLD and type(inner) not in (bool, int)
+    ]
+    return ", ".join(shown)[:_ARGUMENTS]
+
+
+def _flat(value: Any, most: int) -> str:
+    text = value if type(value) is str else json.dumps(value, ensure_ascii=False)
+    text = " ".join(text[: most * 2].split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _ended(result: Part | None, call: Part) -> str:
+    if result is None:
+        return ""
+    lines = [line for line in pieces(result.text[:20_000]) if line]
+    if not lines:
+        return " -> nothing"
+    trouble = next((line for line in reversed(lines[-60:]) if _TROUBLE.search(line)), None)
+    if trouble is not None and len(lines) > 60:
+        trouble = trouble if _TROUBLE.search(lines[-1]) or _TROUBLE.search(lines[0]) else None
+    shown = (trouble or lines[0])[:_OUTCOME]
+    more = f" ({len(lines)} lines)" if len(lines) > 3 else ""
+    if trouble is None and specific_words(shown) <= specific_words(call.text):
+        return more  # it says no more than the call did
+    return f" -> {shown}{more}"

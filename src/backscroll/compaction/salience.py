@@ -1,0 +1,119 @@
+"""What weighs in a window: the words it mentions, what the agent is at, and which lines are no longer true. Chooses
+nothing.
+
+A line is worth what it mentions. A word weighs more if the user or the agent mentioned it, and if that was lately; little
+if it stands in the view anyway. A line about what the agent is doing counts several times as much.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from backscroll.compaction.cover import Candidate
+from backscroll.compaction.staleness import Change, change_of
+from backscroll.compaction.words import ordinary_words, specific_words
+from backscroll.history import Entry
+
+OWN, RESULT = 4.0, 1.0  # weight of a mention by the user or the agent, and by a tool
+SHOWN = 0.1  # of a word's weight that is left if it stands whole in the view
+TOLD = 0.3  # if a digest's turns mention it: the word is there, what was said of it is not
+_TOPIC, _OFF_TOPIC = 2.5, 0.3
+_TOPIC_MESSAGES = 7  # newest messages of the agent that say what it is at
+_RECENT, _OLD = 1.5, 0.5  # weight of the newest and the oldest mention
+
+Place = tuple[int, int]
+"""A part: `seq` and number."""
+
+
+class Line(NamedTuple):
+    """What a line mentions, and how near it is to what the agent is at."""
+
+    words: list[str]
+    factor: float
+
+
+class Salience:
+    """Over the groups of a window, oldest first. Each text is read once, when it is asked for."""
+
+    def __init__(self, groups: Sequence[Sequence[Entry]], before: Iterable[tuple[str, float]]) -> None:
+        self._groups = groups
+        self._before = before
+        self._words: dict[Place, set[str]] = {}
+
+    def words(self, entry: Entry, number: int) -> set[str]:
+        """The specific words of a part."""
+        found = self._words.get((entry.seq, number))
+        if found is None:
+            found = self._words[entry.seq, number] = specific_words(entry.reading.parts[number].text)
+        return found
+
+    @cached_property
+    def weights(self) -> Mapping[str, float]:
+        """How much each word weighs that the window or its digest mentions."""
+        return self.weigh(self._groups, self._before)
+
+    def weigh(self, groups: Sequence[Sequence[Entry]], before: Iterable[tuple[str, float]]) -> Counter[str]:
+        """The weight of each word of these groups, added to that of older mentions."""
+        weights = Counter(dict(before))
+        for number, group in enumerate(groups):
+            recency = _OLD + (_RECENT - _OLD) * (number + 1) / len(groups)
+            for entry in group:
+                for at, part in enumerate(entry.reading.parts):
+                    weight = recency * (RESULT if part.kind == "result" else OWN)
+                    for word in sorted(self.words(entry, at)):
+                        weights[word] += weight
+        return weights
+
+    def shown(self, groups: Iterable[Sequence[Entry]], hidden: set[Place]) -> set[str]:
+        """The words of these groups, save those of the hidden parts."""
+        return {
+            word
+            for group in groups
+            for entry in group
+            for number in range(len(entry.reading.parts))
+            if (entry.seq, number) not in hidden
+            for word in self.words(entry, number)
+        }
+
+    @cached_property
+    def topic(self) -> set[str]:
+        """Ordinary words of what the agent said and did lately."""
+        own = [entry for group in self._groups for entry in group if entry.reading.role == "assistant"]
+        return {
+            word
+            for entry in own[-_TOPIC_MESSAGES:]
+            for part in entry.reading.parts
+            for word in ordinary_words(part.text)
+        }
+
+    @cached_property
+    def changes(self) -> list[tuple[int, Change]]:
+        """What the edits in the window changed, with the `seq` of their call."""
+        return [
+            (entry.seq, change)
+            for group in self._groups
+            for entry in group
+            for part in entry.reading.call_parts
+            if (change := change_of(part.text)) is not None
+        ]
+
+    def stale(self, text: str, seq: int) -> bool:
+        """Whether a later edit took out this line of message `seq`."""
+        return any(seq <= edited and text in change.removed for edited, change in self.changes)
+
+    def candidate(self, text: str, weights: Mapping[str, float], tokens: int) -> Candidate | None:
+        """A line as something to choose; None where it mentions nothing that weighs."""
+        words = [word for word in specific_words(text) if word in weights]
+        if not words:
+            return None
+        ordinary = ordinary_words(text)
+        near = len(ordinary & self.topic) / len(ordinary) if ordinary else 0.0
+        return Candidate(sorted(words), tokens, _OFF_TOPIC + _TOPIC * near * near)
+
+
+def discounted(weights: Mapping[str, float], shown: set[str], told: set[str] = frozenset()) -> dict[str, float]:  # type: ignore[assignment]
+    """The weights that are left of words that stand in the view, or that a digest's turns mention."""
+    return {
+        word: weight * (SHOWN if word in shown else TOLD if word in told else 1.0) for word, weight in weights.items()
+    }

@@ -1,0 +1,73 @@
+"""What a text mentions: specific words (paths, identifiers, numbers, ids), ordinary words, and its lines. Pure; weighs and
+chooses nothing.
+
+A specific word is one that an agent can only have from its context: it holds a digit, an underscore, a slash, a dot
+inside, or an inner capital.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+LONGEST_SPAN = 240  # characters of one salient line; a longer one is split where a value or a sentence ends
+_LEAST_SPAN = 120
+_RUN = re.compile(r"[\w./~@$+-]{4,160}")
+_SPECIFIC = re.compile(r"\d{4}|\d\.\d|[^\W\d_]\d|\d[^\W\d_]|\w_\w|/\w|\w\.\w{2}|[a-z][A-Z]|[A-Z]{2}[a-z]")
+_DOTTED = re.compile(r"[/.](?=\w{6})")
+_NUMBERED = re.compile(r"\s*\d+(?:\s?[→\t|:]|[-:]\t)\s?")
+_VALUE_END = re.compile(r"[,;}\]]\s*(?=[\"{\[\w'])|(?<=[.!?])\s+")
+_ORDINARY = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}")
+
+
+def specific_words(text: str) -> set[str]:
+    """The specific words of a text; of a path or a dotted name also its last component."""
+    found: set[str] = set()
+    for run in set(_RUN.findall(text)):
+        found.update(_words_of(run))
+    return found
+
+
+@lru_cache(maxsize=65_536)  # the same names come again and again; a pure function may remember
+def _words_of(run: str) -> tuple[str, ...]:
+    word = run.strip(".-+$@~") if run[0] not in "~." else run.rstrip(".-+$@~")
+    if len(word) < 4 or not _SPECIFIC.search(word):
+        return ()
+    last = word.rpartition("/")[2] if "/" in word else _DOTTED.split(word)[-1]
+    if last != word and len(last) >= 5 and _SPECIFIC.search(last):
+        return word, last
+    return (word,)
+
+
+def ordinary_words(text: str) -> set[str]:
+    """Words in lower case, identifiers taken apart."""
+    return {word.lower() for word in _ORDINARY.findall(text)}
+
+
+def spans(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
+    """The lines of a text as (start, end), without their line ends; long ones split where a value or sentence ends."""
+    at = start
+    for line in text[start:end].splitlines(keepends=True):
+        stop = at + len(line)
+        if len(line) > LONGEST_SPAN:
+            yield from _split(text, at, stop)
+        else:
+            yield at, stop - (line[-1] in "\r\n")
+        at = stop
+
+
+def _split(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    while stop - start > LONGEST_SPAN:
+        end = 0
+        for found in _VALUE_END.finditer(text, start + _LEAST_SPAN, start + LONGEST_SPAN):
+            end = found.end()
+        end = end or start + LONGEST_SPAN
+        yield start, end
+        start = end
+    yield start, stop
+
+
+def pieces(text: str) -> Iterator[str]:
+    """The same lines as texts, without numbering and surrounding space."""
+    for start, end in spans(text):
+        numbered = _NUMBERED.match(text, start, end)
+        yield text[numbered.end() if numbered else start : end].strip()

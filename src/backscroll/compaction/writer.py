@@ -1,0 +1,163 @@
+"""Writing a digest: facts of folded messages and of the digest before, chosen to fit an allowance. Pure, no model.
+
+The user's words and rules come first, then one line for each turn, then whole lines of the folded messages, chosen by what
+they mention. Oldest turn lines merge into ranges; lines that an edit took out are left out. What finds no room is kept
+aside, up to a bound, and may be told by a later digest.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from math import ceil
+from typing import NamedTuple
+
+from backscroll.compaction.cover import Candidate, cover
+from backscroll.compaction.notes import notes_of
+from backscroll.compaction.salience import Salience, discounted
+from backscroll.compaction.staleness import written_values
+from backscroll.compaction.words import pieces, specific_words
+from backscroll.history import Entry
+from backscroll.plan import Digest, Note
+from backscroll.rendering import note_text, note_texts
+
+HEADINGS = 0.55  # of a digest for users' words and turns, the rest is for lines
+MOST_SPARE = 1_500  # lines without room that are kept aside
+MOST_WEIGHTS = 4_000  # words whose weight is remembered
+_SHORTEST, _LONGEST = 12, 420  # characters of a line worth keeping
+_CHARACTERS = 3.2  # for each token of a line, before it is counted: cautious, so that few lines have to go again
+_TURNS = "turns: "
+_ORDER = ("line", "turn", "user", "rule")
+"""What gives way first where a digest has to shrink."""
+
+
+class Frame(NamedTuple):
+    """What a digest is written into."""
+
+    salience: Salience
+    kept: Sequence[Sequence[Entry]]
+    """The groups that stand in the view beside it."""
+    allowance: int
+    """Tokens that it may take."""
+    tokens: Callable[[str], int]
+
+
+def write(before: Digest, groups: Sequence[Sequence[Entry]], told: int, frame: Frame) -> Digest:
+    """The digest of what `before` told and of these groups. `told`: tokens of everything told."""
+    known = sorted([*before.notes, *before.spare], key=_place)
+    headings = [note for note in known if note.kind != "line"]
+    headings += [note for group in groups for note in notes_of(group)]
+    headings, squeezed = fit_headings(headings, int(frame.allowance * HEADINGS), frame.tokens)
+    room = frame.allowance - sum(frame.tokens(text) + 1 for text in note_texts(headings))
+    lines = [note for note in known if note.kind == "line"]
+    lines += [line for group in groups for entry in group for line in _lines(entry)]
+    lines = [line for line in _newest_once(lines) if not frame.salience.stale(line.text, line.first)]
+    told_words = specific_words("\n".join(note.text for note in headings))
+    weights = discounted(frame.salience.weights, frame.salience.shown(frame.kept, set()), told_words)
+    kept, spare = _choose(lines, weights, room, frame)
+    mentioned: Counter[str] = frame.salience.weigh(groups, before.weights)
+    return Digest(
+        tuple(sorted([*headings, *kept], key=_place)),
+        tuple(mentioned.most_common(MOST_WEIGHTS)),
+        (*squeezed, *spare),
+        told,
+    )
+
+
+def _place(note: Note) -> tuple[int, bool]:
+    return note.first, note.kind == "line"
+
+
+def _lines(entry: Entry) -> list[Note]:
+    return [
+        Note(entry.seq, entry.seq, "line", piece)
+        for part in entry.reading.parts
+        for text in (written_values(part.text) if part.kind == "call" else (part.text,))
+        for piece in pieces(text)
+        if _SHORTEST <= len(piece) <= _LONGEST
+    ]
+
+
+def _newest_once(lines: Sequence[Note]) -> list[Note]:
+    newest = {note.text: number for number, note in enumerate(lines)}
+    return [lines[number] for number in sorted(newest.values())]
+
+
+def _choose(
+    lines: Sequence[Note], weights: dict[str, float], room: int, frame: Frame
+) -> tuple[list[Note], Iterable[Note]]:
+    """The lines to tell, within `room` tokens, and the best of the others."""
+    candidates: list[Candidate] = []
+    notes: list[Note] = []
+    for note in reversed(lines):  # newest first: among equals the newest is taken
+        found = frame.salience.candidate(note.text, weights, ceil(len(note.text) / _CHARACTERS) + 2)
+        if found is not None:
+            candidates.append(found)
+            notes.append(note)
+    chosen = cover(candidates, weights, room)
+    total, fitting = 0, []
+    for number in chosen:
+        total += frame.tokens(f"  {notes[number].text}") + 1
+        if total > room:
+            break
+        fitting.append(number)
+    told = set(fitting)
+    spare = [note for number, note in enumerate(notes) if number not in told][:MOST_SPARE]
+    return [notes[number] for number in sorted(fitting, reverse=True)], reversed(spare)
+
+
+def fit_headings(notes: Sequence[Note], room: int, tokens: Callable[[str], int]) -> tuple[list[Note], list[Note]]:
+    """Users' words, rules and turn lines within `room`, and what found none: oldest turns merge, then users' words go,
+    oldest first. Rules stay.
+    """
+    sizes = [tokens(text) + 1 for text in note_texts(notes)]
+    excess = sum(sizes) - room
+    kept: list[Note] = []
+    for number, note in enumerate(notes):
+        if excess > 0 and note.kind == "turn" and kept and kept[-1].kind == "turn":
+            joined = _merged(kept[-1], note)
+            excess -= tokens(note_text(kept[-1])) + sizes[number] - tokens(note_text(joined))
+            kept[-1] = joined
+        else:
+            kept.append(note)
+    squeezed: list[Note] = []
+    for note in list(kept):
+        if excess > 0 and note.kind == "user":
+            kept.remove(note)
+            squeezed.append(note)
+            excess -= tokens(note_text(note)) + 1
+    return kept, squeezed
+
+
+def _merged(one: Note, other: Note) -> Note:
+    counts: Counter[str] = Counter()
+    for text in (one.text, other.text):
+        if text.startswith(_TURNS):
+            for item in text.removeprefix(_TURNS).split(", "):
+                name, _, number = item.rpartition(" x")
+                counts[name] += int(number)
+        else:
+            counts.update(_doings(text))
+    return replace(one, last=other.last, text=_TURNS + ", ".join(f"{name} x{n}" for name, n in counts.items()))
+
+
+def _doings(turn: str) -> list[str]:
+    """The tools that a turn's line names."""
+    names = [call.partition("(")[0] for call in turn.split(" | ")]
+    return [name if name.replace("-", "_").isidentifier() else "said" for name in names]
+
+
+def shrink(digest: Digest, allowance: int, tokens: Callable[[str], int]) -> Digest:
+    """The digest within `allowance` tokens: lines go first, then turns, users' words, and rules last; oldest first.
+
+    What goes is kept aside for the next digest.
+    """
+    sizes = [tokens(note_text(note)) + 1 for note in digest.notes]
+    excess, gone = sum(sizes) - allowance, set()
+    for kind in _ORDER:
+        for number, note in enumerate(digest.notes):
+            if excess > 0 and note.kind == kind:
+                gone.add(number)
+                excess -= sizes[number]
+    kept = tuple(note for number, note in enumerate(digest.notes) if number not in gone)
+    spare = (note for number, note in enumerate(digest.notes) if number in gone)
+    return replace(digest, notes=kept, spare=(*digest.spare, *spare))
