@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from backscroll import recall as recalling
 from backscroll.budget import Options
+from backscroll.compaction.batch import Prices
 from backscroll.compaction.window import Strategy
 from backscroll.families import Family
 from backscroll.opening import Opened, open_session
@@ -28,11 +29,13 @@ class ManagerBase:
         compact_threshold: float = 0.92,
         target_usage: float = 0.60,
         protected_recent: float = 0.30,
+        min_batch_tokens: int | None = 20_000,
         overhead_tokens: int | None = None,
         margin_tokens: int = 1_000,
         output_reserve: float = 1.0,
         tokenizer: str | Callable[[str], int] | Tokenizer = "auto",
         model: str | Family | None = None,
+        prices: Prices | None = None,
         on_event: EventHandler | None = None,
     ) -> None:
         options = Options(
@@ -40,12 +43,19 @@ class ManagerBase:
             compact_threshold=compact_threshold,
             target_usage=target_usage,
             protected_recent=protected_recent,
+            min_batch_tokens=min_batch_tokens,
             overhead_tokens=overhead_tokens,
             margin_tokens=margin_tokens,
             output_reserve=output_reserve,
         )
         self._opened: Opened = open_session(
-            options, strategy=strategy, strategies=strategies, tokenizer=tokenizer, model=model, on_event=on_event
+            options,
+            strategy=strategy,
+            strategies=strategies,
+            tokenizer=tokenizer,
+            model=model,
+            prices=prices,
+            on_event=on_event,
         )
         self._session = self._opened.session
 

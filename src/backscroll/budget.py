@@ -22,6 +22,8 @@ class Options:
     """Share of the budget (less overhead) that a compaction aims at; above 0, below the threshold."""
     protected_recent: float = 0.30
     """Share of the budget whose newest messages strategies spare, unless it cannot fit otherwise; 0 to 1."""
+    min_batch_tokens: int | None = 20_000
+    """Tokens that old results must be worth together before they are masked to save the reading of them; None = never."""
     overhead_tokens: int | None = None
     """Tokens of the request outside the messages; None = learned from reported usage."""
     margin_tokens: int = 1_000
@@ -33,6 +35,8 @@ class Options:
         """Checks every range."""
         _whole("max_tokens", self.max_tokens, 1)
         _whole("margin_tokens", self.margin_tokens, 0)
+        if self.min_batch_tokens is not None:
+            _whole("min_batch_tokens", self.min_batch_tokens, 1)
         if self.overhead_tokens is not None:
             _whole("overhead_tokens", self.overhead_tokens, 0)
         _share("compact_threshold", self.compact_threshold, above=0.0)

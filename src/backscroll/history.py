@@ -78,6 +78,8 @@ class Settled:
     lane: str
     tokens: int
     """The upper estimate of the request at that moment."""
+    batch: bool = False
+    """Whether it was about a batch of old results and not about the whole view."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from backscroll import events
 from backscroll.budget import Options
+from backscroll.compaction.batch import Prices, batch
 from backscroll.compaction.draft import Draft, Goals
 from backscroll.compaction.ladder import compact
 from backscroll.compaction.window import Strategy, floor_seqs
@@ -22,6 +23,7 @@ from backscroll.turns import Group
 from backscroll.usage import Estimate, Meter, Report
 from backscroll.view import EPHEMERAL, Ephemeral, Surroundings, View
 
+LOOK_AGAIN = 0.9  # of a batch: after a look that found too little, a tenth more has to come before the next
 WORTH = 0.05  # a compaction that wins less than this share of the room costs more in rewritten cache than it saves
 _UNDO_DEPTH = 32
 
@@ -51,6 +53,12 @@ class Situation(NamedTuple):
     strategies: Sequence[Strategy]
     ephemerals: Sequence[Ephemeral]
     prompt: str | None
+    prices: Prices | None = None
+    """Prices by which batches of old results are masked; None = they are not."""
+
+
+Fitted = tuple[PlanRecorded | Settled | None, list[Event]]
+"""The event to record, if one is due, and what to report."""
 
 
 class Lane:
@@ -69,7 +77,7 @@ class Lane:
         """The estimate of the newest view that was handed out: what a usage report is about."""
         self._around = around
         self._before: deque[Plan] = deque(maxlen=_UNDO_DEPTH)
-        self._settled = 0
+        self._settled = self._batched = 0
         self._sent_messages = 0
         self._shown = 0
         """Ephemeral messages with a lower number were shown at least once."""
@@ -86,18 +94,21 @@ class Lane:
             self._before.append(self.plan)
             self.compactions += 1
         self.plan = event.plan
-        self._settled = event.tokens
+        self._settled = self._batched = event.tokens
         self.meter.compacted(Estimate(*event.removed))
 
     def settled(self, event: Settled) -> None:
         """A compaction would have won too little."""
-        self._settled = event.tokens
+        if event.batch:
+            self._batched = event.tokens
+        else:
+            self._settled = event.tokens
 
     def rewound(self, to: int) -> None:
         """The branch ends at `to` now: edits of later entries have nothing to edit."""
         self.plan = until(self.plan, to)
         self._before = deque((until(plan, to) for plan in self._before), maxlen=_UNDO_DEPTH)
-        self._settled = 0
+        self._settled = self._batched = 0
         self.sent = None
         self.meter.forget()
 
@@ -155,32 +166,53 @@ class Lane:
         assert self.view is not None
         return self.meter.total(self.view.estimate, budget)
 
-    def fit(
-        self, now: Situation, budget: int, force: bool = False
-    ) -> tuple[PlanRecorded | Settled | None, list[Event]]:
+    def fit(self, now: Situation, budget: int, force: bool = False) -> Fitted:
         """The plan to record, if one is due, and what to report. Raises `BudgetError` if the floor does not fit.
 
         `force`: compact down to the target although no trigger asks for it.
         """
-        view = self.view
-        assert view is not None
         goals = Goals.of(budget, self.meter.overhead(budget), now.options)
         used = self.used(budget).upper
         room = goals.budget - self.meter.overhead(budget)
         grown = used > self._settled + WORTH * room or used > budget
         if not force and (used <= goals.threshold or not grown):
-            return None, []
-        fresh = [found for found in now.ephemerals if found.number >= max(self.expired, self._shown)]
-        draft = Draft(now.history, view, self.meter, goals, self._around, fresh=fresh)
+            return self._fit_batch(now, goals, used)
+        draft = self._draft(now, goals)
         compact(draft, now.strategies, now.options)
+        return self._decide(now, draft, used, force)
+
+    def _fit_batch(self, now: Situation, goals: Goals, used: int) -> Fitted:
+        """The second trigger. Looked at whenever the view has grown by a batch, or by a quarter of one since then."""
+        least = now.options.min_batch_tokens
+        if now.prices is None or least is None or used - self._batched < least:
+            return None, []
+        draft = self._draft(now, goals)
+        edits = batch(draft.window, least, now.prices)
+        if not edits:
+            return Settled(self.name, used - int(least * LOOK_AGAIN), batch=True), []
+        draft.apply(edits)
+        after = draft.settle()
+        return self._recorded(now, draft, used, after)
+
+    def _draft(self, now: Situation, goals: Goals) -> Draft:
+        assert self.view is not None
+        fresh = [found for found in now.ephemerals if found.number >= max(self.expired, self._shown)]
+        return Draft(now.history, self.view, self.meter, goals, self._around, fresh=fresh)
+
+    def _decide(self, now: Situation, draft: Draft, used: int, force: bool) -> Fitted:
+        budget, room = draft.goals.budget, draft.room
         after = draft.settle()
         reports = self._refusals(draft)
         if after > budget:
             raise self._too_large(now, draft, after)
-        unchanged = draft.view.plan.edits == view.plan.edits
+        unchanged = draft.view.plan.edits == draft.before.plan.edits
         if used <= budget and (unchanged or (not force and used - after < WORTH * room)):
             return (Settled(self.name, used) if not force else None), reports
-        reports += self._reports(draft, used, after, goals)
+        event, more = self._recorded(now, draft, used, after)
+        return event, reports + more
+
+    def _recorded(self, now: Situation, draft: Draft, used: int, after: int) -> Fitted:
+        reports = self._reports(draft, used, after, draft.goals)
         self.view = draft.view
         self.expired = max((found.number + 1 for found in now.ephemerals), default=self.expired)
         self.expired = min((found.number for found in draft.fresh), default=self.expired)

@@ -11,7 +11,8 @@ from typing import Any
 
 from backscroll import events
 from backscroll.budget import Options
-from backscroll.compaction.strategies import choose
+from backscroll.compaction.batch import Prices
+from backscroll.compaction.strategies import choose, masks_batches
 from backscroll.families import COUNTED, UNKNOWN, Family, family_of
 from backscroll.measuring import Measurer
 from backscroll.ports import Event, EventHandler, Tokenizer
@@ -42,6 +43,7 @@ def open_session(
     strategies: Sequence[Any] | None,
     tokenizer: str | Callable[[str], int] | Tokenizer,
     model: str | Family | None,
+    prices: Prices | None,
     on_event: EventHandler | None,
 ) -> Opened:
     """Puts a session together. Raises `ConfigurationError` for what can never work."""
@@ -55,6 +57,7 @@ def open_session(
         measure=measurer.measure,
         count=measurer.count,
         counted_by=lambda: counter.name,
+        prices=(prices or Prices()) if masks_batches(strategy, strategies) else None,
         family=_families(model, counted=not isinstance(tokenizer, str), counter=counter),
     )
     session.outbox = fallbacks  # a tokenizer reports into the same queue, from whichever count finds the fault

@@ -11,6 +11,7 @@ from typing import Any
 
 from backscroll import events
 from backscroll.budget import Options, provider_window, resolve_budget
+from backscroll.compaction.batch import Prices
 from backscroll.compaction.window import Strategy
 from backscroll.errors import ConflictError, ReferenceNotFound
 from backscroll.families import Family
@@ -55,6 +56,7 @@ class Session:
         count: Callable[[str], Count],
         counted_by: Callable[[], str],
         family: Callable[[str], Family],
+        prices: Prices | None = None,
     ) -> None:
         self.history = History()
         self.options = options
@@ -64,6 +66,7 @@ class Session:
         self.listened_to = False
         """Whether anybody hears events; the one that comes with every message is spared otherwise."""
         self._strategies = tuple(strategies)
+        self._prices = prices
         self._measure = measure
         self._count = count
         self._counted_by = counted_by
@@ -258,7 +261,7 @@ class Session:
         return str(text) if text else None
 
     def _situation(self, prompt: str | None) -> Situation:
-        return Situation(self.history, self.options, self._strategies, self._ephemerals, prompt)
+        return Situation(self.history, self.options, self._strategies, self._ephemerals, prompt, self._prices)
 
     def _forget_expired(self) -> None:
         oldest = min(lane.expired for lane in self._lanes.values())

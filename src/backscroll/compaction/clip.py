@@ -9,7 +9,7 @@ from backscroll.compaction.cover import Candidate as Line
 from backscroll.compaction.cover import cover, stretches
 from backscroll.compaction.salience import discounted
 from backscroll.compaction.window import Candidate, Window
-from backscroll.compaction.words import spans
+from backscroll.compaction.words import bare, spans
 from backscroll.errors import ConfigurationError
 from backscroll.plan import Clip, Edit
 
@@ -88,7 +88,7 @@ class ClipStrategy:
             room -= int((head + tail) * each) + 5 * _FRAME
             for start, end in spans(text, head, len(text) - tail):
                 line = salience.candidate(text[start:end], weights, int((end - start) * each) + _FRAME)
-                if line is not None and not salience.stale(text[start:end].strip(), candidate.entry.seq):
+                if line is not None and not salience.stale(bare(text[start:end]), candidate.entry.seq):
                     lines.append(line)
                     places.append((number, start, end))
         kept: dict[int, list[tuple[int, int]]] = {}

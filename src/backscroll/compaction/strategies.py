@@ -7,18 +7,22 @@ from typing import Any
 from backscroll.compaction.clip import ClipStrategy
 from backscroll.compaction.digest import DigestStrategy
 from backscroll.compaction.drop import DropStrategy
+from backscroll.compaction.importance import ImportanceStrategy
 from backscroll.compaction.mask import MaskStrategy
+from backscroll.compaction.supersede import SupersedeStrategy
 from backscroll.compaction.window import Strategy
 from backscroll.errors import ConfigurationError
 
 STRATEGIES: Mapping[str, Callable[..., Strategy]] = {
+    "supersede": SupersedeStrategy,
     "clip": ClipStrategy,
     "mask": MaskStrategy,
     "digest": DigestStrategy,
+    "importance": ImportanceStrategy,
     "drop": DropStrategy,
 }
-AUTO = ("clip", "digest")
-"""Least harm first: a cut result still says what it was, a stub still says that it was, a dropped turn says nothing."""
+AUTO = ("supersede", "clip", "digest")
+"""Least harm first: what is said again later, then what a cut result no longer says, then what only a digest tells."""
 
 
 def choose(strategy: str | None, strategies: Sequence[Any] | None) -> tuple[Strategy, ...]:
@@ -35,6 +39,13 @@ def choose(strategy: str | None, strategies: Sequence[Any] | None) -> tuple[Stra
         if isinstance(names, str) or strategy not in ("auto", None):
             raise ConfigurationError("give either strategy=NAME or strategies=[...], a list; not both")
     return tuple([_strategy(name) for name in names])
+
+
+def masks_batches(strategy: str | None, strategies: Sequence[Any] | None) -> bool:
+    """Whether old results may be masked for their price alone: with everything on, or with `"mask"` among the named."""
+    if strategies is None:
+        return strategy in ("auto", "mask")
+    return any(given == "mask" or isinstance(given, MaskStrategy) for given in strategies)
 
 
 def _strategy(given: Any) -> Strategy:

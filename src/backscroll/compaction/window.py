@@ -158,8 +158,8 @@ class Window:
             return None
         return Clip(candidate.entry.seq, candidate.number, head, tail, counted, by, tuple(between))
 
-    def mask(self, candidate: Candidate, by: str) -> Mask | None:
-        """The part as a one-line stub; None where that would win nothing."""
+    def mask(self, candidate: Candidate, by: str, why: str = "left out") -> Mask | None:
+        """The part as a one-line stub that says why; None where that would win nothing."""
         original = candidate.entry.counts[candidate.number]
         size = original.tokens if type(original) is Count else candidate.count.tokens
         what = (
@@ -169,7 +169,7 @@ class Window:
             if _is_call(candidate)
             else "tool result"
         )
-        note = f"{what} of {size:,} tokens left out"
+        note = f"{what} of {size:,} tokens {why}"
         stub = masked(candidate.part, note, reference(candidate.entry.seq, part=candidate.number))
         counted = self._recount(candidate.part, stub)
         if counted.tokens >= candidate.count.tokens:

@@ -69,5 +69,10 @@ def _split(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
 def pieces(text: str) -> Iterator[str]:
     """The same lines as texts, without numbering and surrounding space."""
     for start, end in spans(text):
-        numbered = _NUMBERED.match(text, start, end)
-        yield text[numbered.end() if numbered else start : end].strip()
+        yield bare(text[start:end])
+
+
+def bare(line: str) -> str:
+    """A line without its number and surrounding space."""
+    numbered = _NUMBERED.match(line)
+    return line[numbered.end() if numbered else 0 :].strip()

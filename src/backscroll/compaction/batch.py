@@ -1,0 +1,70 @@
+"""The second trigger: masking a batch of old results because that is cheaper than to go on sending them. Pure.
+
+A provider reads a cached token at a fraction of its price and charges more for one that it has to cache anew. Masking
+results in the middle of a view saves the reading of them with every later request, and costs the caching of all that stands
+behind them once. It is done in batches large enough to pay, and never as one result after the other.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from backscroll.compaction.window import Candidate, Window
+from backscroll.errors import ConfigurationError
+from backscroll.plan import Mask
+
+BY = "mask batch"
+SPARED = 3  # newest groups with results that the model has seen: it is working with them
+_LEAST = 25  # tokens from which a result is worth a stub
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Prices of an input token, relative to one that is neither read from nor written to the prompt cache.
+
+    `cache_read`: 0 to 1. `cache_write`: from `cache_read` up. The defaults are Anthropic's for a cache of 5 minutes; where
+    writing costs nothing extra (OpenAI, Gemini), 1.0 is the price of writing.
+    """
+
+    cache_read: float = 0.1
+    cache_write: float = 1.25
+
+    def __post_init__(self) -> None:
+        """Checks the ranges."""
+        if not 0 <= self.cache_read <= 1 or self.cache_write < self.cache_read:
+            raise ConfigurationError(
+                f"prices need 0 <= cache_read <= 1 and cache_write >= cache_read, not {self.cache_read} and "
+                f"{self.cache_write}"
+            )
+
+
+def batch(window: Window, least: int, prices: Prices) -> Sequence[Mask]:
+    """The masks that pay for themselves, worth at least `least` tokens together; none where they would not.
+
+    The next requests are expected to be at least as many as those since the first of these results.
+    """
+    found = _candidates(window)
+    edits = [(candidate, edit) for candidate in found if (edit := window.mask(candidate, BY)) is not None]
+    won = sum(window.tokens(candidate.count) - window.tokens(edit.count) for candidate, edit in edits)
+    if won < least:
+        return ()
+    first = edits[0][0].unit
+    behind = window.units[window.units.index(first) :]
+    requests = sum(entry.reading.role == "assistant" for unit in behind for entry in unit.entries)
+    rewritten = sum(unit.tokens for unit in behind) - won
+    if won * prices.cache_read * requests <= rewritten * (prices.cache_write - prices.cache_read):
+        return ()
+    return [edit for _, edit in edits]
+
+
+def _candidates(window: Window) -> list[Candidate]:
+    """Results and media that the model has seen, save those of the newest groups; oldest first."""
+    seen = [
+        [
+            candidate
+            for candidate in window.parts_of(unit, ("result", "media"))
+            if candidate.part.id is not None and window.tokens(candidate.count) > _LEAST
+        ]
+        for unit in window.units
+        if not (unit.floor or unit.unseen)
+    ]
+    return [candidate for group in [group for group in seen if group][:-SPARED] for candidate in group]

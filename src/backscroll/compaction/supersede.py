@@ -1,0 +1,101 @@
+"""The strategy `supersede`: results that a later result made redundant, and old media, become one-line stubs.
+
+Tools are told apart by nothing but their names and arguments, so that this works across tools and frameworks: the same call
+made again, or another result about the same path that holds nearly all of an earlier one's lines.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from backscroll.compaction.window import Candidate, Window
+from backscroll.errors import ConfigurationError
+from backscroll.messages.parts import compact
+from backscroll.plan import Edit, Mask, reference
+
+PATHS = ("file_path", "path", "filepath", "file", "filename", "target_file", "notebook_path", "uri", "url")
+"""Names of arguments that say what a call is about, the likeliest first."""
+
+
+class _Seen(NamedTuple):
+    """A result and what it answers."""
+
+    candidate: Candidate
+    call: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class SupersedeStrategy:
+    """`over`: results up to this many tokens are left alone. `same`: share of an earlier result's lines that a later one
+    about the same path has to hold; above 0, at most 1.
+    """
+
+    over: int = 60
+    same: float = 0.9
+    name: str = "supersede"
+
+    def __post_init__(self) -> None:
+        """Checks the ranges."""
+        if self.over < 0 or not 0 < self.same <= 1:
+            raise ConfigurationError(f"supersede needs over >= 0 and 0 < same <= 1, not {self.over} and {self.same}")
+
+    def __call__(self, window: Window, tokens: int) -> Sequence[Edit]:
+        """All of them, also where that wins more than asked for: they are the least loss there is."""
+        edits: list[Edit] = [
+            edit
+            for candidate in window.candidates("media", over=self.over)
+            if (edit := window.mask(candidate, self.name)) is not None
+        ]
+        last_call: dict[str, int] = {}
+        last_about: dict[str, list[_Seen]] = {}
+        for seen in reversed(list(self._results(window))):
+            by = last_call.get(seen.call)
+            if by is None:
+                by = next(
+                    (other.candidate.entry.seq for other in last_about.get(seen.path, ()) if self._holds(other, seen)),
+                    None,
+                )
+            if by is None:
+                last_call[seen.call] = seen.candidate.entry.seq
+                if seen.path:
+                    last_about.setdefault(seen.path, []).append(seen)
+            elif (edit := self._mask(window, seen.candidate, by)) is not None:
+                edits.append(edit)
+        return edits
+
+    def _mask(self, window: Window, candidate: Candidate, by: int) -> Mask | None:
+        if not candidate.unit.cuttable or candidate.count.tokens <= self.over:
+            return None
+        return window.mask(candidate, self.name, f"superseded by {reference(by)}")
+
+    def _results(self, window: Window) -> Iterator[_Seen]:
+        """Every result in the view that is still whole, in order."""
+        for unit in window.units:
+            calls = {part.id: part for entry in unit.entries for part in entry.reading.call_parts}
+            for candidate in window.parts_of(unit, ("result",)):
+                call = calls.get(candidate.part.id)
+                whole = (candidate.entry.seq, candidate.number) not in unit.edits
+                if call is not None and call.name and whole:
+                    same, path = _about(call.text)
+                    yield _Seen(candidate, f"{call.name} {same}", path)
+
+    def _holds(self, later: _Seen, earlier: _Seen) -> bool:
+        lines = {line.strip() for line in earlier.candidate.part.text.splitlines()} - {""}
+        if not lines:
+            return False
+        held = lines & {line.strip() for line in later.candidate.part.text.splitlines()}
+        return len(held) >= self.same * len(lines)
+
+
+def _about(arguments: str) -> tuple[str, str]:
+    """Arguments in one order, and the path that they name."""
+    try:
+        value = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return arguments, ""
+    if type(value) is not dict:
+        return arguments, ""
+    path = next((value[name] for name in PATHS if type(value.get(name)) is str), "")
+    return compact(dict(sorted(value.items()))), path
