@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from backscroll.cli import main
+from backscroll.compaction.strategies import STRATEGIES
 from backscroll.replay.commands import app, parse_budget
 from backscroll.replay.readers import read
 from backscroll.replay.screen import clean, line
@@ -84,11 +85,63 @@ def test_a_share_is_a_share_of_each_transcript(small: Path, large: Path) -> None
     assert [one["budget"] for one in found["outcomes"]] == [one["raw_tokens"] // 2 for one in found["outcomes"]]
 
 
-@pytest.mark.parametrize("names", ["auto", "clip", "mask", "drop", "clip,mask,drop"])
+@pytest.mark.parametrize("names", ["auto", *STRATEGIES, ",".join(STRATEGIES)])
 def test_strategies_are_chosen_by_name(large: Path, names: str) -> None:
     done = invoke("replay", large, "--budget", "4k", "--strategy", names, "--json")
     assert done.exit_code in (0, 3), done.output
     assert json.loads(done.stdout)["totals"]["invalid"] == 0
+
+
+def test_several_strategies_are_replayed_side_by_side(small: Path, large: Path) -> None:
+    done = invoke("replay", small, large, "--budget", "2k", "--strategy", "auto", "--strategy", "clip, drop")
+    assert done.exit_code == 0, done.output
+    rows = [[cell.strip() for cell in row.split("│")] for row in done.stdout.splitlines() if row.startswith("│")]
+    whole, ranking = rows[:6], rows[6:]
+    assert [row[1:3] for row in whole] == [
+        ["small.jsonl", "auto"],
+        ["", "clip,drop"],
+        ["large.jsonl", "auto"],
+        ["", "clip,drop"],
+        ["total of 2", "auto"],
+        ["", "clip,drop"],
+    ]
+    assert sorted(row[1] for row in ranking) == ["auto", "clip,drop"]
+    assert "most far facts kept first, then the cheapest" in done.stdout
+
+
+def test_several_strategies_as_json(small: Path, large: Path) -> None:
+    options = ("--budget", "2k", "--json", "--strategy", "drop", "--strategy", "auto")
+    found = json.loads(invoke("replay", small, large, *options).stdout)
+    assert [(Path(one["name"]).name, one["strategy"]) for one in found["outcomes"]] == [
+        ("small.jsonl", "drop"),
+        ("small.jsonl", "auto"),
+        ("large.jsonl", "drop"),
+        ("large.jsonl", "auto"),
+    ]
+    sums = {one["strategy"]: one for one in found["totals"]}
+    assert sums.keys() == {"auto", "drop"}
+    assert sums["auto"]["cost"] == pytest.approx(found["outcomes"][1]["cost"] + found["outcomes"][3]["cost"])
+    assert sums["drop"]["messages"] == 9 + 63
+    alone = json.loads(invoke("replay", large, "--budget", "2k", "--json").stdout)
+    both = dict(found["outcomes"][3])
+    for figures in (both, alone["outcomes"][0]):
+        del figures["cpu_seconds"]
+    assert alone["outcomes"] == [both]
+    assert alone["outcomes"][0]["strategy"] == "auto"
+
+
+def test_the_worst_strategy_decides_the_exit_code(tmp_path: Path) -> None:
+    path = tmp_path / "floor.json"
+    path.write_text(json.dumps([{"role": "system", "content": "word " * 500}, *conversation()[1:]]))
+    done = invoke("replay", path, "--budget", "100", "--strategy", "clip", "--strategy", "drop")
+    assert done.exit_code == 3
+    assert f"refused: {path}, clip: request 1: " in done.stdout
+    assert f"refused: {path}, drop: request 1: " in done.stdout
+
+
+def test_the_help_names_every_strategy() -> None:
+    shown = " ".join(invoke("replay", "--help").stdout.split())
+    assert f"Strategies with commas between: auto, {', '.join(STRATEGIES)}. Give it several times" in shown
 
 
 def test_standard_input_is_read(small: Path) -> None:
@@ -171,9 +224,11 @@ def test_a_message_that_cannot_be_kept_is_bad_input(tmp_path: Path) -> None:
         (["--budget", "0"], "is no budget"),
         (["--budget", "120%"], "is no budget"),
         (["--budget", "-5"], "is no budget"),
-        (["--strategy", "magic"], "is no strategy; choose from auto, clip, mask, drop"),
+        (["--strategy", "magic"], f"is no strategy; choose from auto, {', '.join(STRATEGIES)}"),
         (["--strategy", "auto,clip"], "'auto' (everything) alone"),
         (["--strategy", "clip,clip"], "name each strategy once"),
+        (["--strategy", "clip, drop", "--strategy", "mask", "--strategy", "clip,drop"], "'clip,drop' is given twice"),
+        (["--strategy", "clip", "--strategy", "magic"], "'magic' is no strategy"),
         (["--unknown"], "No such option"),
     ],
 )
@@ -240,6 +295,16 @@ def test_a_step_that_is_not_there_is_bad_input(tmp_path: Path, messages: list[An
     done = invoke("view", path, "--at", at)
     assert done.exit_code == 2
     assert expected in done.stderr
+
+
+def test_a_view_is_made_by_one_chain(large: Path) -> None:
+    options = ("view", large, "--at", "31", "--budget", "4k", "--explain", "--json")
+    done = invoke(*options, "--strategy", "clip", "--strategy", "drop")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "a view is made by one chain, not by 2; give the option once" in done.stderr
+    done = invoke(*options, "--strategy", "drop")
+    assert done.exit_code == 0, done.output
+    assert {item["state"] for item in json.loads(done.stdout)["explain"]} == {"whole", "out"}
 
 
 def test_one_of_several_conversations_must_be_chosen(tmp_path: Path) -> None:

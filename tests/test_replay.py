@@ -13,7 +13,7 @@ from rich.console import Console
 from backscroll.errors import BudgetError, ConfigurationError
 from backscroll.replay.readers import Transcript, read
 from backscroll.replay.run import EventHandler, Manager, Outcome, Weigher, replay, requests_of
-from backscroll.replay.table import as_json, as_table, fitting, totals
+from backscroll.replay.table import as_json, as_tables, totals
 from tests.test_validity import (
     amplifier_call,
     anthropic_call,
@@ -145,7 +145,7 @@ def test_totals_are_sums_and_a_weighted_share() -> None:
     shown = json.loads(json.dumps(as_json(outcomes)))
     assert [row["prefix_kept"] for row in shown["outcomes"]] == [pytest.approx(42 / 71), 0]
     assert shown["totals"]["tokens_sent"] == 108
-    assert as_table(outcomes).row_count == 3
+    assert as_tables(outcomes, 200)[0].row_count == 3
     assert totals([])["prefix_kept"] is None
 
 
@@ -154,14 +154,14 @@ def test_no_figure_is_cut_in_a_narrow_terminal(width: int) -> None:
     outcome = run(Whole, [user("x" * 1_234_567), said(), user("y" * 7_654_321), said()], budget=99_999_999)
     buffer = StringIO()
     console = Console(file=buffer, width=width)
-    for shown in fitting([outcome, outcome, outcome], width):
+    for shown in as_tables([outcome, outcome, outcome], width):
         console.print(shown)
     assert "8,888,906" in buffer.getvalue()
     assert "99,999,999" in buffer.getvalue()
     assert "\u2026" not in buffer.getvalue()
 
 
-# Real recordings: the oracle agrees with what providers accepted
+# Real recordings: the oracle agrees with what providers accepted, and who sends everything keeps every fact
 
 RECORDINGS = Path(os.environ.get("BACKSCROLL_TRANSCRIPTS") or Path(__file__).parents[2] / "shared" / "transcripts")
 
@@ -176,3 +176,19 @@ def test_real_conversations_are_valid_views_of_themselves(folder: str) -> None:
             outcome = replay(transcript, budget=10_000_000, tokenizer=len, make_manager=Whole)
             assert outcome.problems == ()
             assert outcome.cost == pytest.approx(outcome.cost_whole)
+
+
+@pytest.mark.skipif(
+    not RECORDINGS.is_dir(), reason=f"no recordings at {RECORDINGS}; point BACKSCROLL_TRANSCRIPTS at a folder of them"
+)
+@pytest.mark.parametrize(
+    "name", ["entire/norm.jsonl", "native/claude-code-short.jsonl", "native/tau-bench-airline.json"]
+)
+def test_sending_everything_keeps_every_fact_of_real_conversations(name: str) -> None:
+    found = read(RECORDINGS / name)[-6:]
+    whole = totals([replay(one, budget=0.25, tokenizer=len, make_manager=Whole) for one in found])
+    assert whole["facts"] > whole["far_facts"] > 0
+    assert whole["facts_kept"] == whole["far_facts_kept"] == 1.0
+    newest = totals([replay(one, budget=0.25, tokenizer=len, make_manager=Newest) for one in found])
+    assert (newest["facts"], newest["far_facts"]) == (whole["facts"], whole["far_facts"])
+    assert newest["far_facts_kept"] < newest["facts_kept"] < 1.0

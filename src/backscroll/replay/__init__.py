@@ -6,7 +6,9 @@
 - `run.py`        asks for a view before each assistant message and adds up what it would cost
 - `validity.py`   an oracle that says what a provider would refuse; shares no code with the view that it judges
 - `shapes.py`     the oracle's own reading of messages
-- `table.py`      outcomes as a table and as JSON
+- `facts.py`      what a fact is, and where it stands
+- `kept.py`       how much of what a transcript goes on to use its views still held
+- `table.py`      outcomes as tables and as JSON, and strategies compared
 - `screen.py`     text from transcripts made safe and readable for a terminal
 - `commands.py`   the command line, on click and rich
 """

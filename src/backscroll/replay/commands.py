@@ -21,15 +21,19 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from backscroll.compaction.strategies import STRATEGIES
 from backscroll.errors import BackscrollError
 from backscroll.replay import screen, table
 from backscroll.replay.readers import Transcript, TranscriptError, read
-from backscroll.replay.run import Weigher, backscroll_manager, budget_tokens, replay, requests_of, steps
+from backscroll.replay.run import Outcome, Weigher, backscroll_manager, budget_tokens, replay, requests_of, steps
 from backscroll.tokenizers import resolve
 
 SUFFIXES = (".json", ".jsonl", ".traj")
 """What is looked at in a folder; a file that is named is read whatever its suffix."""
-STRATEGIES = ("auto", "clip", "mask", "drop")
+NAMES = ("auto", *STRATEGIES)
+"""What a chain may hold; every strategy of the library, so that a new one needs no word here."""
+Chain = list[str] | None
+"""Strategies in the order of their use; None is `auto`."""
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
@@ -55,15 +59,33 @@ def parse_budget(ctx: click.Context | None, param: click.Parameter | None, value
     return int(number * _UNITS[unit])
 
 
-def parse_strategies(ctx: click.Context | None, param: click.Parameter | None, value: str) -> list[str] | None:
-    """Names with commas between; `auto` stands alone and means everything (None)."""
+def parse_chains(ctx: click.Context | None, param: click.Parameter | None, values: Sequence[str]) -> list[Chain]:
+    """Each value names strategies with commas between; `auto` stands alone and means everything (None)."""
+    chains = [_chain(value, ctx, param) for value in values]
+    twice = next((value for at, value in enumerate(values) if chains[at] in chains[:at]), None)
+    if twice is not None:
+        raise click.BadParameter(f"{twice!r} is given twice; give each chain once", ctx, param)
+    return chains
+
+
+def _chain(value: str, ctx: click.Context | None, param: click.Parameter | None) -> Chain:
     names = [name.strip() for name in value.split(",")]
-    unknown = [name for name in names if name not in STRATEGIES]
+    unknown = [name for name in names if name not in NAMES]
     if unknown:
-        raise click.BadParameter(f"{unknown[0]!r} is no strategy; choose from {', '.join(STRATEGIES)}", ctx, param)
+        raise click.BadParameter(f"{unknown[0]!r} is no strategy; choose from {', '.join(NAMES)}", ctx, param)
     if len(set(names)) < len(names) or ("auto" in names and len(names) > 1):
         raise click.BadParameter("name each strategy once, and 'auto' (everything) alone", ctx, param)
     return None if names == ["auto"] else names
+
+
+def _only_chain(ctx: click.Context | None, param: click.Parameter | None, values: Sequence[str]) -> Chain:
+    if len(values) > 1:
+        raise click.BadParameter(
+            f"a view is made by one chain, not by {len(values)}; give the option once, names with commas between",
+            ctx,
+            param,
+        )
+    return parse_chains(ctx, param, values)[0]
 
 
 def _version() -> str:
@@ -79,78 +101,83 @@ def app() -> None:
     """Replay recorded agent conversations under a token budget, and look at any request that would have been sent."""
 
 
-_options: tuple[Callable[..., Any], ...] = (
-    click.option(
-        "--budget",
-        metavar="SIZE",
-        default="32k",
-        show_default=True,
-        callback=parse_budget,
-        help="Tokens a request: 32k, 32000, or 50% of each transcript.",
-    ),
-    click.option(
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def _strategy(callback: Callable[..., Any], more: str = "") -> Decorator:
+    return click.option(
         "--strategy",
-        "strategies",
+        "chosen",
         metavar="NAMES",
-        default="auto",
+        default=("auto",),
         show_default=True,
-        callback=parse_strategies,
-        help="Strategies with commas between: auto, clip, mask, drop.",
-    ),
-    click.option("--model", metavar="NAME", help="The model whose token counts are used."),
-    click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text."),
+        multiple=True,
+        callback=callback,
+        help=f"Strategies with commas between: {', '.join(NAMES)}.{more}",
+    )
+
+
+_budget: Decorator = click.option(
+    "--budget",
+    metavar="SIZE",
+    default="32k",
+    show_default=True,
+    callback=parse_budget,
+    help="Tokens a request: 32k, 32000, or 50% of each transcript.",
 )
-
-
-def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(_options):
-        function = option(function)
-    return function
+_model: Decorator = click.option("--model", metavar="NAME", help="The model whose token counts are used.")
+_json: Decorator = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 
 @app.command("replay")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@_with_options
+@_budget
+@_strategy(parse_chains, " Give it several times to compare.")
+@_model
+@_json
 @click.pass_context
 def replay_command(
     ctx: click.Context,
     *,
     files: tuple[str, ...],
     budget: int | float,
-    strategies: list[str] | None,
+    chosen: list[Chain],
     model: str | None,
     as_json: bool,
 ) -> None:
-    """Replay every request of the transcripts in FILE... and print what it costs.
+    """Replay every request of the transcripts in FILE... and print what it costs and what its views kept.
 
-    A FILE of - reads standard input; a folder is searched for .json, .jsonl and .traj files.
+    A FILE of - reads standard input; a folder is searched for .json, .jsonl and .traj files. With --strategy given
+    several times, each transcript is replayed with each, and the strategies are compared.
 
     Exit code: 0 if every view is valid and fits, 1 if not, 2 for a bad file or option, 3 if requests were refused
     because what must stay does not fit.
     """
     loaded = _load(files)
-    outcomes = []
-    with _progress(sum(requests_of(transcript) for transcript in loaded.transcripts)) as tick:
+    outcomes: list[Outcome] = []
+    with _progress(len(chosen) * sum(requests_of(transcript) for transcript in loaded.transcripts)) as tick:
         for transcript in loaded.transcripts:
+            done = partial(tick, transcript.name)
             with _blamed_on(transcript.name):
-                done = partial(tick, transcript.name)
-                outcomes.append(replay(transcript, budget=budget, strategies=strategies, model=model, progress=done))
+                again = partial(replay, transcript, budget=budget, model=model, progress=done)
+                outcomes.extend(again(strategies=chain) for chain in chosen)
     if as_json:
         left_out = {transcript.name: transcript.reasons for transcript in loaded.transcripts if transcript.reasons}
         found = {**table.as_json(outcomes), "left_out": left_out, "skipped_files": loaded.skipped}
         screen.write(json.dumps(found, indent=2) + "\n")
     else:
-        screen.show(*table.fitting(outcomes, screen.width()), *_notes(loaded.transcripts, outcomes))
+        screen.show(*table.as_tables(outcomes, screen.width()), *_notes(loaded.transcripts, outcomes, len(chosen) > 1))
     sums = table.totals(outcomes)
     ctx.exit(1 if sums["invalid"] or sums["over_budget"] else 3 if sums["refused"] else 0)
 
 
-def _notes(transcripts: Sequence[Transcript], outcomes: Sequence[Any]) -> Iterator[Text]:
+def _notes(transcripts: Sequence[Transcript], outcomes: Sequence[Outcome], several: bool) -> Iterator[Text]:
     for outcome in outcomes:
+        name = screen.line(outcome.name) + (f", {outcome.strategy}" if several else "")
         for problem in outcome.problems:
-            yield Text(f"invalid: {screen.line(outcome.name)}: {screen.line(problem)}", style="red")
+            yield Text(f"invalid: {name}: {screen.line(problem)}", style="red")
         if outcome.refusal:
-            yield Text(f"refused: {screen.line(outcome.name)}: {screen.line(outcome.refusal)}", style="yellow")
+            yield Text(f"refused: {name}: {screen.line(outcome.refusal)}", style="yellow")
     for transcript in transcripts:
         if transcript.skipped:
             reasons = ", ".join(f"{count} x {reason}" for reason, count in transcript.reasons.items())
@@ -161,20 +188,23 @@ def _notes(transcripts: Sequence[Transcript], outcomes: Sequence[Any]) -> Iterat
 @click.argument("file", metavar="FILE")
 @click.option("--at", type=click.IntRange(min=1), required=True, metavar="N",
               help="The request before the N-th assistant message, counted from 1.")  # fmt: skip
-@click.option("--transcript", "chosen", type=click.IntRange(min=1), metavar="K",
+@click.option("--transcript", "number", type=click.IntRange(min=1), metavar="K",
               help="The K-th conversation of a file that holds several, counted from 1.")  # fmt: skip
 @click.option(
     "--explain", is_flag=True, help="Print why each message is in the request as it is, instead of the request."
 )
-@_with_options
+@_budget
+@_strategy(_only_chain)
+@_model
+@_json
 def view_command(
     *,
     file: str,
     at: int,
-    chosen: int | None,
+    number: int | None,
     explain: bool,
     budget: int | float,
-    strategies: list[str] | None,
+    chosen: Chain,
     model: str | None,
     as_json: bool,
 ) -> None:
@@ -182,9 +212,9 @@ def view_command(
 
     Exit code: 0, 2 for a bad file or option, 3 if that request was refused because what must stay does not fit.
     """
-    transcript = _choose(_load((file,)).transcripts, file, chosen)
+    transcript = _choose(_load((file,)).transcripts, file, number)
     with _blamed_on(transcript.name):
-        found = _request_at(transcript, at, budget, strategies, model)
+        found = _request_at(transcript, at, budget, chosen, model)
     if as_json:
         shown = {"name": transcript.name, "at": at, "budget": found.budget, "tokens": sum(found.tokens)}
         more = {"explain": [_explained_json(item) for item in found.explained]} if explain else {}
@@ -195,7 +225,7 @@ def view_command(
     if explain:
         screen.show(_explain_table(found.explained, transcript), Text(summary, style="bold"))
         return
-    bodies = [screen.message(number, shown, tokens) for number, (shown, tokens) in enumerate(found.together(), 1)]
+    bodies = [screen.message(place, shown, tokens) for place, (shown, tokens) in enumerate(found.together(), 1)]
     screen.show(*bodies, Text(summary, style="bold"))
 
 
@@ -211,9 +241,7 @@ class _Found(NamedTuple):
         return zip(self.view, self.tokens, strict=True)
 
 
-def _request_at(
-    transcript: Transcript, at: int, budget: int | float, strategies: list[str] | None, model: str | None
-) -> _Found:
+def _request_at(transcript: Transcript, at: int, budget: int | float, strategies: Chain, model: str | None) -> _Found:
     spoken = [place for place, message in enumerate(transcript.messages) if message["role"] == "assistant"]
     if at > len(spoken):
         raise BadInput(f"{transcript.name}: --at {at}: there are only {len(spoken)} assistant messages")

@@ -1,6 +1,7 @@
 """Replaying a transcript: a view before each assistant message, and what all of that would have cost. No output here.
 
-What is judged is counted independently of the manager that is judged: by its own walk over the view and by `validity`.
+What is judged is counted independently of the manager that is judged: by its own walk over the view, by `validity` and
+by `kept`.
 """
 
 import time
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from backscroll.errors import BudgetError, ConfigurationError
 from backscroll.messages import read_message
+from backscroll.replay.kept import KeptFacts
 from backscroll.replay.transcript import Message, Transcript
 from backscroll.replay.validity import problems
 from backscroll.sync import ContextManager
@@ -48,6 +50,8 @@ class Outcome:
     """What one replay sent. Tokens are those of the named tokenizer, framing included, media not."""
 
     name: str
+    strategy: str
+    """What made the views, as `chain` writes it."""
     format: str
     messages: int
     budget: int
@@ -80,6 +84,18 @@ class Outcome:
     """The first few of them, with the request's number."""
     over_budget: int
     """Views of more tokens than the budget."""
+    facts: int
+    """Facts that the recorded messages use and their histories mention, at requests whose history is over the budget.
+    Facts are paths, URLs, identifiers, numbers, ids, quoted phrases and edited lines; each counts once a message.
+    """
+    facts_kept: float | None
+    """Share (0 to 1) of these facts that stood in the view, as a mean over the requests that have any; None without
+    such a request. A refused request kept nothing.
+    """
+    far_facts: int
+    """Those of the facts whose last mention lies further back than the budget, so that no sliding window has them."""
+    far_facts_kept: float | None
+    """`facts_kept`, of far facts alone."""
     cpu_seconds: float
     """CPU spent in the manager: adding all messages and making all views."""
 
@@ -103,13 +119,13 @@ def replay(
 
     `budget`: tokens (int, at least 1) or a share of the transcript's own tokens (float, over 0 to 1). `strategies`:
     names of compaction strategies; None means everything, "auto". `progress` is called after each request.
-    `make_manager` replaces Backscroll by another manager. Raises `ConfigurationError` for a budget or name that cannot
-    be, and `MessageError` for a message that no manager may keep.
+    `make_manager` replaces Backscroll by another manager; `strategies` then only names the outcome. Raises
+    `ConfigurationError` for a budget or name that cannot be, and `MessageError` for a message that no manager may keep.
     """
     weigher = Weigher(_counter(tokenizer))
     weights = [weigher(message) for message in transcript.messages]
     tokens = budget_tokens(budget, sum(weights))
-    ledger = _Ledger(weigher, tokens)
+    ledger = _Ledger(weigher, tokens, KeptFacts(transcript.messages, weights, tokens))
     make = make_manager or backscroll_manager(strategies, model, tokenizer)
     manager = make(tokens, ledger.on_event)
     clock = _Clock()
@@ -117,7 +133,12 @@ def replay(
         ledger.take(step, transcript.messages[: step.before], weights)
         if progress:
             progress()
-    return ledger.outcome(transcript, sum(weights), clock.seconds)
+    return ledger.outcome(transcript, chain(strategies), sum(weights), clock.seconds)
+
+
+def chain(strategies: Sequence[str] | None) -> str:
+    """The name of a list of strategies: `clip,drop`; `auto` for None, `none` for an empty one."""
+    return "auto" if strategies is None else ",".join(strategies) or "none"
 
 
 def requests_of(transcript: Transcript) -> int:
@@ -237,9 +258,11 @@ class Weigher:
 class _Ledger:
     """Sums over the requests of one replay."""
 
-    def __init__(self, weigher: Weigher, budget: int) -> None:
+    def __init__(self, weigher: Weigher, budget: int, facts: KeptFacts) -> None:
         self._weigher = weigher
         self._budget = budget
+        self._facts = facts
+        self._held: list[frozenset[str]] = []
         self._view: list[Message] = []
         self._weights: list[int] = []
         self._whole = 0
@@ -259,6 +282,7 @@ class _Ledger:
         if step.view is None:
             self.refused += 1
             self.refusal = self.refusal or f"request {self.requests}: {step.refusal}"
+            self._facts.take(step.before, ())
             return
         whole = sum(weights[: step.before])
         self.cost_whole += CACHE_READ * self._whole + CACHE_WRITE * (whole - self._whole)
@@ -268,11 +292,13 @@ class _Ledger:
         self.problems += [f"request {self.requests}: {problem}" for problem in found]
         del self.problems[_PROBLEMS_KEPT:]
         self._send(step.view)
+        self._facts.take(step.before, self._held)
 
     def _send(self, view: list[Message]) -> None:
         shared = 0
         while shared < min(len(view), len(self._view)) and view[shared] == self._view[shared]:
             shared += 1
+        self._held[shared:] = [self._facts.held(message) for message in view[shared:]]
         kept = self._weights[:shared]
         self._weights = kept + [self._weigher(message) for message in view[shared:]]
         total = sum(self._weights)
@@ -282,10 +308,11 @@ class _Ledger:
         self.over += total > self._budget
         self._view = view
 
-    def outcome(self, transcript: Transcript, raw_tokens: int, cpu_seconds: float) -> Outcome:
+    def outcome(self, transcript: Transcript, strategy: str, raw_tokens: int, cpu_seconds: float) -> Outcome:
         """The sums, under their public names."""
         return Outcome(
             name=transcript.name,
+            strategy=strategy,
             format=transcript.format,
             messages=len(transcript.messages),
             budget=self._budget,
@@ -302,5 +329,9 @@ class _Ledger:
             invalid=self.invalid,
             problems=tuple(self.problems),
             over_budget=self.over,
+            facts=self._facts.all.facts,
+            facts_kept=self._facts.all.mean,
+            far_facts=self._facts.far.facts,
+            far_facts_kept=self._facts.far.mean,
             cpu_seconds=cpu_seconds,
         )
