@@ -6,7 +6,6 @@ Also the wording of everything synthetic in a view. Synthetic text exists in vie
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from dataclasses import replace as replace_note
 from backscroll.history import Entry
 from backscroll.messages import Message, Part
 from backscroll.messages.parts import Path
@@ -133,15 +132,14 @@ def note_texts(notes: Iterable[Note]) -> list[str]:
         known.add(path)
         return path
 
-    return [
-        note_text(replace_note(note, text=_LONG_PATH.sub(short, note.text)) if note.kind == "turn" else note)
-        for note in notes
-    ]
+    return [note_text(note, _LONG_PATH.sub(short, note.text) if note.kind == "turn" else note.text) for note in notes]
 
 
-def note_text(note: Note) -> str:
-    """One note as it stands in a summary. A line stands indented below its turn, whose reference is its own."""
-    text = _ENVELOPE.sub("&lt;", note.text)
+def note_text(note: Note, text: str | None = None) -> str:
+    """One note as it stands in a summary, with its own text or another. A line stands indented below its turn, whose
+    reference is its own.
+    """
+    text = _ENVELOPE.sub("&lt;", note.text if text is None else text)
     if note.kind == "line":
         return f"  {text}"
     who = {"user": "user: ", "rule": "rule of the user: "}.get(note.kind, "")

@@ -33,7 +33,7 @@ class ClipStrategy:
 
     def __post_init__(self) -> None:
         """Checks the ranges."""
-        if not 0 < self.share < 1 or not 64 <= self.over or not 16 <= self.keep <= self.over:
+        if not 0 < self.share < 1 or not self.over >= 64 or not 16 <= self.keep <= self.over:
             raise ConfigurationError(
                 "clip needs 0 < share < 1 and 16 <= keep <= over, over at least 64, "
                 f"not share={self.share}, keep={self.keep}, over={self.over}"

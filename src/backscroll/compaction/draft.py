@@ -123,13 +123,13 @@ class Draft:
     def _tokens(self, text: str) -> int:
         return self.window.tokens(self._around.count(text))
 
-    def shrink_digest(self) -> None:
-        """What the summary tells gives way before anything that must stay is cut."""
+    def shrink_digest(self, *, rules_too: bool = False) -> None:
+        """What the summary tells gives way before anything that must stay is cut; the user's rules only at the very end."""
         excess = self.settle() - self.goals.budget
         plan = self._view.plan
         if plan.digest.notes:
             left = max(0, self.window.digest_tokens - excess - _SLACK)
-            self._show(replace(plan, digest=shrink(plan.digest, left, self._tokens)))
+            self._show(replace(plan, digest=shrink(plan.digest, left, self._tokens, rules_too=rules_too)))
 
     def _joined(self, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
         """Drops that only numbers of a branch left behind stand between, as one; else rewinds would make plans grow."""

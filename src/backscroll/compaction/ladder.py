@@ -42,6 +42,8 @@ def compact(draft: Draft, strategies: Sequence[Strategy], options: Options) -> N
         draft.shrink_digest()
     if draft.settle() > goals.budget:
         clip_floor(draft)
+    if draft.settle() > goals.budget:
+        draft.shrink_digest(rules_too=True)
 
 
 def _allowed(edits: Sequence[Edit], draft: Draft) -> list[Edit]:

@@ -50,21 +50,19 @@ def _user_notes(entry: Entry) -> Iterator[Note]:
     if not text:
         yield Note(entry.seq, entry.seq, "user", _media(entry))
         return
-    yield from shortened(Note(entry.seq, entry.seq, "user", text), USER_WORDS)
-
-
-def shortened(note: Note, characters: int) -> Iterator[Note]:
-    """A user's note of at most about that many characters, head and tail; the rules between stay word for word."""
-    text = note.text
-    if len(text) <= characters:
-        yield note
+    if len(text) <= USER_WORDS:
+        yield Note(entry.seq, entry.seq, "user", text)
         return
-    head, tail = int(characters * 0.7), int(characters * 0.3)
-    yield Note(note.first, note.last, "user", f"{text[:head]} [...] {text[len(text) - tail :]}")
-    middle = text[head : len(text) - tail]
+    head, tail = text[: int(USER_WORDS * 0.7)], text[-int(USER_WORDS * 0.3) :]
+    yield Note(entry.seq, entry.seq, "user", f"{head} [...] {tail}")
     for rule in rules_in(text):
-        if rule not in text[:head] and rule not in text[len(text) - tail :] and rule[:40] in middle + text[-tail:]:
-            yield Note(note.first, note.last, "rule", rule)
+        if rule not in head and rule not in tail:
+            yield Note(entry.seq, entry.seq, "rule", rule)
+
+
+def rules_of(note: Note) -> list[Note]:
+    """What has to stay of a user's words that find no room: the rules in them, word for word."""
+    return [Note(note.first, note.last, "rule", rule) for rule in rules_in(note.text)]
 
 
 def _media(entry: Entry) -> str:

@@ -5,7 +5,7 @@ A line is worth what it mentions. A word weighs more if the user or the agent me
 if it stands in the view anyway. A line about what the agent is doing counts several times as much.
 """
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -53,9 +53,9 @@ class Salience:
         """How much each word weighs that the window or its digest mentions."""
         return self.weigh(self._groups, self._before)
 
-    def weigh(self, groups: Sequence[Sequence[Entry]], before: Iterable[tuple[str, float]]) -> Counter[str]:
+    def weigh(self, groups: Sequence[Sequence[Entry]], before: Iterable[tuple[str, float]]) -> dict[str, float]:
         """The weight of each word of these groups, added to that of older mentions."""
-        weights = Counter(dict(before))
+        weights: defaultdict[str, float] = defaultdict(float, before)
         for number, group in enumerate(groups):
             recency = _OLD + (_RECENT - _OLD) * (number + 1) / len(groups)
             for entry in group:

@@ -15,7 +15,6 @@ from backscroll.rendering import clipped, masked
 from backscroll.usage import Count, Estimate, estimate_count, estimate_message
 from backscroll.view import Surroundings, View
 
-
 NEAREST = 1 / 3  # of what is spared as recent: nothing of it is even cut
 SHARE = 0.25  # of the budget that a digest takes at most
 FREE_SHARE = 0.6  # of what the floor leaves of the budget

@@ -12,7 +12,7 @@ from math import ceil
 from typing import NamedTuple
 
 from backscroll.compaction.cover import Candidate, cover
-from backscroll.compaction.notes import notes_of
+from backscroll.compaction.notes import notes_of, rules_of
 from backscroll.compaction.salience import Salience, discounted
 from backscroll.compaction.staleness import written_values
 from backscroll.compaction.words import pieces, specific_words
@@ -21,12 +21,13 @@ from backscroll.plan import Digest, Note
 from backscroll.rendering import note_text, note_texts
 
 HEADINGS = 0.55  # of a digest for users' words and turns, the rest is for lines
-MOST_SPARE = 1_500  # lines without room that are kept aside
-MOST_WEIGHTS = 4_000  # words whose weight is remembered
+SPARE_LINES = 0.125  # lines without room that are kept aside, for each token of the allowance: as many again, or more
+WEIGHTS = 0.5  # words whose weight is remembered, for each token of the allowance
+MOST_SQUEEZED = 100  # users' words without room that are kept aside
 _SHORTEST, _LONGEST = 12, 420  # characters of a line worth keeping
 _CHARACTERS = 3.2  # for each token of a line, before it is counted: cautious, so that few lines have to go again
 _TURNS = "turns: "
-_ORDER = ("line", "turn", "user", "rule")
+_ORDER = ("line", "turn", "user")
 """What gives way first where a digest has to shrink."""
 
 
@@ -54,10 +55,10 @@ def write(before: Digest, groups: Sequence[Sequence[Entry]], told: int, frame: F
     told_words = specific_words("\n".join(note.text for note in headings))
     weights = discounted(frame.salience.weights, frame.salience.shown(frame.kept, set()), told_words)
     kept, spare = _choose(lines, weights, room, frame)
-    mentioned: Counter[str] = frame.salience.weigh(groups, before.weights)
+    mentioned = frame.salience.weigh(groups, before.weights)
     return Digest(
         tuple(sorted([*headings, *kept], key=_place)),
-        tuple(mentioned.most_common(MOST_WEIGHTS)),
+        tuple(sorted(mentioned.items(), key=lambda found: (-found[1], found[0]))[: int(frame.allowance * WEIGHTS)]),
         (*squeezed, *spare),
         told,
     )
@@ -101,31 +102,66 @@ def _choose(
             break
         fitting.append(number)
     told = set(fitting)
-    spare = [note for number, note in enumerate(notes) if number not in told][:MOST_SPARE]
+    spare = [note for number, note in enumerate(notes) if number not in told][: int(frame.allowance * SPARE_LINES)]
     return [notes[number] for number in sorted(fitting, reverse=True)], reversed(spare)
 
 
 def fit_headings(notes: Sequence[Note], room: int, tokens: Callable[[str], int]) -> tuple[list[Note], list[Note]]:
-    """Users' words, rules and turn lines within `room`, and what found none: oldest turns merge, then users' words go,
-    oldest first. Rules stay.
+    """Users' words, rules and turn lines within `room` tokens, and the words and rules that found none.
+
+    The oldest turns merge first; then the oldest of users' words go, except the rules in them; then turns merge across
+    what a user said; and only where rules alone would fill the room, the oldest rules go.
     """
-    sizes = [tokens(text) + 1 for text in note_texts(notes)]
-    excess = sum(sizes) - room
+
+    def excess() -> int:
+        return sum(tokens(text) + 1 for text in note_texts(kept)) - room
+
+    kept = list(dict.fromkeys(notes))
+    kept = _merge_turns(kept, excess(), tokens)
+    kept, squeezed = _squeeze(kept, "user", excess(), tokens)
+    kept = _merge_turns(kept, excess(), tokens, across=True)
+    kept, rules = _squeeze(kept, "rule", excess(), tokens)
+    said = {(note.first, note.text) for note in kept if note.kind == "user"}
+    kept = [
+        note
+        for note in kept
+        if note.kind != "rule" or not any(first == note.first and note.text in text for first, text in said)
+    ]
+    return kept, [*squeezed, *rules][-MOST_SQUEEZED:]
+
+
+def _squeeze(
+    notes: Sequence[Note], kind: str, excess: int, tokens: Callable[[str], int]
+) -> tuple[list[Note], list[Note]]:
+    """The oldest notes of this kind go, until `excess` tokens are won; of a user's words the rules stay."""
     kept: list[Note] = []
-    for number, note in enumerate(notes):
-        if excess > 0 and note.kind == "turn" and kept and kept[-1].kind == "turn":
-            joined = _merged(kept[-1], note)
-            excess -= tokens(note_text(kept[-1])) + sizes[number] - tokens(note_text(joined))
-            kept[-1] = joined
+    gone: list[Note] = []
+    for note in notes:
+        if excess > 0 and note.kind == kind:
+            left = rules_of(note) if kind == "user" else []
+            gone.append(note)
+            kept += left
+            excess -= tokens(note_text(note)) - sum(tokens(note_text(rule)) for rule in left)
         else:
             kept.append(note)
-    squeezed: list[Note] = []
-    for note in list(kept):
-        if excess > 0 and note.kind == "user":
-            kept.remove(note)
-            squeezed.append(note)
-            excess -= tokens(note_text(note)) + 1
-    return kept, squeezed
+    return kept, gone
+
+
+def _merge_turns(
+    notes: Sequence[Note], excess: int, tokens: Callable[[str], int], *, across: bool = False
+) -> list[Note]:
+    """The oldest turns become ranges, until `excess` tokens are won; `across` also over what a user said between."""
+    kept: list[Note] = []
+    last = -1
+    for note in notes:
+        if note.kind == "turn" and excess > 0 and last >= 0 and (across or last == len(kept) - 1):
+            joined = _merged(kept[last], note)
+            excess -= tokens(note_text(kept[last])) + tokens(note_text(note)) - tokens(note_text(joined))
+            kept[last] = joined
+        else:
+            last = len(kept) if note.kind == "turn" else last
+            kept.append(note)
+    return kept
 
 
 def _merged(one: Note, other: Note) -> Note:
@@ -146,18 +182,20 @@ def _doings(turn: str) -> list[str]:
     return [name if name.replace("-", "_").isidentifier() else "said" for name in names]
 
 
-def shrink(digest: Digest, allowance: int, tokens: Callable[[str], int]) -> Digest:
-    """The digest within `allowance` tokens: lines go first, then turns, users' words, and rules last; oldest first.
+def shrink(digest: Digest, allowance: int, tokens: Callable[[str], int], *, rules_too: bool = False) -> Digest:
+    """The digest within `allowance` tokens: lines go first, then turns, then users' words except the rules in them; oldest
+    first. With `rules_too` rules go last.
 
     What goes is kept aside for the next digest.
     """
     sizes = [tokens(note_text(note)) + 1 for note in digest.notes]
-    excess, gone = sum(sizes) - allowance, set()
-    for kind in _ORDER:
+    excess = sum(sizes) - allowance
+    gone: dict[int, list[Note]] = {}
+    for kind in (*_ORDER, "rule") if rules_too else _ORDER:
         for number, note in enumerate(digest.notes):
             if excess > 0 and note.kind == kind:
-                gone.add(number)
-                excess -= sizes[number]
-    kept = tuple(note for number, note in enumerate(digest.notes) if number not in gone)
-    spare = (note for number, note in enumerate(digest.notes) if number in gone)
-    return replace(digest, notes=kept, spare=(*digest.spare, *spare))
+                gone[number] = rules_of(note) if kind == "user" and not rules_too else []
+                excess -= sizes[number] - sum(tokens(note_text(rule)) + 1 for rule in gone[number])
+    kept = [left for number, note in enumerate(digest.notes) for left in gone.get(number, [note])]
+    spare = [note for number, note in enumerate(digest.notes) if number in gone]
+    return replace(digest, notes=tuple(kept), spare=(*digest.spare, *spare))
