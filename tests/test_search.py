@@ -137,3 +137,16 @@ def test_an_index_that_was_closed_is_built_anew():
     assert index.search("word", 5) == []
     index.add([Source(0, 0, "", "a word")], 1)
     assert index.search("word", 5) == [Hit(0, 0, 0, "a word")]
+
+
+def test_what_could_not_be_read_to_its_end_is_not_indexed_by_half():
+    def broken():
+        yield Source(0, 0, "", "a word")
+        raise RuntimeError
+
+    index = SearchIndex()
+    with pytest.raises(RuntimeError):
+        index.add(broken(), 1)
+    assert index.indexed == 0
+    index.add([Source(0, 0, "", "a word")], 1)
+    assert len(index.search("word", 5)) == 1

@@ -39,7 +39,10 @@ class SearchIndex:
                 for seq, part, about, whole in texts
                 for at, text in passages(whole)
             )
-            self._open().executemany("insert into passage values (?, ?, ?, ?, ?, ?, ?)", rows)
+            connection = self._open()
+            connection.execute("begin")  # one transaction: the index would else be written out passage by passage
+            with connection:
+                connection.executemany("insert into passage values (?, ?, ?, ?, ?, ?, ?)", rows)
             self.indexed = upto
 
     def search(self, query: str, most: int) -> list[Hit]:
