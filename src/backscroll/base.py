@@ -58,6 +58,7 @@ class ManagerBase:
             on_event=on_event,
         )
         self._session = self._opened.session
+        self._finder = recalling.Finder(self._opened.search)
 
     def set_system_prompt_factory(self, factory: SystemPrompt | None) -> None:
         """A function, plain or async, that is asked for the system prompt at every request; None removes it.
@@ -99,6 +100,5 @@ class ManagerBase:
         wanted = recalling.Wanted(
             ref, query, pattern, lines, offset, self._session.page_tokens() if limit is None else limit
         )
-        return recalling.recall(
-            self._session.history, self._opened.search, self._opened.measurer.tokenizer.count, wanted
-        )
+        count = self._opened.measurer.tokenizer.count
+        return recalling.recall(self._session.history, self._finder, count, wanted, self._session.in_view)

@@ -106,7 +106,8 @@ class ContextManager(ManagerBase):
         """What a view left out, word for word.
 
         - `ref`: `12`, `12-40`, `12.1` or as it stands in a view, `[ref:12]`. One part alone comes back byte for byte.
-        - `query`: words; the best passages of everything ever added, best first, each under its reference.
+        - `query`: words, names or paths; the best passages of everything ever added, each under its reference: first
+          those that the newest view left out, best first, then those that it shows.
         - `pattern`: a regular expression; the lines it finds, in `ref` or in the whole conversation.
         - `lines`: first and last line of `ref`, counted from 1.
         - `offset`: characters to skip, as `.next_offset` of the page before said.

@@ -15,7 +15,10 @@ from backscroll.history import Entry, History
 from backscroll.plan import reference
 from backscroll.ports import Exclusive, Operation
 
-MOST_HITS = 40
+MOST_HITS = 80
+_MOST_CANDIDATES = 400  # passages of which those come first that the view left out
+_MOST_ANSWERS = 8  # queries whose next pages stay as they were
+_ABOUT = 600  # characters of a call that its result is found by: its paths and names, not a whole file it writes
 _REF = re.compile(r"^\s*(?:\[?ref:)?(\d{1,15})(?:-(\d{1,15})|\.(\d{1,15}))?\]?\s*$")
 _CHARACTERS_PER_TOKEN = 8  # more than any real text has, so that a page is never cut too early
 _LONGEST_LINE = 2_000  # characters of a line that a pattern is matched against
@@ -194,6 +197,16 @@ def tool_definition(format: str) -> dict[str, object]:
     raise ConfigurationError(f"unknown tool format {format!r}; known are 'openai', 'anthropic' and 'strands'")
 
 
+class Source(NamedTuple):
+    """One text to be searched."""
+
+    seq: int
+    part: int
+    about: str
+    """Words that the text is found by as well: the tool's name, and of a result the call that it answers."""
+    text: str
+
+
 class Search(Protocol):
     """Ranked search over texts; see `stores/search.py`."""
 
@@ -202,8 +215,8 @@ class Search(Protocol):
         """The first `seq` that is not indexed yet."""
         ...
 
-    def add(self, texts: Iterable[tuple[int, int, str]], upto: int) -> None:
-        """Indexes (seq, part, text) triples; `upto` is the first `seq` behind them."""
+    def add(self, texts: Iterable[Source], upto: int) -> None:
+        """Indexes texts; `upto` is the first `seq` behind them."""
         ...
 
     def search(self, query: str, most: int) -> list[Hit]:
@@ -222,8 +235,58 @@ class Wanted(NamedTuple):
     limit: int
 
 
-def recall(history: History, search: Search, count: Callable[[str], int], wanted: Wanted) -> Operation[Recalled]:
-    """One page of what was asked for."""
+class Finder:
+    """Answers queries, and remembers the newest answers.
+
+    A page that was read becomes part of the conversation and of its view, so that a search for the next page would
+    order what it finds differently.
+    """
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+        self._answers: dict[str, list[Hit]] = {}
+
+    def find(self, history: History, query: str, *, again: bool, in_view: Callable[[], Iterable[str]]) -> list[Hit]:
+        """What the query finds, what the view left out first; `again`: as it was found before, where that is known."""
+        if again and query in self._answers:
+            return self._answers[query]
+        if self._search.indexed < history.next_seq:
+            fresh = [entry for seq in range(self._search.indexed, history.next_seq) if (entry := history.get(seq))]
+            self._search.add(_sources(fresh, history), history.next_seq)
+        found = left_out_first(self._search.search(query, _MOST_CANDIDATES), in_view())[:MOST_HITS]
+        self._answers.pop(query, None)
+        self._answers[query] = found
+        if len(self._answers) > _MOST_ANSWERS:
+            del self._answers[next(iter(self._answers))]
+        return found
+
+
+def left_out_first(hits: Iterable[Hit], in_view: Iterable[str]) -> list[Hit]:
+    """The hits, but last those of which every line stands in these texts or in a better hit. A passage that was found
+    in several places is given once, at the newest.
+    """
+    newest: dict[str, Hit] = {}
+    for hit in hits:  # a passage keeps the place of its best hit
+        if hit.text not in newest or newest[hit.text].seq < hit.seq:
+            newest[hit.text] = hit
+    known = {line.strip() for text in in_view for line in text.splitlines()} | {""}
+    left_out: list[Hit] = []
+    seen: list[Hit] = []
+    for hit in newest.values():
+        lines = {line.strip() for line in hit.text.splitlines()}
+        (seen if lines <= known else left_out).append(hit)
+        known |= lines
+    return left_out + seen
+
+
+def recall(
+    history: History,
+    finder: Finder,
+    count: Callable[[str], int],
+    wanted: Wanted,
+    in_view: Callable[[], Iterable[str]] = tuple,
+) -> Operation[Recalled]:
+    """One page of what was asked for; `in_view`: the texts that the model has in front of it."""
     ref, query, pattern, lines, offset, limit = wanted
     if ref is None and query is None and pattern is None:
         raise ConfigurationError("recall needs a ref, a query or a pattern")
@@ -233,10 +296,7 @@ def recall(history: History, search: Search, count: Callable[[str], int], wanted
         raise ConfigurationError("query and pattern are texts")
     yield Exclusive()
     if query is not None:
-        if search.indexed < history.next_seq:
-            fresh = [entry for seq in range(search.indexed, history.next_seq) if (entry := history.get(seq))]
-            search.add(_indexable(fresh), history.next_seq)
-        hits = search.search(query, MOST_HITS)
+        hits = finder.find(history, query, again=offset != 0, in_view=in_view)
         return _with_hits(page(show(hits, history), offset, limit, count), hits)
     where = None if ref is None else parse(ref)
     entries = history.branch if where is None else entries_of(history, where)
@@ -261,11 +321,20 @@ def answer(make: Callable[..., Operation[Recalled]], arguments: dict[str, object
     return (str(found) or "nothing found") + more
 
 
-def _indexable(entries: Sequence[Entry]) -> Iterator[tuple[int, int, str]]:
+def _sources(entries: Sequence[Entry], history: History) -> Iterator[Source]:
+    calls: dict[str | None, str] = {}
+    group = None
     for entry in entries:
+        if entry.group is not group:
+            group = entry.group
+            members = [member for seq in group.members if (member := history.get(seq))]
+            calls = {
+                part.id: f"{part.name} {part.text[:_ABOUT]}" for member in members for part in member.reading.call_parts
+            }
         for number, part in enumerate(entry.reading.parts):
             if part.text:
-                yield entry.seq, number, f"{part.name} {part.text}" if part.name else part.text
+                call = calls.get(part.id, "") if part.kind == "result" else ""
+                yield Source(entry.seq, number, call or part.name or "", part.text)
 
 
 def _with_hits(found: Recalled, hits: Sequence[Hit]) -> Recalled:

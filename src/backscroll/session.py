@@ -6,7 +6,7 @@ the shell after the lock.
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from backscroll import events
@@ -73,6 +73,8 @@ class Session:
         self._family = family
         self._lanes: dict[str, Lane] = {}
         self._newest_lane: str | None = None
+        self._asked: Lane | None = None
+        """The lane whose view was handed out last."""
         self._ephemerals: list[Ephemeral] = []
         self._ephemeral_number = 0
         self._ids: dict[str, Identified] = {}
@@ -250,6 +252,7 @@ class Session:
             self._forget_expired()
         assert lane.view is not None
         lane.handed_out(budget, self._ephemerals)
+        self._asked = lane
         return lane.view.copies()
 
     def _prompt(self) -> Operation[str | None]:
@@ -314,6 +317,12 @@ class Session:
                 else "it cannot be about that view"
             )
             self._reported.append({"lane": lane_name, "reported": repr(given), "reason": why})
+
+    def in_view(self) -> Iterator[str]:
+        """The texts of the view handed out last; none before the first request."""
+        view = self._asked.view if self._asked else None
+        for message in view.flat if view else ():
+            yield from [part.text for part in read_message(message).parts]
 
     def page_tokens(self) -> int:
         """Tokens of one page of recalled text: what fits into a quarter of the budget, at most 4,000."""
