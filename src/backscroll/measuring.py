@@ -9,7 +9,7 @@ from backscroll.ports import Tokenizer
 from backscroll.tokenizers.media import image_size, pdf_pages
 from backscroll.usage import Count, Counts, MediaCount
 
-_NAMES_KEPT = 4_096
+_NAMES_KEPT = 16_384
 _SHORT = 512
 
 

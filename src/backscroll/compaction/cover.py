@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 AGAIN = 0.3  # of a word's weight that is left for the next line that mentions it: said twice is not worth twice
+_LEAST = 5  # tokens: no line worth keeping takes fewer
 _FRAME = 3  # tokens by which a line costs more than its text: it stands in a row of its own
 
 
@@ -29,7 +30,7 @@ def cover(candidates: Sequence[Candidate], weights: Mapping[str, float], room: i
     heap = [(-_worth(candidate, left), number) for number, candidate in enumerate(candidates)]
     heapq.heapify(heap)
     chosen: list[int] = []
-    while heap:
+    while heap and room >= _LEAST:
         _, number = heapq.heappop(heap)
         candidate = candidates[number]
         if candidate.tokens > room:

@@ -117,7 +117,7 @@ class Draft:
         told = before.told + sum(window.tokens_of(entry) for group in self._folded for entry in group)
         window.digest = replace(before, told=told)
         kept = [unit.entries for unit in window.units]
-        frame = Frame(window.salience, kept, window.digest_allowance(0), self._tokens)
+        frame = Frame(window.salience, kept, window.digest_allowance(0), window.budget, self._tokens)
         return write(before, self._folded, told, frame)
 
     def _tokens(self, text: str) -> int:

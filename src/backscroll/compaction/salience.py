@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from backscroll.compaction.cover import Candidate
-from backscroll.compaction.staleness import Change, change_of
-from backscroll.compaction.words import ordinary_words, specific_words
+from backscroll.compaction.staleness import removed_lines
+from backscroll.compaction.words import line_words, ordinary_words, specific_words
 from backscroll.history import Entry
 
 OWN, RESULT = 4.0, 1.0  # weight of a mention by the user or the agent, and by a tool
@@ -39,14 +39,10 @@ class Salience:
     def __init__(self, groups: Sequence[Sequence[Entry]], before: Iterable[tuple[str, float]]) -> None:
         self._groups = groups
         self._before = before
-        self._words: dict[Place, set[str]] = {}
 
-    def words(self, entry: Entry, number: int) -> set[str]:
+    def words(self, entry: Entry, number: int) -> frozenset[str]:
         """The specific words of a part."""
-        found = self._words.get((entry.seq, number))
-        if found is None:
-            found = self._words[entry.seq, number] = specific_words(entry.reading.parts[number].text)
-        return found
+        return specific_words(entry.reading.parts[number].text)
 
     @cached_property
     def weights(self) -> Mapping[str, float]:
@@ -88,28 +84,27 @@ class Salience:
         }
 
     @cached_property
-    def changes(self) -> list[tuple[int, Change]]:
-        """What the edits in the window changed, with the `seq` of their call."""
-        return [
-            (entry.seq, change)
-            for group in self._groups
-            for entry in group
-            for part in entry.reading.call_parts
-            if (change := change_of(part.text)) is not None
-        ]
+    def _taken_out(self) -> dict[str, int]:
+        """Lines that edits in the window took out, with the `seq` of the newest such edit."""
+        found: dict[str, int] = {}
+        for group in self._groups:
+            for entry in group:
+                for part in entry.reading.call_parts if entry.reading.calls else ():
+                    found.update(dict.fromkeys(removed_lines(part.text), entry.seq))
+        return found
 
     def stale(self, text: str, seq: int) -> bool:
-        """Whether a later edit took out this line of message `seq`."""
-        return any(seq <= edited and text in change.removed for edited, change in self.changes)
+        """Whether an edit took out this line of message `seq`, then or later."""
+        return seq <= self._taken_out.get(text, -1)
 
     def candidate(self, text: str, weights: Mapping[str, float], tokens: int) -> Candidate | None:
         """A line as something to choose; None where it mentions nothing that weighs."""
-        words = [word for word in specific_words(text) if word in weights]
+        specific, ordinary = line_words(text)
+        words = [word for word in specific if word in weights]
         if not words:
             return None
-        ordinary = ordinary_words(text)
         near = len(ordinary & self.topic) / len(ordinary) if ordinary else 0.0
-        return Candidate(sorted(words), tokens, _OFF_TOPIC + _TOPIC * near * near)
+        return Candidate(words, tokens, _OFF_TOPIC + _TOPIC * near * near)
 
 
 def discounted(weights: Mapping[str, float], shown: set[str], told: set[str] = frozenset()) -> dict[str, float]:  # type: ignore[assignment]

@@ -20,44 +20,32 @@ _PAIRS = (
 )
 OLD = frozenset(old for old, _ in _PAIRS)
 """Arguments that hold a text which is no longer true once the call is done."""
-_PATCH = ("@@", "*** Update File", "--- a/", "--- ")
+_PATCH = ("@@", "*** Update File", "--- a/")
+_MARKS = (*(f'"{old}"' for old, _ in _PAIRS), *_PATCH)
 _LEAST = 8  # characters: shorter lines (a brace, `else:`) say nothing about where they stand
 
 
-class Change:
-    """The lines that one call removed and added."""
-
-    __slots__ = ("added", "removed")
-
-    def __init__(self) -> None:
-        self.removed: set[str] = set()
-        self.added: set[str] = set()
-
-    def note(self, old: str, new: str) -> None:
-        """Takes in one replacement."""
-        before, after = _lines(old), _lines(new)
-        self.removed |= before - after
-        self.added |= after - before
-
-
-def change_of(arguments: str) -> Change | None:
-    """What the call with these arguments (JSON text) changed; None where it is no edit."""
-    if not any(f'"{old}"' in arguments for old, _ in _PAIRS) and not any(mark in arguments for mark in _PATCH[:3]):
-        return None
+def removed_lines(arguments: str) -> set[str]:
+    """The lines that the call with these arguments (JSON text) took out of a text; none where it is no edit."""
+    if not any(mark in arguments for mark in _MARKS):
+        return set()
     try:
         value = json.loads(arguments)
     except (ValueError, RecursionError):
-        return None
-    change = Change()
+        return set()
+    removed: set[str] = set()
+    added: set[str] = set()
     for found in _mappings(value):
         for old, new in _PAIRS:
             if type(found.get(old)) is str and type(found.get(new)) is str:
-                change.note(found[old], found[new])
+                removed |= _lines(found[old])
+                added |= _lines(found[new])
         for text in found.values():
-            if type(text) is str and text.find("\n") > 0 and any(mark in text for mark in _PATCH):
-                _read_patch(text, change)
-    change.removed -= change.added
-    return change if change.removed else None
+            if type(text) is str and "\n" in text and any(mark in text for mark in _PATCH):
+                for line in text.splitlines():
+                    if not line.startswith(("---", "+++")):
+                        (removed if line[:1] == "-" else added if line[:1] == "+" else set()).update(_lines(line[1:]))
+    return removed - added
 
 
 def written_values(arguments: str) -> list[str]:
@@ -92,13 +80,3 @@ def _mappings(value: Any) -> Iterator[dict[str, Any]]:
 
 def _lines(text: str) -> set[str]:
     return {line for raw in text.splitlines() if len(line := raw.strip()) >= _LEAST}
-
-
-def _read_patch(text: str, change: Change) -> None:
-    for line in text.splitlines():
-        if line.startswith(("---", "+++")) or len(line) <= _LEAST:
-            continue
-        if line[0] == "-":
-            change.removed.add(line[1:].strip())
-        elif line[0] == "+":
-            change.added.add(line[1:].strip())

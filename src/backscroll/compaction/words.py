@@ -8,6 +8,7 @@ inside, or an inner capital.
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 
 LONGEST_SPAN = 240  # characters of one salient line; a longer one is split where a value or a sentence ends
 _LEAST_SPAN = 120
@@ -19,15 +20,13 @@ _VALUE_END = re.compile(r"[,;}\]]\s*(?=[\"{\[\w'])|(?<=[.!?])\s+")
 _ORDINARY = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}")
 
 
-def specific_words(text: str) -> set[str]:
+@lru_cache(maxsize=8_192)  # what stays in a view is looked at by each compaction; a pure function may remember
+def specific_words(text: str) -> frozenset[str]:
     """The specific words of a text; of a path or a dotted name also its last component."""
-    found: set[str] = set()
-    for run in set(_RUN.findall(text)):
-        found.update(_words_of(run))
-    return found
+    return frozenset(chain.from_iterable(map(_words_of, set(_RUN.findall(text)))))
 
 
-@lru_cache(maxsize=65_536)  # the same names come again and again; a pure function may remember
+@lru_cache(maxsize=65_536)  # the same names come again and again
 def _words_of(run: str) -> tuple[str, ...]:
     word = run.strip(".-+$@~") if run[0] not in "~." else run.rstrip(".-+$@~")
     if len(word) < 4 or not _SPECIFIC.search(word):
@@ -40,7 +39,16 @@ def _words_of(run: str) -> tuple[str, ...]:
 
 def ordinary_words(text: str) -> set[str]:
     """Words in lower case, identifiers taken apart."""
-    return {word.lower() for word in _ORDINARY.findall(text)}
+    return set(map(str.lower, _ORDINARY.findall(text)))
+
+
+@lru_cache(maxsize=32_768)  # the lines of a digest are looked at again by the next one
+def line_words(line: str) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Specific words of a line, sorted, and its ordinary words; the latter only if there are any of the former."""
+    found: set[str] = set()
+    for run in _RUN.findall(line):
+        found.update(_words_of(run))
+    return (tuple(sorted(found)), frozenset(ordinary_words(line))) if found else ((), frozenset())
 
 
 def spans(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:

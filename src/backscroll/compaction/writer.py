@@ -21,8 +21,11 @@ from backscroll.plan import Digest, Note
 from backscroll.rendering import note_text, note_texts
 
 HEADINGS = 0.55  # of a digest for users' words and turns, the rest is for lines
-SPARE_LINES = 0.125  # lines without room that are kept aside, for each token of the allowance: as many again, or more
-WEIGHTS = 0.5  # words whose weight is remembered, for each token of the allowance
+SPARE_LINES, MOST_SPARE = (
+    0.1,
+    2_000,
+)  # lines without room that are kept aside: for each token of the budget, and at most
+WEIGHTS, MOST_WEIGHTS = 0.25, 6_000  # words whose weight is remembered, likewise
 MOST_SQUEEZED = 100  # users' words without room that are kept aside
 _SHORTEST, _LONGEST = 12, 420  # characters of a line worth keeping
 _CHARACTERS = 3.2  # for each token of a line, before it is counted: cautious, so that few lines have to go again
@@ -39,6 +42,8 @@ class Frame(NamedTuple):
     """The groups that stand in the view beside it."""
     allowance: int
     """Tokens that it may take."""
+    budget: int
+    """Tokens of the whole view: what is kept aside is bounded by it."""
     tokens: Callable[[str], int]
 
 
@@ -58,7 +63,11 @@ def write(before: Digest, groups: Sequence[Sequence[Entry]], told: int, frame: F
     mentioned = frame.salience.weigh(groups, before.weights)
     return Digest(
         tuple(sorted([*headings, *kept], key=_place)),
-        tuple(sorted(mentioned.items(), key=lambda found: (-found[1], found[0]))[: int(frame.allowance * WEIGHTS)]),
+        tuple(
+            sorted(mentioned.items(), key=lambda found: (-found[1], found[0]))[
+                : min(MOST_WEIGHTS, int(frame.budget * WEIGHTS))
+            ]
+        ),
         (*squeezed, *spare),
         told,
     )
@@ -102,7 +111,9 @@ def _choose(
             break
         fitting.append(number)
     told = set(fitting)
-    spare = [note for number, note in enumerate(notes) if number not in told][: int(frame.allowance * SPARE_LINES)]
+    spare = [note for number, note in enumerate(notes) if number not in told][
+        : min(MOST_SPARE, int(frame.budget * SPARE_LINES))
+    ]
     return [notes[number] for number in sorted(fitting, reverse=True)], reversed(spare)
 
 
