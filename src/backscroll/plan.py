@@ -6,7 +6,7 @@ extends the one before and the provider's prompt cache keeps hitting.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from backscroll.usage import Count
 
@@ -67,8 +67,7 @@ Edit = Clip | Mask | Drop | Fold
 NoteKind = Literal["user", "rule", "turn", "line"]
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """One thing that a digest says, with the entries it is about. Its text is data from messages, not yet escaped."""
 
     first: int

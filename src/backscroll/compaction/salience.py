@@ -7,6 +7,7 @@ if it stands in the view anyway. A line about what the agent is doing counts sev
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import NamedTuple
 
@@ -107,7 +108,9 @@ class Salience:
         return Candidate(words, tokens, _OFF_TOPIC + _TOPIC * near * near)
 
 
-def discounted(weights: Mapping[str, float], shown: set[str], told: set[str] = frozenset()) -> dict[str, float]:  # type: ignore[assignment]
+def discounted(
+    weights: Mapping[str, float], shown: AbstractSet[str], told: AbstractSet[str] = frozenset()
+) -> dict[str, float]:
     """The weights that are left of words that stand in the view, or that a digest's turns mention."""
     return {
         word: weight * (SHOWN if word in shown else TOLD if word in told else 1.0) for word, weight in weights.items()

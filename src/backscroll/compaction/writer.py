@@ -74,12 +74,13 @@ def write(before: Digest, groups: Sequence[Sequence[Entry]], told: int, frame: F
 
 
 def _place(note: Note) -> tuple[int, bool]:
-    return note.first, note.kind == "line"
+    return note[0], note[2] == "line"  # by number: this runs for every line that is known
 
 
 def _lines(entry: Entry) -> list[Note]:
+    seq = entry.seq
     return [
-        Note(entry.seq, entry.seq, "line", piece)
+        Note(seq, seq, "line", piece)
         for part in entry.reading.parts
         for text in (written_values(part.text) if part.kind == "call" else (part.text,))
         for piece in pieces(text)
@@ -184,7 +185,7 @@ def _merged(one: Note, other: Note) -> Note:
                 counts[name] += int(number)
         else:
             counts.update(_doings(text))
-    return replace(one, last=other.last, text=_TURNS + ", ".join(f"{name} x{n}" for name, n in counts.items()))
+    return one._replace(last=other.last, text=_TURNS + ", ".join(f"{name} x{n}" for name, n in counts.items()))
 
 
 def _doings(turn: str) -> list[str]:
