@@ -189,7 +189,7 @@ def test_a_window_without_an_output_size_is_told_as_such() -> None:
 # --- options -------------------------------------------------------------------------------------------------------
 
 SHARES = ("compact_threshold", "target_usage", "protected_recent", "output_reserve")
-WHOLE = ("max_tokens", "overhead_tokens", "margin_tokens")
+WHOLE = ("max_tokens", "min_batch_tokens", "overhead_tokens", "margin_tokens")
 
 
 def test_the_defaults_are_those_of_the_design() -> None:

@@ -119,6 +119,7 @@ def test_public_names():
         "Family",
         "Hit",
         "MessageError",
+        "Prices",
         "Recalled",
         "ReferenceNotFound",
         "StoreError",

@@ -2,6 +2,7 @@
 else.
 """
 
+from backscroll.compaction.batch import Prices
 from backscroll.errors import (
     BackscrollError,
     BudgetError,
@@ -33,6 +34,7 @@ __all__ = [
     "Family",
     "Hit",
     "MessageError",
+    "Prices",
     "Recalled",
     "ReferenceNotFound",
     "StoreError",

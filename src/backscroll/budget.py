@@ -23,7 +23,7 @@ class Options:
     protected_recent: float = 0.30
     """Share of the budget whose newest messages strategies spare, unless it cannot fit otherwise; 0 to 1."""
     min_batch_tokens: int | None = 20_000
-    """Tokens that old results must be worth together before they are masked to save the reading of them; None = never."""
+    """Tokens that old results must be worth together before they are masked to save reading them; None = never."""
     overhead_tokens: int | None = None
     """Tokens of the request outside the messages; None = learned from reported usage."""
     margin_tokens: int = 1_000

@@ -64,7 +64,7 @@ GAPS = (Drop, Fold)
 
 Edit = Clip | Mask | Drop | Fold
 
-NoteKind = Literal["user", "rule", "turn", "line"]
+NoteKind = Literal["user", "rule", "turn", "line", "error"]
 
 
 class Note(NamedTuple):
@@ -74,7 +74,7 @@ class Note(NamedTuple):
     last: int
     kind: NoteKind
     """`user`: what a user wrote; `rule`: a sentence of a user that states one, word for word; `turn`: what the agent
-    did, in one line; `line`: a line of a message, word for word.
+    did, in one line; `line` and `error`: a line of a message, word for word.
     """
     text: str
 

@@ -24,6 +24,8 @@ from backscroll.usage import Count, Counts
 Edits = Mapping[int, Sequence[Clip | Mask]]
 ELSEWHERE_LINE = "<summary>The conversation goes on here.</summary>"
 NO_RESULT_LINE = "<summary>No result was recorded for the call above.</summary>"
+LINES = ("line", "error")
+"""Kinds of notes that are lines of a message; they stand below their turn."""
 _LONG_PATH = re.compile(r"(?<![\w.…])(?:/[\w.@+-]+){3,}")
 _ENVELOPE = re.compile(r"<(?=\s*/?\s*summary\b)", re.IGNORECASE)
 """What text from messages could end or open a summary with: it is escaped there, for it is data."""
@@ -140,7 +142,7 @@ def note_text(note: Note, text: str | None = None) -> str:
     reference is its own.
     """
     text = _ENVELOPE.sub("&lt;", note.text if text is None else text)
-    if note.kind == "line":
+    if note.kind in LINES:
         return f"  {text}"
     who = {"user": "user: ", "rule": "rule of the user: "}.get(note.kind, "")
     return f"{reference(note.first, note.last)} {who}{text}"

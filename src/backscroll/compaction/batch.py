@@ -1,8 +1,8 @@
 """The second trigger: masking a batch of old results because that is cheaper than to go on sending them. Pure.
 
 A provider reads a cached token at a fraction of its price and charges more for one that it has to cache anew. Masking
-results in the middle of a view saves the reading of them with every later request, and costs the caching of all that stands
-behind them once. It is done in batches large enough to pay, and never as one result after the other.
+results in the middle of a view saves reading them with every later request, and costs to cache all that stands behind
+them once. It is done in batches large enough to pay, and never as one result after the other.
 """
 
 from collections.abc import Sequence
@@ -21,8 +21,8 @@ _LEAST = 25  # tokens from which a result is worth a stub
 class Prices:
     """Prices of an input token, relative to one that is neither read from nor written to the prompt cache.
 
-    `cache_read`: 0 to 1. `cache_write`: from `cache_read` up. The defaults are Anthropic's for a cache of 5 minutes; where
-    writing costs nothing extra (OpenAI, Gemini), 1.0 is the price of writing.
+    `cache_read`: 0 to 1. `cache_write`: from `cache_read` up. The defaults are Anthropic's for a cache of 5 minutes;
+    where writing costs nothing extra (OpenAI, Gemini), 1.0 is the price of writing.
     """
 
     cache_read: float = 0.1

@@ -1,5 +1,5 @@
-"""The strategy `clip`: old tool results are cut to their first and last line and the lines that matter most among all of
-them; long arguments and assistant texts to head and tail.
+"""The strategy `clip`: old tool results are cut to their first and last line and the lines that matter most among all
+of them; long arguments and assistant texts to head and tail.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ class ClipStrategy:
 
     def __post_init__(self) -> None:
         """Checks the ranges."""
-        if not 0 < self.share < 1 or not self.over >= 64 or not 16 <= self.keep <= self.over:
+        if not 0 < self.share < 1 or self.over < 64 or not 16 <= self.keep <= self.over:
             raise ConfigurationError(
                 "clip needs 0 < share < 1 and 16 <= keep <= over, over at least 64, "
                 f"not share={self.share}, keep={self.keep}, over={self.over}"

@@ -1,5 +1,5 @@
-"""Choosing lines that together mention most of what weighs: greedy cover. Pure; where the lines are from and what a word
-weighs is decided elsewhere.
+"""Choosing lines that together mention most of what weighs: greedy cover. Pure; where the lines are from and what a
+word weighs is decided elsewhere.
 """
 
 import heapq

@@ -9,7 +9,7 @@ from backscroll.plan import Edit, Fold
 
 @dataclass(frozen=True, slots=True)
 class DigestStrategy:
-    """What was said and done goes into the summary, oldest first; what that tells is chosen by code, without a model."""
+    """What was said and done goes into the summary, oldest first; what that tells is chosen by code, not by a model."""
 
     name: str = "digest"
 

@@ -124,7 +124,7 @@ class Draft:
         return self.window.tokens(self._around.count(text))
 
     def shrink_digest(self, *, rules_too: bool = False) -> None:
-        """What the summary tells gives way before anything that must stay is cut; the user's rules only at the very end."""
+        """What the summary tells gives way before anything that must stay is cut; the user's rules only at the end."""
         excess = self.settle() - self.goals.budget
         plan = self._view.plan
         if plan.digest.notes:

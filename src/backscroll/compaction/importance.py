@@ -14,10 +14,11 @@ OF_USER = 3.0  # times as much, if a user wrote in it
 
 
 def mentions_score(unit: Unit, window: Window) -> float:
-    """The default score: what the group mentions, for each of its tokens, times its age, times three if a user wrote in it.
+    """The default score: what the group mentions, for each of its tokens, times its age, and times three if a user
+    wrote in it.
 
-    A specific word (path, identifier, number) weighs 4 for each mention by the user or the agent and 1 for each by a tool,
-    newer mentions up to three times as much as old ones. The newest group counts 1.5 times, the oldest half.
+    A specific word (path, identifier, number) weighs 4 for each mention by the user or the agent and 1 for each by a
+    tool, newer mentions up to three times as much as old ones. The newest group counts 1.5 times, the oldest half.
     """
     salience = window.salience
     words = {
@@ -45,7 +46,7 @@ class ImportanceStrategy:
             raise ConfigurationError(f"importance needs a score, a function of unit and window, not {self.score!r:.80}")
 
     def __call__(self, window: Window, tokens: int) -> Sequence[Edit]:
-        """Folds the groups of least score, until `tokens` are won after what the digest takes; among equals the oldest."""
+        """Folds the groups of least score, the oldest among equals, until `tokens` are won."""
         free = [unit for unit in window.units if unit.free]
         ranked = sorted(free, key=lambda unit: self.score(unit, window))
         edits: list[Edit] = []

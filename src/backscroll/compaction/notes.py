@@ -1,4 +1,4 @@
-"""From the messages of a group to what a digest says of it: the user's words, one line for a turn. Pure; chooses nothing.
+"""From the messages of a group to what a digest says of it: the user's words, one line for a turn. Chooses nothing.
 
 What is dear in a turn is what it was for: the tool, its key arguments, and how it ended.
 """
@@ -23,9 +23,10 @@ _ANSWER = 320  # characters of an assistant text that called nothing: it is what
 USER_WORDS = 1_200  # characters of a user's text that are kept as they are; of a longer one head, tail and rules
 _TROUBLE = re.compile(
     r"\b(?:error|exception|traceback|fail(?:ed|ure)?|fatal|panic|not found|denied|refused|no such|undefined|"
-    r"cannot|unable to|timed? ?out|exit (?:code|status) [1-9])",
+    r"cannot|unable to|timed? ?out|killed|aborted|crash(?:ed)?|out of memory|exit (?:code|status) [1-9])",
     re.IGNORECASE,
 )
+_FEW = 20  # lines up to which a result is taken for a report, and not for a text
 _SENTENCE_END = re.compile(r"(?<=[.!?:])\s|\n")
 
 
@@ -99,10 +100,11 @@ def brief(arguments: str) -> str:
         value = arguments
     if type(value) is not dict:
         return _flat(value, _ARGUMENTS)
+    texts = any(type(inner) is str for inner in value.values())
     shown = [
         f"{name}={_flat(inner, _VALUE)}"
         for name, inner in value.items()
-        if name not in OLD and type(inner) not in (bool, int)
+        if name not in OLD and not (texts and type(inner) in (bool, int))  # limits and switches, beside what is meant
     ]
     return ", ".join(shown)[:_ARGUMENTS]
 
@@ -113,15 +115,22 @@ def _flat(value: Any, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def trouble_in(lines: Sequence[str]) -> str | None:
+    """The line of a result that says what went wrong; None where nothing seems to have.
+
+    A long result that holds an error somewhere is mostly a text about errors: there only its ends count.
+    """
+    ends = lines if len(lines) <= _FEW else (*lines[:2], *lines[-3:])
+    return next((line for line in reversed(ends) if _TROUBLE.search(line)), None)
+
+
 def _ended(result: Part | None, call: Part) -> str:
     if result is None:
         return ""
     lines = [line for line in pieces(result.text[:20_000]) if line]
     if not lines:
         return " -> nothing"
-    trouble = next((line for line in reversed(lines[-60:]) if _TROUBLE.search(line)), None)
-    if trouble is not None and len(lines) > 60:
-        trouble = trouble if _TROUBLE.search(lines[-1]) or _TROUBLE.search(lines[0]) else None
+    trouble = trouble_in(lines)
     shown = (trouble or lines[0])[:_OUTCOME]
     more = f" ({len(lines)} lines)" if len(lines) > 3 else ""
     if trouble is None and specific_words(shown) <= specific_words(call.text):

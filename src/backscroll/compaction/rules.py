@@ -6,18 +6,21 @@ wide, and cover the imperative and modal words of a few languages.
 
 import re
 
-_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n+")
+_SENTENCE = re.compile(
+    r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n+"
+)  # the last three end Chinese and Japanese sentences
 _MARKERS = re.compile(
     r"\b(?:always|never|must|mustn't|shall|should|shouldn't|ought|do not|don't|dont|cannot|can't|only|avoid|ensure|"
-    r"make sure|remember|require[sd]?|requirement|rule|constraint|forbidden|prohibited|allowed|prefer|please|instead of|"
-    r"rather than|at least|at most|no more than|without|unless|until|except|before you|after you|when you|whenever|"
-    r"from now on|for the rest|as of now|important|under no circumstances|use|keep|stick to|write every|end every|reply|"
+    r"make sure|remember|require[sd]?|requirement|rule|constraint|forbidden|prohibited|allowed|prefer|please|"
+    r"instead of|rather than|at least|at most|no more than|without|unless|until|except|before you|after you|when you|"
+    r"whenever|from now on|for the rest|as of now|important|under no circumstances|use|keep|stick to|write every|"
+    r"end every|reply|"
     r"niemals|nie|immer|muss|müssen|darf|dürfen|bitte|nur|kein|keine|ab jetzt|"
     r"jamais|toujours|doit|devez|il faut|ne pas|seulement|désormais|"
     r"nunca|siempre|debe|debes|hay que|solo|sólo|"
-    r"sempre|mai|deve|devi|nunca|apenas|somente)\b"
+    r"sempre|mai|deve|devi|apenas|somente)\b"
     r"|不要|不得|不能|必须|務必|务必|请勿|禁止|总是|始终|一律|只能|以后|всегда|никогда|нельзя|должен|должны|только"
-    r"|しないで|してはいけ|必ず|常に|禁止|ください",
+    r"|しないで|してはいけ|必ず|常に|ください",
     re.IGNORECASE,
 )
 LONGEST_RULE = 600  # characters; a longer "sentence" is a paste, of which a rule is no more than a part

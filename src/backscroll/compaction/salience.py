@@ -1,8 +1,8 @@
 """What weighs in a window: the words it mentions, what the agent is at, and which lines are no longer true. Chooses
 nothing.
 
-A line is worth what it mentions. A word weighs more if the user or the agent mentioned it, and if that was lately; little
-if it stands in the view anyway. A line about what the agent is doing counts several times as much.
+A line is worth what it mentions. A word weighs more if the user or the agent mentioned it, and if that was lately;
+little if it stands in the view anyway. A line about what the agent is doing counts several times as much.
 """
 
 from collections import defaultdict

@@ -1,7 +1,8 @@
-"""Which lines an edit took out of a file, and which it put in. Reads the arguments of tool calls; knows no tool by name.
+"""Which lines an edit took out of a text. Reads the arguments of tool calls and knows no tool by name.
 
-Three shapes are understood, since tools agree on them across frameworks: a pair of arguments for the old and the new
-text, at any depth; a unified diff or patch inside any argument; and, of no use here, everything else.
+Two shapes are understood, since tools agree on them across frameworks: a pair of arguments for the old and the new
+text, at any depth, and a unified diff or patch inside any argument. A file that a call writes as a whole says nothing
+of what stood there before.
 """
 
 import json

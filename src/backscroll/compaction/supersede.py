@@ -1,7 +1,7 @@
 """The strategy `supersede`: results that a later result made redundant, and old media, become one-line stubs.
 
-Tools are told apart by nothing but their names and arguments, so that this works across tools and frameworks: the same call
-made again, or another result about the same path that holds nearly all of an earlier one's lines.
+Tools are told apart by nothing but their names and arguments, so that this works across tools and frameworks: the same
+call made again, or another result about the same path that holds nearly all of an earlier one's lines.
 """
 
 import json
@@ -28,8 +28,8 @@ class _Seen(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SupersedeStrategy:
-    """`over`: results up to this many tokens are left alone. `same`: share of an earlier result's lines that a later one
-    about the same path has to hold; above 0, at most 1.
+    """`over`: results up to this many tokens are left alone. `same`: share of an earlier result's lines that a later
+    one about the same path has to hold; above 0, at most 1.
     """
 
     over: int = 60

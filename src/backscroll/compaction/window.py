@@ -109,7 +109,7 @@ class Window:
         self.salience = Salience([unit.entries for unit in self.units], self.digest.weights)
 
     def candidates(self, *kinds: str, over: int = 0) -> Iterator[Candidate]:
-        """Parts of these kinds and of more than `over` tokens in cuttable units, oldest first, that may be rewritten."""
+        """Parts of these kinds and of more than `over` tokens in cuttable units that may be rewritten, oldest first."""
         for unit in self.units:
             if unit.estimate.upper > over and unit.cuttable:
                 for candidate in self.parts_of(unit, kinds):
@@ -148,8 +148,8 @@ class Window:
     def cut(
         self, candidate: Candidate, head: int, tail: int, between: Sequence[tuple[int, int]], by: str
     ) -> Clip | None:
-        """The part cut to its first `head` and last `tail` characters and the stretches `between`; None where that would
-        win nothing.
+        """The part cut to its first `head` and last `tail` characters and the stretches `between`; None where that
+        would win nothing.
         """
         ref = reference(candidate.entry.seq, part=candidate.number)
         counted = self._recount(candidate.part, clipped(candidate.part, head, tail, ref, between))

@@ -1,4 +1,4 @@
-"""What a text mentions: specific words (paths, identifiers, numbers, ids), ordinary words, and its lines. Pure; weighs and
+"""What a text mentions: specific words (paths, identifiers, numbers, ids), ordinary words, and its lines. Weighs and
 chooses nothing.
 
 A specific word is one that an agent can only have from its context: it holds a digit, an underscore, a slash, a dot

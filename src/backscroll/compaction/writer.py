@@ -1,24 +1,24 @@
 """Writing a digest: facts of folded messages and of the digest before, chosen to fit an allowance. Pure, no model.
 
-The user's words and rules come first, then one line for each turn, then whole lines of the folded messages, chosen by what
-they mention. Oldest turn lines merge into ranges; lines that an edit took out are left out. What finds no room is kept
-aside, up to a bound, and may be told by a later digest.
+The user's words and rules come first, then one line for each turn, then whole lines of the folded messages, chosen by
+what they mention. Oldest turn lines merge into ranges; lines that an edit took out are left out. What finds no room is
+kept aside, up to a bound, and may be told by a later digest.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import ceil
 from typing import NamedTuple
 
 from backscroll.compaction.cover import Candidate, cover
-from backscroll.compaction.notes import notes_of, rules_of
-from backscroll.compaction.salience import Salience, discounted
+from backscroll.compaction.notes import notes_of, rules_of, trouble_in
+from backscroll.compaction.salience import SHOWN, Salience, discounted
 from backscroll.compaction.staleness import written_values
 from backscroll.compaction.words import pieces, specific_words
 from backscroll.history import Entry
 from backscroll.plan import Digest, Note
-from backscroll.rendering import note_text, note_texts
+from backscroll.rendering import LINES, note_text, note_texts
 
 HEADINGS = 0.55  # of a digest for users' words and turns, the rest is for lines
 SPARE_LINES, MOST_SPARE = (
@@ -28,9 +28,11 @@ SPARE_LINES, MOST_SPARE = (
 WEIGHTS, MOST_WEIGHTS = 0.25, 6_000  # words whose weight is remembered, likewise
 MOST_SQUEEZED = 100  # users' words without room that are kept aside
 _SHORTEST, _LONGEST = 12, 420  # characters of a line worth keeping
+ERROR = 20.0  # what an error weighs besides the words that it mentions: five mentions by the agent
+_READ = 20_000  # characters of a result that are searched for an error
 _CHARACTERS = 3.2  # for each token of a line, before it is counted: cautious, so that few lines have to go again
 _TURNS = "turns: "
-_ORDER = ("line", "turn", "user")
+_ORDER = ("line", "error", "turn", "user")
 """What gives way first where a digest has to shrink."""
 
 
@@ -50,31 +52,29 @@ class Frame(NamedTuple):
 def write(before: Digest, groups: Sequence[Sequence[Entry]], told: int, frame: Frame) -> Digest:
     """The digest of what `before` told and of these groups. `told`: tokens of everything told."""
     known = sorted([*before.notes, *before.spare], key=_place)
-    headings = [note for note in known if note.kind != "line"]
+    headings = [note for note in known if note.kind not in LINES]
     headings += [note for group in groups for note in notes_of(group)]
     headings, squeezed = fit_headings(headings, int(frame.allowance * HEADINGS), frame.tokens)
     room = frame.allowance - sum(frame.tokens(text) + 1 for text in note_texts(headings))
-    lines = [note for note in known if note.kind == "line"]
-    lines += [line for group in groups for entry in group for line in _lines(entry)]
+    lines = [note for note in known if note.kind in LINES]
+    lines += [line for group in groups for entry in group for line in (*_lines(entry), *_errors(entry))]
     lines = [line for line in _newest_once(lines) if not frame.salience.stale(line.text, line.first)]
-    told_words = specific_words("\n".join(note.text for note in headings))
-    weights = discounted(frame.salience.weights, frame.salience.shown(frame.kept, set()), told_words)
+    said = "\n".join(note.text for note in headings)
+    weights = discounted(frame.salience.weights, frame.salience.shown(frame.kept, set()), specific_words(said))
+    weights |= {_error(line): ERROR * (SHOWN if line.text in said else 1) for line in lines if line.kind == "error"}
     kept, spare = _choose(lines, weights, room, frame)
     mentioned = frame.salience.weigh(groups, before.weights)
+    heaviest = sorted(mentioned.items(), key=lambda found: (-found[1], found[0]))
     return Digest(
         tuple(sorted([*headings, *kept], key=_place)),
-        tuple(
-            sorted(mentioned.items(), key=lambda found: (-found[1], found[0]))[
-                : min(MOST_WEIGHTS, int(frame.budget * WEIGHTS))
-            ]
-        ),
+        tuple(heaviest[: min(MOST_WEIGHTS, int(frame.budget * WEIGHTS))]),
         (*squeezed, *spare),
         told,
     )
 
 
 def _place(note: Note) -> tuple[int, bool]:
-    return note[0], note[2] == "line"  # by number: this runs for every line that is known
+    return note[0], note[2] in LINES  # by number: this runs for every line that is known
 
 
 def _lines(entry: Entry) -> list[Note]:
@@ -88,6 +88,20 @@ def _lines(entry: Entry) -> list[Note]:
     ]
 
 
+def _errors(entry: Entry) -> Iterator[Note]:
+    """What went wrong, of each result; worth keeping whatever it mentions."""
+    for part in entry.reading.parts:
+        if part.kind == "result":
+            trouble = trouble_in([line for line in pieces(part.text[:_READ]) if line])
+            if trouble is not None:
+                yield Note(entry.seq, entry.seq, "error", trouble[:_LONGEST])
+
+
+def _error(note: Note) -> str:
+    """What an error is worth by itself, as if it were a word that nothing else mentions."""
+    return f"error {note.first}"
+
+
 def _newest_once(lines: Sequence[Note]) -> list[Note]:
     newest = {note.text: number for number, note in enumerate(lines)}
     return [lines[number] for number in sorted(newest.values())]
@@ -96,11 +110,14 @@ def _newest_once(lines: Sequence[Note]) -> list[Note]:
 def _choose(
     lines: Sequence[Note], weights: dict[str, float], room: int, frame: Frame
 ) -> tuple[list[Note], Iterable[Note]]:
-    """The lines to tell, within `room` tokens, and the best of the others."""
+    """The lines to tell, within `room` tokens, and the newest of the others."""
     candidates: list[Candidate] = []
     notes: list[Note] = []
     for note in reversed(lines):  # newest first: among equals the newest is taken
-        found = frame.salience.candidate(note.text, weights, ceil(len(note.text) / _CHARACTERS) + 2)
+        tokens = ceil(len(note.text) / _CHARACTERS) + 2
+        found = frame.salience.candidate(note.text, weights, tokens)
+        if note.kind == "error":
+            found = Candidate([*(found.words if found is not None else ()), _error(note)], tokens)
         if found is not None:
             candidates.append(found)
             notes.append(note)
@@ -195,8 +212,8 @@ def _doings(turn: str) -> list[str]:
 
 
 def shrink(digest: Digest, allowance: int, tokens: Callable[[str], int], *, rules_too: bool = False) -> Digest:
-    """The digest within `allowance` tokens: lines go first, then turns, then users' words except the rules in them; oldest
-    first. With `rules_too` rules go last.
+    """The digest within `allowance` tokens: lines go first, then turns, then users' words except the rules in them;
+    oldest first. With `rules_too` rules go last.
 
     What goes is kept aside for the next digest.
     """
