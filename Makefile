@@ -41,8 +41,9 @@ check: $(READY) ## lint, format, types, import contracts, pictures, and the buil
 	$(BIN)/python docs/draw_layers.py --check
 	$(BIN)/python -m pytest tests/test_wheel.py
 
-bench: $(READY) ## measure the cost of a step and of counting
+bench: $(READY) ## measure the cost of a step, of a compaction and of counting
 	$(BIN)/python benchmarks/steps.py
+	$(BIN)/python benchmarks/compaction.py
 	$(BIN)/python benchmarks/counting.py
 
 lock: $(READY) ## resolve the development dependencies again

@@ -89,7 +89,7 @@ def test_all_seen_results_but_the_newest_three_are_masked_and_the_unseen_one_is_
 
 
 def test_results_of_several_calls_that_nobody_has_seen_yet_stay_whole():
-    working = Working(min_batch_tokens=4_000)
+    working = Working(min_batch_tokens=4_000, prices=Prices(cache_read=1.0, cache_write=1.0))
     working.steps(5)
     names = [f"open-{number}" for number in range(6)]
     working.manager.append(*[TALK.call([name], "", {"command": name}) for name in names])

@@ -64,7 +64,7 @@ def turn(seq, name, arguments, result=None, text=None):
         ("version 3.11.4", {"3.11.4"}),
         ("call os.environ_of now", {"os.environ_of", "environ_of"}),
         ("nothing here that only a context can tell", set()),
-        ("x_y", set()),  # shorter than four characters
+        ("x_y.", set()),  # shorter than four characters
     ],
 )
 def test_specific_words_are_those_that_only_a_context_can_tell(text, found):
@@ -251,9 +251,15 @@ def test_stretches_join_neighbours():
 
 
 def test_a_word_weighs_more_if_it_was_mentioned_by_the_user_lately_or_before():
-    groups = [turn(1, "read", {}, "old_result"), said(3, "old_words"), said(4, "-"), said(5, "new_words")]
+    groups = [
+        said(1, "old_words"),
+        said(2, "-"),
+        turn(3, "read", {"path": "own_words"}, "old_result"),
+        said(5, "new_words"),
+    ]
     weighs = Salience(groups, [("old_result", 9.0)]).weights
-    assert weighs["new_words"] > weighs["old_words"] > Salience(groups, ()).weights["old_result"]
+    assert weighs["new_words"] > weighs["own_words"] > weighs["old_words"]
+    assert weighs["old_words"] > Salience(groups, ()).weights["old_result"]
     assert weighs["old_result"] == 9.0 + Salience(groups, ()).weights["old_result"]
 
 

@@ -161,6 +161,11 @@ def test_a_rule_that_stands_in_a_users_words_is_not_told_twice():
     assert fit_headings([rule._replace(first=1, last=1), words], 999, len)[0] == [rule._replace(first=1, last=1), words]
 
 
+def test_rules_that_alone_would_fill_the_room_are_kept_aside_oldest_first():
+    rules = [Note(number, number, "rule", RULE) for number in range(4)]
+    assert fit_headings(rules, taken(rules[2:]), len) == (rules[2:], rules[:2])
+
+
 # --- writing -------------------------------------------------------------------------------------------------------
 
 

@@ -244,15 +244,17 @@ def test_the_default_score_is_mentions_for_each_token_by_age_and_three_times_tha
     session = Session(ImportanceStrategy(score=score), protected_recent=0.0)
     for text in ("fix parse_header in src/wire.py", "nothing of note in here at all"):
         session.manager.append(TALK.say("user", text), TALK.say("assistant", text))
+    session.manager.append(TALK.say("assistant", f"parse_header, src/wire.py {'and so on ' * 30}"))
     session.call("was only read: old_name_1", command="only look")
     session.call("only read", command="look at new_name_1")
     for _ in range(8):
         session.call(LONG[:1_500], command="look")
     session.manager.append(TALK.say("assistant", "well"), TALK.say("user", "go on"))
     session.manager.get_messages_for_request(token_budget=2_500)
-    user, agent, dull, found, asked = 1, 2, 3, 5, 7
+    user, agent, dull, long, found, asked = 1, 2, 3, 5, 6, 8
     assert tokens[user] == tokens[agent]
     assert scores[user] == pytest.approx(3 * scores[agent])
+    assert scores[long] * tokens[long] == pytest.approx(scores[agent] * tokens[agent])
     assert scores[dull] == 0 < scores[found]
     assert 3.5 < (scores[asked] * tokens[asked]) / (scores[found] * tokens[found]) < 5
     assert ImportanceStrategy().score is mentions_score

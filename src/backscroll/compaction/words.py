@@ -12,6 +12,7 @@ from itertools import chain
 
 LONGEST_SPAN = 240  # characters of one salient line; a longer one is split where a value or a sentence ends
 _LEAST_SPAN = 120
+_REMEMBERED = 16_000  # characters of a text that is worth remembering: long ones would fill the memory
 _RUN = re.compile(r"[\w./~@$+-]{4,160}")
 _SPECIFIC = re.compile(r"\d{4}|\d\.\d|[^\W\d_]\d|\d[^\W\d_]|\w_\w|/\w|\w\.\w{2}|[a-z][A-Z]|[A-Z]{2}[a-z]")
 _DOTTED = re.compile(r"[/.](?=\w{6})")
@@ -20,13 +21,17 @@ _VALUE_END = re.compile(r"[,;}\]]\s*(?=[\"{\[\w'])|(?<=[.!?])\s+")
 _ORDINARY = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}")
 
 
-@lru_cache(maxsize=8_192)  # what stays in a view is looked at by each compaction; a pure function may remember
 def specific_words(text: str) -> frozenset[str]:
     """The specific words of a text; of a path or a dotted name also its last component."""
+    return _words_in(text) if len(text) <= _REMEMBERED else _words_in.__wrapped__(text)
+
+
+@lru_cache(maxsize=2_048)  # what stays in a view is looked at by each compaction; a pure function may remember
+def _words_in(text: str) -> frozenset[str]:
     return frozenset(chain.from_iterable(map(_words_of, set(_RUN.findall(text)))))
 
 
-@lru_cache(maxsize=65_536)  # the same names come again and again
+@lru_cache(maxsize=32_768)  # the same names come again and again
 def _words_of(run: str) -> tuple[str, ...]:
     word = run.strip(".-+$@~") if run[0] not in "~." else run.rstrip(".-+$@~")
     if len(word) < 4 or not _SPECIFIC.search(word):
@@ -42,7 +47,7 @@ def ordinary_words(text: str) -> set[str]:
     return set(map(str.lower, _ORDINARY.findall(text)))
 
 
-@lru_cache(maxsize=32_768)  # the lines of a digest are looked at again by the next one
+@lru_cache(maxsize=16_384)  # the lines of a digest are looked at again by the next one
 def line_words(line: str) -> tuple[tuple[str, ...], frozenset[str]]:
     """Specific words of a line, sorted, and its ordinary words; the latter only if there are any of the former."""
     found: set[str] = set()

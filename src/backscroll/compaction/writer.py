@@ -25,7 +25,7 @@ SPARE_LINES, MOST_SPARE = (
     0.1,
     2_000,
 )  # lines without room that are kept aside: for each token of the budget, and at most
-WEIGHTS, MOST_WEIGHTS = 0.25, 6_000  # words whose weight is remembered, likewise
+WEIGHTS, MOST_WEIGHTS = 0.25, 4_000  # words whose weight is remembered, likewise
 MOST_SQUEEZED = 100  # users' words without room that are kept aside
 _SHORTEST, _LONGEST = 12, 420  # characters of a line worth keeping
 ERROR = 20.0  # what an error weighs besides the words that it mentions: five mentions by the agent
@@ -146,10 +146,14 @@ def fit_headings(notes: Sequence[Note], room: int, tokens: Callable[[str], int])
         return sum(tokens(text) + 1 for text in note_texts(kept)) - room
 
     kept = list(dict.fromkeys(notes))
-    kept = _merge_turns(kept, excess(), tokens)
-    kept, squeezed = _squeeze(kept, "user", excess(), tokens)
-    kept = _merge_turns(kept, excess(), tokens, across=True)
-    kept, rules = _squeeze(kept, "rule", excess(), tokens)
+    squeezed: list[Note] = []
+    rules: list[Note] = []
+    if (over := excess()) > 0:
+        kept = _merge_turns(kept, over, tokens)
+    if over > 0 and (over := excess()) > 0:
+        kept, squeezed = _squeeze(kept, "user", over, tokens)
+        kept = _merge_turns(kept, excess(), tokens, across=True)
+        kept, rules = _squeeze(kept, "rule", excess(), tokens)
     said = {(note.first, note.text) for note in kept if note.kind == "user"}
     kept = [
         note
