@@ -13,10 +13,11 @@ from backscroll.compaction.writer import HEADINGS, MOST_SPARE, SPARE_LINES, Fram
 from backscroll.plan import NO_DIGEST, Digest, Note
 from backscroll.rendering import note_text, note_texts
 from tests.dialects import assistant, user
-from tests.test_digest_rooms import DIFF, entry, said, turn
+from tests.test_digest_rooms import entry, said, turn
 
 RULE = "Never touch the file config/prod.yaml."
 OLD, NEW = "retry_limit = 3_000", "retry_limit = 5_000"
+AROUND = "# words " * 20 + "\n"  # so that the one line for the turn shows neither of them
 
 
 def taken(notes):
@@ -163,7 +164,7 @@ def test_a_rule_that_stands_in_a_users_words_is_not_told_twice():
 
 def test_rules_that_alone_would_fill_the_room_are_kept_aside_oldest_first():
     rules = [Note(number, number, "rule", RULE) for number in range(4)]
-    assert fit_headings(rules, taken(rules[2:]), len) == (rules[2:], rules[:2])
+    assert fit_headings(rules, taken(rules[2:]) + 9, len) == (rules[2:], rules[:2])
 
 
 # --- writing -------------------------------------------------------------------------------------------------------
@@ -204,9 +205,9 @@ def test_what_stands_in_the_view_is_told_last():
 @pytest.mark.parametrize(
     "arguments",
     [
-        {"old_string": OLD, "new_string": NEW},
-        {"edits": [{"old_str": OLD, "new_str": NEW}]},
-        {"patch": DIFF.replace("= 3", "= 3_000").replace("= 5", "= 5_000")},
+        {"old_string": AROUND + OLD, "new_string": AROUND + NEW},
+        {"edits": [{"old_str": AROUND + OLD, "new_str": AROUND + NEW}]},
+        {"patch": f"--- a/app.py\n+++ b/app.py\n@@ -1,2 +1,2 @@\n {AROUND}-{OLD}\n+{NEW}\n"},
     ],
 )
 def test_a_line_that_an_edit_took_out_is_told_no_more_unless_it_was_read_again(arguments):
@@ -222,7 +223,7 @@ def test_a_line_that_an_edit_took_out_is_told_no_more_unless_it_was_read_again(a
 
 @pytest.mark.parametrize("nested", [False, True])
 def test_an_edits_own_arguments_tell_the_new_text_only(nested):
-    pair = {"old_string": f"# was\n{OLD}", "new_string": f"# now\n{NEW}"}
+    pair = {"old_string": AROUND + OLD, "new_string": AROUND + NEW}
     lines = texts(digest_of(turn(1, "edit", {"edits": [pair]} if nested else pair, "done")).notes, "line")
     assert NEW in lines
     assert OLD not in lines

@@ -62,8 +62,20 @@ class Salience:
                         weights[word] += weight
         return weights
 
+    @cached_property
+    def asked(self) -> set[str]:
+        """The words of the user: what was asked about is worth finding, however often it is mentioned."""
+        return {
+            word
+            for group in self._groups
+            for entry in group
+            if entry.reading.is_user_turn
+            for number in range(len(entry.reading.parts))
+            for word in self.words(entry, number)
+        }
+
     def shown(self, groups: Iterable[Sequence[Entry]], hidden: set[Place]) -> set[str]:
-        """The words of these groups, save those of the hidden parts."""
+        """The words of these groups, save those of the hidden parts and what the user asked about."""
         return {
             word
             for group in groups
@@ -71,7 +83,7 @@ class Salience:
             for number in range(len(entry.reading.parts))
             if (entry.seq, number) not in hidden
             for word in self.words(entry, number)
-        }
+        } - self.asked
 
     @cached_property
     def topic(self) -> set[str]:

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from backscroll.compaction.window import Candidate, Window
 from backscroll.errors import ConfigurationError
-from backscroll.messages.parts import compact
 from backscroll.plan import Edit, Mask, reference
 
 PATHS = ("file_path", "path", "filepath", "file", "filename", "target_file", "notebook_path", "uri", "url")
@@ -48,17 +47,22 @@ class SupersedeStrategy:
             for candidate in window.candidates("media", over=self.over)
             if (edit := window.mask(candidate, self.name)) is not None
         ]
-        last_call: dict[str, int] = {}
+        last_call: dict[str, _Seen] = {}
         last_about: dict[str, list[_Seen]] = {}
         for seen in reversed(list(self._results(window))):
-            by = last_call.get(seen.call)
+            later = last_call.get(seen.call)
+            by = later.candidate.entry.seq if later is not None and _says_enough(later, seen) else None
             if by is None:
                 by = next(
-                    (other.candidate.entry.seq for other in last_about.get(seen.path, ()) if self._holds(other, seen)),
+                    (
+                        other.candidate.entry.seq
+                        for other in last_about.get(seen.path, ())
+                        if _holds(other, seen, self.same)
+                    ),
                     None,
                 )
             if by is None:
-                last_call[seen.call] = seen.candidate.entry.seq
+                last_call.setdefault(seen.call, seen)
                 if seen.path:
                     last_about.setdefault(seen.path, []).append(seen)
             elif (edit := self._mask(window, seen.candidate, by)) is not None:
@@ -81,12 +85,17 @@ class SupersedeStrategy:
                     same, path = _about(call.text)
                     yield _Seen(candidate, f"{call.name} {same}", path)
 
-    def _holds(self, later: _Seen, earlier: _Seen) -> bool:
-        lines = {line.strip() for line in earlier.candidate.part.text.splitlines()} - {""}
-        if not lines:
-            return False
-        held = lines & {line.strip() for line in later.candidate.part.text.splitlines()}
-        return len(held) >= self.same * len(lines)
+
+def _says_enough(later: _Seen, earlier: _Seen) -> bool:
+    """Whether an equal call's later result can stand for the earlier: `unchanged`, or an error, cannot."""
+    return 2 * len(later.candidate.part.text) >= len(earlier.candidate.part.text)
+
+
+def _holds(later: _Seen, earlier: _Seen, share: float) -> bool:
+    """Whether the later result has this share of the earlier one's lines: if not, both tell something."""
+    lines = {line.strip() for line in earlier.candidate.part.text.splitlines()} - {""}
+    held = lines & {line.strip() for line in later.candidate.part.text.splitlines()}
+    return bool(lines) and len(held) >= share * len(lines)
 
 
 def _about(arguments: str) -> tuple[str, str]:
@@ -98,4 +107,4 @@ def _about(arguments: str) -> tuple[str, str]:
     if type(value) is not dict:
         return arguments, ""
     path = next((value[name] for name in PATHS if type(value.get(name)) is str), "")
-    return compact(dict(sorted(value.items()))), path
+    return json.dumps(value, sort_keys=True), path

@@ -186,8 +186,13 @@ class Window:
         return min(int(self.budget * SHARE), int(free * FREE_SHARE), int((self.digest.told + folded) * OF_TOLD))
 
     def digest_growth(self, folded: int) -> int:
-        """Tokens by which the digest grows when `folded` more tokens are folded."""
-        return self.digest_allowance(folded) - self.digest_tokens
+        """Tokens by which the digest is expected to grow when `folded` more tokens are folded. It fills what it may
+        take, unless there was so little to tell that it did not even fill half of that before.
+        """
+        before = self.digest_allowance(0)
+        sparse = before > 0 and 0 < self.digest_tokens < before / 2
+        share = self.digest_tokens / before if sparse else 1.0
+        return int(self.digest_allowance(folded) * share) - self.digest_tokens
 
     def take(self, edits: Sequence[Edit]) -> Estimate:
         """Reckons with these edits from now on; answers what they win."""

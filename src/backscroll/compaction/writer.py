@@ -62,7 +62,7 @@ def write(before: Digest, groups: Sequence[Sequence[Entry]], told: int, frame: F
     said = "\n".join(note.text for note in headings)
     weights = discounted(frame.salience.weights, frame.salience.shown(frame.kept, set()), specific_words(said))
     weights |= {_error(line): ERROR * (SHOWN if line.text in said else 1) for line in lines if line.kind == "error"}
-    kept, spare = _choose(lines, weights, room, frame)
+    kept, spare = _choose(lines, weights, said, room, frame)
     mentioned = frame.salience.weigh(groups, before.weights)
     heaviest = sorted(mentioned.items(), key=lambda found: (-found[1], found[0]))
     return Digest(
@@ -108,9 +108,9 @@ def _newest_once(lines: Sequence[Note]) -> list[Note]:
 
 
 def _choose(
-    lines: Sequence[Note], weights: dict[str, float], room: int, frame: Frame
+    lines: Sequence[Note], weights: dict[str, float], said: str, room: int, frame: Frame
 ) -> tuple[list[Note], Iterable[Note]]:
-    """The lines to tell, within `room` tokens, and the newest of the others."""
+    """The lines to tell that are not `said` yet, within `room` tokens, and the newest of the others."""
     candidates: list[Candidate] = []
     notes: list[Note] = []
     for note in reversed(lines):  # newest first: among equals the newest is taken
@@ -124,6 +124,8 @@ def _choose(
     chosen = cover(candidates, weights, room)
     total, fitting = 0, []
     for number in chosen:
+        if notes[number].text in said:
+            continue
         total += frame.tokens(f"  {notes[number].text}") + 1
         if total > room:
             break
