@@ -182,7 +182,7 @@ class Lane:
         return self._decide(now, draft, used, force)
 
     def _fit_batch(self, now: Situation, goals: Goals, used: int) -> Fitted:
-        """The second trigger. Looked at when the view has grown by a batch, or by a tenth of one since the last look."""
+        """The second trigger: looked at when the view has grown by a batch, or by a tenth of one since it was."""
         least = now.options.min_batch_tokens
         if now.prices is None or least is None or used - self._batched < least:
             return None, []

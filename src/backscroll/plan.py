@@ -201,9 +201,10 @@ def until(plan: Plan, last: int) -> Plan:
             edits.append(replace(edit, last=min(edit.last, last)))
     after = plan.summary_after
     notes = tuple(note for note in plan.digest.notes if note.last <= last)
+    spare = tuple(note for note in plan.digest.spare if note.last <= last)
     return replace(
         plan,
         edits=tuple(edits),
         summary_after=after if after is None or after <= last else None,
-        digest=replace(plan.digest, notes=notes),
+        digest=replace(plan.digest, notes=notes, spare=spare),
     )

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from backscroll.compaction.rules import rules_in
-from backscroll.compaction.staleness import OLD
+from backscroll.compaction.staleness import without_old
 from backscroll.compaction.words import pieces, specific_words
 from backscroll.history import Entry
 from backscroll.messages import Part
@@ -22,7 +22,7 @@ _SAID = 160
 _ANSWER = 320  # characters of an assistant text that called nothing: it is what the user was told
 USER_WORDS = 1_200  # characters of a user's text that are kept as they are; of a longer one head, tail and rules
 _TROUBLE = re.compile(
-    r"\b(?:error|exception|traceback|fail(?:ed|ure)?|fatal|panic|not found|denied|refused|no such|undefined|"
+    r"\b(?:\w*error|\w*exception|traceback|fail(?:ed|ure)?|fatal|panic|not found|denied|refused|no such|undefined|"
     r"cannot|unable to|timed? ?out|killed|aborted|crash(?:ed)?|out of memory|exit (?:code|status) [1-9])",
     re.IGNORECASE,
 )
@@ -32,6 +32,10 @@ _SENTENCE_END = re.compile(r"(?<=[.!?:])\s|\n")
 
 def notes_of(entries: Sequence[Entry]) -> Iterator[Note]:
     """What is said of one group: a user's words, or one line for the turn."""
+    if entries[0].reading.flags.injected:
+        told = _gist("\n".join(part.text for part in entries[0].reading.parts), _SAID)
+        yield Note(entries[0].seq, entries[-1].seq, "turn", f"reminder: {told}")
+        return
     if all(entry.reading.role == "user" and not entry.reading.results for entry in entries):
         for entry in entries:
             yield from _user_notes(entry)
@@ -95,7 +99,7 @@ def _gist(text: str, most: int) -> str:
 def brief(arguments: str) -> str:
     """A call's arguments as `name=value`, long values cut."""
     try:
-        value = json.loads(arguments)
+        value = without_old(json.loads(arguments))
     except (ValueError, RecursionError):
         value = arguments
     if type(value) is not dict:
@@ -104,7 +108,7 @@ def brief(arguments: str) -> str:
     shown = [
         f"{name}={_flat(inner, _VALUE)}"
         for name, inner in value.items()
-        if name not in OLD and not (texts and type(inner) in (bool, int))  # limits and switches, beside what is meant
+        if not (texts and type(inner) in (bool, int))  # limits and switches, beside what is meant
     ]
     return ", ".join(shown)[:_ARGUMENTS]
 

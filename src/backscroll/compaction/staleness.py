@@ -9,6 +9,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from backscroll.compaction.words import pieces
+
 _PAIRS = (
     ("old_string", "new_string"),
     ("old_str", "new_str"),
@@ -64,8 +66,23 @@ def written_values(arguments: str) -> list[str]:
         elif type(node) is list:
             waiting.extend((name, inner) for inner in reversed(node))
         elif type(node) is str and name not in OLD:
-            texts.append(node)
+            texts.append(_after(node) if any(mark in node for mark in _PATCH) else node)
     return texts
+
+
+def _after(patch: str) -> str:
+    """What a patch leaves behind, without its marks."""
+    lines = (line for line in patch.splitlines() if not line.startswith("-"))
+    return "\n".join(line[1:] if line[:1] == "+" else line for line in lines)
+
+
+def without_old(value: Any) -> Any:
+    """Arguments without those that the call itself replaces, at any depth."""
+    if type(value) is dict:
+        return {name: without_old(inner) for name, inner in value.items() if name not in OLD}
+    if type(value) is list:
+        return [without_old(inner) for inner in value]
+    return value
 
 
 def _mappings(value: Any) -> Iterator[dict[str, Any]]:
@@ -80,4 +97,4 @@ def _mappings(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _lines(text: str) -> set[str]:
-    return {line for raw in text.splitlines() if len(line := raw.strip()) >= _LEAST}
+    return {piece for piece in pieces(text) if len(piece) >= _LEAST}

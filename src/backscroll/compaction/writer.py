@@ -5,6 +5,7 @@ what they mention. Oldest turn lines merge into ranges; lines that an edit took 
 kept aside, up to a bound, and may be told by a later digest.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -32,6 +33,7 @@ ERROR = 20.0  # what an error weighs besides the words that it mentions: five me
 _READ = 20_000  # characters of a result that are searched for an error
 _CHARACTERS = 3.2  # for each token of a line, before it is counted: cautious, so that few lines have to go again
 _TURNS = "turns: "
+_TALLY = re.compile(r"turns: [^,]+ x\d+(?:, [^,]+ x\d+)*")
 _ORDER = ("line", "error", "turn", "user")
 """What gives way first where a digest has to shrink."""
 
@@ -113,28 +115,36 @@ def _choose(
     """The lines to tell that are not `said` yet, within `room` tokens, and the newest of the others."""
     candidates: list[Candidate] = []
     notes: list[Note] = []
+    aside: list[Note] = []
     for note in reversed(lines):  # newest first: among equals the newest is taken
         tokens = ceil(len(note.text) / _CHARACTERS) + 2
         found = frame.salience.candidate(note.text, weights, tokens)
         if note.kind == "error":
             found = Candidate([*(found.words if found is not None else ()), _error(note)], tokens)
-        if found is not None:
+        if found is not None and _stands_in(note.text, said):
+            aside.append(note)
+        elif found is not None:
             candidates.append(found)
             notes.append(note)
-    chosen = cover(candidates, weights, room)
-    total, fitting = 0, []
-    for number in chosen:
-        if notes[number].text in said:
-            continue
-        total += frame.tokens(f"  {notes[number].text}") + 1
-        if total > room:
+    fitting: list[Note] = []
+    for number in cover(candidates, weights, room):
+        room -= frame.tokens(note_text(notes[number])) + 1
+        if room < 0:
             break
-        fitting.append(number)
+        fitting.append(notes[number])
     told = set(fitting)
-    spare = [note for number, note in enumerate(notes) if number not in told][
-        : min(MOST_SPARE, int(frame.budget * SPARE_LINES))
-    ]
-    return [notes[number] for number in sorted(fitting, reverse=True)], reversed(spare)
+    spare = sorted([*aside, *(note for note in notes if note not in told)], key=_place, reverse=True)
+    most = min(MOST_SPARE, int(frame.budget * SPARE_LINES))
+    return [note for note in reversed(notes) if note in told], spare[:most][::-1]
+
+
+def _stands_in(text: str, said: str) -> bool:
+    """Whether the text stands there as a whole, and not as a part of a longer word or number."""
+    at = said.find(text)
+    if at < 0:
+        return False
+    around = said[max(0, at - 1) : at], said[at + len(text) : at + len(text) + 1]
+    return not any(end.isalnum() or end == "_" for end in around)
 
 
 def fit_headings(notes: Sequence[Note], room: int, tokens: Callable[[str], int]) -> tuple[list[Note], list[Note]]:
@@ -147,39 +157,67 @@ def fit_headings(notes: Sequence[Note], room: int, tokens: Callable[[str], int])
     def excess() -> int:
         return sum(tokens(text) + 1 for text in note_texts(kept)) - room
 
-    kept = list(dict.fromkeys(notes))
-    squeezed: list[Note] = []
-    rules: list[Note] = []
-    if (over := excess()) > 0:
-        kept = _merge_turns(kept, over, tokens)
-    if over > 0 and (over := excess()) > 0:
-        kept, squeezed = _squeeze(kept, "user", over, tokens)
-        kept = _merge_turns(kept, excess(), tokens, across=True)
-        kept, rules = _squeeze(kept, "rule", excess(), tokens)
-    said = {(note.first, note.text) for note in kept if note.kind == "user"}
-    kept = [
-        note
-        for note in kept
-        if note.kind != "rule" or not any(first == note.first and note.text in text for first, text in said)
-    ]
-    return kept, [*squeezed, *rules][-MOST_SQUEEZED:]
-
-
-def _squeeze(
-    notes: Sequence[Note], kind: str, excess: int, tokens: Callable[[str], int]
-) -> tuple[list[Note], list[Note]]:
-    """The oldest notes of this kind go, until `excess` tokens are won; of a user's words the rules stay."""
-    kept: list[Note] = []
+    kept = _each_rule_once(notes)
     gone: list[Note] = []
+    for stage in (_merge_turns, _squeeze_words, _merge_across, _squeeze_rules):
+        while (over := excess()) > 0:  # again where it won less than reckoned: a path is written out once only
+            after = _each_rule_once(stage(kept, over, tokens))
+            if after == kept:
+                break
+            gone += _lost(kept, after)
+            kept = after
+    return kept, gone[-MOST_SQUEEZED:]
+
+
+def _lost(before: Sequence[Note], after: Sequence[Note]) -> list[Note]:
+    """Users' words that left, and rules that stand nowhere any more."""
+    left = set(after)
+    words = [note.text for note in after if note.kind in ("user", "rule")]
+    return [
+        note
+        for note in before
+        if note not in left
+        and (note.kind == "user" or (note.kind == "rule" and not any(note.text in text for text in words)))
+    ]
+
+
+def _each_rule_once(notes: Sequence[Note]) -> list[Note]:
+    """Without rules that stand in the user's words anyway, or that the user stated again later."""
+    words = [note for note in notes if note.kind == "user"]
+    newest = {note.text: note for note in notes if note.kind == "rule"}
+    return [
+        note
+        for note in dict.fromkeys(notes)
+        if note.kind != "rule"
+        or (
+            newest[note.text] == note and not any(note.first == said.first and note.text in said.text for said in words)
+        )
+    ]
+
+
+def _squeeze_words(notes: Sequence[Note], excess: int, tokens: Callable[[str], int]) -> list[Note]:
+    """The oldest of users' words go, except the rules in them, until `excess` tokens are won."""
+    kept: list[Note] = []
     for note in notes:
-        if excess > 0 and note.kind == kind:
-            left = rules_of(note) if kind == "user" else []
-            gone.append(note)
-            kept += left
-            excess -= tokens(note_text(note)) - sum(tokens(note_text(rule)) for rule in left)
+        rules = rules_of(note) if excess > 0 and note.kind == "user" else [note]
+        won = tokens(note_text(note)) + 1 - sum(tokens(note_text(rule)) + 1 for rule in rules)
+        kept += rules if won > 0 else [note]
+        excess -= max(0, won)
+    return kept
+
+
+def _squeeze_rules(notes: Sequence[Note], excess: int, tokens: Callable[[str], int]) -> list[Note]:
+    kept: list[Note] = []
+    for note in notes:
+        if excess > 0 and note.kind == "rule":
+            excess -= tokens(note_text(note)) + 1
         else:
             kept.append(note)
-    return kept, gone
+    return kept
+
+
+def _merge_across(notes: Sequence[Note], excess: int, tokens: Callable[[str], int]) -> list[Note]:
+    return _merge_turns(notes, excess, tokens, across=True)
 
 
 def _merge_turns(
@@ -202,7 +240,7 @@ def _merge_turns(
 def _merged(one: Note, other: Note) -> Note:
     counts: Counter[str] = Counter()
     for text in (one.text, other.text):
-        if text.startswith(_TURNS):
+        if _TALLY.fullmatch(text):
             for item in text.removeprefix(_TURNS).split(", "):
                 name, _, number = item.rpartition(" x")
                 counts[name] += int(number)
