@@ -1,0 +1,105 @@
+"""Corners of the digest: texts that look like its own, rewinds, patches, hooks, and what a user asked about."""
+
+import json
+
+from backscroll import sync
+from backscroll.compaction.notes import brief, turn_line
+from backscroll.compaction.staleness import removed_lines, written_values
+from backscroll.compaction.writer import fit_headings
+from backscroll.plan import Digest, Fold, Note, Plan, until
+from tests.histories import Talk
+from tests.test_manager import quarter
+
+
+def test_a_turn_that_looks_like_a_tally_is_a_turn():
+    notes = [Note(1, 1, "turn", "turns: left at the corner"), Note(2, 2, "turn", "read(x)")]
+    assert fit_headings(notes, 5, len)[0] == [Note(1, 2, "turn", "turns: said x1, read x1")]
+
+
+def test_words_are_squeezed_only_where_their_rules_are_shorter():
+    words = Note(5, 5, "user", "Use A. Use B. Use C. Use D. Use E. Use F.")
+    assert fit_headings([words, Note(6, 6, "turn", "read(path=abc)")], 70, len)[0][0] == words
+
+
+def test_a_rule_stays_where_long_paths_of_turns_can_merge():
+    path = "/home/user/a/very/long/path/to/some/project/src/module_file.py"
+    rule = Note(0, 0, "rule", "Never touch config/prod.yaml.")
+    turns = [Note(number, number, "turn", f"read(path={path})") for number in range(1, 8)]
+    assert rule in fit_headings([rule, *turns], 110, len)[0]
+
+
+def test_a_rule_stated_twice_is_told_once():
+    rules = [Note(number, number, "rule", "Always run make.") for number in (1, 7)]
+    assert fit_headings(rules, 1_000, len) == ([rules[1]], [])
+
+
+def test_a_rewind_takes_along_what_the_digest_kept_aside():
+    digest = Digest((Note(1, 2, "turn", "a"),), (), (Note(2, 2, "line", "b"), Note(8, 8, "line", "c")), 10)
+    left = until(Plan((Fold(1, 9),), 1, None, digest), 4).digest
+    assert (left.notes, left.spare) == (digest.notes, (Note(2, 2, "line", "b"),))
+
+
+def test_what_an_edit_replaces_is_not_quoted_at_any_depth():
+    arguments = json.dumps({"path": "a.py", "edits": [{"old_string": "limit = 3_000", "new_string": "limit = 4_000"}]})
+    assert "3_000" not in brief(arguments)
+    assert "4_000" in brief(arguments)
+
+
+def test_a_patch_tells_what_it_leaves_behind():
+    patch = "*** Update File: a.py\n@@\n same_line = 1\n-retry_limit = 3_000\n+retry_limit = 4_000\n"
+    arguments = json.dumps({"patch": patch})
+    assert removed_lines(arguments) == {"retry_limit = 3_000"}
+    told = "\n".join(written_values(arguments)).splitlines()
+    assert "retry_limit = 4_000" in told
+    assert not any("3_000" in line for line in told)
+
+
+def test_the_error_of_a_traceback_ends_a_turn():
+    talk = Talk("openai")
+    manager = sync.ContextManager(tokenizer=quarter)
+    trace = "Traceback (most recent call last):\n  File x\nValueError: bad_value"
+    manager.append(talk.call(["a"], "", {"command": "make"}), *talk.results([("a", trace)]))
+    assert turn_line(tuple(manager._session.history.branch)).endswith("-> ValueError: bad_value")
+
+
+def folded(manager, talk):
+    """The text of the view after many more turns."""
+    for number in range(60):
+        manager.append(talk.call([f"n{number}"], "", {"path": f"p{number}"}))
+        manager.append(*talk.results([(f"n{number}", f"other_{number} = {number}\n" * 20)]))
+        view = manager.get_messages_for_request()
+    return json.dumps(view)
+
+
+def test_a_reminder_of_a_hook_is_no_word_of_the_user():
+    talk, manager = Talk("openai"), sync.ContextManager(tokenizer=quarter, max_tokens=3_000)
+    manager.append(talk.say("user", "begin"), talk.say("user", "Always be brief.", {"source": "hook"}))
+    text = folded(manager, talk)
+    assert "rule of the user" not in text
+    assert "user: Always be brief." not in text
+
+
+def test_the_line_that_the_user_asked_about_stays_in_a_noisy_result():
+    talk, manager = Talk("openai"), sync.ContextManager(tokenizer=quarter, strategies=["clip"], max_tokens=6_000)
+    lines = [f"{number:04} value_{number} = module_{number}.py:{number}" for number in range(600)]
+    lines[200] = "check of refund_batch failed: expected 17 rows"
+    manager.append(talk.say("user", "Why does refund_batch fail?"), talk.call(["a"], "", {"command": "run"}))
+    manager.append(*talk.results([("a", "\n".join(lines))]))
+    for number in range(10):
+        manager.append(talk.call([f"s{number}"], f"step {number}", {"n": number}))
+        manager.append(*talk.results([(f"s{number}", "ok\n" * 20)]))
+    view = manager.get_messages_for_request(token_budget=5_000)
+    assert "refund_batch failed: expected 17 rows" in json.dumps(view)
+    assert manager.explain()[2].state == "clipped"
+
+
+def test_an_equal_call_whose_answer_says_less_supersedes_nothing():
+    talk, manager = Talk("openai"), sync.ContextManager(tokenizer=quarter, strategies=["supersede"], max_tokens=4_000)
+    manager.append(talk.say("user", "begin"))
+    for number, text in enumerate(["row of the file\n" * 300, "unchanged since last read"]):
+        manager.append(talk.call([f"c{number}"], "", {"path": "a.py"}), *talk.results([(f"c{number}", text)]))
+    for number in range(12):
+        manager.append(talk.call([f"s{number}"], "", {"path": f"b{number}"}))
+        manager.append(*talk.results([(f"s{number}", f"line {number}\n" * 90)]))
+    manager.get_messages_for_request(token_budget=1_000_000)
+    assert manager.compact() is None or manager.explain()[2].reason != "supersede"
