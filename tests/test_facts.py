@@ -305,7 +305,7 @@ def test_a_narrow_terminal_shows_a_table_a_transcript() -> None:
         "a.json",
         "b.json",
         "total of 2",
-        "most far facts kept first, then the cheapest",
+        "most far facts kept first, then most facts, then the cheapest",
     ]
     assert sum(line.split()[:6] == ["┃", "strategy", "┃", "auto", "┃", "drop"] for line in lines) == 3
     assert sum(line.startswith("│ far facts kept %") for line in lines) == 3

@@ -94,12 +94,12 @@ def totals(outcomes: Sequence[Outcome]) -> Figures:
 
 
 def compared(outcomes: Sequence[Outcome]) -> list[Figures]:
-    """The totals of each strategy, under `strategy` its name: most far facts kept first, then cheapest.
+    """The totals of each strategy, under `strategy` its name: most far facts kept first, then facts, then the cheapest.
 
     Shares that print alike count as equal, so that cost decides between them.
     """
     found = [{"strategy": name, **totals(_of(name, outcomes))} for name in _strategies(outcomes)]
-    return sorted(found, key=lambda sums: (_rank(sums["far_facts_kept"]), sums["cost"]))
+    return sorted(found, key=lambda sums: (_rank(sums["far_facts_kept"]), _rank(sums["facts_kept"]), sums["cost"]))
 
 
 def _rank(share: float | None) -> float:
@@ -150,7 +150,7 @@ def as_tables(outcomes: Sequence[Outcome], width: int) -> list[RenderableType]:
         shown = _fitting(list(_lines(outcomes)), columns, len(names), width)
         ranking = [_Line("", str(sums["strategy"]), sums, False) for sums in compared(outcomes)]
         ranked = _fitting(ranking, _COMPARED, len(names), width)
-        ranked[0].title = Text("most far facts kept first, then the cheapest")
+        ranked[0].title = Text("most far facts kept first, then most facts, then the cheapest")
         shown += ranked
     return [*shown, *(Text(told, style="dim") for told in _LEGEND)]
 
