@@ -186,7 +186,7 @@ class Lane:
         least = now.options.min_batch_tokens
         if now.prices is None or least is None or used - self._batched < least:
             return None, []
-        draft = self._draft(now, goals)
+        draft = self._draft(now, goals, regrow=False)
         edits = batch(draft.window, least, now.prices)
         if not edits:
             return Settled(self.name, used - int(least * LOOK_AGAIN), batch=True), []
@@ -194,10 +194,10 @@ class Lane:
         after = draft.settle()
         return self._recorded(now, draft, used, after)
 
-    def _draft(self, now: Situation, goals: Goals) -> Draft:
+    def _draft(self, now: Situation, goals: Goals, *, regrow: bool = True) -> Draft:
         assert self.view is not None
         fresh = [found for found in now.ephemerals if found.number >= max(self.expired, self._shown)]
-        return Draft(now.history, self.view, self.meter, goals, self._around, fresh=fresh)
+        return Draft(now.history, self.view, self.meter, goals, self._around, fresh=fresh, regrow=regrow)
 
     def _decide(self, now: Situation, draft: Draft, used: int, force: bool) -> Fitted:
         budget, room = draft.goals.budget, draft.room

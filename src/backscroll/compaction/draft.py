@@ -45,6 +45,7 @@ class Draft:
         around: Surroundings,
         *,
         fresh: Sequence[Ephemeral] = (),
+        regrow: bool = True,
     ) -> None:
         self.history = history
         self.fresh = fresh
@@ -59,6 +60,7 @@ class Draft:
         self._gone_for, self._gone = view, NOTHING
         self._view = self._whole_again(view)
         self.window = look(history, self._view, self.room, around)
+        self._regrow = regrow
         self._edits: list[Edit] = []
         self._folded: list[tuple[Entry, ...]] = []
         self._won = NOTHING
@@ -100,14 +102,19 @@ class Draft:
 
     def _show(self, plan: Plan) -> None:
         self._view = self._build(plan, self._view)
+        self._regrow = False
         self.window.digest = plan.digest
         self.window.digest_tokens = self._view.summary_tokens
         self._edits, self._folded, self._won = [], [], NOTHING
 
     def _starved(self) -> bool:
-        """Whether the digest had to give way to a huge result, and there is room for it again."""
+        """Whether the digest had to give way to a huge result before, and there is room for it again."""
         window = self.window
-        return bool(self._view.plan.digest.spare) and 2 * window.digest_tokens < window.digest_allowance(0)
+        return (
+            self._regrow
+            and bool(self._view.plan.digest.spare)
+            and 2 * window.digest_tokens < window.digest_allowance(0)
+        )
 
     def _digest(self, before: Digest) -> Digest:
         """What the summary tells once the pending folds are made."""
@@ -117,8 +124,11 @@ class Draft:
         told = before.told + sum(window.tokens_of(entry) for group in self._folded for entry in group)
         window.digest = replace(before, told=told)
         kept = [unit.entries for unit in window.units]
-        frame = Frame(window.salience, kept, window.digest_allowance(0), window.budget, self._tokens)
-        return write(before, self._folded, told, frame)
+        usual, now = window.usual_allowance(0), window.digest_allowance(0)
+        squeezed = now < usual / 2  # by a huge result, soon to be cut: what finds no room now is only kept aside
+        frame = Frame(window.salience, kept, usual if squeezed else now, window.budget, self._tokens)
+        digest = write(before, self._folded, told, frame)
+        return shrink(digest, now, self._tokens) if squeezed else digest
 
     def _tokens(self, text: str) -> int:
         return self.window.tokens(self._around.count(text))

@@ -37,14 +37,13 @@ class Unit:
     unseen: bool
     """Holds a result that no assistant message follows yet."""
     edits: dict[tuple[int, int], Clip | Mask]
+    nearest: bool = False
+    """Within the newest third of that share."""
 
     @property
     def tokens(self) -> int:
         """By the upper estimate."""
         return self.estimate.upper
-
-    nearest: bool = False
-    """Within the newest third of that share."""
 
     @property
     def free(self) -> bool:
@@ -72,7 +71,8 @@ class Candidate:
 class Strategy(Protocol):
     """From a window and the tokens to win to edits. Pure and deterministic: same window, same edits.
 
-    Winning more than asked for is fine; edits of units that are not `free` are refused.
+    Winning more than asked for is fine. What would take out a unit that is not `free`, or cut one that is not
+    `cuttable`, is refused.
     """
 
     @property
@@ -183,7 +183,11 @@ class Window:
         """Tokens that the digest may take once `folded` more tokens are folded: at most a quarter of the budget."""
         floor = sum(unit.tokens for unit in self.units if unit.floor)
         free = max(0, self.budget - floor)
-        return min(int(self.budget * SHARE), int(free * FREE_SHARE), int((self.digest.told + folded) * OF_TOLD))
+        return min(int(free * FREE_SHARE), self.usual_allowance(folded))
+
+    def usual_allowance(self, folded: int) -> int:
+        """The same where what must stay leaves room for it."""
+        return min(int(self.budget * SHARE), int((self.digest.told + folded) * OF_TOLD))
 
     def digest_growth(self, folded: int) -> int:
         """Tokens by which the digest is expected to grow when `folded` more tokens are folded. It fills what it may
