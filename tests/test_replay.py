@@ -164,11 +164,12 @@ def test_no_figure_is_cut_in_a_narrow_terminal(width: int) -> None:
 # Real recordings: the oracle agrees with what providers accepted, and who sends everything keeps every fact
 
 RECORDINGS = Path(os.environ.get("BACKSCROLL_TRANSCRIPTS") or Path(__file__).parents[2] / "shared" / "transcripts")
-
-
-@pytest.mark.skipif(
+needs_recordings = pytest.mark.skipif(
     not RECORDINGS.is_dir(), reason=f"no recordings at {RECORDINGS}; point BACKSCROLL_TRANSCRIPTS at a folder of them"
 )
+
+
+@needs_recordings
 @pytest.mark.parametrize("folder", ["sweagent", "tau", "native"])
 def test_real_conversations_are_valid_views_of_themselves(folder: str) -> None:
     for path in sorted((RECORDINGS / folder).glob("*.*")):
@@ -178,9 +179,7 @@ def test_real_conversations_are_valid_views_of_themselves(folder: str) -> None:
             assert outcome.cost == pytest.approx(outcome.cost_whole)
 
 
-@pytest.mark.skipif(
-    not RECORDINGS.is_dir(), reason=f"no recordings at {RECORDINGS}; point BACKSCROLL_TRANSCRIPTS at a folder of them"
-)
+@needs_recordings
 @pytest.mark.parametrize(
     "name", ["entire/norm.jsonl", "native/claude-code-short.jsonl", "native/tau-bench-airline.json"]
 )

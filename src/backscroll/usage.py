@@ -85,7 +85,7 @@ def estimate_message(reading: Reading, counts: Counts, family: Family) -> Estima
     if family.exact:  # the common case, kept free of calls
         total = 0
         for count in counts:
-            total += count.tokens if type(count) is Count else _media_tokens(count, family)  # type: ignore[arg-type]
+            total += count.tokens if type(count) is Count else _media_tokens(count, family)  # type: ignore[arg-type]  # `type() is`: faster, not narrowed
         return Estimate(total + MESSAGE_TOKENS + calls, ceil(total * MARGIN_EXACT) + MESSAGE_TOKENS + calls)
     middle = upper = float(MESSAGE_TOKENS + calls)
     for count in counts:

@@ -22,10 +22,7 @@ from backscroll.plan import Digest, Note
 from backscroll.rendering import LINES, note_text, note_texts
 
 HEADINGS = 0.55  # of a digest for users' words and turns, the rest is for lines
-SPARE_LINES, MOST_SPARE = (
-    0.1,
-    2_000,
-)  # lines without room that are kept aside: for each token of the budget, and at most
+SPARE_LINES, MOST_SPARE = 0.1, 2_000  # lines kept aside without room: for each token of the budget, and at most
 WEIGHTS, MOST_WEIGHTS = 0.25, 4_000  # words whose weight is remembered, likewise
 MOST_SQUEEZED = 100  # users' words without room that are kept aside
 _SHORTEST, _LONGEST = 12, 420  # characters of a line worth keeping
