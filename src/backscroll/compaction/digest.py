@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from backscroll.compaction.window import Window
-from backscroll.plan import Edit, Fold
+from backscroll.plan import Edit
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,12 +15,4 @@ class DigestStrategy:
 
     def __call__(self, window: Window, tokens: int) -> Sequence[Edit]:
         """Folds the oldest groups, until `tokens` are won after what the digest takes."""
-        edits: list[Edit] = []
-        folded = 0
-        for unit in window.units:
-            if folded - window.digest_growth(folded) >= tokens:
-                break
-            if unit.free:
-                edits += [Fold(seq, seq, self.name) for seq in unit.seqs]
-                folded += unit.tokens
-        return edits
+        return window.fold((unit for unit in window.units if unit.free), tokens, self.name)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from backscroll.compaction.window import Unit, Window
 from backscroll.errors import ConfigurationError
-from backscroll.plan import Edit, Fold
+from backscroll.plan import Edit
 
 Score = Callable[[Unit, Window], float]
 """How much it matters that a group stays; higher stays longer. Must be pure and deterministic."""
@@ -49,11 +49,4 @@ class ImportanceStrategy:
         """Folds the groups of least score, the oldest among equals, until `tokens` are won."""
         free = [unit for unit in window.units if unit.free]
         ranked = sorted(free, key=lambda unit: self.score(unit, window))
-        edits: list[Edit] = []
-        folded = 0
-        for unit in ranked:
-            if folded - window.digest_growth(folded) >= tokens:
-                break
-            edits += [Fold(seq, seq, self.name) for seq in unit.seqs]
-            folded += unit.tokens
-        return edits
+        return window.fold(ranked, tokens, self.name)

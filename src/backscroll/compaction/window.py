@@ -1,6 +1,6 @@
 """What a strategy is shown: the units of a view, with their sizes and what protects them. No strategy may live here."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Protocol
@@ -10,7 +10,7 @@ from backscroll.families import Family
 from backscroll.history import Entry, History
 from backscroll.messages import Part
 from backscroll.messages.rewriting import replaceable
-from backscroll.plan import GAPS, NO_DIGEST, Clip, Digest, Edit, Gap, Mask, reference
+from backscroll.plan import GAPS, NO_DIGEST, Clip, Digest, Edit, Fold, Gap, Mask, reference
 from backscroll.rendering import clipped, masked
 from backscroll.usage import Count, Estimate, estimate_count, estimate_message
 from backscroll.view import Surroundings, View
@@ -197,6 +197,17 @@ class Window:
         sparse = before > 0 and 0 < self.digest_tokens < before / 2
         share = self.digest_tokens / before if sparse else 1.0
         return int(self.digest_allowance(folded) * share) - self.digest_tokens
+
+    def fold(self, units: Iterable[Unit], tokens: int, by: str) -> list[Edit]:
+        """The first of these units folded, as many as win `tokens` after what the digest grows by."""
+        edits: list[Edit] = []
+        folded = 0
+        for unit in units:
+            if folded - self.digest_growth(folded) >= tokens:
+                break
+            edits += [Fold(seq, seq, by) for seq in unit.seqs]
+            folded += unit.tokens
+        return edits
 
     def take(self, edits: Sequence[Edit]) -> Estimate:
         """Reckons with these edits from now on; answers what they win."""
