@@ -113,12 +113,11 @@ def summary_text(plan: Plan, left_out: int) -> str:
         f"<summary>\n{left_out:,} earlier messages are compacted here to fit the token budget. Nothing is lost: "
         "recall a reference to read it word for word, or search for what it was about."
     ]
-    shown = [reference(gap.first, gap.last) for gap in plan.gaps() if isinstance(gap, Drop)]
-    if len(shown) > _LISTED_RANGES:
-        drops = [gap for gap in plan.gaps() if isinstance(gap, Drop)]
-        shown = [reference(drops[0].first, drops[-1].last)]
-    if shown:
-        lines.append(f"Left out: {', '.join(shown)}.")
+    ranges = [(gap.first, gap.last) for gap in plan.gaps() if isinstance(gap, Drop)]
+    if len(ranges) > _LISTED_RANGES:
+        ranges = [(ranges[0][0], ranges[-1][1])]
+    if ranges:
+        lines.append(f"Left out: {', '.join(reference(first, last) for first, last in ranges)}.")
     lines += note_texts(plan.digest.notes)
     return "\n".join([*lines, "</summary>"])
 
