@@ -53,11 +53,11 @@ def _allowed(edits: Sequence[Edit], draft: Draft) -> list[Edit]:
     dropped = {seq for gap in gaps for seq in within(gap, units)}
     allowed: list[Edit] = []
     for edit in edits:
-        seqs = within(edit, units) if isinstance(edit, GAPS) else [edit.seq]
-        leaves = isinstance(edit, GAPS)
-        fits = all(seq in units and (units[seq].free if leaves else units[seq].cuttable) for seq in seqs)
         if isinstance(edit, GAPS):
-            fits = fits and all(dropped.issuperset(units[seq].seqs) for seq in seqs)
+            leaving = [units[seq] for seq in within(edit, units)]
+            fits = all(unit.free and dropped.issuperset(unit.seqs) for unit in leaving)
+        else:
+            fits = edit.seq in units and units[edit.seq].cuttable
         (allowed if fits else draft.refused).append(edit)
     return allowed
 
