@@ -1,17 +1,11 @@
 """Reading real recordings, where a folder of them is at hand: nothing said in them is lost or changed."""
 
 import json
-import os
-from pathlib import Path
 
 import pytest
 
 from backscroll.replay.readers import TranscriptError, read
-
-RECORDINGS = Path(os.environ.get("BACKSCROLL_TRANSCRIPTS") or Path(__file__).parents[2] / "shared" / "transcripts")
-needs_recordings = pytest.mark.skipif(
-    not RECORDINGS.is_dir(), reason=f"no recordings at {RECORDINGS}; point BACKSCROLL_TRANSCRIPTS at a folder of them"
-)
+from tests.real import RECORDINGS, needs_recordings
 
 
 @needs_recordings

@@ -1,10 +1,8 @@
 """The replay: its sums worked out by hand, its tables, and real recordings as views of themselves."""
 
 import json
-import os
 from collections.abc import Callable
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +12,7 @@ from backscroll.errors import BudgetError, ConfigurationError
 from backscroll.replay.readers import Transcript, read
 from backscroll.replay.run import EventHandler, Manager, Outcome, Weigher, replay, requests_of
 from backscroll.replay.table import as_json, as_tables, totals
+from tests.real import RECORDINGS, needs_recordings
 from tests.test_validity import (
     amplifier_call,
     anthropic_call,
@@ -162,11 +161,6 @@ def test_no_figure_is_cut_in_a_narrow_terminal(width: int) -> None:
 
 
 # Real recordings: the oracle agrees with what providers accepted, and who sends everything keeps every fact
-
-RECORDINGS = Path(os.environ.get("BACKSCROLL_TRANSCRIPTS") or Path(__file__).parents[2] / "shared" / "transcripts")
-needs_recordings = pytest.mark.skipif(
-    not RECORDINGS.is_dir(), reason=f"no recordings at {RECORDINGS}; point BACKSCROLL_TRANSCRIPTS at a folder of them"
-)
 
 
 @needs_recordings

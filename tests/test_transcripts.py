@@ -1,20 +1,16 @@
 """Real transcripts of agents, replayed at a half, a quarter and a tenth of their size. Skipped without their folder."""
 
-import os
-from pathlib import Path
-
 import pytest
 
 from backscroll.replay.readers import read
 from backscroll.replay.run import replay
 from backscroll.tokenizers import resolve
+from tests.real import RECORDINGS, needs_recordings
 
-FOLDER = Path(os.environ.get("BACKSCROLL_TRANSCRIPTS", Path(__file__).parents[2] / "shared" / "transcripts"))
-FILES = sorted(FOLDER.glob("*/norm.jsonl")) + sorted((FOLDER / "native").glob("*"))
-
-pytestmark = pytest.mark.skipif(not FILES, reason="no transcripts here; BACKSCROLL_TRANSCRIPTS can name their folder")
+FILES = sorted(RECORDINGS.glob("*/norm.jsonl")) + sorted((RECORDINGS / "native").glob("*"))
 
 
+@needs_recordings
 @pytest.mark.parametrize("share", [0.5, 0.25, 0.1])
 @pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}-{file.stem}")
 def test_no_view_is_invalid_or_over_budget_and_only_floors_are_refused(file, share):
