@@ -24,9 +24,9 @@ def contracts() -> dict[str, dict[str, list[str]]]:
     return {contract["id"]: contract for contract in settings["tool"]["importlinter"]["contracts"]}
 
 
-def layers() -> list[list[str]]:
+def layers(contract: str = "layers") -> list[list[str]]:
     """The rooms of each layer, from the top."""
-    return [re.split(r"\s*[|:]\s*", layer) for layer in contracts()["layers"]["layers"]]
+    return [re.split(r"\s*[|:]\s*", layer) for layer in contracts()[contract]["layers"]]
 
 
 def pure() -> set[str]:
@@ -41,8 +41,18 @@ def picture() -> str:
         if not below and core.issuperset(rooms):
             below = True
             rows.append("--------- pure from here on: no I/O, no clock, no chance, no threads, no third party --------")
-        rows.append("    ".join(rooms).center(94).rstrip())
+        rows.append(row(rooms))
     return "\n".join(["```text", *rows, "```"])
+
+
+def compaction() -> str:
+    """The layers inside the largest room, likewise."""
+    return "\n".join(["```text", *map(row, layers("compaction")), "```"])
+
+
+def row(rooms: list[str]) -> str:
+    """One layer."""
+    return "    ".join(rooms).center(94).rstrip()
 
 
 def sentence(room: str) -> str:
@@ -66,7 +76,7 @@ def rooms() -> str:
 
 def drawn(page: str) -> str:
     """The page with every picture as it should be. Raises SystemExit where a marker is missing."""
-    for name, text in (("layers", picture()), ("rooms", rooms())):
+    for name, text in (("layers", picture()), ("compaction", compaction()), ("rooms", rooms())):
         begin, end = f"<!-- drawn: {name} -->", f"<!-- end: {name} -->"
         before, marked, rest = page.partition(begin)
         _, closed, after = rest.partition(end)
