@@ -2,10 +2,13 @@
 
 import json
 
+import pytest
+
 from backscroll import sync
 from backscroll.compaction.notes import brief, turn_line
 from backscroll.compaction.staleness import removed_lines, written_values
-from backscroll.compaction.writer import fit_headings
+from backscroll.compaction.writer import fit_headings, shrink
+from backscroll.events import COMPACTION, RULES_LEFT_OUT
 from backscroll.plan import Digest, Fold, Note, Plan, until
 from tests.histories import Talk
 from tests.test_manager import quarter
@@ -60,6 +63,68 @@ def test_the_error_of_a_traceback_ends_a_turn():
     trace = "Traceback (most recent call last):\n  File x\nValueError: bad_value"
     manager.append(talk.call(["a"], "", {"command": "make"}), *talk.results([("a", trace)]))
     assert turn_line(tuple(manager._session.history.branch)).endswith("-> ValueError: bad_value")
+
+
+class Ruled:
+    """A session in which a user states a rule in each round."""
+
+    def __init__(self, budget):
+        self.told, self.talk = [], Talk("openai")
+        self.manager = sync.ContextManager(
+            tokenizer=quarter, max_tokens=budget, on_event=lambda *event: self.told.append(event)
+        )
+        self.seqs = []
+
+    def rounds(self, count):
+        """So many more rounds; after each, every rule that is missing in the view was reported once."""
+        talk = self.talk
+        for _ in range(count):
+            number = len(self.seqs)
+            rule = f"It went well, so here is the next one. Never touch config/prod_{number}.yaml."
+            self.seqs.append(self.manager.append(talk.say("user", rule)))
+            self.manager.append(talk.call([f"c{number}"], "", {"path": f"p{number}"}))
+            self.manager.append(*talk.results([(f"c{number}", f"value_{number} = {number}\n" * 20)]))
+            held = self.held()
+            assert sum(payload["rules"] for payload in self.left_out()) == len(self.seqs) - len(held)
+        return held
+
+    def held(self):
+        """The numbers of the rules that the view states."""
+        view = json.dumps(self.manager.get_messages_for_request())
+        return [rule for rule in range(len(self.seqs)) if f"Never touch config/prod_{rule}.yaml." in view]
+
+    def left_out(self):
+        """What was reported of rules."""
+        return [payload for name, payload in self.told if name == RULES_LEFT_OUT]
+
+
+def test_each_rule_that_leaves_the_view_is_reported_once_and_with_a_compaction():
+    session = Ruled(2_000)
+    with pytest.warns(RuntimeWarning, match="context:rules_left_out: {'lane': 'main', 'rules': "):
+        pinned = session.rounds(36)[:8]
+    for rule in pinned:  # what the view holds whole was not left out, whatever the digest tells
+        session.manager.pin(session.seqs[rule])
+    with pytest.warns(RuntimeWarning, match="rules_left_out"):
+        assert session.rounds(24)[:8] == pinned
+    assert 2 < len(session.left_out()) <= [name for name, _ in session.told].count(COMPACTION)
+
+
+def test_rules_that_give_way_to_what_must_stay_are_reported_and_come_back():
+    session = Ruled(4_000)
+    assert session.rounds(30) == list(range(30))
+    large = session.manager.append(session.talk.say("user", "y " * 7_000))
+    session.manager.pin(large)
+    with pytest.warns(RuntimeWarning, match="rules_left_out"):
+        held = session.held()
+    assert session.left_out() == [{"lane": "main", "rules": 30 - len(held)}]
+    session.manager.unpin(large)
+    session.told.clear()
+    assert session.rounds(3) == list(range(33))
+
+
+def test_words_that_leave_a_digest_with_their_rules_leave_these_aside_as_rules():
+    words, rule = Note(1, 1, "user", "All is well. Never lie."), Note(1, 1, "rule", "Never lie.")
+    assert shrink(Digest((words,), (), (), 9), 0, len, rules_too=True).spare == (words, rule)
 
 
 def folded(manager, talk):

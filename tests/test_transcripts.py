@@ -9,8 +9,10 @@ from tests.real import RECORDINGS, needs_recordings
 
 FILES = sorted(RECORDINGS.glob("*/norm.jsonl")) + sorted((RECORDINGS / "native").glob("*"))
 
+# some recordings hold tool results as words of a user, with more "rules" than a tenth of them can hold
+pytestmark = [needs_recordings, pytest.mark.filterwarnings("ignore:context.rules_left_out:RuntimeWarning")]
 
-@needs_recordings
+
 @pytest.mark.parametrize("share", [0.5, 0.25, 0.1])
 @pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}-{file.stem}")
 def test_no_view_is_invalid_or_over_budget_and_only_floors_are_refused(file, share):

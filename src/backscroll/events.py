@@ -19,6 +19,7 @@ EPHEMERAL_KEPT = "context:ephemeral_kept"
 PLAN_CHANGED = "context:plan_changed"
 USAGE_IGNORED = "context:usage_ignored"
 PROMPT_CHANGED = "context:system_prompt_changed"
+RULES_LEFT_OUT = "context:rules_left_out"
 EDIT_REFUSED = "context:edit_refused"
 PROVIDER_IGNORED = "context:provider_ignored"
 TOKENIZER_FALLBACK = "context:tokenizer_fallback"
@@ -37,6 +38,7 @@ ALL = (
     PLAN_CHANGED,
     USAGE_IGNORED,
     PROMPT_CHANGED,
+    RULES_LEFT_OUT,
     EDIT_REFUSED,
     PROVIDER_IGNORED,
     TOKENIZER_FALLBACK,

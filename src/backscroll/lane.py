@@ -212,7 +212,7 @@ class Lane:
         return event, reports + more
 
     def _recorded(self, now: Situation, draft: Draft, used: int, after: int) -> Fitted:
-        reports = self._reports(draft, used, after, draft.goals)
+        reports = self._reports(draft, used, after, draft.goals) + self._rules_left_out(draft)
         self.view = draft.view
         self.expired = max((found.number + 1 for found in now.ephemerals), default=self.expired)
         self.expired = min((found.number for found in draft.fresh), default=self.expired)
@@ -249,6 +249,10 @@ class Lane:
             (events.EDIT_REFUSED, {"lane": self.name, "strategy": edit.by, "edit": repr(edit)})
             for edit in draft.refused
         ]
+
+    def _rules_left_out(self, draft: Draft) -> list[Event]:
+        lost = _rules_aside(draft.view.plan) - _rules_aside(draft.before.plan)
+        return [(events.RULES_LEFT_OUT, {"lane": self.name, "rules": len(lost)})] if lost else []
 
     def _reports(self, draft: Draft, used: int, after: int, goals: Goals) -> list[Event]:
         done = self._compaction(draft, used, after, goals)
@@ -310,6 +314,14 @@ class Lane:
             f"({parts}; outside the messages {self.meter.overhead(draft.goals.budget):,}): "
             "raise token_budget or max_tokens, unpin messages, or shorten the system prompt"
         )
+
+
+def _rules_aside(plan: Plan) -> set[str]:
+    """Users' rules that the digest keeps aside and tells nowhere, not as a line either, of messages that are out."""
+    gaps = list(plan.gaps())
+    aside = {note.text for note in plan.digest.spare if note.kind == "rule" and covers(gaps, note.first)}
+    told = "\n".join(note.text for note in plan.digest.notes if note.kind != "turn") if aside else ""
+    return {rule for rule in aside if rule not in told}
 
 
 def _level(plan: Plan) -> int:

@@ -21,7 +21,15 @@ from backscroll.stores.search import SearchIndex
 from backscroll.tokenizers import resolve
 from backscroll.turnstile import Turnstile
 
-DEGRADED = frozenset((events.USAGE_IGNORED, events.EDIT_REFUSED, events.EPHEMERAL_KEPT, events.PROVIDER_IGNORED))
+DEGRADED = frozenset(
+    (
+        events.USAGE_IGNORED,
+        events.EDIT_REFUSED,
+        events.EPHEMERAL_KEPT,
+        events.PROVIDER_IGNORED,
+        events.RULES_LEFT_OUT,
+    )
+)
 """Events that also warn: something was asked for and could not be done as asked."""
 
 

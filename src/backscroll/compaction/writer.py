@@ -256,7 +256,8 @@ def shrink(digest: Digest, allowance: int, tokens: Callable[[str], int], *, rule
     """The digest within `allowance` tokens: lines go first, then turns, then users' words except the rules in them;
     oldest first. With `rules_too` rules go last.
 
-    What goes is kept aside for the next digest.
+    What goes is kept aside for the next digest; a user's words that go with their rules beside these, so that each
+    rule that is left out can be told from what is aside.
     """
     sizes = [tokens(note_text(note)) + 1 for note in digest.notes]
     excess = sum(sizes) - allowance
@@ -268,4 +269,6 @@ def shrink(digest: Digest, allowance: int, tokens: Callable[[str], int], *, rule
                 excess -= sizes[number] - sum(tokens(note_text(rule)) + 1 for rule in gone[number])
     kept = [left for number, note in enumerate(digest.notes) for left in gone.get(number, [note])]
     spare = [note for number, note in enumerate(digest.notes) if number in gone]
+    if rules_too:
+        spare += [rule for note in spare if note.kind == "user" for rule in rules_of(note)]
     return replace(digest, notes=tuple(kept), spare=(*digest.spare, *spare))
