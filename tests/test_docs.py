@@ -11,6 +11,8 @@ import pytest
 from sybil.document import Document
 from sybil.parsers.markdown import CodeBlockParser
 
+from backscroll import ContextManager as Described
+from backscroll.compaction.strategies import STRATEGIES
 from backscroll.sync import ContextManager
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -62,6 +64,13 @@ def test_the_table_of_options_is_the_signature():
     told = {row[0].strip("`"): ast.literal_eval(row[1].strip("`")) for row in table(ROOT / "README.md", "Options")}
     parameters = inspect.signature(ContextManager).parameters.values()
     assert told == {parameter.name: parameter.default for parameter in parameters}
+
+
+def test_the_class_describes_every_option_and_names_every_strategy():
+    listed = "\n".join(re.findall(r"^- .+(?:\n  .+)*", inspect.getdoc(Described) or "", re.MULTILINE))
+    named = {word for head in re.findall(r"^- (`[^:]+):", listed, re.MULTILINE) for word in re.findall(r"`(\w+)", head)}
+    assert named == set(inspect.signature(Described).parameters)
+    assert {word for word in re.findall(r'`"(\w+)"`', listed) if word != "auto"} == set(STRATEGIES)
 
 
 def test_every_command_that_a_page_names_is_a_target_of_the_makefile():

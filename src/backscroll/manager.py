@@ -18,10 +18,13 @@ class ContextManager(ManagerBase):
 
     - `strategy`: `"auto"` (everything, least harm first), the name of one strategy, or None (nothing but the last
       resort).
-    - `strategies`: instead, a list of names (`"clip"`, `"mask"`, `"drop"`) or strategy objects, run in that order.
+    - `strategies`: instead, a list of names (`"supersede"`, `"clip"`, `"mask"`, `"digest"`, `"importance"`, `"drop"`)
+      or strategy objects, run in that order.
     - `max_tokens`: input tokens of a request where neither the call nor the provider names a budget.
     - `compact_threshold`, `target_usage`: shares of the budget at which a compaction starts and at which it ends.
     - `protected_recent`: share of the budget whose newest messages strategies spare.
+    - `min_batch_tokens`: tokens that old results must be worth before they are masked for their price; None = never.
+    - `prices`: `Prices(cache_read, cache_write)` by which that is reckoned; None = 0.1 and 1.25.
     - `overhead_tokens`: tokens of a request outside the messages (tool definitions); None = learned from
       `observe_usage`.
     - `margin_tokens`, `output_reserve`: what is kept free of a provider's window, in tokens and as a share of its
