@@ -5,7 +5,7 @@ import json
 import pytest
 
 from backscroll import sync
-from backscroll.compaction.notes import brief, turn_line
+from backscroll.compaction.notes import Facts, brief
 from backscroll.compaction.staleness import removed_lines, written_values
 from backscroll.compaction.writer import fit_headings, shrink
 from backscroll.events import COMPACTION, RULES_LEFT_OUT
@@ -62,7 +62,7 @@ def test_the_error_of_a_traceback_ends_a_turn():
     manager = sync.ContextManager(tokenizer=quarter)
     trace = "Traceback (most recent call last):\n  File x\nValueError: bad_value"
     manager.append(talk.call(["a"], "", {"command": "make"}), *talk.results([("a", trace)]))
-    assert turn_line(tuple(manager._session.history.branch)).endswith("-> ValueError: bad_value")
+    assert Facts(tuple(manager._session.history.branch)).turn_line().endswith("-> ValueError: bad_value")
 
 
 class Ruled:

@@ -204,7 +204,7 @@ candidates = st.lists(
     st.builds(Candidate, st.lists(st.sampled_from("abcdef"), max_size=4), st.integers(1, 30), st.floats(0.3, 2.8)),
     max_size=14,
 )
-weights = st.dictionaries(st.sampled_from("abcdef"), st.floats(0, 50))
+weights = st.fixed_dictionaries({word: st.floats(0, 50) for word in "abcdef"})
 
 
 @given(candidates, weights, st.integers(-5, 120))
@@ -219,7 +219,7 @@ def test_cover_stays_within_its_room_takes_each_line_once_and_is_deterministic(l
 def test_each_line_taken_adds_the_most_for_its_tokens_of_those_that_fit(lines, weighs, room):
     def worth(number):
         line = lines[number]
-        return line.factor * sum(left.get(word, 0.0) for word in line.words) / (line.tokens + 3)
+        return line.factor * sum(left[word] for word in line.words) / (line.tokens + 3)
 
     left = dict(weighs)
     waiting = set(range(len(lines)))
@@ -229,7 +229,7 @@ def test_each_line_taken_adds_the_most_for_its_tokens_of_those_that_fit(lines, w
         waiting.remove(number)
         room -= lines[number].tokens
         for word in lines[number].words:
-            left[word] = left.get(word, 0.0) * AGAIN
+            left[word] *= AGAIN
     assert room < 5 or not any(worth(other) > 0 for other in waiting if lines[other].tokens <= room)
 
 
@@ -240,7 +240,9 @@ def test_a_line_that_says_the_same_again_comes_after_one_that_says_something_els
 
 
 def test_a_line_near_the_topic_goes_first_and_one_without_weight_never():
-    assert cover([Candidate(["a"], 10), Candidate(["b"], 10, 2.0), Candidate(["c"], 5)], {"a": 1, "b": 1}, 99) == [1, 0]
+    assert cover(
+        [Candidate(["a"], 10), Candidate(["b"], 10, 2.0), Candidate(["c"], 5)], {"a": 1, "b": 1, "c": 0}, 99
+    ) == [1, 0]
 
 
 def test_stretches_join_neighbours():

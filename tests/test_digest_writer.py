@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.compaction.notes import USER_WORDS, brief, notes_of, rules_of, turn_line
+from backscroll.compaction.notes import USER_WORDS, Facts, brief, rules_of
 from backscroll.compaction.rules import rules_in
 from backscroll.compaction.salience import Salience
 from backscroll.compaction.writer import HEADINGS, MOST_SPARE, SPARE_LINES, Frame, fit_headings, shrink, write
@@ -54,21 +54,21 @@ def texts(notes, *kinds):
     ],
 )
 def test_a_turn_is_told_by_its_tool_its_arguments_and_how_it_ended(result, ended):
-    line = turn_line(turn(1, "read", {"path": "src/app.py"}, result))
+    line = Facts(turn(1, "read", {"path": "src/app.py"}, result)).turn_line()
     assert line == f"read(path=src/app.py){ended}"
 
 
 def test_what_the_agent_said_before_a_call_is_its_first_sentence_and_an_answer_is_told_at_length():
-    assert turn_line(turn(1, "ls", {}, text="I look around. Then I act.")) == "I look around. | ls()"
-    assert turn_line(said(1, "It works.\n  All of it.", role="assistant")) == "It works. All of it."
-    assert len(turn_line(said(1, "word " * 999, role="assistant"))) == 320
+    assert Facts(turn(1, "ls", {}, text="I look around. Then I act.")).turn_line() == "I look around. | ls()"
+    assert Facts(said(1, "It works.\n  All of it.", role="assistant")).turn_line() == "It works. All of it."
+    assert len(Facts(said(1, "word " * 999, role="assistant")).turn_line()) == 320
 
 
 def test_parallel_calls_share_a_line_each_with_its_own_result():
     blocks = [{"type": "tool_use", "id": name, "name": name, "input": {}} for name in ("one", "two")]
     results = [{"type": "tool_result", "tool_use_id": name, "content": f"{name}_got"} for name in ("two", "one")]
     group = [entry(1, assistant(blocks)), entry(2, user(*results, {"type": "text", "text": "Go on."}))]
-    assert list(notes_of(group)) == [
+    assert list(Facts(group).headings()) == [
         Note(1, 2, "turn", "one() -> one_got | two() -> two_got"),
         Note(2, 2, "user", "Go on."),
     ]
@@ -84,9 +84,9 @@ def test_arguments_are_shown_by_name_without_what_the_call_replaced_and_long_one
 
 def test_a_users_words_are_kept_as_they_are_and_of_a_paste_head_tail_and_rules():
     short = f"Hello!\n{RULE}"
-    assert list(notes_of(said(1, short))) == [Note(1, 1, "user", short)]
+    assert list(Facts(said(1, short)).headings()) == [Note(1, 1, "user", short)]
     pasted = "a" * USER_WORDS + f" ends. {RULE} It goes on. " + "z" * USER_WORDS
-    words, rule = notes_of(said(1, pasted))
+    words, rule = Facts(said(1, pasted)).headings()
     assert words.text == "a" * 840 + " [...] " + "z" * 360
     assert rule == Note(1, 1, "rule", RULE)
     assert rules_of(Note(1, 1, "user", short)) == [rule]
@@ -94,7 +94,7 @@ def test_a_users_words_are_kept_as_they_are_and_of_a_paste_head_tail_and_rules()
 
 def test_a_picture_alone_is_told_as_a_picture():
     picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
-    assert list(notes_of([entry(1, user(picture))])) == [Note(1, 1, "user", "(image)")]
+    assert list(Facts([entry(1, user(picture))]).headings()) == [Note(1, 1, "user", "(image)")]
 
 
 # --- headings ------------------------------------------------------------------------------------------------------

@@ -133,14 +133,18 @@ def note_texts(notes: Iterable[Note]) -> list[str]:
         known.add(path)
         return path
 
-    return [note_text(note, _LONG_PATH.sub(short, note.text) if note.kind == "turn" else note.text) for note in notes]
+    return [
+        note_text(note, _LONG_PATH.sub(short, note.text) if note.kind == "turn" and "/" in note.text else note.text)
+        for note in notes
+    ]
 
 
 def note_text(note: Note, text: str | None = None) -> str:
     """One note as it stands in a summary, with its own text or another. A line stands indented below its turn, whose
     reference is its own.
     """
-    text = _ENVELOPE.sub("&lt;", note.text if text is None else text)
+    text = note.text if text is None else text
+    text = _ENVELOPE.sub("&lt;", text) if "<" in text else text
     if note.kind in LINES:
         return f"  {text}"
     who = {"user": "user: ", "rule": "rule of the user: "}.get(note.kind, "")

@@ -22,7 +22,7 @@ class Candidate(NamedTuple):
 
 
 def cover(candidates: Sequence[Candidate], weights: Mapping[str, float], room: int) -> list[int]:
-    """Indexes of the chosen lines, best first, within `room` tokens.
+    """Indexes of the chosen lines, best first, within `room` tokens. Every word that a line mentions has a weight.
 
     At each turn the line that adds most weight for each of its tokens. Equal ones are taken in the order given.
     """
@@ -44,12 +44,12 @@ def cover(candidates: Sequence[Candidate], weights: Mapping[str, float], room: i
         chosen.append(number)
         room -= candidate.tokens
         for word in candidate.words:
-            left[word] = left.get(word, 0.0) * AGAIN
+            left[word] *= AGAIN
     return chosen
 
 
 def _worth(candidate: Candidate, weights: Mapping[str, float]) -> float:
-    return candidate.factor * sum([weights.get(word, 0.0) for word in candidate.words]) / (candidate.tokens + _FRAME)
+    return candidate.factor * sum(map(weights.__getitem__, candidate.words)) / (candidate.tokens + _FRAME)
 
 
 def stretches(places: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

@@ -5,11 +5,11 @@ What is dear in a turn is what it was for: the tool, its key arguments, and how 
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from backscroll.compaction.rules import rules_in
-from backscroll.compaction.staleness import without_old
+from backscroll.compaction.staleness import without_old, written_values
 from backscroll.compaction.words import pieces, specific_words
 from backscroll.history import Entry
 from backscroll.messages import Part
@@ -21,6 +21,7 @@ _OUTCOME = 100
 _SAID = 160
 _ANSWER = 320  # characters of an assistant text that called nothing: it is what the user was told
 USER_WORDS = 1_200  # characters of a user's text that are kept as they are; of a longer one head, tail and rules
+_SHORTEST, _LONGEST = 12, 420  # characters of a line worth keeping
 _TROUBLE = re.compile(
     r"\b(?:\w*error|\w*exception|traceback|fail(?:ed|ure)?|fatal|panic|not found|denied|refused|no such|undefined|"
     r"cannot|unable to|timed? ?out|killed|aborted|crash(?:ed)?|out of memory|exit (?:code|status) [1-9])",
@@ -30,22 +31,64 @@ _FEW = 20  # lines up to which a result is taken for a report, and not for a tex
 _SENTENCE_END = re.compile(r"(?<=[.!?:])\s|\n")
 
 
-def notes_of(entries: Sequence[Entry]) -> Iterator[Note]:
-    """What is said of one group: a user's words, or one line for the turn."""
-    if entries[0].reading.flags.injected:
-        told = _gist("\n".join(part.text for part in entries[0].reading.parts), _SAID)
-        yield Note(entries[0].seq, entries[-1].seq, "turn", f"reminder: {told}")
-        return
-    if all(entry.reading.role == "user" and not entry.reading.results for entry in entries):
-        for entry in entries:
-            yield from _user_notes(entry)
-        return
-    line = turn_line(entries)
-    if line:
-        yield Note(entries[0].seq, entries[-1].seq, "turn", line)
-    for entry in entries:
-        if entry.reading.is_user_turn:  # words beside the results that a user's message carries
-            yield from _user_notes(entry)
+class Facts:
+    """What one group says, as notes. Each of its results is taken apart once."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._entries = entries
+        self._results: list[tuple[int, Part, list[str]]] = [
+            (entry.seq, part, list(pieces(part.text)))
+            for entry in entries
+            for part in entry.reading.parts
+            if part.kind == "result"
+        ]
+
+    def headings(self) -> Iterator[Note]:
+        """A user's words, or one line for the turn."""
+        first, last = self._entries[0], self._entries[-1]
+        if first.reading.flags.injected:
+            told = _gist("\n".join(part.text for part in first.reading.parts), _SAID)
+            yield Note(first.seq, last.seq, "turn", f"reminder: {told}")
+            return
+        if all(entry.reading.role == "user" and not entry.reading.results for entry in self._entries):
+            for entry in self._entries:
+                yield from _user_notes(entry)
+            return
+        line = self.turn_line()
+        if line:
+            yield Note(first.seq, last.seq, "turn", line)
+        for entry in self._entries:
+            if entry.reading.is_user_turn:  # words beside the results that a user's message carries
+                yield from _user_notes(entry)
+
+    def turn_line(self) -> str:
+        """What the agent said, called and got, in one line."""
+        results = {part.id: lines for _, part, lines in self._results}
+        said: list[str] = []
+        for entry in self._entries:
+            calls = [part for part in entry.reading.parts if part.kind == "call"]
+            texts = [part.text for part in entry.reading.parts if part.kind == "text" and part.text.strip()]
+            if texts and entry.reading.role != "user":
+                said.append(_gist("\n".join(texts), _SAID if calls else _ANSWER))
+            said += [f"{call.name}({brief(call.text)}){_ended(results.get(call.id), call)}" for call in calls]
+        return " | ".join(said)
+
+    def lines(self) -> Iterator[Note]:
+        """The lines of its messages that may be worth keeping, and what went wrong in its results."""
+        for entry in self._entries:
+            for part in entry.reading.parts:
+                if part.kind != "result":
+                    texts = written_values(part.text) if part.kind == "call" else (part.text,)
+                    yield from _lines(entry.seq, (piece for text in texts for piece in pieces(text)))
+        for seq, _, lines in self._results:
+            yield from _lines(seq, lines)
+            trouble = trouble_in(lines)
+            if trouble is not None:
+                yield Note(seq, seq, "error", trouble[:_LONGEST])
+
+
+def _lines(seq: int, lines: Iterable[str]) -> Iterator[Note]:
+    return (Note(seq, seq, "line", line) for line in lines if _SHORTEST <= len(line) <= _LONGEST)
 
 
 def _user_notes(entry: Entry) -> Iterator[Note]:
@@ -73,19 +116,6 @@ def rules_of(note: Note) -> list[Note]:
 def _media(entry: Entry) -> str:
     kinds = [part.media.kind for part in entry.reading.parts if part.media is not None]
     return f"({', '.join(kinds) or 'no text'})"
-
-
-def turn_line(entries: Sequence[Entry]) -> str:
-    """What the agent said, called and got, in one line."""
-    results = {part.id: part for entry in entries for part in entry.reading.parts if part.kind == "result"}
-    said: list[str] = []
-    for entry in entries:
-        calls = [part for part in entry.reading.parts if part.kind == "call"]
-        texts = [part.text for part in entry.reading.parts if part.kind == "text" and part.text.strip()]
-        if texts and entry.reading.role != "user":
-            said.append(_gist("\n".join(texts), _SAID if calls else _ANSWER))
-        said += [f"{call.name}({brief(call.text)}){_ended(results.get(call.id), call)}" for call in calls]
-    return " | ".join(said)
 
 
 def _gist(text: str, most: int) -> str:
@@ -124,14 +154,15 @@ def trouble_in(lines: Sequence[str]) -> str | None:
 
     A long result that holds an error somewhere is mostly a text about errors: there only its ends count.
     """
-    ends = lines if len(lines) <= _FEW else (*lines[:2], *lines[-3:])
+    some = [line for line in lines if line]
+    ends = some if len(some) <= _FEW else (*some[:2], *some[-3:])
     return next((line for line in reversed(ends) if _TROUBLE.search(line)), None)
 
 
-def _ended(result: Part | None, call: Part) -> str:
+def _ended(result: Sequence[str] | None, call: Part) -> str:
     if result is None:
         return ""
-    lines = [line for line in pieces(result.text[:20_000]) if line]
+    lines = [line for line in result if line]
     if not lines:
         return " -> nothing"
     trouble = trouble_in(lines)

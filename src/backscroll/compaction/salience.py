@@ -40,10 +40,15 @@ class Salience:
     def __init__(self, groups: Sequence[Sequence[Entry]], before: Iterable[tuple[str, float]]) -> None:
         self._groups = groups
         self._before = before
+        self._words: dict[Place, frozenset[str]] = {}
 
     def words(self, entry: Entry, number: int) -> frozenset[str]:
         """The specific words of a part."""
-        return specific_words(entry.reading.parts[number].text)
+        place = entry.seq, number
+        found = self._words.get(place)
+        if found is None:
+            found = self._words[place] = specific_words(entry.reading.parts[number].text)
+        return found
 
     @cached_property
     def weights(self) -> Mapping[str, float]:

@@ -23,12 +23,15 @@ _ORDINARY = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}")
 
 def specific_words(text: str) -> frozenset[str]:
     """The specific words of a text; of a path or a dotted name also its last component."""
-    return _words_in(text) if len(text) <= _REMEMBERED else _words_in.__wrapped__(text)
+    return _known_words(text) if len(text) <= _REMEMBERED else _words_in(text)
 
 
-@lru_cache(maxsize=2_048)  # what stays in a view is looked at by each compaction; a pure function may remember
 def _words_in(text: str) -> frozenset[str]:
     return frozenset(chain.from_iterable(map(_words_of, set(_RUN.findall(text)))))
+
+
+_known_words = lru_cache(maxsize=2_048)(_words_in)
+"""What stays in a view is looked at by each compaction; a pure function may remember."""
 
 
 @lru_cache(maxsize=32_768)  # the same names come again and again

@@ -7,16 +7,17 @@ kept aside, up to a bound, and may be told by a later digest.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from math import ceil
+from operator import itemgetter
 from typing import NamedTuple
 
 from backscroll.compaction.cover import Candidate, cover
-from backscroll.compaction.notes import notes_of, rules_of, trouble_in
+from backscroll.compaction.notes import Facts, rules_of
 from backscroll.compaction.salience import SHOWN, Salience, discounted
-from backscroll.compaction.staleness import written_values
-from backscroll.compaction.words import pieces, specific_words
+from backscroll.compaction.words import specific_words
 from backscroll.history import Entry
 from backscroll.plan import Digest, Note
 from backscroll.rendering import LINES, note_text, note_texts
@@ -25,9 +26,7 @@ HEADINGS = 0.55  # of a digest for users' words and turns, the rest is for lines
 SPARE_LINES, MOST_SPARE = 0.1, 2_000  # lines kept aside without room: for each token of the budget, and at most
 WEIGHTS, MOST_WEIGHTS = 0.25, 4_000  # words whose weight is remembered, likewise
 MOST_SQUEEZED = 100  # users' words without room that are kept aside
-_SHORTEST, _LONGEST = 12, 420  # characters of a line worth keeping
 ERROR = 20.0  # what an error weighs besides the words that it mentions: five mentions by the agent
-_READ = 20_000  # characters of a result that are searched for an error
 _CHARACTERS = 3.2  # for each token of a line, before it is counted: cautious, so that few lines have to go again
 _TURNS = "turns: "
 _TALLY = re.compile(r"turns: [^,]+ x\d+(?:, [^,]+ x\d+)*")
@@ -48,22 +47,45 @@ class Frame(NamedTuple):
     tokens: Callable[[str], int]
 
 
+class Said(NamedTuple):
+    """What a digest's headings say, and the specific words in it."""
+
+    text: str
+    words: frozenset[str]
+
+    @classmethod
+    def of(cls, headings: Iterable[Note]) -> "Said":
+        """Of these notes."""
+        text = "\n".join(note.text for note in headings)
+        return cls(text, specific_words(text))
+
+    def holds(self, line: str, words: Iterable[str]) -> bool:
+        """Whether the line, which mentions these words, stands there as a whole, and not within a longer word."""
+        if not self.words.issuperset(words) or (at := self.text.find(line)) < 0:
+            return False
+        around = self.text[max(0, at - 1) : at], self.text[at + len(line) : at + len(line) + 1]
+        return not any(end.isalnum() or end == "_" for end in around)
+
+
 def write(before: Digest, groups: Sequence[Sequence[Entry]], told: int, frame: Frame) -> Digest:
     """The digest of what `before` told and of these groups. `told`: tokens of everything told."""
     known = sorted([*before.notes, *before.spare], key=_place)
+    facts = [Facts(group) for group in groups]
     headings = [note for note in known if note.kind not in LINES]
-    headings += [note for group in groups for note in notes_of(group)]
+    headings += [note for told_by in facts for note in told_by.headings()]
     headings, squeezed = fit_headings(headings, int(frame.allowance * HEADINGS), frame.tokens)
     room = frame.allowance - sum(frame.tokens(text) + 1 for text in note_texts(headings))
     lines = [note for note in known if note.kind in LINES]
-    lines += [line for group in groups for entry in group for line in (*_lines(entry), *_errors(entry))]
+    lines += [line for told_by in facts for line in told_by.lines()]
     lines = [line for line in _newest_once(lines) if not frame.salience.stale(line.text, line.first)]
-    said = "\n".join(note.text for note in headings)
-    weights = discounted(frame.salience.weights, frame.salience.shown(frame.kept, set()), specific_words(said))
-    weights |= {_error(line): ERROR * (SHOWN if line.text in said else 1) for line in lines if line.kind == "error"}
+    said = Said.of(headings)
+    weights = discounted(frame.salience.weights, frame.salience.shown(frame.kept, set()), said.words)
+    weights |= {
+        _error(line): ERROR * (SHOWN if line.text in said.text else 1) for line in lines if line.kind == "error"
+    }
     kept, spare = _choose(lines, weights, said, room, frame)
     mentioned = frame.salience.weigh(groups, before.weights)
-    heaviest = sorted(mentioned.items(), key=lambda found: (-found[1], found[0]))
+    heaviest = sorted(mentioned.items(), key=itemgetter(1), reverse=True)  # stable: of equal ones the older first
     return Digest(
         tuple(sorted([*headings, *kept], key=_place)),
         tuple(heaviest[: min(MOST_WEIGHTS, int(frame.budget * WEIGHTS))]),
@@ -74,26 +96,6 @@ def write(before: Digest, groups: Sequence[Sequence[Entry]], told: int, frame: F
 
 def _place(note: Note) -> tuple[int, bool]:
     return note[0], note[2] in LINES  # by number: this runs for every line that is known
-
-
-def _lines(entry: Entry) -> list[Note]:
-    seq = entry.seq
-    return [
-        Note(seq, seq, "line", piece)
-        for part in entry.reading.parts
-        for text in (written_values(part.text) if part.kind == "call" else (part.text,))
-        for piece in pieces(text)
-        if _SHORTEST <= len(piece) <= _LONGEST
-    ]
-
-
-def _errors(entry: Entry) -> Iterator[Note]:
-    """What went wrong, of each result; worth keeping whatever it mentions."""
-    for part in entry.reading.parts:
-        if part.kind == "result":
-            trouble = trouble_in([line for line in pieces(part.text[:_READ]) if line])
-            if trouble is not None:
-                yield Note(entry.seq, entry.seq, "error", trouble[:_LONGEST])
 
 
 def _error(note: Note) -> str:
@@ -107,7 +109,7 @@ def _newest_once(lines: Sequence[Note]) -> list[Note]:
 
 
 def _choose(
-    lines: Sequence[Note], weights: dict[str, float], said: str, room: int, frame: Frame
+    lines: Sequence[Note], weights: dict[str, float], said: Said, room: int, frame: Frame
 ) -> tuple[list[Note], Iterable[Note]]:
     """The lines to tell that are not `said` yet, within `room` tokens, and the newest of the others."""
     candidates: list[Candidate] = []
@@ -116,9 +118,10 @@ def _choose(
     for note in reversed(lines):  # newest first: among equals the newest is taken
         tokens = ceil(len(note.text) / _CHARACTERS) + 2
         found = frame.salience.candidate(note.text, weights, tokens)
+        words = found.words if found is not None else ()
         if note.kind == "error":
-            found = Candidate([*(found.words if found is not None else ()), _error(note)], tokens)
-        if found is not None and _stands_in(note.text, said):
+            found = Candidate([*words, _error(note)], tokens)
+        if found is not None and said.holds(note.text, words):
             aside.append(note)
         elif found is not None:
             candidates.append(found)
@@ -135,21 +138,13 @@ def _choose(
     return [note for note in reversed(notes) if note in told], spare[:most][::-1]
 
 
-def _stands_in(text: str, said: str) -> bool:
-    """Whether the text stands there as a whole, and not as a part of a longer word or number."""
-    at = said.find(text)
-    if at < 0:
-        return False
-    around = said[max(0, at - 1) : at], said[at + len(text) : at + len(text) + 1]
-    return not any(end.isalnum() or end == "_" for end in around)
-
-
 def fit_headings(notes: Sequence[Note], room: int, tokens: Callable[[str], int]) -> tuple[list[Note], list[Note]]:
     """Users' words, rules and turn lines within `room` tokens, and the words and rules that found none.
 
     The oldest turns merge first; then the oldest of users' words go, except the rules in them; then turns merge across
     what a user said; and only where rules alone would fill the room, the oldest rules go.
     """
+    tokens = cache(tokens)  # each stage looks at the same notes again
 
     def excess() -> int:
         return sum(tokens(text) + 1 for text in note_texts(kept)) - room
