@@ -40,9 +40,15 @@ def test_a_providers_window_is_reduced_by_its_output_and_the_margin() -> None:
 
 
 @pytest.mark.parametrize("output", [None, 0, -5, "8000", 8000.0, True])
-def test_an_output_that_is_no_number_of_tokens_reserves_nothing(output: Any) -> None:
+def test_an_output_that_is_no_number_of_tokens_reserves_what_the_contract_says(output: Any) -> None:
     window = {"context_window": 200_000, "max_output_tokens": output}
-    assert resolve_budget(None, window, Options()) == Budget(199_000, "provider")
+    assert resolve_budget(None, window, Options()) == Budget(200_000 - 4_096 - 1_000, "provider")
+
+
+@pytest.mark.parametrize("size", [None, 0, "200k"])
+def test_an_output_without_a_window_is_taken_off_max_tokens(size: Any) -> None:
+    window = {"context_window": size, "max_output_tokens": 8_000}
+    assert resolve_budget(None, window, Options(max_tokens=50_000)) == Budget(41_000, "provider")
 
 
 @pytest.mark.parametrize(
@@ -54,7 +60,7 @@ def test_without_a_window_the_budget_is_max_tokens(window: Any) -> None:
 
 def test_a_window_that_its_own_reserves_use_up_is_refused_with_the_knobs_to_turn() -> None:
     with pytest.raises(BudgetError, match=r"1,000.*output_reserve.*margin_tokens.*token_budget"):
-        resolve_budget(None, {"context_window": 1_000}, Options())
+        resolve_budget(None, {"context_window": 1_000, "max_output_tokens": 500}, Options())
 
 
 def test_a_window_that_is_all_output_is_shared_with_the_input() -> None:
@@ -157,7 +163,7 @@ def test_the_models_own_info_goes_before_the_providers_defaults() -> None:
         telling(None),
         telling("200k"),
         telling(RuntimeError("returned")),
-        telling(Info("200000", 8_000)),
+        telling(Info("200000", "8000")),
         telling(Info(200_000.0)),
         telling(Info(True)),
         telling(Info(0)),
@@ -180,10 +186,14 @@ def test_what_is_no_provider_is_not_asked_at_all(provider: Any) -> None:
 
 
 def test_a_window_without_an_output_size_is_told_as_such() -> None:
-    assert drive(Provider(get_model_info=telling({"context_window": 32_000}))) == {
-        "context_window": 32_000,
-        "max_output_tokens": None,
-    }
+    assert drive(Provider(get_model_info=telling({"context_window": 32_000}))) == {"context_window": 32_000}
+
+
+def test_one_figure_may_come_from_the_model_and_the_other_from_the_providers_defaults() -> None:
+    provider = Provider(
+        get_model_info=telling({"context_window": 32_000}), get_info=telling(Info(defaults=WINDOW | {"model": "m"}))
+    )
+    assert drive(provider) == {"context_window": 32_000, "max_output_tokens": 8_000}
 
 
 # --- options -------------------------------------------------------------------------------------------------------

@@ -9,6 +9,11 @@ from typing import Any
 from backscroll.errors import BudgetError, ConfigurationError
 from backscroll.ports import Ask, Operation
 
+UNTOLD_OUTPUT = 4_096
+"""Tokens kept free for an answer where the provider names its window only. Source: the Amplifier context contract."""
+
+_TOLD = ("context_window", "max_output_tokens")
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -72,17 +77,19 @@ class Budget:
 def resolve_budget(token_budget: Any, window: Mapping[str, Any] | None, options: Options) -> Budget:
     """The explicit budget, else the provider's window less output and margin, else `max_tokens`.
 
-    `window` holds `context_window` and `max_output_tokens` as the provider told them, or is None. Raises `BudgetError`
-    for an explicit budget that is not a positive whole number, and for a window that its own reserves use up.
+    `window` holds `context_window` and `max_output_tokens` as the provider told them, or is None. Where it told one of
+    them only, the window is `max_tokens` and the output 4,096. Raises `BudgetError` for an explicit budget that is not
+    a positive whole number, and for a window that its own reserves use up.
     """
     if token_budget is not None:
         if type(token_budget) is not int or token_budget <= 0:
             raise BudgetError(f"token_budget must be a positive whole number of tokens, not {token_budget!r}")
         return Budget(token_budget, "token_budget")
-    size = _positive(window, "context_window")
-    if size is None:
+    told, most = _positive(window, "context_window"), _positive(window, "max_output_tokens")
+    if told is None and most is None:
         return Budget(options.max_tokens, "max_tokens")
-    output = int((_positive(window, "max_output_tokens") or 0) * options.output_reserve)
+    size = told or options.max_tokens
+    output = int((most or UNTOLD_OUTPUT) * options.output_reserve)
     # some providers name the whole window as their largest output: input and output share it then
     output = min(output, size // 2) if output >= size - options.margin_tokens else output
     tokens = size - output - options.margin_tokens
@@ -100,25 +107,25 @@ def _positive(window: Mapping[str, Any] | None, key: str) -> int | None:
 
 
 def provider_window(provider: Any) -> Operation[tuple[Mapping[str, Any] | None, list[str]]]:
-    """What a provider tells of its window: `get_model_info()`, else `get_info().defaults`; None if it tells nothing.
+    """What a provider tells of its window, by `get_model_info()`, else by `get_info().defaults`; None if nothing.
 
     Both may be plain or async, and may fail: a provider that cannot say falls back to `max_tokens`, it never fails a
-    request.
+    request. One figure may come from the one and the other from the other.
     """
+    found: dict[str, Any] = {}
     failures: list[str] = []
     for name in ("get_model_info", "get_info"):
         method = getattr(provider, name, None)
-        if not callable(method):
+        if not callable(method) or len(found) == len(_TOLD):
             continue
         told = yield Ask(method, tolerant=True)
         if isinstance(told, Exception):
             failures.append(f"{name}() of {type(provider).__name__} failed: {told!r:.200}")
             continue
         for source in (told, _field(told, "defaults")):
-            size = _field(source, "context_window")
-            if type(size) is int and size > 0:
-                return {"context_window": size, "max_output_tokens": _field(source, "max_output_tokens")}, failures
-    return None, failures
+            window = {key: _field(source, key) for key in _TOLD}
+            found = {key: value for key in _TOLD if (value := _positive(window, key))} | found
+    return found or None, failures
 
 
 def _field(source: Any, key: str) -> Any:
