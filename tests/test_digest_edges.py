@@ -21,7 +21,15 @@ def test_a_turn_that_looks_like_a_tally_is_a_turn():
 
 def test_words_are_squeezed_only_where_their_rules_are_shorter():
     words = Note(5, 5, "user", "Use A. Use B. Use C. Use D. Use E. Use F.")
-    assert fit_headings([words, Note(6, 6, "turn", "read(path=abc)")], 70, len)[0][0] == words
+    turns = [Note(number, number, "turn", f"read(path={number}00000)") for number in (4, 6)]
+    assert words in fit_headings([turns[0], words, turns[1]], 90, len)[0]
+
+
+def test_words_that_are_nothing_but_rules_go_with_the_oldest_rules():
+    words = [Note(number, number, "user", f"Never touch file {number}.") for number in range(4)]
+    kept, aside = fit_headings(words, 80, len)
+    assert kept == words[2:]
+    assert aside == [told for note in words[:2] for told in (note, note._replace(kind="rule"))]
 
 
 def test_a_rule_stays_where_long_paths_of_turns_can_merge():
@@ -101,7 +109,7 @@ class Ruled:
 def test_each_rule_that_leaves_the_view_is_reported_once_and_with_a_compaction():
     session = Ruled(2_000)
     with pytest.warns(RuntimeWarning, match="context:rules_left_out: {'lane': 'main', 'rules': "):
-        pinned = session.rounds(36)[:8]
+        pinned = session.rounds(54)[:8]
     for rule in pinned:  # what the view holds whole was not left out, whatever the digest tells
         session.manager.pin(session.seqs[rule])
     with pytest.warns(RuntimeWarning, match="rules_left_out"):

@@ -27,7 +27,8 @@ SPARE_LINES, MOST_SPARE = 0.1, 2_000  # lines kept aside without room: for each 
 WEIGHTS, MOST_WEIGHTS = 0.25, 4_000  # words whose weight is remembered, likewise
 MOST_SQUEEZED = 100  # users' words without room that are kept aside
 ERROR = 20.0  # what an error weighs besides the words that it mentions: five mentions by the agent
-_CHARACTERS = 3.2  # for each token of a line, before it is counted: cautious, so that few lines have to go again
+_CHARACTERS = 3.2  # for each token of a line, before it is counted
+_OFTEN_SHORTER = 1.4  # how many more tokens of lines are chosen by that figure: plain words have 4.5 characters a token
 _TURNS = "turns: "
 _TALLY = re.compile(r"turns: [^,]+ x\d+(?:, [^,]+ x\d+)*")
 _ORDER = ("line", "error", "turn", "user")
@@ -126,13 +127,12 @@ def _choose(
         elif found is not None:
             candidates.append(found)
             notes.append(note)
-    fitting: list[Note] = []
-    for number in cover(candidates, weights, room):
-        room -= frame.tokens(note_text(notes[number])) + 1
-        if room < 0:
-            break
-        fitting.append(notes[number])
-    told = set(fitting)
+    told: set[Note] = set()
+    for number in cover(candidates, weights, int(room * _OFTEN_SHORTER)):
+        tokens = frame.tokens(note_text(notes[number])) + 1
+        if tokens <= room:
+            room -= tokens
+            told.add(notes[number])
     spare = sorted([*aside, *(note for note in notes if note not in told)], key=_place, reverse=True)
     most = min(MOST_SPARE, int(frame.budget * SPARE_LINES))
     return [note for note in reversed(notes) if note in told], spare[:most][::-1]
@@ -165,12 +165,9 @@ def _lost(before: Sequence[Note], after: Sequence[Note]) -> list[Note]:
     """Users' words that left, and rules that stand nowhere any more."""
     left = set(after)
     words = [note.text for note in after if note.kind in ("user", "rule")]
-    return [
-        note
-        for note in before
-        if note not in left
-        and (note.kind == "user" or (note.kind == "rule" and not any(note.text in text for text in words)))
-    ]
+    gone = [note for note in before if note not in left and note.kind in ("user", "rule")]
+    with_rules = [told for note in gone for told in ((note, *rules_of(note)) if note.kind == "user" else (note,))]
+    return [told for told in with_rules if told.kind == "user" or not any(told.text in text for text in words)]
 
 
 def _each_rule_once(notes: Sequence[Note]) -> list[Note]:
@@ -199,9 +196,10 @@ def _squeeze_words(notes: Sequence[Note], excess: int, tokens: Callable[[str], i
 
 
 def _squeeze_rules(notes: Sequence[Note], excess: int, tokens: Callable[[str], int]) -> list[Note]:
+    """The oldest rules go, and the words of a user that are nothing but rules."""
     kept: list[Note] = []
     for note in notes:
-        if excess > 0 and note.kind == "rule":
+        if excess > 0 and note.kind in ("rule", "user"):
             excess -= tokens(note_text(note)) + 1
         else:
             kept.append(note)
