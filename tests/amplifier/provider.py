@@ -21,7 +21,7 @@ KNOWN = {"role", "content", "tool_calls", "tool_call_id", "name", "metadata", "t
 Message = dict[str, Any]
 
 
-@dataclass
+@dataclass(repr=False)
 class Request:
     """One request as it reached the provider."""
 
@@ -149,15 +149,14 @@ class Provider:
         everything = [plain(message.model_dump()) for message in request.messages]
         appended = (request.metadata or {}).get("appended", 0)  # messages that the loop put behind the view
         view = everything[: len(everything) - appended]
-        truth = [plain(message) for message in self.truth]
         spec = json.dumps([tool.model_dump(exclude_none=True) for tool in request.tools or ()])
         tokens = sum(cost(message, self.escaped) for message in everything) + TOKENIZER.count(spec)
-        users = [message for message in truth if message.get("role") == "user" and not injected(message)]
+        users = [message for message in self.truth if message.get("role") == "user" and not injected(message)]
         return Request(
             messages=view,
             tokens=tokens,
             limit=self.limit,
-            problems=problems(view, truth) + list(_disagreeing(view)),
+            problems=problems(view, self.truth) + list(_disagreeing(view)),
             extras=frozenset(key for message in view for key in message) - KNOWN,
             first_user=not users or any(alike(message, users[0]) for message in view),
             last_user=not users or any(alike(message, users[-1]) for message in view),
@@ -166,7 +165,7 @@ class Provider:
 
 def alike(message: Message, original: Message) -> bool:
     """The same words of the same speaker."""
-    return (message["role"], message["content"]) == (original["role"], original["content"])
+    return (message["role"], message.get("content")) == (original["role"], original.get("content"))
 
 
 def injected(message: Message) -> bool:

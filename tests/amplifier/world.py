@@ -8,7 +8,6 @@ a folder by a module-source resolver if `sources` names one, which also validate
 """
 
 import asyncio
-import copy
 import importlib
 import sys
 import tempfile
@@ -142,13 +141,13 @@ class Live:
         return Run(self.provider.requests, self.context.given, kept, self.events, self.answers, self.errors)
 
 
-@dataclass
+@dataclass(repr=False)  # a whole session is no line of text
 class Run:
     """What came out of a session."""
 
     requests: list[Request]
     given: list[Message]
-    """Every message that the context was given."""
+    """Every message that the context was given; empty values are left out."""
     kept: list[Message]
     """What the context says the history is."""
     events: list[tuple[str, dict[str, Any]]]
@@ -182,7 +181,7 @@ class Run:
     @property
     def complete(self) -> bool:
         """The history is what was given, message by message."""
-        return plain(self.kept) == plain(self.given)
+        return plain(self.kept) == self.given
 
     @property
     def extras(self) -> frozenset[str]:
@@ -229,11 +228,11 @@ class Witness:
         return self._truth[self._before :]
 
     async def add_message(self, message: Message) -> None:
-        self._truth.append(copy.deepcopy(message))
+        self._truth.append(plain(message))
         await self._context.add_message(message)
 
     async def set_messages(self, messages: list[Message]) -> None:
-        self._truth[self._before :] = copy.deepcopy(messages)
+        self._truth[self._before :] = plain(messages)
         await self._context.set_messages(messages)
 
     async def clear(self) -> None:
