@@ -199,7 +199,14 @@ def test_one_figure_may_come_from_the_model_and_the_other_from_the_providers_def
 # --- options -------------------------------------------------------------------------------------------------------
 
 SHARES = ("compact_threshold", "target_usage", "protected_recent", "output_reserve")
-WHOLE = ("max_tokens", "min_batch_tokens", "overhead_tokens", "margin_tokens")
+WHOLE = (
+    "max_tokens",
+    "min_batch_tokens",
+    "overhead_tokens",
+    "margin_tokens",
+    "protected_results",
+    "max_messages",
+)
 
 
 def test_the_defaults_are_those_of_the_design() -> None:
@@ -229,9 +236,11 @@ def test_a_threshold_and_a_target_of_nothing_are_refused(name: str) -> None:
         ("max_tokens", 0),
         ("max_tokens", None),
         ("margin_tokens", None),
+        ("protected_results", None),
+        ("max_messages", 7),
     ],
 )
-def test_a_number_of_tokens_that_is_none_is_refused_by_name(name: str, value: Any) -> None:
+def test_a_whole_number_that_is_none_is_refused_by_name(name: str, value: Any) -> None:
     with pytest.raises(ConfigurationError, match=name):
         Options(**{name: value})
 

@@ -29,6 +29,8 @@ class ManagerBase:
         compact_threshold: float = 0.92,
         target_usage: float = 0.60,
         protected_recent: float = 0.30,
+        protected_results: int = 0,
+        max_messages: int | None = None,
         min_batch_tokens: int | None = 20_000,
         overhead_tokens: int | None = None,
         margin_tokens: int = 1_000,
@@ -39,15 +41,11 @@ class ManagerBase:
         on_event: EventHandler | None = None,
     ) -> None:
         options = Options(
-            max_tokens=max_tokens,
-            compact_threshold=compact_threshold,
-            target_usage=target_usage,
-            protected_recent=protected_recent,
-            min_batch_tokens=min_batch_tokens,
-            overhead_tokens=overhead_tokens,
-            margin_tokens=margin_tokens,
+            max_tokens=max_tokens, compact_threshold=compact_threshold, target_usage=target_usage,
+            protected_recent=protected_recent, protected_results=protected_results, max_messages=max_messages,
+            min_batch_tokens=min_batch_tokens, overhead_tokens=overhead_tokens, margin_tokens=margin_tokens,
             output_reserve=output_reserve,
-        )
+        )  # fmt: skip  # names that repeat themselves tell nothing
         self._opened: Opened = open_session(
             options,
             strategy=strategy,
@@ -87,6 +85,15 @@ class ManagerBase:
         figure that cannot be about that view is ignored, with an event and a warning.
         """
         self._session.observe(lane, (input_tokens, cache_read_tokens, cache_write_tokens), output_tokens)
+
+    def observe_overflow(self, *, lane: str = "main") -> None:
+        """Tells that the provider refused the view last handed out on this lane as too long.
+
+        The next view of the lane, and all that follow, are at most four fifths as long, whatever the budget says, with
+        an event and a warning. Until a first `observe_usage` they say nothing of what stands outside the messages, so
+        that lifts the limit again.
+        """
+        self._session.overflowed(lane)
 
     def _recall(
         self,

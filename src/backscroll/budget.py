@@ -27,6 +27,10 @@ class Options:
     """Share of the budget (less overhead) that a compaction aims at; above 0, below the threshold."""
     protected_recent: float = 0.30
     """Share of the budget whose newest messages strategies spare, unless it cannot fit otherwise; 0 to 1."""
+    protected_results: int = 0
+    """How many of the newest tool results strategies leave whole, unless it cannot fit otherwise."""
+    max_messages: int | None = None
+    """Messages of a view from which its oldest are folded, whatever they take; at least 8. None = any number."""
     min_batch_tokens: int | None = 20_000
     """Tokens that old results must be worth together before they are masked to save reading them; None = never."""
     overhead_tokens: int | None = None
@@ -40,6 +44,9 @@ class Options:
         """Checks every range."""
         _whole("max_tokens", self.max_tokens, 1)
         _whole("margin_tokens", self.margin_tokens, 0)
+        _whole("protected_results", self.protected_results, 0, "results")
+        if self.max_messages is not None:
+            _whole("max_messages", self.max_messages, 8, "messages")
         if self.min_batch_tokens is not None:
             _whole("min_batch_tokens", self.min_batch_tokens, 1)
         if self.overhead_tokens is not None:
@@ -55,9 +62,9 @@ class Options:
             )
 
 
-def _whole(name: str, value: Any, least: int) -> None:
+def _whole(name: str, value: Any, least: int, unit: str = "tokens") -> None:
     if type(value) is not int or value < least:
-        raise ConfigurationError(f"{name} must be a whole number of tokens, at least {least}, not {value!r}")
+        raise ConfigurationError(f"{name} must be a whole number of {unit}, at least {least}, not {value!r}")
 
 
 def _share(name: str, value: Any, above: float | None = None) -> None:

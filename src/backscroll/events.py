@@ -21,6 +21,7 @@ USAGE_IGNORED = "context:usage_ignored"
 PROMPT_CHANGED = "context:system_prompt_changed"
 RULES_LEFT_OUT = "context:rules_left_out"
 EDIT_REFUSED = "context:edit_refused"
+OVERFLOW = "context:overflow"
 PROVIDER_IGNORED = "context:provider_ignored"
 TOKENIZER_FALLBACK = "context:tokenizer_fallback"
 
@@ -40,6 +41,7 @@ ALL = (
     PROMPT_CHANGED,
     RULES_LEFT_OUT,
     EDIT_REFUSED,
+    OVERFLOW,
     PROVIDER_IGNORED,
     TOKENIZER_FALLBACK,
 )

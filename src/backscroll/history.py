@@ -45,6 +45,8 @@ class PlanRecorded:
     """Middle and upper estimate, in tokens, of what left the view."""
     tokens: int
     """The upper estimate of the request under the new plan."""
+    messages: int
+    """Messages of the view under the new plan."""
     undone: bool = False
 
 
@@ -78,8 +80,18 @@ class Settled:
     lane: str
     tokens: int
     """The upper estimate of the request at that moment."""
+    messages: int
     batch: bool = False
     """Whether it was about a batch of old results and not about the whole view."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overflowed:
+    """A provider refused the newest view of a lane as too long."""
+
+    lane: str
+    tokens: int
+    """The upper estimate of that request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +102,9 @@ class LaneOpened:
     plan: Plan
 
 
-Event = LaneOpened | MessageAdded | Identified | PlanRecorded | PinChanged | UsageObserved | Rewound | Settled
+Event = (
+    LaneOpened | MessageAdded | Identified | PlanRecorded | PinChanged | UsageObserved | Rewound | Settled | Overflowed
+)
 
 
 @dataclass(slots=True, eq=False)

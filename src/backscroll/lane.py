@@ -13,10 +13,10 @@ from backscroll import events
 from backscroll.budget import Options
 from backscroll.compaction.batch import Prices, batch
 from backscroll.compaction.draft import Draft, Goals
-from backscroll.compaction.ladder import compact
+from backscroll.compaction.ladder import compact, crowded
 from backscroll.compaction.window import Strategy, floor_seqs
 from backscroll.errors import BudgetError
-from backscroll.history import History, PlanRecorded, Settled
+from backscroll.history import History, Overflowed, PlanRecorded, Settled, UsageObserved
 from backscroll.plan import GAPS, Clip, Mask, Plan, covers, until, without
 from backscroll.ports import Event
 from backscroll.turns import Group
@@ -25,6 +25,7 @@ from backscroll.view import EPHEMERAL, Ephemeral, Surroundings, View
 
 LOOK_AGAIN = 0.9  # of a batch: after a look that found too little, a tenth more has to come before the next
 WORTH = 0.05  # a compaction that wins less than this share of the room costs more in rewritten cache than it saves
+REFUSED = 0.8  # of a request that a provider refused as too long: the next may be no longer than that
 _UNDO_DEPTH = 32
 
 
@@ -77,7 +78,11 @@ class Lane:
         """The estimate of the newest view that was handed out: what a usage report is about."""
         self._around = around
         self._before: deque[Plan] = deque(maxlen=_UNDO_DEPTH)
-        self._settled = self._batched = 0
+        self._settled = self._batched = self._settled_messages = 0
+        self._refused: int | None = None
+        """Tokens of the request that the provider refused last as too long."""
+        self._guessed = False
+        """Whether nothing was known then of what stands outside the messages."""
         self._sent_messages = 0
         self._shown = 0
         """Ephemeral messages with a lower number were shown at least once."""
@@ -95,6 +100,7 @@ class Lane:
             self.compactions += 1
         self.plan = event.plan
         self._settled = self._batched = event.tokens
+        self._settled_messages = event.messages
         self.meter.compacted(Estimate(*event.removed))
 
     def settled(self, event: Settled) -> None:
@@ -102,13 +108,23 @@ class Lane:
         if event.batch:
             self._batched = event.tokens
         else:
-            self._settled = event.tokens
+            self._settled, self._settled_messages = event.tokens, event.messages
+
+    def observed(self, event: UsageObserved) -> None:
+        """The provider counted a view; what was refused before it ever did is of no more use."""
+        self.meter.observe(event.report)
+        if self._guessed:
+            self._refused, self._guessed = None, False
+
+    def overflowed(self, event: Overflowed) -> None:
+        """The provider refused a view as too long: from now on requests are shorter."""
+        self._refused, self._guessed = event.tokens, not self.meter.measured
 
     def rewound(self, to: int) -> None:
         """The branch ends at `to` now: edits of later entries have nothing to edit."""
         self.plan = until(self.plan, to)
         self._before = deque((until(plan, to) for plan in self._before), maxlen=_UNDO_DEPTH)
-        self._settled = self._batched = 0
+        self._settled = self._batched = self._settled_messages = 0
         self.sent = None
         self.meter.forget()
 
@@ -171,15 +187,22 @@ class Lane:
 
         `force`: compact down to the target although no trigger asks for it.
         """
+        assert self.view is not None
+        budget = min(budget, int(self._refused * REFUSED)) if self._refused else budget
         goals = Goals.of(budget, self.meter.overhead(budget), now.options)
         used = self.used(budget).upper
         room = goals.budget - self.meter.overhead(budget)
         grown = used > self._settled + WORTH * room or used > budget
-        if not force and (used <= goals.threshold or not grown):
+        if not force and (used <= goals.threshold or not grown) and not self._crowded(now.options):
             return self._fit_batch(now, goals, used)
         draft = self._draft(now, goals)
         compact(draft, now.strategies, now.options)
         return self._decide(now, draft, used, force)
+
+    def _crowded(self, options: Options) -> bool:
+        """Whether the view has too many messages, and some more than when that was last looked at."""
+        assert self.view is not None
+        return crowded(self.view, options) and len(self.view.flat) > self._settled_messages * (1 + WORTH)
 
     def _fit_batch(self, now: Situation, goals: Goals, used: int) -> Fitted:
         """The second trigger: looked at when the view has grown by a batch, or by a tenth of one since it was."""
@@ -187,9 +210,9 @@ class Lane:
         if now.prices is None or least is None or used - self._batched < least:
             return None, []
         draft = self._draft(now, goals, regrow=False)
-        edits = batch(draft.window, least, now.prices)
+        edits = batch(draft.window, least, now.prices, now.options.protected_results)
         if not edits:
-            return Settled(self.name, used - int(least * LOOK_AGAIN), batch=True), []
+            return Settled(self.name, used - int(least * LOOK_AGAIN), len(draft.before.flat), batch=True), []
         draft.apply(edits)
         after = draft.settle()
         return self._recorded(now, draft, used, after)
@@ -206,8 +229,9 @@ class Lane:
         if after > budget:
             raise self._too_large(now, draft, after)
         unchanged = draft.view.plan.edits == draft.before.plan.edits
-        if used <= budget and (unchanged or (not force and used - after < WORTH * room)):
-            return (Settled(self.name, used) if not force else None), reports
+        poor = used - after < WORTH * room and not crowded(draft.before, now.options)
+        if used <= budget and (unchanged or (not force and poor)):
+            return (Settled(self.name, used, len(draft.before.flat)) if not force else None), reports
         event, more = self._recorded(now, draft, used, after)
         return event, reports + more
 
@@ -216,7 +240,8 @@ class Lane:
         self.view = draft.view
         self.expired = max((found.number + 1 for found in now.ephemerals), default=self.expired)
         self.expired = min((found.number for found in draft.fresh), default=self.expired)
-        return PlanRecorded(self.name, draft.view.plan, draft.removed(), after), reports
+        plan = draft.view.plan
+        return PlanRecorded(self.name, plan, draft.removed(), after, len(draft.view.flat)), reports
 
     def undo(self, now: Situation, budget: int) -> PlanRecorded | None:
         """The event that brings back the plan before the newest compaction; None where there is none."""
@@ -228,7 +253,8 @@ class Lane:
         kept = {id(piece.messages) for piece in view.pieces}
         gone = [piece.estimate for piece in old.pieces if id(piece.messages) not in kept] if old else []
         removed = (sum(estimate.middle for estimate in gone), sum(estimate.upper for estimate in gone))
-        return PlanRecorded(self.name, plan, removed, self.meter.total(view.estimate, budget).upper, undone=True)
+        after = self.meter.total(view.estimate, budget).upper
+        return PlanRecorded(self.name, plan, removed, after, len(view.flat), undone=True)
 
     def handed_out(self, budget: int, ephemerals: Sequence[Ephemeral]) -> None:
         """Remembers what was sent, for the usage report that will come for it."""
@@ -241,6 +267,10 @@ class Lane:
     def report(self, tokens: int, answer: int) -> Report | None:
         """A provider's figure put beside our own for the newest view; None if nothing was handed out yet."""
         return None if self.sent is None else Report(tokens, self.sent.middle, self.sent.upper, answer)
+
+    def overflow(self) -> Overflowed | None:
+        """The event to record when a provider refused the newest view; None if nothing was handed out yet."""
+        return None if self.sent is None else Overflowed(self.name, self.meter.total(self.sent, self.budget).upper)
 
     # -- telling --
 
@@ -309,8 +339,9 @@ class Lane:
                 kind = "first and last user message and the newest group, cut as far as may be"
             sums[kind] += piece.estimate.upper
         parts = "; ".join(f"{name} {tokens:,}" for name, tokens in sums.most_common())
+        why = f", since the provider refused a request of {self._refused:,} tokens" if self._refused else ""
         return BudgetError(
-            f"what must stay needs {needed:,} tokens, the budget is {draft.goals.budget:,} "
+            f"what must stay needs {needed:,} tokens, the budget is {draft.goals.budget:,}{why} "
             f"({parts}; outside the messages {self.meter.overhead(draft.goals.budget):,}): "
             "raise token_budget or max_tokens, unpin messages, or shorten the system prompt"
         )

@@ -23,6 +23,8 @@ class ContextManager(ManagerBase):
     - `max_tokens`: input tokens of a request where neither the call nor the provider names a budget.
     - `compact_threshold`, `target_usage`: shares of the budget at which a compaction starts and at which it ends.
     - `protected_recent`: share of the budget whose newest messages strategies spare.
+    - `protected_results`: how many of the newest tool results strategies leave whole, besides.
+    - `max_messages`: messages of a view from which its oldest are folded, whatever they take; None = any number.
     - `min_batch_tokens`: tokens that old results must be worth before they are masked for their price; None = never.
     - `prices`: `Prices(cache_read, cache_write)` by which that is reckoned; None = 0.1 and 1.25.
     - `overhead_tokens`: tokens of a request outside the messages (tool definitions); None = learned from

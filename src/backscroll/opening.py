@@ -26,6 +26,7 @@ DEGRADED = frozenset(
         events.USAGE_IGNORED,
         events.EDIT_REFUSED,
         events.EPHEMERAL_KEPT,
+        events.OVERFLOW,
         events.PROVIDER_IGNORED,
         events.RULES_LEFT_OUT,
     )

@@ -22,6 +22,7 @@ from backscroll.history import (
     Identified,
     LaneOpened,
     MessageAdded,
+    Overflowed,
     PinChanged,
     PlanRecorded,
     Rewound,
@@ -40,6 +41,7 @@ from backscroll.view import Ephemeral, Surroundings
 Measure = Callable[[Sequence[Reading]], tuple[Counts, ...]]
 Read = tuple[Message, Reading, Counts]
 PAGE_TOKENS = 4_000
+NOTHING_SENT = "no view was handed out on this lane yet"
 _MOST_EPHEMERALS = 256
 _LONG = 64 * 1024  # characters from which counting is worth a thread: engines release the interpreter's lock
 
@@ -78,7 +80,7 @@ class Session:
         self._ephemerals: list[Ephemeral] = []
         self._ephemeral_number = 0
         self._ids: dict[str, Identified] = {}
-        self._reported: list[UsageObserved | dict[str, Any]] = []
+        self._reported: list[UsageObserved | Overflowed | dict[str, Any]] = []
 
     # -- events --
 
@@ -100,7 +102,9 @@ class Session:
             case Settled():
                 self._lanes[event.lane].settled(event)
             case UsageObserved():
-                self._lanes[event.lane].meter.observe(event.report)
+                self._lanes[event.lane].observed(event)
+            case Overflowed():
+                self._lanes[event.lane].overflowed(event)
             case Identified():
                 self._ids[event.id] = event
             case MessageAdded() | Rewound() | PinChanged():
@@ -311,12 +315,14 @@ class Session:
         if lane is not None and report is not None and lane.meter.plausible(report, lane.budget):
             self._reported.append(UsageObserved(lane_name, report))
         else:
-            why = (
-                "no view was handed out on this lane yet"
-                if sound and report is None
-                else "it cannot be about that view"
-            )
+            why = NOTHING_SENT if sound and report is None else "it cannot be about that view"
             self._reported.append({"lane": lane_name, "reported": repr(given), "reason": why})
+
+    def overflowed(self, lane_name: str) -> None:
+        """Keeps that a provider refused the lane's newest view as too long until the next operation takes it in."""
+        lane = self._lanes.get(lane_name)
+        found = lane.overflow() if lane is not None else None
+        self._reported.append(found or {"lane": lane_name, "reported": "overflow", "reason": NOTHING_SENT})
 
     def in_view(self) -> Iterator[str]:
         """The texts of the view handed out last; none before the first request."""
@@ -345,10 +351,12 @@ class Session:
     def _settle_usage(self) -> None:
         reported, self._reported = self._reported, []
         for report in reported:
-            if isinstance(report, UsageObserved):
-                self.apply(report)
-            else:
+            if isinstance(report, dict):
                 self.outbox.append((events.USAGE_IGNORED, report))
+                continue
+            self.apply(report)
+            if isinstance(report, Overflowed):
+                self.outbox.append((events.OVERFLOW, {"lane": report.lane, "tokens": report.tokens}))
 
 
 def _passing(reading: Reading) -> bool:

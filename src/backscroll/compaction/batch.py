@@ -37,12 +37,12 @@ class Prices:
             )
 
 
-def batch(window: Window, least: int, prices: Prices) -> Sequence[Mask]:
+def batch(window: Window, least: int, prices: Prices, spared: int = SPARED) -> Sequence[Mask]:
     """The masks that pay for themselves, worth at least `least` tokens together; none where they would not.
 
     The next requests are expected to be at least as many as those since the first of these results.
     """
-    found = _candidates(window)
+    found = _candidates(window, max(spared, SPARED))
     edits = [(candidate, edit) for candidate in found if (edit := window.mask(candidate, BY)) is not None]
     won = sum(window.tokens(candidate.count) - window.tokens(edit.count) for candidate, edit in edits)
     if won < least:
@@ -56,8 +56,8 @@ def batch(window: Window, least: int, prices: Prices) -> Sequence[Mask]:
     return [edit for _, edit in edits]
 
 
-def _candidates(window: Window) -> list[Candidate]:
-    """Results and media that the model has seen, save those of the newest groups; oldest first."""
+def _candidates(window: Window, spared: int) -> list[Candidate]:
+    """Results and media that the model has seen, save those of the newest `spared` groups; oldest first."""
     seen = [
         [
             candidate
@@ -67,4 +67,4 @@ def _candidates(window: Window) -> list[Candidate]:
         for unit in window.units
         if not (unit.floor or unit.unseen)
     ]
-    return [candidate for group in [group for group in seen if group][:-SPARED] for candidate in group]
+    return [candidate for group in [group for group in seen if group][:-spared] for candidate in group]

@@ -12,9 +12,11 @@ from backscroll.compaction.draft import Draft
 from backscroll.compaction.drop import drop_unit, of_user
 from backscroll.compaction.floor import clip_floor
 from backscroll.compaction.window import Strategy, spare, within
-from backscroll.plan import GAPS, Edit
+from backscroll.plan import GAPS, Edit, Fold
+from backscroll.view import View
 
 LAST_RESORT = "last resort"
+TOO_MANY = "max_messages"
 
 
 def compact(draft: Draft, strategies: Sequence[Strategy], options: Options) -> None:
@@ -23,15 +25,17 @@ def compact(draft: Draft, strategies: Sequence[Strategy], options: Options) -> N
     Leaves `draft.used` above the budget only where the floor itself, clipped as far as may be, does not fit.
     """
     goals = draft.goals
-    for recent in (options.protected_recent, 0.0):
-        spare(draft.window, int(draft.room * recent))
+    for recent, results in ((options.protected_recent, options.protected_results), (0.0, 0)):
+        spare(draft.window, int(draft.room * recent), results)
+        if options.max_messages is not None:
+            _thin_out(draft, options.max_messages, options.target_usage)
         for strategy in strategies:
             if draft.used <= goals.target:
                 break
             edits = _allowed(strategy(draft.window, draft.used - goals.target), draft)
             if edits:
                 draft.apply(edits)
-        if draft.used <= goals.threshold:
+        if draft.used <= goals.threshold and not crowded(draft.view, options):
             break
     if draft.settle() > goals.budget:
         draft.forget_fresh()
@@ -44,6 +48,24 @@ def compact(draft: Draft, strategies: Sequence[Strategy], options: Options) -> N
         clip_floor(draft)
     if draft.settle() > goals.budget:
         draft.shrink_digest(rules_too=True)
+
+
+def crowded(view: View, options: Options) -> bool:
+    """Whether a view has more messages than it may."""
+    return options.max_messages is not None and len(view.flat) > options.max_messages
+
+
+def _thin_out(draft: Draft, most: int, target: float) -> None:
+    """Folds the oldest groups of a view of more than `most` messages, down to that share of them."""
+    shown = len(draft.view.flat)
+    excess = shown - int(most * target) if shown > most else 0
+    edits: list[Edit] = []
+    for unit in draft.window.units:
+        if unit.free and excess > 0:
+            edits += [Fold(seq, seq, TOO_MANY) for seq in unit.seqs]
+            excess -= len(unit.seqs)
+    if edits:
+        draft.apply(edits)
 
 
 def _allowed(edits: Sequence[Edit], draft: Draft) -> list[Edit]:

@@ -279,13 +279,18 @@ def look(history: History, view: View, budget: int, around: Surroundings) -> Win
     return Window(units, around.family, around.count, budget, view.plan.digest, view.summary_tokens)
 
 
-def spare(window: Window, recent: int) -> None:
-    """Marks the newest units within `recent` tokens as spared, and no others."""
-    spared = 0
+def spare(window: Window, recent: int, results: int) -> None:
+    """Marks the newest units within `recent` tokens as spared, those of the newest `results` results as well, and no
+    others.
+    """
+    spared = found = 0
     for unit in reversed(window.units):
         spared += unit.tokens
-        unit.recent = spared <= recent
-        unit.nearest = spared <= recent * NEAREST
+        held = sum(len(entry.reading.results) for entry in unit.entries)
+        among = held > 0 and found < results
+        found += held
+        unit.recent = among or spared <= recent
+        unit.nearest = among or spared <= recent * NEAREST
 
 
 def floor_seqs(history: History) -> set[int]:
