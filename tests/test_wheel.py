@@ -74,7 +74,7 @@ def reveal(dependency: str, folder: Path) -> None:
 def test_it_holds_the_package_its_types_and_its_licence_and_nothing_else(wheel):
     package = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src" / "backscroll").rglob("*.py")}
     held = {name for name in wheel.names if ".dist-info/" not in name}
-    assert held == package | {"backscroll/py.typed"}
+    assert held == package | {"backscroll/py.typed", "amplifier_module_context_backscroll/__init__.py"}
     assert any(name.endswith("/licenses/LICENSE") for name in wheel.names)
 
 

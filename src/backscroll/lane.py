@@ -187,22 +187,29 @@ class Lane:
 
         `force`: compact down to the target although no trigger asks for it.
         """
-        assert self.view is not None
-        budget = min(budget, int(self._refused * REFUSED)) if self._refused else budget
-        goals = Goals.of(budget, self.meter.overhead(budget), now.options)
-        used = self.used(budget).upper
-        room = goals.budget - self.meter.overhead(budget)
-        grown = used > self._settled + WORTH * room or used > budget
-        if not force and (used <= goals.threshold or not grown) and not self._crowded(now.options):
+        goals, used = self._goals(now, budget)
+        if not force and not self._is_due(now, goals, used):
             return self._fit_batch(now, goals, used)
         draft = self._draft(now, goals)
         compact(draft, now.strategies, now.options)
         return self._decide(now, draft, used, force)
 
-    def _crowded(self, options: Options) -> bool:
-        """Whether the view has too many messages, and some more than when that was last looked at."""
+    def is_due(self, now: Situation, budget: int) -> bool:
+        """Whether a request now would start a compaction down to the target."""
+        return self._is_due(now, *self._goals(now, budget))
+
+    def _goals(self, now: Situation, budget: int) -> tuple[Goals, int]:
+        """What to come down to, and what the request takes as it is."""
+        budget = min(budget, int(self._refused * REFUSED)) if self._refused else budget
+        return Goals.of(budget, self.meter.overhead(budget), now.options), self.used(budget).upper
+
+    def _is_due(self, now: Situation, goals: Goals, used: int) -> bool:
+        """Over the threshold, and more so by something than when that was last looked at."""
         assert self.view is not None
-        return crowded(self.view, options) and len(self.view.flat) > self._settled_messages * (1 + WORTH)
+        room = goals.budget - self.meter.overhead(goals.budget)
+        if used > goals.budget or (used > goals.threshold and used > self._settled + WORTH * room):
+            return True
+        return crowded(self.view, now.options) and len(self.view.flat) > self._settled_messages * (1 + WORTH)
 
     def _fit_batch(self, now: Situation, goals: Goals, used: int) -> Fitted:
         """The second trigger: looked at when the view has grown by a batch, or by a tenth of one since it was."""

@@ -66,7 +66,7 @@ def open_session(
         measure=measurer.measure,
         count=measurer.count,
         counted_by=lambda: counter.name,
-        prices=(prices or Prices()) if masks_batches(strategy, strategies) else None,
+        prices=prices or (Prices() if masks_batches(strategy, strategies) else None),
         family=_families(model, counted=not isinstance(tokenizer, str), counter=counter),
     )
     session.outbox = fallbacks  # a tokenizer reports into the same queue, from whichever count finds the fault

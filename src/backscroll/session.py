@@ -291,6 +291,16 @@ class Session:
         self._forget_expired()
         return lane.last_compaction
 
+    def is_due(self, lane_name: str) -> Operation[bool]:
+        """Whether a request now would start a compaction, within the budget of the one before."""
+        prompt = yield from self._prompt()
+        yield Exclusive()
+        self._settle_usage()
+        lane = self.lane(lane_name)
+        now = self._situation(prompt)
+        self.outbox += lane.refresh(now)
+        return lane.is_due(now, lane.budget)
+
     def undo_compaction(self, lane_name: str) -> Operation[bool]:
         """Brings back the plan before the newest compaction of the lane; False where there is none."""
         prompt = yield from self._prompt()
@@ -323,6 +333,11 @@ class Session:
         lane = self._lanes.get(lane_name)
         found = lane.overflow() if lane is not None else None
         self._reported.append(found or {"lane": lane_name, "reported": "overflow", "reason": NOTHING_SENT})
+
+    def sent(self, lane_name: str) -> int | None:
+        """The middle estimate, in tokens, of the request that was handed out last on a lane."""
+        lane = self._lanes.get(lane_name)
+        return None if lane is None or lane.sent is None else lane.meter.total(lane.sent, lane.budget).middle
 
     def in_view(self) -> Iterator[str]:
         """The texts of the view handed out last; none before the first request."""

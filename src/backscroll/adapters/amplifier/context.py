@@ -1,0 +1,294 @@
+"""The context managers that are mounted: `AmplifierContext` for the contract 2.1.0, `OldContext` for 1.x.
+
+They are `backscroll.ContextManager` with the protocol's ways: the provider's model is the lane, a host that restores
+its own filtered transcript changes nothing, and the transcript is kept in a file where that was asked for.
+"""
+
+import asyncio
+import inspect
+import warnings
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from backscroll.adapters.amplifier import signals
+from backscroll.adapters.amplifier.files import TranscriptFile, memory_message
+from backscroll.adapters.amplifier.signals import Signals
+from backscroll.base import SystemPrompt
+from backscroll.driving import drive_async
+from backscroll.errors import MessageError
+from backscroll.lane import Compaction
+from backscroll.manager import ContextManager
+from backscroll.messages import accept
+from backscroll.turnstile import Turnstile
+
+Message = dict[str, Any]
+MAIN = "main"
+
+
+class AmplifierContext(ContextManager):
+    """One session. Made in `mount()`; opens no file before its first use, so that it may be made in vain."""
+
+    def __init__(
+        self,
+        signals: Signals,
+        options: Mapping[str, Any],
+        transcript: TranscriptFile | None = None,
+        memory_files: Sequence[str] = (),
+    ) -> None:
+        super().__init__(**options, on_event=signals.emit)
+        self._signals = signals
+        self._file = transcript
+        self._memory_files = tuple(memory_files)
+        self._turn = Turnstile()
+        self._loaded = transcript is None
+        self._saved = 0
+        self._saved_epoch = 0
+        self._sent = MAIN
+        """The lane that was asked last."""
+        self._unreported = False
+        """Whether nobody told yet what became of the request that was handed out last."""
+        signals.listen(self._heard_usage, self._heard_error)
+
+    # -- the protocol --
+
+    async def add_message(self, message: Any) -> None:
+        """Adds one message, as the host gives it. Raises `MessageError` for what is no message; then nothing was
+        added.
+        """
+        await self.append(message)
+
+    async def append(self, *messages: Any, id: str | None = None) -> int:
+        """Adds several messages in one step and answers the last `seq`; see `ContextManager.append`."""
+        await self._load()
+        await self._remember()
+        last = await super().append(*messages, id=id)
+        await self._save()
+        return last
+
+    async def get_messages_for_request(
+        self, token_budget: int | None = None, provider: Any = None, *, lane: str | None = None
+    ) -> list[Message]:
+        """The view to send; see `ContextManager.get_messages_for_request`.
+
+        A budget of 0 is none. The lane is the provider's model, and without a provider the one that was asked last.
+        Contents are never None, and keys that begin with an underscore, other managers' bookkeeping, are left out.
+        """
+        await self._load()
+        lane = lane or (self._sent if provider is None else await _model_of(provider))
+        view = await super().get_messages_for_request(token_budget or None, provider, lane=lane)
+        self._sent, self._unreported = lane, True
+        for message in view:
+            _make_sendable(message)
+        return view
+
+    async def get_messages(self) -> list[Message]:
+        """Everything that was added and not cleared, as it came; never compacted, nothing synthetic in it."""
+        return await self._everything()
+
+    async def _everything(self) -> list[Message]:
+        await self._load()
+        return await super().get_messages()
+
+    async def set_messages(self, messages: Sequence[Any]) -> None:
+        """Makes the conversation these messages, unless they are only the host's filtered copy of what is held.
+
+        Hosts write transcripts without system and developer messages and without empty values. When they restore one,
+        what is held already is the better copy and stays, with an event. Everything else is taken as it is.
+        """
+        given = [accept(message) for message in messages]
+        await self._load()
+        await self._remember()
+        held = await self._everything()
+        if held and _as_hosts_keep([entry for entry in held if not _is_system(entry)]) == _as_hosts_keep(given):
+            await self.tell(signals.RESTORE_IGNORED, {"messages": len(given), "kept": len(held)})
+            return
+        remembered = [message for message in held if _is_memory(message) and message not in given]
+        await super().set_messages([*remembered, *given])
+        await self._save()
+
+    async def clear(self) -> None:
+        """Empties the conversation and its transcript."""
+        await self._load()
+        await super().clear()
+        await self._save()
+
+    async def aclose(self) -> None:
+        """Hears nothing more of the session and frees what it holds open."""
+        self._signals.close()
+        await super().aclose()
+
+    def set_system_prompt_factory(self, factory: SystemPrompt | None) -> None:
+        """As `ContextManager.set_system_prompt_factory`. Where the factory fails, its last text is sent once more, with
+        a warning and an event; before its first, its error ends the request.
+        """
+        super().set_system_prompt_factory(None if factory is None else self._careful(factory))
+
+    def _careful(self, factory: Callable[[], Any]) -> Callable[[], Awaitable[str]]:
+        last: str | None = None
+
+        async def ask() -> str:
+            nonlocal last
+            try:
+                text = factory()
+                last = await text if inspect.isawaitable(text) else text
+            except Exception as error:
+                if last is None:
+                    raise
+                await self._warn(signals.PROMPT_FAILED, {"error": f"{error!r:.200}"})
+            return last or ""
+
+        return ask
+
+    # -- files --
+
+    async def _load(self) -> None:
+        """Reads the transcript, once: what it holds is where the conversation goes on."""
+        if self._loaded:
+            return
+        await self._turn.acquire_async()
+        try:
+            if self._file is not None and not self._loaded:
+                await self._read(self._file)
+        finally:
+            self._loaded = True
+            self._turn.release()
+
+    async def _read(self, file: TranscriptFile) -> None:
+        try:
+            found = await asyncio.to_thread(file.load)
+        except OSError as error:
+            await self._warn(signals.FILE_FAILED, {"path": str(file.path), "error": str(error)})
+            return
+        damaged = list(found.damaged)
+        for number, message in found.messages:
+            try:
+                await super().append(message)
+            except MessageError:
+                damaged.append(number)
+        self._saved, self._saved_epoch = len(self._session.history.branch), self._session.history.epoch
+        if damaged:
+            await self._warn(signals.FILE_FAILED, {"path": str(file.path), "damaged_lines": sorted(damaged)})
+
+    async def _remember(self) -> None:
+        """Memory files open a conversation that is still empty."""
+        if not self._memory_files or self._session.history.branch:
+            return
+        await self._turn.acquire_async()
+        try:
+            for path in () if self._session.history.branch else self._memory_files:
+                try:
+                    await super().append(await asyncio.to_thread(memory_message, path))
+                except OSError as error:
+                    await self._warn(signals.FILE_FAILED, {"path": path, "error": str(error)})
+        finally:
+            self._turn.release()
+
+    async def _save(self) -> None:
+        """Brings the transcript up to date. What could not be written is written with the next message."""
+        if self._file is None:
+            return
+        await self._turn.acquire_async()
+        history, failed = self._session.history, ""
+        try:
+            branch = history.branch
+            if history.epoch != self._saved_epoch or len(branch) < self._saved:
+                await asyncio.to_thread(self._file.replace, [entry.message for entry in branch])
+            else:
+                new = [entry.message for entry in branch[self._saved :]]
+                await asyncio.to_thread(self._file.append, new) if new else None
+            self._saved, self._saved_epoch = len(branch), history.epoch
+        except OSError as error:
+            failed = str(error)
+        finally:
+            self._turn.release()
+        if failed:
+            await self._warn(signals.FILE_FAILED, {"path": str(self._file.path), "error": failed})
+
+    # -- what is heard and told --
+
+    def _heard_usage(self, payload: Mapping[str, Any]) -> None:
+        """The first report after a request is about it; loops and providers both tell of the same call."""
+        counted = signals.usage_in(payload) if self._unreported else None
+        estimate = self._session.sent(self._sent)
+        if counted is not None and estimate is not None:
+            self._unreported = False
+            tokens = signals.prompt_tokens(counted, estimate)
+            self.observe_usage(input_tokens=tokens, output_tokens=counted.output, lane=self._sent)
+
+    def _heard_error(self, payload: Mapping[str, Any]) -> None:
+        if self._unreported and signals.says_too_long(payload):
+            self._unreported = False
+            self.observe_overflow(lane=self._sent)
+
+    async def _warn(self, name: str, payload: dict[str, Any]) -> None:
+        """Something works less well than asked for."""
+        warnings.warn(f"{name}: {payload}", RuntimeWarning, stacklevel=2)
+        await self.tell(name, payload)
+
+    async def tell(self, name: str, payload: dict[str, Any]) -> None:
+        """Emits an event to the host."""
+        try:
+            await self._signals.emit(name, payload)
+        except Exception as error:  # a host's listener must not fail the conversation
+            warnings.warn(f"the host's hooks raised {error!r} for {name}", RuntimeWarning, stacklevel=2)
+
+
+class OldContext(AmplifierContext):
+    """The contract 1.x over the same core: the host asks whether to compact, has it done, and sends what
+    `get_messages` returns.
+    """
+
+    async def get_messages(self) -> list[Message]:
+        """What is to be sent."""
+        return await self.get_messages_for_request()
+
+    async def get_history(self) -> list[Message]:
+        """Everything that was added and not cleared, which the old contract has no method for."""
+        return await self._everything()
+
+    async def should_compact(self) -> bool:
+        """Whether the request is over the threshold."""
+        return await drive_async(self._opened, self._session.is_due(self._sent))
+
+    async def compact(self, *, lane: str | None = None) -> Compaction | None:
+        """Compacts down to the target."""
+        return await super().compact(lane=lane or self._sent)
+
+
+async def _model_of(provider: Any) -> str:
+    """The name of the provider's model; a provider that cannot tell is known by its own name."""
+    for name in ("default_model", "model"):
+        if isinstance(found := getattr(provider, name, None), str) and found:
+            return found
+    try:
+        info = provider.get_info()
+        info = await info if inspect.isawaitable(info) else info
+        told: Any = info["defaults"] if isinstance(info, Mapping) else info.defaults
+        model = told["model"]
+    except Exception:  # the core asks again for the window, and reports what fails there
+        model = None
+    names = (model, getattr(provider, "name", None))
+    return next((name for name in names if isinstance(name, str) and name), MAIN)
+
+
+def _make_sendable(message: Message) -> None:
+    if message.get("content") is None:
+        message["content"] = ""
+    for key in [key for key in message if key.startswith("_")]:
+        del message[key]
+
+
+def _is_system(message: Message) -> bool:
+    return message["role"] in ("system", "developer")
+
+
+def _is_memory(message: Message) -> bool:
+    metadata = message.get("metadata")
+    return type(metadata) is dict and metadata.get("hook_name") == "memory_files" and _is_system(message)
+
+
+def _as_hosts_keep(value: Any) -> Any:
+    """Without empty values, at any depth."""
+    if type(value) is dict:
+        return {key: _as_hosts_keep(item) for key, item in value.items() if item is not None}
+    return [_as_hosts_keep(item) for item in value] if type(value) is list else value

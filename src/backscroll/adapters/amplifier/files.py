@@ -1,0 +1,124 @@
+"""The module's files: the transcript, one message a line, and memory files. Knows nothing of views or of the host.
+
+A transcript is what its host wrote it to be: plain JSON lines that any tool can read, also those of context-persistent
+and of Amplifier's own sessions. A message is appended when it was added and is on the disk when that returns. A line
+that was torn by a crash is reported and passed over, and what comes next begins a line of its own.
+"""
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple
+
+Message = dict[str, Any]
+_NOT_IN_NAMES = re.compile(r"[^\w.-]+")
+
+
+class Loaded(NamedTuple):
+    """What a transcript held."""
+
+    messages: list[tuple[int, Message]]
+    """With the numbers of their lines, from 1."""
+    damaged: list[int]
+    """Numbers of the lines that hold no message."""
+
+
+def transcript_file(storage_path: str | None, transcript_path: str | None, session_id: str) -> Path | None:
+    """Where the session's transcript is kept; None where it is not."""
+    if transcript_path:
+        return Path(transcript_path).expanduser()
+    if storage_path:
+        name = _NOT_IN_NAMES.sub("_", session_id).strip(".") or "session"
+        return Path(storage_path).expanduser() / f"{name}.jsonl"
+    return None
+
+
+class TranscriptFile:
+    """One file. Methods block and may be called from any thread; each leaves the file whole."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = Lock()
+        self._begun = False
+        """Whether the file's end was looked at: a torn last line must not swallow what is appended."""
+
+    def load(self) -> Loaded:
+        """The messages that the file holds; none where there is no file yet."""
+        try:
+            lines = self.path.read_bytes().split(b"\n")
+        except FileNotFoundError:
+            return Loaded([], [])
+        messages: list[tuple[int, Message]] = []
+        damaged: list[int] = []
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                message = _message(line)
+                if message is None:
+                    damaged.append(number)
+                else:
+                    messages.append((number, message))
+        return Loaded(messages, damaged)
+
+    def append(self, messages: Iterable[Message]) -> None:
+        """Adds messages behind what is there; they are on the disk when this returns."""
+        data = b"".join(_line(message) for message in messages)
+        with self._lock:
+            begun, self._begun = self._begun, False  # a write that fails may leave half a line
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a+b") as file:
+                if not begun and file.tell() > 0:
+                    file.seek(-1, os.SEEK_END)
+                    data = data if file.read(1) == b"\n" else b"\n" + data
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            self._begun = True
+
+    def replace(self, messages: Iterable[Message]) -> None:
+        """Makes the file hold these messages and no others; a crash leaves the old file or the new one."""
+        with self._lock:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.writelines(map(_line, messages))
+                    file.flush()
+                    os.fsync(file.fileno())
+                Path(name).replace(self.path)
+            except BaseException:
+                Path(name).unlink(missing_ok=True)
+                raise
+            self._begun = True
+
+
+def _line(message: Message) -> bytes:
+    return json.dumps(message, ensure_ascii=True, allow_nan=False).encode("ascii") + b"\n"
+
+
+def _message(line: bytes) -> Message | None:
+    try:
+        value = json.loads(line, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return None
+    return value if type(value) is dict and type(value.get("role")) is str else None
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
+
+
+def memory_message(path: str) -> Message:
+    """A memory file as the system message that stands for it. Raises `OSError` where it cannot be read.
+
+    It is marked as put in by a hook, so that it stays beside the text of a system prompt factory.
+    """
+    text = Path(path).expanduser().read_text(encoding="utf-8", errors="replace")
+    return {
+        "role": "system",
+        "content": text,
+        "metadata": {"source": "hook", "hook_name": "memory_files", "path": path},
+    }

@@ -1,0 +1,300 @@
+"""Every option that an Amplifier configuration may hold, and what it does here. Reads and checks; does nothing else.
+
+The names are those of the context contract, of its documentation site, and of the reference modules context-simple and
+context-persistent, so that their configurations can stay as they are.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from backscroll.compaction.batch import Prices
+from backscroll.compaction.clip import ClipStrategy
+from backscroll.compaction.strategies import STRATEGIES
+from backscroll.errors import ConfigurationError
+
+TRUNCATE, SUMMARIZE = "truncate", "summarize"
+NO_EFFECT = "No effect: "
+SIMPLE_MARGIN = 4_096  # tokens that context-simple keeps free of a window
+NOTICE = 800  # tokens that it keeps for its notice
+_CHARACTERS = 4  # for each token, where a length is given in characters
+
+Check = Callable[[Any], bool]
+
+
+class Setting(NamedTuple):
+    """One option."""
+
+    name: str
+    default: Any
+    check: Check
+    """Whether a value is of the right type; ranges are checked by what the option configures."""
+    wants: str
+    """What the check asks for, in words."""
+    meaning: str
+
+
+def _is_int(value: Any) -> bool:
+    return type(value) is int
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float)
+
+
+def _is_text(value: Any) -> bool:
+    return type(value) is str and value != ""
+
+
+def _is_bool(value: Any) -> bool:
+    return type(value) is bool
+
+
+def _is_texts(value: Any) -> bool:
+    return type(value) is list and all(map(_is_text, value))
+
+
+def _is_persistence(value: Any) -> bool:
+    return _is_bool(value) or type(value) is dict
+
+
+def _is_prices(value: Any) -> bool:
+    return type(value) is dict and set(value) <= {"cache_read", "cache_write"} and all(map(_is_number, value.values()))
+
+
+def _one_of(*names: str) -> Check:
+    return lambda value: type(value) is str and value in names
+
+
+CONTRACTS = ("2.1.0", "2.1", "2.0", "1.0", "1")
+COMPACTIONS = ("auto", TRUNCATE, SUMMARIZE, *STRATEGIES)
+FORMULAS = ("contract", "context-simple")
+
+SETTINGS = (
+    Setting(
+        "contract", "2.1.0", _one_of(*CONTRACTS), f"one of {', '.join(CONTRACTS)}",
+        "the protocol to serve; `1.0` is `should_compact`, `compact`, and `get_messages` for what is to be sent",
+    ),
+    Setting(
+        "max_tokens", 200_000, _is_int, "a whole number of tokens",
+        "input tokens of a request where no provider tells its window; the window where one tells its output only",
+    ),
+    Setting(
+        "compact_threshold", 0.92, _is_number, "a share from 0 to 1",
+        "share of the budget at which a compaction starts",
+    ),
+    Setting("compaction_threshold", None, _is_number, "a share from 0 to 1", "the same, as the contract names it"),
+    Setting("target_usage", 0.50, _is_number, "a share from 0 to 1", "share of the budget that a compaction aims at"),
+    Setting(
+        "protected_recent", 0.30, _is_number, "a share from 0 to 1",
+        "share of the budget, in tokens, whose newest messages are spared where possible",
+    ),
+    Setting(
+        "protected_tool_results", 5, _is_int, "a whole number",
+        "how many of the newest tool results stay whole where possible",
+    ),
+    Setting(
+        "max_messages", None, _is_int, "a whole number",
+        "messages of a request from which its oldest are folded into the summary; at least 8",
+    ),
+    Setting(
+        "compaction_strategy", "auto", _one_of(*COMPACTIONS), f"one of {', '.join(COMPACTIONS)}",
+        "`auto`: everything, least harm first. `truncate`: results are cut, then the oldest messages dropped. "
+        "`summarize`: the oldest turns are told by a summary. Or one of Backscroll's own strategies alone",
+    ),
+    Setting(
+        "truncate_chars", None, _is_int, "a whole number of characters",
+        "characters that stay of a long argument or text; of a long result its ends and the lines that matter stay",
+    ),
+    Setting("truncate_boundary", None, _is_text, "a text", NO_EFFECT + "cuts are made where a line ends"),
+    Setting(
+        "preserve_system", True, _is_bool, "true or false",
+        "leading system messages stay in every request; `false` is ignored with a warning",
+    ),
+    Setting(
+        "persistence", False, _is_persistence, "true, false or a mapping",
+        "keep the conversation on disk: `true` with a path given beside it, or a mapping that holds `enabled`, "
+        "`storage_path` or `transcript_path`",
+    ),
+    Setting(
+        "storage_path", None, _is_text, "a path",
+        "folder of transcripts; the session's own is `<session id>.jsonl` in it. A path alone turns persistence on",
+    ),
+    Setting("transcript_path", None, _is_text, "a path", "file of the transcript itself, one message a line"),
+    Setting(
+        "memory_files", [], _is_texts, "a list of paths",
+        "files whose text stands at the beginning of the conversation as system messages, read when it begins",
+    ),
+    Setting(
+        "recall_tool", True, _is_bool, "true or false",
+        "mount the tool `recall`, with which the model reads what a request left out",
+    ),
+    Setting(
+        "budget_formula", "contract", _one_of(*FORMULAS), f"one of {', '.join(FORMULAS)}",
+        "`contract`: window less output less 1,000. `context-simple`: half of the output, a margin of 4,096, and "
+        "`compaction_notice_token_reserve`",
+    ),
+    Setting(
+        "output_reserve_fraction", None, _is_number, "a share from 0 to 1",
+        "share of the provider's largest output that is kept free of its window: 1.0, or 0.5 by `context-simple`",
+    ),
+    Setting("margin_tokens", None, _is_int, "a whole number of tokens", "kept free of the window instead of 1,000"),
+    Setting(
+        "overhead_tokens", None, _is_int, "a whole number of tokens",
+        "tokens outside the messages, such as tool definitions; by default learned from reported usage",
+    ),
+    Setting(
+        "min_batch_tokens", 20_000, _is_int, "a whole number of tokens",
+        "tokens that old results must be worth before they are masked for their price; 0 = never",
+    ),
+    Setting(
+        "prices", None, _is_prices, "a mapping of cache_read and cache_write",
+        "prices by which that is reckoned, relative to a plain input token",
+    ),
+    Setting("tokenizer", "auto", _is_text, "a name", "`auto` (exact o200k, offline), another vocabulary, `estimate`"),
+    Setting("model", None, _is_text, "a model's name", "for its factor and image rules; the provider's goes first"),
+    Setting(
+        "compaction_notice_enabled", True, _is_bool, "true or false",
+        "the summary's first line is the notice; `false` is ignored with a warning",
+    ),
+    Setting(
+        "compaction_notice_token_reserve", NOTICE, _is_int, "a whole number of tokens",
+        "kept free for the notice by the formula `context-simple`; else none is needed, as it is counted",
+    ),
+    Setting(
+        "compaction_notice_verbosity", None, lambda _: True, "anything",
+        NO_EFFECT + "the notice says how much was compacted and how to get it back",
+    ),
+    Setting(
+        "compaction_notice_min_level", None, lambda _: True, "anything",
+        NO_EFFECT + "there is a notice as soon as messages are left out",
+    ),
+)  # fmt: skip  # a table
+BY_NAME = {setting.name: setting for setting in SETTINGS}
+_PERSISTENCE = ("enabled", "storage_path", "transcript_path")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """A configuration that was read."""
+
+    old: bool
+    """Whether the contract 1.x is to be served."""
+    options: Mapping[str, Any]
+    """What `ContextManager` is made with."""
+    storage_path: str | None
+    transcript_path: str | None
+    memory_files: tuple[str, ...]
+    recall_tool: bool
+    ignored: tuple[tuple[str, str], ...] = field(default=())
+    """Options that are not followed, each with the reason."""
+
+
+def read_settings(config: Mapping[str, Any] | None) -> Settings:
+    """Checks a configuration and says what is to be done. Raises `ConfigurationError` for a value that cannot work;
+    names that nobody knows are among the `ignored`.
+    """
+    given = dict(config or {})
+    ignored = [(name, _unknown(name, BY_NAME)) for name in given if name not in BY_NAME]
+    for name, value in given.items():
+        setting = BY_NAME.get(name)
+        if setting is not None and value is not None and not setting.check(value):
+            raise ConfigurationError(f"{name} must be {setting.wants}, not {value!r:.80}")
+    values = {
+        setting.name: setting.default if given.get(setting.name) is None else given[setting.name]
+        for setting in SETTINGS
+    }
+    storage, transcript = _persistence(values, ignored)
+    if not values["preserve_system"]:
+        ignored.append(("preserve_system", "leading system messages always stay"))
+    if not values["compaction_notice_enabled"]:
+        ignored.append(("compaction_notice_enabled", "the summary always says that something was left out"))
+    return Settings(
+        old=values["contract"].startswith("1"),
+        options=_options(values, given),
+        storage_path=storage,
+        transcript_path=transcript,
+        memory_files=tuple(values["memory_files"]),
+        recall_tool=values["recall_tool"],
+        ignored=tuple(ignored),
+    )
+
+
+def _unknown(name: Any, known: Mapping[str, Any] | tuple[str, ...]) -> str:
+    near = get_close_matches(str(name), known, n=1)
+    return "unknown option" + (f"; did you mean {near[0]!r}?" if near else "")
+
+
+def _persistence(values: Mapping[str, Any], ignored: list[tuple[str, str]]) -> tuple[str | None, str | None]:
+    """Folder and file of the transcript; neither where nothing is to be kept."""
+    wanted, storage, transcript = values["persistence"], values["storage_path"], values["transcript_path"]
+    enabled = wanted is True or bool(storage or transcript)
+    if type(wanted) is dict:
+        ignored += [
+            (f"persistence.{name}", _unknown(name, _PERSISTENCE)) for name in wanted if name not in _PERSISTENCE
+        ]
+        for name in _PERSISTENCE[1:]:
+            if wanted.get(name) is not None and not _is_text(wanted[name]):
+                raise ConfigurationError(f"persistence.{name} must be a path, not {wanted[name]!r:.80}")
+        enabled = wanted.get("enabled", True)
+        if not _is_bool(enabled):
+            raise ConfigurationError(f"persistence.enabled must be true or false, not {enabled!r:.80}")
+        storage = wanted.get("storage_path") or storage
+        transcript = wanted.get("transcript_path") or transcript
+    if enabled and not (storage or transcript):
+        raise ConfigurationError("persistence needs a place: give storage_path (a folder) or transcript_path (a file)")
+    return (storage, transcript) if enabled else (None, None)
+
+
+def _options(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    simple = values["budget_formula"] == "context-simple"
+    reserve, margin = values["output_reserve_fraction"], values["margin_tokens"]
+    if margin is None:
+        margin = SIMPLE_MARGIN + values["compaction_notice_token_reserve"] if simple else 1_000
+    options = {
+        name: values[name]
+        for name in ("max_tokens", "target_usage", "protected_recent", "max_messages", "overhead_tokens", "tokenizer")
+    }
+    return options | {
+        "compact_threshold": _threshold(values, given),
+        "protected_results": values["protected_tool_results"],
+        "min_batch_tokens": values["min_batch_tokens"] or None,
+        "prices": _prices(values),
+        "model": values["model"],
+        "output_reserve": reserve if reserve is not None else 0.5 if simple else 1.0,
+        "margin_tokens": margin,
+        **_strategies(values["compaction_strategy"], values["truncate_chars"]),
+    }
+
+
+def _prices(values: Mapping[str, Any]) -> Prices | None:
+    if values["prices"] is not None:
+        return Prices(**values["prices"])
+    return Prices() if values["compaction_strategy"] == "auto" else None
+
+
+def _threshold(values: Mapping[str, Any], given: Mapping[str, Any]) -> Any:
+    one, other = given.get("compact_threshold"), given.get("compaction_threshold")
+    if one is not None and other is not None and one != other:
+        raise ConfigurationError(
+            f"compact_threshold ({one}) and compaction_threshold ({other}) are two names of one option: give one"
+        )
+    return values["compact_threshold"] if other is None else other
+
+
+def _strategies(name: str, characters: int | None) -> dict[str, Any]:
+    if name == "auto" and characters is None:
+        return {"strategy": "auto"}
+    if characters is not None and characters < 16 * _CHARACTERS:
+        raise ConfigurationError(f"truncate_chars must be at least {16 * _CHARACTERS} characters, not {characters}")
+    keep = None if characters is None else characters // _CHARACTERS
+    clip = ClipStrategy() if keep is None else ClipStrategy(over=max(ClipStrategy().over, keep), keep=keep)
+    ladder = {
+        "auto": ["supersede", clip, "digest"],
+        TRUNCATE: ["supersede", clip, "drop"],
+        SUMMARIZE: ["supersede", "digest"],
+        "importance": ["supersede", clip, "importance"],
+        "clip": [clip],
+    }
+    return {"strategies": ladder.get(name, [name])}

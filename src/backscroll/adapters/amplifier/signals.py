@@ -1,0 +1,132 @@
+"""What goes to the host and comes from it by hooks: our events, reported usage, refusals. Decides nothing about views.
+
+Nothing here raises into the host's loop. Payloads come from other modules and have gone through the kernel's JSON, so
+they are read leniently: usage as a mapping or as the text that the kernel makes of an object.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from backscroll import events
+
+USAGE_EVENTS = ("llm:response", "provider:response")
+ERROR_EVENTS = ("provider:error", "provider:retry", "llm:response")
+NAME = "context-backscroll"
+
+OPTION_IGNORED = "context:option_ignored"
+RESTORE_IGNORED = "context:set_messages_ignored"
+FILE_FAILED = "context:file_failed"
+PROMPT_FAILED = "context:system_prompt_failed"
+ALL = (*events.ALL, OPTION_IGNORED, RESTORE_IGNORED, FILE_FAILED, PROMPT_FAILED)
+"""Every event of the module, for the host's observability."""
+
+_FIGURE = re.compile(r"(\w+)=(\d+)\b")
+_TOO_LONG = re.compile(
+    r"context.?length|context.?window|prompt is too long|input is too long|too many (?:input )?tokens|"
+    r"maximum context|max(?:imum)? (?:input )?tokens exceeded|exceeds? .{0,60}(?:tokens?|context)|request too large",
+    re.IGNORECASE,
+)
+_SEARCHED = 4_000  # characters of an error that are searched for what it is about
+
+
+class Counted(NamedTuple):
+    """Tokens that a provider reported for one call."""
+
+    input: int
+    output: int
+    cached: int
+    """Read from and written to the cache; some providers count them in `input` as well."""
+
+
+def usage_in(payload: Mapping[str, Any]) -> Counted | None:
+    """The usage that a payload tells of; None where it tells none."""
+    told = payload.get("usage")
+    if isinstance(told, str):
+        told = {name: int(figure) for name, figure in _FIGURE.findall(told)}
+    if not isinstance(told, Mapping):
+        return None
+    taken = _first(told, "input_tokens", "prompt_tokens", "input")
+    if taken is None:
+        return None
+    cached = [
+        _first(told, "cache_read_tokens", "cache_read_input_tokens", "cache_read"),
+        _first(told, "cache_write_tokens", "cache_creation_input_tokens", "cache_write"),
+    ]
+    return Counted(taken, _first(told, "output_tokens", "completion_tokens", "output") or 0, sum(filter(None, cached)))
+
+
+def _first(told: Mapping[str, Any], *names: str) -> int | None:
+    return next((told[name] for name in names if type(told.get(name)) is int and told[name] >= 0), None)
+
+
+def prompt_tokens(counted: Counted, estimate: int) -> int:
+    """All input tokens of a call. Anthropic counts cached ones apart, others within: what is nearer to our own
+    estimate, as a ratio, is right, since the two differ by nearly the whole prompt as soon as the cache hits.
+    """
+
+    def far(tokens: int) -> float:
+        return max(tokens, estimate) / max(1, min(tokens, estimate))
+
+    return min(counted.input, counted.input + counted.cached, key=far)
+
+
+def says_too_long(payload: Mapping[str, Any]) -> bool:
+    """Whether an error's payload says that the request was longer than the model's window."""
+    if payload.get("status", "error") != "error":
+        return False
+    told = [payload.get(key) for key in ("error", "error_type", "message", "msg", "exception")]
+    return bool(_TOO_LONG.search(" ".join(repr(found) for found in told if found is not None)[:_SEARCHED]))
+
+
+def sendable(value: Any) -> Any:
+    """A payload without the half characters that the kernel's JSON refuses."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, dict):
+        return {sendable(key): sendable(item) for key, item in value.items()}
+    return [sendable(item) for item in value] if isinstance(value, list) else value
+
+
+class Signals:
+    """The hooks of one session."""
+
+    def __init__(self, coordinator: Any) -> None:
+        self._hooks = getattr(coordinator, "hooks", None)
+        self._unregister: list[Callable[[], Any]] = []
+
+    async def emit(self, name: str, payload: dict[str, Any]) -> None:
+        """Tells the host. The event that comes with every message is emitted only where somebody listens: a crossing
+        into the kernel costs more than adding the message.
+        """
+        if self._hooks is not None and (name != events.MESSAGE_ADDED or self._heard(name)):
+            await self._hooks.emit(name, sendable(payload))
+
+    def _heard(self, name: str) -> bool:
+        listing = getattr(self._hooks, "list_handlers", None)
+        return listing is None or any(listing(name).values())
+
+    def listen(self, usage: Callable[[Mapping[str, Any]], None], error: Callable[[Mapping[str, Any]], None]) -> None:
+        """Has these called with the payload of what providers and loops tell."""
+        register = getattr(self._hooks, "register", None)
+        if register is None:
+            return
+
+        # async although they wait for nothing: the kernel runs plain handlers on a thread of its own
+        async def heard_usage(_: str, payload: Mapping[str, Any]) -> None:
+            usage(payload)
+
+        async def heard_error(_: str, payload: Mapping[str, Any]) -> None:
+            error(payload)
+
+        for name in USAGE_EVENTS:
+            self._unregister.append(register(name, heard_usage, name=f"{NAME}:usage:{name}"))
+        for name in ERROR_EVENTS:
+            self._unregister.append(register(name, heard_error, name=f"{NAME}:error:{name}"))
+
+    def close(self) -> None:
+        """Hears nothing more."""
+        for unregister in self._unregister:
+            if callable(unregister):
+                unregister()
+        self._unregister.clear()
