@@ -41,10 +41,11 @@ check: $(READY) ## lint, format, types, import contracts, pictures, and the buil
 	$(BIN)/python docs/draw_layers.py --check
 	$(BIN)/python -m pytest tests/test_wheel.py
 
-bench: $(READY) ## measure the cost of a step, of a compaction and of counting
+bench: $(READY) ## measure the cost of a step, of a compaction, of counting and of Amplifier sessions
 	$(BIN)/python benchmarks/steps.py
 	$(BIN)/python benchmarks/compaction.py
 	$(BIN)/python benchmarks/counting.py
+	$(BIN)/python benchmarks/amplifier.py
 
 lock: $(READY) ## resolve the development dependencies again
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --group dev --upgrade \

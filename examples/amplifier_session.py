@@ -201,7 +201,7 @@ def script() -> list[Turn]:
     turns = [Turn("What is in src? Never change a file.", (("list_files", {"path": "src"}),), _lines)]
     for first in range(0, FILES, 6):
         some = files[first : first + 6]
-        prompt = f"Please read {', '.join(some)}, and tell me how long they are together."
+        prompt = f"Read {', '.join(some)}, and tell me how long they are together."
         turns.append(Turn(prompt, tuple(("read_file", {"path": path}) for path in some), _lines))
     question = "Which build backend did pyproject.toml name? Quote the line."
     turns.append(Turn(question, (("recall", {"query": "build-backend"}),), _quote))
