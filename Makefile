@@ -33,12 +33,13 @@ demo: $(READY) ## record a session of real tools over this tree and replay it at
 test: $(READY) ## run the test suite
 	$(BIN)/python -m pytest -n 2
 
-check: $(READY) ## lint, format, types, import contracts, pictures, and the built wheel by itself
+check: $(READY) ## lint, format, types, import contracts, pictures, tables, and the built wheel by itself
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/python docs/draw_layers.py --check
+	$(BIN)/python docs/write_settings.py --check
 	$(BIN)/python -m pytest tests/test_wheel.py
 
 bench: $(READY) ## measure the cost of a step, of a compaction, of counting and of Amplifier sessions

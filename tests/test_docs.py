@@ -8,10 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from sybil.document import Document
 from sybil.parsers.markdown import CodeBlockParser
 
 from backscroll import ContextManager as Described
+from backscroll.adapters.amplifier import settings, signals
 from backscroll.compaction.strategies import STRATEGIES
 from backscroll.sync import ContextManager
 
@@ -39,6 +41,14 @@ def test_python_blocks_run_each_by_itself_without_a_warning(page, tmp_path):
         command = [sys.executable, "-W", "error", "-c", program]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), f"{name(page)}:{line}"
+
+
+def test_every_mount_plan_mounts_backscroll_and_none_of_its_options_is_ignored():
+    plans = [yaml.safe_load(code)["session"] for page in WITH_CODE for _, code in blocks(page, "yaml")]
+    assert len(plans) >= 3
+    for plan in plans:
+        assert plan["context"]["module"] == "context-backscroll"
+        assert settings.read_settings(plan["context"]["config"]).ignored == ()
 
 
 def test_the_first_commands_of_the_readme_set_everything_up():
@@ -71,6 +81,18 @@ def test_the_class_describes_every_option_and_names_every_strategy():
     named = {word for head in re.findall(r"^- (`[^:]+):", listed, re.MULTILINE) for word in re.findall(r"`(\w+)", head)}
     assert named == set(inspect.signature(Described).parameters)
     assert {word for word in re.findall(r'`"(\w+)"`', listed) if word != "auto"} == set(STRATEGIES)
+
+
+def test_the_table_of_events_names_all_that_the_amplifier_module_emits():
+    told = [row[0].split("`")[1] for row in table(ROOT / "docs/amplifier.md", "Events")]
+    assert sorted(told) == sorted(signals.ALL)
+
+
+@pytest.mark.parametrize("heading", ["Coming from context-simple", "Coming from context-persistent"])
+def test_options_of_other_modules_are_options_here(heading):
+    named = [name for row in table(ROOT / "docs/amplifier.md", heading) for name in re.findall(r"`(\w+)`", row[0])]
+    assert named
+    assert set(named) <= set(settings.BY_NAME)
 
 
 def test_every_command_that_a_page_names_is_a_target_of_the_makefile():

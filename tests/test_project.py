@@ -61,8 +61,9 @@ def test_every_third_party_package_is_kept_out_of_the_core():
     assert roots <= set(CONTRACTS["pure"]["forbidden_modules"])
 
 
-def test_the_pictures_of_the_architecture_are_fresh():
-    done = run("docs/draw_layers.py", "--check")
+@pytest.mark.parametrize("program", ["draw_layers", "write_settings"])
+def test_what_is_drawn_and_written_into_documents_is_fresh(program):
+    done = run(f"docs/{program}.py", "--check")
     assert done.returncode == 0, done.stderr
 
 
