@@ -6,6 +6,7 @@ provider.py    a model with a hard window and a judge that looks at every reques
 loops.py       two orchestrators: the contract of today and the one of 1.x
 world.py       installs modules, runs a session, and says how it went
 suites.py      amplifier-core's own checks, run without its plugin
+ours.py        our own module: in a session, or mounted by itself
 naive.py       a context module that sends everything
 shipped.py     small re-statements of the context modules that Amplifier users have today
 """
