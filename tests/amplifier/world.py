@@ -20,6 +20,7 @@ from typing import Any
 from amplifier_core import AmplifierSession, events
 from amplifier_core.module_sources import ModuleNotFoundError as SourceNotFound
 
+from backscroll.adapters.amplifier import signals
 from tests.amplifier.provider import Message, Provider, Request, common, plain
 from tests.amplifier.scripts import Turn
 from tests.amplifier.tools import Tool, toolbox
@@ -30,7 +31,7 @@ OWN = {
     "provider-scripted": "tests.amplifier.provider:mount",
     "tool-scripted": "tests.amplifier.tools:mount",
 }
-LISTEN = (*events.ALL_EVENTS, "context:message_added:debug")
+LISTEN = {*events.ALL_EVENTS, *signals.ALL}
 Handler = Callable[[str, dict[str, Any]], Awaitable[Any]]
 
 
@@ -221,6 +222,11 @@ class Witness:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._context, name)
+
+    @property
+    def module(self) -> Any:
+        """What stands behind: what is added there is no part of the history."""
+        return self._context
 
     @property
     def given(self) -> list[Message]:
