@@ -227,6 +227,18 @@ def test_a_system_prompt_factory_stands_in_for_stored_system_messages():
     assert manager.get_messages_for_request(token_budget=50_000)[0]["content"] == "be brief"
 
 
+def test_a_system_prompt_is_reported_when_it_changes_and_not_with_every_request():
+    prompts, told = ["first"], []
+    manager = sync.ContextManager(tokenizer=quarter, on_event=lambda name, payload: told.append((name, payload)))
+    manager.set_system_prompt_factory(lambda: prompts[-1])
+    manager.add_message({"role": "user", "content": "hi"})
+    for prompt in ("first", "first", "second", "second", "first"):
+        prompts.append(prompt)
+        manager.get_messages_for_request()
+    included = [payload["content"] for name, payload in told if name == events.INCLUDE]
+    assert included == ["first", "second", "first"]
+
+
 def test_undo_brings_the_plan_before_back_and_a_larger_budget_keeps_it():
     manager = worked(min_batch_tokens=None)
     whole = manager.get_messages_for_request(token_budget=1_000_000)

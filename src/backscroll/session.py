@@ -77,6 +77,8 @@ class Session:
         self._newest_lane: str | None = None
         self._asked: Lane | None = None
         """The lane whose view was handed out last."""
+        self._included: Any = None
+        """The system prompt that was reported last: it is asked for at every request, and hardly ever changes."""
         self._ephemerals: list[Ephemeral] = []
         self._ephemeral_number = 0
         self._ids: dict[str, Identified] = {}
@@ -263,7 +265,8 @@ class Session:
         if self.prompt is None:
             return None
         text = yield Ask(self.prompt)
-        if text:
+        if text and text != self._included:
+            self._included = text
             self.outbox.append((events.INCLUDE, {"source": "system_prompt_factory", "content": str(text)}))
         return str(text) if text else None
 

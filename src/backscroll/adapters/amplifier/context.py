@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from backscroll import events
 from backscroll.adapters.amplifier import signals
 from backscroll.adapters.amplifier.files import TranscriptFile, memory_message
 from backscroll.adapters.amplifier.signals import Signals
@@ -177,9 +178,12 @@ class AmplifierContext(ContextManager):
         try:
             for path in () if self._session.history.branch else self._memory_files:
                 try:
-                    await super().append(await asyncio.to_thread(memory_message, path))
+                    message = await asyncio.to_thread(memory_message, path)
                 except OSError as error:
                     await self._warn(signals.FILE_FAILED, {"path": path, "error": str(error)})
+                    continue
+                await super().append(message)
+                await self.tell(events.INCLUDE, {"source": path, "content": message["content"]})
         finally:
             self._turn.release()
 
