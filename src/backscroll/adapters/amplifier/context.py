@@ -188,7 +188,7 @@ class AmplifierContext(ContextManager):
             self._turn.release()
 
     async def _save(self) -> None:
-        """Brings the transcript up to date. What could not be written is written with the next message."""
+        """Brings the transcript up to date, all of it where writing failed before."""
         if self._file is None:
             return
         await self._turn.acquire_async()
@@ -202,7 +202,7 @@ class AmplifierContext(ContextManager):
                 await asyncio.to_thread(self._file.append, new) if new else None
             self._saved, self._saved_epoch = len(branch), history.epoch
         except OSError as error:
-            failed = str(error)
+            failed, self._saved_epoch = str(error), -1  # some of it may be there: next time the file is written anew
         finally:
             self._turn.release()
         if failed:

@@ -10,6 +10,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable
+from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -32,9 +33,14 @@ def transcript_file(storage_path: str | None, transcript_path: str | None, sessi
     if transcript_path:
         return Path(transcript_path).expanduser()
     if storage_path:
-        name = _NOT_IN_NAMES.sub("_", session_id).strip(".") or "session"
-        return Path(storage_path).expanduser() / f"{name}.jsonl"
+        return Path(storage_path).expanduser() / f"{_file_name(session_id)}.jsonl"
     return None
+
+
+def _file_name(session_id: str) -> str:
+    """The id where it is a plain name; else what is left of it, told apart by a hash: an id is no path."""
+    plain = _NOT_IN_NAMES.sub("_", session_id).strip(".")[:80]
+    return plain if plain == session_id else f"{plain}-{sha256(session_id.encode('utf-8', 'replace')).hexdigest()[:12]}"
 
 
 class TranscriptFile:
@@ -76,6 +82,8 @@ class TranscriptFile:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
+            if not begun:
+                _sync_folder(self.path.parent)
             self._begun = True
 
     def replace(self, messages: Iterable[Message]) -> None:
@@ -89,10 +97,21 @@ class TranscriptFile:
                     file.flush()
                     os.fsync(file.fileno())
                 Path(name).replace(self.path)
+                _sync_folder(self.path.parent)
             except BaseException:
                 Path(name).unlink(missing_ok=True)
                 raise
             self._begun = True
+
+
+def _sync_folder(folder: Path) -> None:
+    """A power cut must not lose the name of a file that is on the disk."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def _line(message: Message) -> bytes:
