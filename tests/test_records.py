@@ -1,0 +1,131 @@
+"""Events as they are stored: they come back equal, and make the same session again."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backscroll import DamagedError, sync
+from backscroll.history import LaneOpened, MessageAdded, Overflowed, PlanRecorded, UsageObserved
+from backscroll.plan import NO_DIGEST
+from backscroll.records import FORMAT, Codec, Record, Stored
+from tests.histories import Talk, conversations
+from tests.test_promises import ASK, BUDGETS, Watched, walked
+
+pytestmark = pytest.mark.filterwarnings("ignore:context.(overflow|usage|rules)")  # asked for, to have such records
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def written(events):
+    codec = Codec()
+    return [Stored(at, codec.encode(event, at)) for at, event in enumerate(events)]
+
+
+def read(records):
+    codec = Codec()
+    return [codec.decode(record) for record in records]
+
+
+@given(conversations(), BUDGETS, ASK)
+@settings(max_examples=40)
+def test_every_event_of_a_session_comes_back_equal(messages, budget, ask):
+    watched = Watched()
+    manager = watched.manager
+    walked(messages, ask, lambda _: watched.view(budget), watched)
+    manager.observe_usage(input_tokens=10)
+    manager.observe_overflow()
+    manager.pin(0)
+    manager.append(*messages[:2], id="twice")
+    manager.undo_compaction()
+    manager.set_messages(messages[:1])
+    events = manager._session.events
+    assert read(written(events)) == events
+    assert [record.record.seq for record in written(events) if record.record.kind == "message"] == [
+        event.seq for event in events if isinstance(event, MessageAdded)
+    ]
+
+
+@given(st.text(st.characters(categories=["Cs", "Lu", "Cc"]), max_size=12))
+def test_any_text_comes_back_as_it_was_also_one_that_utf_8_cannot_hold(text):
+    manager = sync.ContextManager(tokenizer=len)
+    manager.add_message({"role": "user", "content": text})
+    (event,) = read(written(manager._session.events))
+    assert event.message["content"] == text
+
+
+def worked(rounds=30):
+    """A session with all that a format has to hold, the same in every run."""
+    chance, talk = random.Random(1), Talk("openai")
+    manager = sync.ContextManager(tokenizer=len, max_tokens=3_000, min_batch_tokens=400)
+    manager.append(talk.say("system", "be brief"), talk.say("user", "Never touch config/prod.yaml. Begin."), id="first")
+    for number in range(rounds):
+        lines = [f"value_{number}_{line} = {chance.randrange(10**6)}" for line in range(chance.randrange(2, 9))]
+        manager.append(talk.call([f"c{number}"], "I look.", {"path": f"src/m{number}.py"}))
+        manager.append(*talk.results([(f"c{number}", "\n".join(lines))]))
+        manager.get_messages_for_request()
+        if number == 10:
+            manager.pin(5)
+            manager.observe_usage(input_tokens=manager.usage().used.tokens + 30, output_tokens=5)
+        if number == 20:
+            manager.get_messages_for_request(token_budget=2_000, lane="small")
+            manager.observe_overflow(lane="small")
+        if number == 25:
+            manager.undo_compaction()
+    manager.append(talk.picture("look at \ud83d this"))
+    manager.set_messages(manager.get_messages()[:-1])
+    return manager
+
+
+def test_a_digest_is_written_once_and_referred_to_while_it_stays_the_same():
+    manager = worked(120)
+    plans = [event for event in manager._session.events if isinstance(event, PlanRecorded) and event.lane == "main"]
+    changes = sum(
+        one.plan.digest not in (NO_DIGEST, other.plan.digest) for one, other in zip(plans[1:], plans, strict=False)
+    )
+    bodies = [json.loads(stored.record.body) for stored in written(manager._session.events)]
+    held = [body for body in bodies if "plan" in body and body["lane"] == "main" and "digest" in body["plan"]]
+    assert 0 < len(held) <= changes + 1 < len(plans)
+
+
+def test_the_golden_session_holds_every_kind_of_event():
+    kinds = {stored.record.kind for stored in golden()}
+    assert kinds == {"message", "id", "plan", "lane", "pin", "usage", "overflow", "rewind", "settled"}
+    events = read(golden())
+    assert {type(event) for event in events} >= {LaneOpened, Overflowed, UsageObserved}
+
+
+def golden():
+    """The records of format 1, as they were written when that was new."""
+    for at, line in enumerate((GOLDEN / "format-1.jsonl").read_bytes().splitlines()):
+        told = json.loads(line)
+        yield Stored(at, Record(told["kind"], told["seq"], told["body"].encode("utf-8", "surrogatepass"), 1))
+
+
+def test_what_was_written_in_format_1_is_read_for_ever():
+    manager = sync.ContextManager(tokenizer=len, max_tokens=3_000, min_batch_tokens=400)
+    for event in read(golden()):
+        manager._session.apply(event)
+    told = json.loads((GOLDEN / "format-1.json").read_text(encoding="utf-8"))
+    assert FORMAT == 1
+    assert manager.get_messages() == told["messages"]
+    assert manager.get_messages_for_request() == told["view"]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        Record("message", 0, b"{}"),
+        Record("message", 0, b"not json"),
+        Record("message", 0, b'{"seq": 0, "message": {}, "counts": [[]], "by": ""}'),
+        Record("unheard", None, b"{}"),
+        Record("rewind", None, b'{"to": 1}', format=99),
+        Record("plan", None, b'{"lane": "main", "plan": {"number": 1, "after": null, "edits": [], "digest_at": 7}}'),
+        Record("lane", None, b'{"lane": "main", "plan": {"number": 1, "after": null, "edits": [["cut", 1, 2, 3]]}}'),
+    ],
+)
+def test_what_no_version_wrote_is_damage_and_says_where(record):
+    with pytest.raises(DamagedError, match="record 5"):
+        Codec().decode(Stored(5, record))
