@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from backscroll import DamagedError, sync
 from backscroll.history import LaneOpened, MessageAdded, Overflowed, PlanRecorded, UsageObserved
-from backscroll.plan import NO_DIGEST
+from backscroll.plan import NO_DIGEST, Digest, Fold, Note, Plan
 from backscroll.records import FORMAT, Codec, Record, Stored
 from tests.histories import Talk, conversations
 from tests.test_promises import ASK, BUDGETS, Watched, walked
@@ -56,12 +56,12 @@ def test_any_text_comes_back_as_it_was_also_one_that_utf_8_cannot_hold(text):
     assert event.message["content"] == text
 
 
-def worked(rounds=30):
+def worked():
     """A session with all that a format has to hold, the same in every run."""
     chance, talk = random.Random(1), Talk("openai")
     manager = sync.ContextManager(tokenizer=len, max_tokens=3_000, min_batch_tokens=400)
     manager.append(talk.say("system", "be brief"), talk.say("user", "Never touch config/prod.yaml. Begin."), id="first")
-    for number in range(rounds):
+    for number in range(30):
         lines = [f"value_{number}_{line} = {chance.randrange(10**6)}" for line in range(chance.randrange(2, 9))]
         manager.append(talk.call([f"c{number}"], "I look.", {"path": f"src/m{number}.py"}))
         manager.append(*talk.results([(f"c{number}", "\n".join(lines))]))
@@ -80,14 +80,18 @@ def worked(rounds=30):
 
 
 def test_a_digest_is_written_once_and_referred_to_while_it_stays_the_same():
-    manager = worked(120)
-    plans = [event for event in manager._session.events if isinstance(event, PlanRecorded) and event.lane == "main"]
-    changes = sum(
-        one.plan.digest not in (NO_DIGEST, other.plan.digest) for one, other in zip(plans[1:], plans, strict=False)
-    )
-    bodies = [json.loads(stored.record.body) for stored in written(manager._session.events)]
-    held = [body for body in bodies if "plan" in body and body["lane"] == "main" and "digest" in body["plan"]]
-    assert 0 < len(held) <= changes + 1 < len(plans)
+    one, other = (Digest((Note(0, 1, "turn", text),), (("a_1", 0.5),), (), 9) for text in ("ls()", "cat()"))
+    digests = [one, one, NO_DIGEST, one, other, other, one]
+    events = [LaneOpened("main", Plan(digest=one)), LaneOpened("small", Plan(digest=one))]
+    events += [
+        PlanRecorded("main", Plan((Fold(0, number),), number, 0, digest), (1, 2), 3, 4)
+        for number, digest in enumerate(digests)
+    ]
+    plans = [json.loads(stored.record.body)["plan"] for stored in written(events)]
+    assert [plan.get("digest_at", "told" if "digest" in plan else None) for plan in plans] == [
+        "told", "told", 0, 0, None, 0, "told", 6, "told",
+    ]  # fmt: skip
+    assert read(written(events)) == events
 
 
 def test_the_golden_session_holds_every_kind_of_event():
