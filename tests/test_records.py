@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from backscroll import DamagedError, sync
 from backscroll.history import LaneOpened, MessageAdded, Overflowed, PlanRecorded, UsageObserved
 from backscroll.plan import NO_DIGEST, Digest, Fold, Note, Plan
-from backscroll.records import FORMAT, Codec, Record, Stored
+from backscroll.ports import Record, Stored
+from backscroll.records import FORMAT, Codec
 from tests.histories import Talk, conversations
 from tests.test_promises import ASK, BUDGETS, Watched, walked
 
@@ -121,13 +122,13 @@ def test_what_was_written_in_format_1_is_read_for_ever():
 @pytest.mark.parametrize(
     "record",
     [
-        Record("message", 0, b"{}"),
-        Record("message", 0, b"not json"),
-        Record("message", 0, b'{"seq": 0, "message": {}, "counts": [[]], "by": ""}'),
-        Record("unheard", None, b"{}"),
-        Record("rewind", None, b'{"to": 1}', format=99),
-        Record("plan", None, b'{"lane": "main", "plan": {"number": 1, "after": null, "edits": [], "digest_at": 7}}'),
-        Record("lane", None, b'{"lane": "main", "plan": {"number": 1, "after": null, "edits": [["cut", 1, 2, 3]]}}'),
+        Record("message", 0, b"{}", 1),
+        Record("message", 0, b"not json", 1),
+        Record("message", 0, b'{"seq": 0, "message": {}, "counts": [[]], "by": ""}', 1),
+        Record("unheard", None, b"{}", 1),
+        Record("rewind", None, b'{"to": 1}', 99),
+        Record("plan", None, b'{"lane": "main", "plan": {"number": 1, "after": null, "edits": [], "digest_at": 7}}', 1),
+        Record("lane", None, b'{"lane": "main", "plan": {"number": 1, "after": null, "edits": [["cut", 1, 2, 3]]}}', 1),
     ],
 )
 def test_what_no_version_wrote_is_damage_and_says_where(record):

@@ -8,7 +8,7 @@ is released, so that a handler may use the session.
 import asyncio
 import inspect
 import warnings
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from backscroll.opening import DEGRADED, Opened, warn
@@ -98,6 +98,8 @@ async def _answer_async(question: Ask) -> Any:
         if question.heavy:
             return await asyncio.to_thread(question.function, *question.arguments)
         answer = question.function(*question.arguments)
+        if isinstance(answer, Future):
+            return await asyncio.wrap_future(answer)
         return await answer if inspect.isawaitable(answer) else answer
     except Exception as error:
         return error
@@ -106,6 +108,8 @@ async def _answer_async(question: Ask) -> Any:
 def _answer(question: Ask) -> Any:
     try:
         answer = question.function(*question.arguments)
+        if isinstance(answer, Future):
+            return answer.result()
         return _run(answer) if inspect.isawaitable(answer) else answer
     except Exception as error:
         return error

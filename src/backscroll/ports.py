@@ -5,9 +5,9 @@ system prompt, a lock), it yields a question; a shell answers it, waiting or awa
 serves synchronous and asynchronous callers.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 T = TypeVar("T")
 
@@ -30,9 +30,75 @@ class Tokenizer(Protocol):
         ...
 
 
+class Record(NamedTuple):
+    """One event of a session, as bytes; see `records.py`."""
+
+    kind: str
+    seq: int | None
+    """Of a message; None for every other event."""
+    body: bytes
+    format: int
+    """Of the body: what reads it."""
+
+
+class Stored(NamedTuple):
+    """A record as it came back."""
+
+    at: int
+    """Its place in the session's log: 0, 1, 2 ... without a gap."""
+    record: Record
+
+
+class Pending(Protocol):
+    """What will be done: a `concurrent.futures.Future`, which the core must not know by name."""
+
+    def result(self) -> Any:
+        """Waits for it; raises what went wrong."""
+        ...
+
+
+class Store(Protocol):
+    """Where sessions are kept: a log of records for each. One object serves a whole process; safe for threads.
+
+    A session's name is any text of 1 to 255 bytes in UTF-8 without control characters; it is data, never a path.
+    `StoreUnavailable` where the place cannot be reached or is full, `DamagedError` for what is not as it was written.
+    """
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """What it can do besides: `durable` (survives the process), `shared` (several processes), `erase`."""
+        ...
+
+    def append(self, session: str, first: int, records: Sequence[Record]) -> Pending:
+        """Puts records at the places `first`, `first + 1` ..., all or none; done when they are as safe as the store
+        promises. Fails with `ConflictError` where the log does not end directly before `first`.
+        """
+        ...
+
+    def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
+        """Records from `start` to before `stop`, in order. Raises `DamagedError` where one is missing or altered."""
+        ...
+
+    def end(self, session: str) -> int:
+        """The place behind the last record; 0 for a session that nobody wrote to. Cheap: asked before each view."""
+        ...
+
+    def sessions(self) -> list[str]:
+        """Names of all sessions, in the order of their beginning."""
+        ...
+
+    def erase(self, session: str) -> None:
+        """Leaves nothing of a session."""
+        ...
+
+    def close(self) -> None:
+        """Waits for what is being written and frees everything. Can be used again afterwards: it opens anew."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Call `function(*arguments)` outside; if the answer is awaitable, await it. The answer is sent back."""
+    """Call `function(*arguments)` outside; an answer that is awaitable or a future is waited for, and sent back."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...] = ()

@@ -7,7 +7,7 @@ by later plans that still tell the same.
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from backscroll.errors import DamagedError
 from backscroll.history import (
@@ -23,31 +23,13 @@ from backscroll.history import (
     UsageObserved,
 )
 from backscroll.plan import NO_DIGEST, Clip, Digest, Drop, Edit, Fold, Mask, Note, Plan
+from backscroll.ports import Record, Stored
 from backscroll.usage import Count, MediaCount, Report
 
 FORMAT = 1
 """Of everything that is written today."""
 
 Body = dict[str, Any]
-
-
-class Record(NamedTuple):
-    """One event to be stored."""
-
-    kind: str
-    seq: int | None
-    """Of a message; None for every other event."""
-    body: bytes
-    """UTF-8 JSON."""
-    format: int = FORMAT
-
-
-class Stored(NamedTuple):
-    """One event as it came back."""
-
-    at: int
-    """Its place in the session's log: 0, 1, 2 ... without a gap."""
-    record: Record
 
 
 class Codec:
@@ -63,7 +45,7 @@ class Codec:
         body = write(event)
         if isinstance(event, PlanRecorded | LaneOpened):
             body["plan"] = self._plan(event.lane, event.plan, at)
-        return Record(kind, event.seq if isinstance(event, MessageAdded) else None, _dump(body))
+        return Record(kind, event.seq if isinstance(event, MessageAdded) else None, _dump(body), FORMAT)
 
     def _plan(self, lane: str, plan: Plan, at: int) -> Body:
         body: Body = {"number": plan.number, "after": plan.summary_after, "edits": [_edit(e) for e in plan.edits]}
