@@ -10,7 +10,7 @@ from backscroll.compaction.batch import Prices
 from backscroll.compaction.window import Strategy
 from backscroll.families import Family
 from backscroll.opening import Opened, open_session
-from backscroll.ports import EventHandler, Operation, Tokenizer
+from backscroll.ports import EventHandler, Operation, Store, Tokenizer
 from backscroll.recall import Recalled
 from backscroll.usage import Usage
 
@@ -22,6 +22,8 @@ class ManagerBase:
 
     def __init__(
         self,
+        session: str | None = None,
+        store: str | Store | None = None,
         *,
         strategy: str | None = "auto",
         strategies: Sequence[str | Strategy] | None = None,
@@ -47,16 +49,16 @@ class ManagerBase:
             output_reserve=output_reserve,
         )  # fmt: skip  # names that repeat themselves tell nothing
         self._opened: Opened = open_session(
-            options,
-            strategy=strategy,
-            strategies=strategies,
-            tokenizer=tokenizer,
-            model=model,
-            prices=prices,
-            on_event=on_event,
-        )
+            options, name=session, store=store, strategy=strategy, strategies=strategies, tokenizer=tokenizer,
+            model=model, prices=prices, on_event=on_event,
+        )  # fmt: skip  # as above
         self._session = self._opened.session
         self._finder = recalling.Finder(self._opened.search)
+
+    @property
+    def session_id(self) -> str:
+        """The session's name in its store: the one that was given, or one of its own."""
+        return self._opened.name
 
     def set_system_prompt_factory(self, factory: SystemPrompt | None) -> None:
         """A function, plain or async, that is asked for the system prompt at every request; None removes it.
@@ -108,4 +110,7 @@ class ManagerBase:
             ref, query, pattern, lines, offset, self._session.page_tokens() if limit is None else limit
         )
         count = self._opened.measurer.tokenizer.count
-        return recalling.recall(self._session.history, self._finder, count, wanted, self._session.in_view)
+        session = self._session
+        return recalling.recall(
+            session.history, self._finder, count, wanted, in_view=session.in_view, enter=session.enter
+        )

@@ -22,6 +22,7 @@ PROMPT_CHANGED = "context:system_prompt_changed"
 RULES_LEFT_OUT = "context:rules_left_out"
 EDIT_REFUSED = "context:edit_refused"
 OVERFLOW = "context:overflow"
+STORE_UNAVAILABLE = "context:store_unavailable"
 PROVIDER_IGNORED = "context:provider_ignored"
 TOKENIZER_FALLBACK = "context:tokenizer_fallback"
 
@@ -42,6 +43,7 @@ ALL = (
     RULES_LEFT_OUT,
     EDIT_REFUSED,
     OVERFLOW,
+    STORE_UNAVAILABLE,
     PROVIDER_IGNORED,
     TOKENIZER_FALLBACK,
 )

@@ -16,6 +16,8 @@ class ContextManager(ManagerBase):
 
     Safe for concurrent tasks and threads. For callers without an event loop: `backscroll.sync.ContextManager`.
 
+    - `session`: its name in the store; None = a new one of its own, told by `session_id`.
+    - `store`: an address (`"sqlite:///agent.db"`) or a `Store`; None = kept in memory only.
     - `strategy`: `"auto"` (everything, least harm first), the name of one strategy, or None (nothing but the last
       resort).
     - `strategies`: instead, a list of names (`"supersede"`, `"clip"`, `"mask"`, `"digest"`, `"importance"`, `"drop"`)
@@ -140,5 +142,8 @@ class ContextManager(ManagerBase):
         return await drive_async(self._opened, self._session.explain(lane))
 
     async def aclose(self) -> None:
-        """Frees what the session holds open. The session can still be used; it opens anew what it needs."""
+        """Stores what is not stored yet and frees what the session holds open. It can still be used: it opens anew what
+        it needs.
+        """
+        await drive_async(self._opened, self._session.flush())
         self._opened.search.close()

@@ -8,15 +8,18 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from uuid import uuid4
 
 from backscroll import events
 from backscroll.budget import Options
 from backscroll.compaction.batch import Prices
 from backscroll.compaction.strategies import choose, masks_batches
 from backscroll.families import COUNTED, UNKNOWN, Family, family_of
+from backscroll.logbook import Logbook
 from backscroll.measuring import Measurer
-from backscroll.ports import Event, EventHandler, Tokenizer
+from backscroll.ports import Event, EventHandler, Store, Tokenizer
 from backscroll.session import Session
+from backscroll.stores.addresses import open_store
 from backscroll.stores.search import SearchIndex
 from backscroll.tokenizers import resolve
 from backscroll.turnstile import Turnstile
@@ -29,6 +32,7 @@ DEGRADED = frozenset(
         events.OVERFLOW,
         events.PROVIDER_IGNORED,
         events.RULES_LEFT_OUT,
+        events.STORE_UNAVAILABLE,
     )
 )
 """Events that also warn: something was asked for and could not be done as asked."""
@@ -38,6 +42,7 @@ DEGRADED = frozenset(
 class Opened:
     """A session with everything it needs around it."""
 
+    name: str
     session: Session
     measurer: Measurer
     search: SearchIndex
@@ -48,6 +53,8 @@ class Opened:
 def open_session(
     options: Options,
     *,
+    name: str | None,
+    store: str | Store | None,
     strategy: str | None,
     strategies: Sequence[Any] | None,
     tokenizer: str | Callable[[str], int] | Tokenizer,
@@ -60,6 +67,8 @@ def open_session(
     fallbacks: deque[Event] = deque()
     counter = resolve(tokenizer, lambda name, payload: fallbacks.append((name, payload)))
     measurer = Measurer(counter)
+    name = uuid4().hex if name is None else name
+    keeper = open_store(store)
     session = Session(
         options,
         chosen,
@@ -67,11 +76,12 @@ def open_session(
         count=measurer.count,
         counted_by=lambda: counter.name,
         prices=prices or (Prices() if masks_batches(strategy, strategies) else None),
+        logbook=None if keeper is None else Logbook(keeper, name),
         family=_families(model, counted=not isinstance(tokenizer, str), counter=counter),
     )
     session.outbox = fallbacks  # a tokenizer reports into the same queue, from whichever count finds the fault
     session.listened_to = on_event is not None
-    return Opened(session, measurer, SearchIndex(), Turnstile(), on_event)
+    return Opened(name, session, measurer, SearchIndex(), Turnstile(), on_event)
 
 
 def _families(model: str | Family | None, counted: bool, counter: Tokenizer) -> Callable[[str], Family]:

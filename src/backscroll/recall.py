@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 from backscroll.errors import BackscrollError, ConfigurationError, ReferenceNotFound
 from backscroll.history import Entry, History
 from backscroll.plan import reference
-from backscroll.ports import Exclusive, Operation
+from backscroll.ports import Operation
 
 MOST_HITS = 80
 _MOST_CANDIDATES = 400  # passages of which those come first that the view left out
@@ -284,9 +284,14 @@ def recall(
     finder: Finder,
     count: Callable[[str], int],
     wanted: Wanted,
-    in_view: Callable[[], Iterable[str]] = tuple,
+    *,
+    in_view: Callable[[], Iterable[str]],
+    enter: Callable[[], Operation[None]],
 ) -> Operation[Recalled]:
-    """One page of what was asked for; `in_view`: the texts that the model has in front of it."""
+    """One page of what was asked for.
+
+    `in_view`: the texts that the model has in front of it; `enter`: takes the lock, and in what others stored.
+    """
     ref, query, pattern, lines, offset, limit = wanted
     if ref is None and query is None and pattern is None:
         raise ConfigurationError("recall needs a ref, a query or a pattern")
@@ -294,7 +299,7 @@ def recall(
         raise ConfigurationError("recall takes a query alone; a pattern may go with a ref")
     if not isinstance(query, str | None) or not isinstance(pattern, str | None):
         raise ConfigurationError("query and pattern are texts")
-    yield Exclusive()
+    yield from enter()
     if query is not None:
         hits = finder.find(history, query, again=offset != 0, in_view=in_view)
         return _with_hits(page(show(hits, history), offset, limit, count), hits)

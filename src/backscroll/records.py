@@ -39,6 +39,12 @@ class Codec:
         self._digests: dict[str, tuple[int, Digest]] = {}
         """By lane: the newest digest, and the place of the record that holds it."""
 
+    def copy(self) -> "Codec":
+        """The same, to be kept only if what it wrote was stored."""
+        twin = Codec()
+        twin._digests = dict(self._digests)
+        return twin
+
     def encode(self, event: Event, at: int) -> Record:
         """What is stored for an event whose place will be `at`."""
         kind, write = _WRITERS[type(event)]

@@ -97,5 +97,8 @@ class ContextManager(ManagerBase):
         return drive(self._opened, self._session.explain(lane))
 
     def close(self) -> None:
-        """Frees what the session holds open. The session can still be used; it opens anew what it needs."""
+        """Stores what is not stored yet and frees what the session holds open. It can still be used: it opens anew what
+        it needs.
+        """
+        drive(self._opened, self._session.flush())
         self._opened.search.close()

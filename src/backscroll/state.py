@@ -1,0 +1,234 @@
+"""A session's state, and the only ways in which it changes: events that happen, and events that were stored.
+
+Nothing here decides what is added or sent. What could not be stored does not happen.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from backscroll import events
+from backscroll.budget import Options
+from backscroll.compaction.batch import Prices
+from backscroll.compaction.window import Strategy
+from backscroll.errors import ConflictError
+from backscroll.families import Family
+from backscroll.history import (
+    Event,
+    History,
+    Identified,
+    LaneOpened,
+    MessageAdded,
+    Overflowed,
+    PinChanged,
+    PlanRecorded,
+    Rewound,
+    Settled,
+    UsageObserved,
+)
+from backscroll.lane import Lane
+from backscroll.logbook import Logbook
+from backscroll.messages import Reading, read_message
+from backscroll.plan import Plan
+from backscroll.ports import Event as Report
+from backscroll.ports import Exclusive, Operation
+from backscroll.telling import usage
+from backscroll.usage import Count, Counts, Usage
+from backscroll.view import Ephemeral, Surroundings
+
+Measure = Callable[[Sequence[Reading]], tuple[Counts, ...]]
+PAGE_TOKENS = 4_000
+NOTHING_SENT = "no view was handed out on this lane yet"
+TRIES = 8  # of one change against other writers; each of them got further meanwhile
+
+
+def outrun() -> ConflictError:
+    """What is raised after so many tries."""
+    return ConflictError(f"other writers were faster {TRIES} times in a row; try again")
+
+
+class SessionState:
+    """History, lanes and the log that both are made of."""
+
+    def __init__(
+        self,
+        options: Options,
+        strategies: Sequence[Strategy],
+        *,
+        measure: Measure,
+        count: Callable[[str], Count],
+        counted_by: Callable[[], str],
+        family: Callable[[str], Family],
+        prices: Prices | None = None,
+        logbook: Logbook | None = None,
+    ) -> None:
+        self.history = History()
+        self.options = options
+        self.events: list[Event] = []
+        self.outbox: deque[Report] = deque()
+        self.prompt: Callable[[], Any] | None = None
+        self.listened_to = False
+        """Whether anybody hears events; the one that comes with every message is spared otherwise."""
+        self._logbook = logbook
+        self._strategies = tuple(strategies)
+        self._prices = prices
+        self._measure = measure
+        self._count = count
+        self._counted_by = counted_by
+        self._family = family
+        self._lanes: dict[str, Lane] = {}
+        self._newest_lane: str | None = None
+        self._asked: Lane | None = None
+        """The lane whose view was handed out last."""
+        self._included: Any = None
+        """The system prompt that was reported last: it is asked for at every request, and hardly ever changes."""
+        self._ephemerals: list[Ephemeral] = []
+        self._ephemeral_number = 0
+        self._ids: dict[str, Identified] = {}
+        self._entered = False
+        """Whether what is stored was taken in."""
+        self._reported: list[UsageObserved | Overflowed | dict[str, Any]] = []
+
+    # -- events --
+
+    def apply(self, event: Event) -> None:
+        """Takes in one event that happened, here or elsewhere. The only way in which a session changes."""
+        self.history.apply(event)
+        self._follow(event)
+
+    def _follow(self, event: Event) -> None:
+        if self._logbook is None:
+            self.events.append(event)
+        match event:
+            case LaneOpened() if event.lane not in self._lanes:  # another worker may have opened it at the same time
+                self._lanes[event.lane] = self._make_lane(event.lane, event.plan)
+            case PlanRecorded():
+                self._lanes[event.lane].recorded(event)
+                self._newest_lane = event.lane
+                if event.undone:  # what was pinned since must not leave the view again
+                    self.outbox += self._lanes[event.lane].restore(self.history)
+            case Settled():
+                self._lanes[event.lane].settled(event)
+            case UsageObserved():
+                self._lanes[event.lane].observed(event)
+            case Overflowed():
+                self._lanes[event.lane].overflowed(event)
+            case Identified():
+                self._ids[event.id] = event
+            case MessageAdded() | Rewound() | PinChanged():
+                self._follow_in_lanes(event)
+
+    def _follow_in_lanes(self, event: MessageAdded | Rewound | PinChanged) -> None:
+        """What changes the branch may bring back what a lane's plan left out."""
+        joined = None
+        if isinstance(event, MessageAdded):
+            joined = self.history.branch[-1].group
+            if joined.first == event.seq:
+                return  # a message that answers nothing: by far the most
+        if isinstance(event, Rewound):
+            self._ephemerals = [found for found in self._ephemerals if found.after <= event.to]
+        for lane in self._lanes.values():
+            if isinstance(event, Rewound):
+                lane.rewound(event.to)
+            self.outbox += lane.readmit(joined) if joined is not None else lane.restore(self.history)
+
+    def _make_lane(self, name: str, plan: Plan) -> Lane:
+        return Lane(name, Surroundings(self._family(name), self._count), self.options, plan)
+
+    def lane(self, name: str) -> Lane:
+        """The lane of that name; opened from the newest plan if there is none yet."""
+        if name not in self._lanes:
+            self._steer(LaneOpened(name, self._plan_to_start_from()))
+        return self._lanes[name]
+
+    def _plan_to_start_from(self) -> Plan:
+        return Plan() if self._newest_lane is None else self._lanes[self._newest_lane].plan
+
+    # -- the log --
+
+    def enter(self, *, look: bool = True) -> Operation[None]:
+        """Holds the lock from here on, with all that is stored taken in: to `look` finds what others stored, too."""
+        yield Exclusive()
+        if self._logbook is not None and (look or not self._entered):
+            for event in (yield from self._logbook.news()):
+                self.apply(event)
+            self._entered = True
+        self._settle_usage()
+
+    def _commit(self, happening: Sequence[Event]) -> Operation[bool]:
+        """Stores events that are about to happen; False where another writer was first, whose events happened now."""
+        if self._logbook is None:
+            return True
+        stored = yield from self._logbook.commit(happening)
+        if not stored:
+            for event in (yield from self._logbook.news()):
+                self.apply(event)
+        return stored
+
+    def _happen(self, event: Event) -> Operation[None]:
+        """Stores an event, behind what others did meanwhile, and takes it in."""
+        for _ in range(TRIES):
+            if (yield from self._commit([event])):
+                self.apply(event)
+                return
+        raise outrun()
+
+    def _steer(self, event: Event) -> None:
+        """Takes in an event that is stored with the next one that counts."""
+        self.apply(event)
+        if self._logbook is not None:
+            self._logbook.later(event)
+
+    # -- usage --
+
+    def observe(self, lane_name: str, prompt: Sequence[int], answer: int) -> None:
+        """Keeps a provider's report on the lane's newest view until the next operation takes it in."""
+        lane = self._lanes.get(lane_name)
+        given = (*prompt, answer)
+        sound = all(type(tokens) is int and tokens >= 0 for tokens in given)
+        report = lane.report(sum(prompt), answer) if lane is not None and sound else None
+        if lane is not None and report is not None and lane.meter.plausible(report, lane.budget):
+            self._reported.append(UsageObserved(lane_name, report))
+        else:
+            why = NOTHING_SENT if sound and report is None else "it cannot be about that view"
+            self._reported.append({"lane": lane_name, "reported": repr(given), "reason": why})
+
+    def overflowed(self, lane_name: str) -> None:
+        """Keeps that a provider refused the lane's newest view as too long until the next operation takes it in."""
+        lane = self._lanes.get(lane_name)
+        found = lane.overflow() if lane is not None else None
+        self._reported.append(found or {"lane": lane_name, "reported": "overflow", "reason": NOTHING_SENT})
+
+    def sent(self, lane_name: str) -> int | None:
+        """The middle estimate, in tokens, of the request that was handed out last on a lane."""
+        lane = self._lanes.get(lane_name)
+        return None if lane is None or lane.sent is None else lane.meter.total(lane.sent, lane.budget).middle
+
+    def in_view(self) -> Iterator[str]:
+        """The texts of the view handed out last; none before the first request."""
+        view = self._asked.view if self._asked else None
+        for message in view.flat if view else ():
+            yield from [part.text for part in read_message(message).parts]
+
+    def page_tokens(self) -> int:
+        """Tokens of one page of recalled text: what fits into a quarter of the budget, at most 4,000."""
+        budgets = [lane.budget for lane in self._lanes.values()] or [self.options.max_tokens]
+        return max(1, min(PAGE_TOKENS, min(budgets) // 4))
+
+    def usage(self, lane_name: str) -> Usage:
+        """What is in the lane's window."""
+        return usage(self.history, self._look(lane_name))
+
+    def _look(self, name: str) -> Lane:
+        """The lane of that name as it is, or as it would be opened; changes nothing."""
+        return self._lanes.get(name) or self._make_lane(name, self._plan_to_start_from())
+
+    def _settle_usage(self) -> None:
+        reported, self._reported = self._reported, []
+        for report in reported:
+            if isinstance(report, dict):
+                self.outbox.append((events.USAGE_IGNORED, report))
+                continue
+            self._steer(report)
+            if isinstance(report, Overflowed):
+                self.outbox.append((events.OVERFLOW, {"lane": report.lane, "tokens": report.tokens}))

@@ -1,0 +1,321 @@
+"""Sessions in a store: what was stored happens and nothing else does; resumes; several workers on one session."""
+
+import asyncio
+import random
+from collections import defaultdict
+from concurrent.futures import Future
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import backscroll
+from backscroll import BackscrollError, sync
+from backscroll.errors import ConflictError, StoreUnavailable
+from backscroll.ports import Stored
+from tests.histories import Talk, conversations
+from tests.test_manager import quarter
+from tests.test_promises import ASK, BUDGETS, Watched, walked
+
+TALK = Talk("openai")
+
+
+class Shelf:
+    """A store in memory whose faults a test can choose."""
+
+    capabilities = frozenset()
+
+    def __init__(self):
+        self.logs = defaultdict(list)
+        self.fails: list[Exception] = []
+        """What the next appends fail with, one each."""
+        self.before = None
+        """Called once before the next append: another worker, at the worst moment."""
+        self.appends = self.ends = self.reads = 0
+
+    def append(self, session, first, records):
+        if self.before is not None:
+            before, self.before = self.before, None
+            before()
+        self.appends += 1
+        done = Future()
+        log = self.logs[session]
+        if self.fails:
+            done.set_exception(self.fails.pop(0))
+        elif len(log) != first:
+            done.set_exception(ConflictError(f"the log ends at {len(log)}, not at {first}"))
+        else:
+            log += records
+            done.set_result(None)
+        return done
+
+    def read(self, session, start=0, stop=None):
+        self.reads += 1
+        return iter([Stored(at, record) for at, record in enumerate(self.logs[session])][start:stop])
+
+    def end(self, session):
+        self.ends += 1
+        return len(self.logs[session])
+
+
+def opened(shelf, session="s", **options):
+    options = {"tokenizer": quarter, "max_tokens": 3_000, "min_batch_tokens": 300} | options
+    return sync.ContextManager(session, shelf, **options)
+
+
+def work(manager, rounds, start=0):
+    for number in range(start, start + rounds):
+        manager.append(TALK.call([f"c{number}"], "I look.", {"path": f"m{number}.py"}))
+        manager.append(*TALK.results([(f"c{number}", f"value_{number} = {number * 7919}\n" * 40)]))
+        manager.get_messages_for_request()
+
+
+# -- resume --
+
+
+@given(conversations(), BUDGETS, ASK, st.booleans())
+@settings(max_examples=40)
+def test_after_a_resume_the_history_and_the_next_view_are_the_same(messages, budget, ask, observes):
+    shelf = Shelf()
+    watched = Watched(session="s", store=shelf)
+
+    def step(_):
+        if watched.view(budget) is not None and observes:
+            watched.manager.observe_usage(input_tokens=watched.manager.usage().used.tokens + 40)
+
+    walked(messages, ask, step, watched)
+    watched.manager.close()
+    resumed = Watched(session="s", store=shelf)
+    assert resumed.manager.get_messages() == watched.manager.get_messages()
+    assert resumed.view(budget) == watched.view(budget)
+
+
+def test_a_process_that_dies_loses_nothing_that_was_acknowledged_and_sends_the_same_view_again():
+    shelf = Shelf()
+    first = opened(shelf)
+    first.append(TALK.say("user", "begin"))
+    work(first, 30)
+    view, kept = first.get_messages_for_request(), first.get_messages()
+    again = opened(shelf)  # nobody closed the first
+    assert again.get_messages_for_request() == view
+    assert again.get_messages() == kept
+    work(again, 5, start=30)
+    assert opened(shelf).get_messages() == again.get_messages()
+
+
+def test_pins_rewinds_ids_and_lanes_come_back():
+    shelf = Shelf()
+    first = opened(shelf)
+    rule = first.append(TALK.say("user", "Never lie."), id="rule")
+    first.pin(rule)
+    work(first, 20)
+    first.get_messages_for_request(token_budget=1_500, lane="small")
+    first.set_messages(first.get_messages()[:30])
+    first.close()
+    again = opened(shelf)
+    assert again.append(TALK.say("user", "Never lie."), id="rule") == rule
+    assert again.explain()[0].reason == "pinned"
+    assert len(again.get_messages()) == 30
+    assert again.get_messages_for_request(token_budget=1_500, lane="small") == first.get_messages_for_request(
+        token_budget=1_500, lane="small"
+    )
+
+
+def test_sessions_of_one_store_know_nothing_of_each_other_and_unnamed_ones_get_a_name_of_their_own():
+    shelf = Shelf()
+    one, other = (sync.ContextManager(store=shelf, tokenizer=quarter) for _ in range(2))
+    one.add_message(TALK.say("user", "one"))
+    other.add_message(TALK.say("user", "other"))
+    assert one.session_id != other.session_id
+    assert opened(shelf, one.session_id).get_messages() == [TALK.say("user", "one")]
+
+
+def test_recall_finds_what_was_stored_before_a_resume():
+    shelf = Shelf()
+    opened(shelf).append(TALK.say("user", "the port is 5433"))
+    again = opened(shelf)
+    assert again.recall(0) == "the port is 5433"
+    assert opened(shelf).recall(query="port").hits[0].seq == 0
+
+
+def test_nothing_is_opened_before_the_first_use():
+    shelf = Shelf()
+    opened(shelf)
+    assert (shelf.appends, shelf.ends, shelf.reads) == (0, 0, 0)
+
+
+def test_one_append_is_one_write_and_a_view_between_compactions_is_none():
+    shelf = Shelf()
+    manager = opened(shelf, max_tokens=1_000_000)
+    manager.append(TALK.say("user", "begin"))
+    manager.get_messages_for_request()
+    shelf.appends = 0
+    for number in range(20):
+        manager.append(TALK.say("assistant", f"{number}"), TALK.say("user", "and?"))
+        manager.get_messages_for_request()
+    assert shelf.appends == 20
+
+
+def test_the_async_manager_waits_for_the_store_as_well():
+    shelf = Shelf()
+
+    async def run():
+        manager = backscroll.ContextManager("s", shelf, tokenizer=quarter)
+        await asyncio.gather(*(manager.add_message(TALK.say("user", str(number))) for number in range(20)))
+        await manager.aclose()
+
+    asyncio.run(run())
+    assert [message["content"] for message in opened(shelf).get_messages()] == [str(number) for number in range(20)]
+
+
+# -- a store that fails --
+
+
+def test_what_could_not_be_stored_did_not_happen():
+    shelf = Shelf()
+    manager = opened(shelf)
+    manager.append(TALK.say("user", "begin"))
+    for change in (
+        lambda: manager.append(TALK.say("assistant", "lost")),
+        lambda: manager.set_messages([TALK.say("user", "other")]),
+        lambda: manager.pin(0),
+        manager.clear,
+    ):
+        shelf.fails = [StoreUnavailable("no room")]
+        with pytest.raises(StoreUnavailable, match="no room"):
+            change()
+        assert manager.get_messages() == [TALK.say("user", "begin")]
+    manager.append(TALK.say("assistant", "kept"))
+    assert opened(shelf).get_messages() == manager.get_messages()
+    assert opened(shelf).explain()[0].reason != "pinned"
+
+
+def test_a_plan_that_cannot_be_stored_stops_no_request_and_is_stored_later():
+    shelf = Shelf()
+    manager = opened(shelf, min_batch_tokens=None)
+    manager.append(TALK.say("user", "begin"))
+    number = 0
+    while manager.usage().upper < 2_500:
+        work(manager, 1, start=number)
+        number += 1
+    manager.append(TALK.say("user", "word " * 1_000))
+    shelf.fails = [StoreUnavailable("no room")]
+    with pytest.warns(RuntimeWarning, match="context:store_unavailable"):
+        view = manager.get_messages_for_request()
+    assert manager.usage().compactions == 1
+    manager.append(TALK.say("assistant", "on we go"))
+    assert opened(shelf).get_messages_for_request() == [*view, TALK.say("assistant", "on we go")]
+
+
+def test_a_caller_that_gave_up_while_its_message_was_stored_finds_it_there():
+    shelf, release = Shelf(), Future()
+    stored, shelf_append = [], shelf.append
+
+    def slow(session, first, records):
+        stored.append(shelf_append(session, first, records))
+        return release
+
+    async def run():
+        manager = backscroll.ContextManager("s", shelf, tokenizer=quarter)
+        await manager.add_message(TALK.say("user", "begin"))
+        await manager.get_messages_for_request()
+        await manager.add_message(TALK.say("assistant", "yes"))
+        manager.observe_usage(input_tokens=50)
+        shelf.append = slow
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(manager.add_message(TALK.say("user", "are you there?")), 0.05)
+        shelf.append = shelf_append
+        await manager.add_message(TALK.say("assistant", "I am"))
+        return manager
+
+    manager = asyncio.run(run())
+    texts = [message["content"] for message in asyncio.run(manager.get_messages())]
+    assert texts == ["begin", "yes", "are you there?", "I am"]
+    assert opened(shelf).get_messages() == asyncio.run(manager.get_messages())
+    kinds = [record.kind for record in shelf.logs["s"]]
+    assert kinds.count("usage") == kinds.count("lane") == 1
+
+
+# -- several workers --
+
+
+def test_two_workers_see_each_others_messages_and_keep_one_order():
+    shelf = Shelf()
+    one, other = opened(shelf, max_tokens=1_000_000), opened(shelf, max_tokens=1_000_000)
+    chance = random.Random(3)
+    for number in range(120):
+        worker = chance.choice((one, other))
+        match chance.randrange(4):
+            case 0:
+                worker.append(TALK.say("user", f"{number}?"), TALK.say("assistant", f"{number}!"))
+            case 1:
+                pair = [TALK.call([f"c{number}"], "", {}), *TALK.results([(f"c{number}", "fine")])]
+                worker.append(TALK.say("user", f"{number}."), *pair, id=f"pair-{number}")
+            case 2:
+                worker.get_messages_for_request()
+            case 3:
+                worker.pin(chance.randrange(len(worker.get_messages()) or 1)) if worker.get_messages() else None
+    assert one.get_messages() == other.get_messages() == opened(shelf).get_messages()
+    assert one.get_messages_for_request() == other.get_messages_for_request()
+
+
+def test_a_plan_of_another_worker_is_taken_over():
+    shelf = Shelf()
+    one, other = opened(shelf), opened(shelf)
+    one.append(TALK.say("user", "begin"))
+    work(one, 30)
+    assert other.get_messages_for_request() == one.get_messages_for_request()
+    shelf.before = lambda: work(other, 12, start=100)
+    work(one, 12, start=30)  # somewhere in here the other was first
+    assert other.get_messages_for_request() == one.get_messages_for_request()
+
+
+def test_a_message_that_still_follows_is_added_behind_what_came_first():
+    shelf = Shelf()
+    one, other = opened(shelf), opened(shelf)
+    one.append(TALK.say("user", "begin"))
+    shelf.before = lambda: other.append(TALK.say("assistant", "working"), TALK.say("user", "go on"))
+    assert one.append(TALK.say("user", "and be quick")) == 3
+    assert [m["content"] for m in one.get_messages()] == ["begin", "working", "go on", "and be quick"]
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "why"),
+    [
+        ([TALK.say("assistant", "my answer")], [TALK.say("assistant", "mine")], "answered already"),
+        (TALK.results([("c", "theirs")]), TALK.results([("c", "ours")]), "were answered by another writer"),
+        ([], [TALK.say("user", "wait")], "wait for their results"),
+    ],
+)
+def test_what_does_not_follow_any_more_is_refused_and_nothing_of_it_is_stored(theirs, ours, why):
+    shelf = Shelf()
+    one, other = opened(shelf), opened(shelf)
+    one.append(TALK.say("user", "begin"))
+    call = TALK.call(["c"], "", {})
+    if why.startswith("were"):
+        one.append(call)
+    shelf.before = lambda: other.append(*(theirs or [call]))
+    with pytest.raises(ConflictError, match=why):
+        one.append(*ours)
+    assert one.get_messages() == other.get_messages()
+    assert ours[0] not in one.get_messages()
+
+
+def test_the_same_id_at_two_workers_is_added_once():
+    shelf = Shelf()
+    one, other = opened(shelf), opened(shelf)
+    one.append(TALK.say("user", "begin"))
+    shelf.before = lambda: other.append(TALK.say("user", "once"), id="x")
+    assert one.append(TALK.say("user", "once"), id="x") == 1
+    assert len(one.get_messages()) == 2
+
+
+def test_a_writer_that_is_always_outrun_gives_up_and_says_so():
+    shelf = Shelf()
+    manager = opened(shelf)
+    manager.append(TALK.say("user", "begin"))
+    shelf.fails = [ConflictError("no")] * 50
+    with pytest.raises(BackscrollError, match="faster 8 times"):
+        manager.append(TALK.say("user", "hello?"))
+    shelf.fails.clear()
+    assert len(manager.get_messages()) == 1
