@@ -27,7 +27,7 @@ def cover(candidates: Sequence[Candidate], weights: Mapping[str, float], room: i
     At each turn the line that adds most weight for each of its tokens. Equal ones are taken in the order given.
     """
     left = dict(weights)
-    heap = [(-_worth(candidate, left), number) for number, candidate in enumerate(candidates)]
+    heap = [(-worth(candidate, left), number) for number, candidate in enumerate(candidates)]
     heapq.heapify(heap)
     chosen: list[int] = []
     while heap and room >= _LEAST:
@@ -35,11 +35,11 @@ def cover(candidates: Sequence[Candidate], weights: Mapping[str, float], room: i
         candidate = candidates[number]
         if candidate.tokens > room:
             continue
-        worth = _worth(candidate, left)
-        if heap and -worth > heap[0][0]:  # others were chosen since that mention the same
-            heapq.heappush(heap, (-worth, number))
+        adds = worth(candidate, left)
+        if heap and -adds > heap[0][0]:  # others were chosen since that mention the same
+            heapq.heappush(heap, (-adds, number))
             continue
-        if worth <= 0:
+        if adds <= 0:
             break
         chosen.append(number)
         room -= candidate.tokens
@@ -48,7 +48,8 @@ def cover(candidates: Sequence[Candidate], weights: Mapping[str, float], room: i
     return chosen
 
 
-def _worth(candidate: Candidate, weights: Mapping[str, float]) -> float:
+def worth(candidate: Candidate, weights: Mapping[str, float]) -> float:
+    """What a line adds for each of its tokens."""
     return candidate.factor * sum(map(weights.__getitem__, candidate.words)) / (candidate.tokens + _FRAME)
 
 

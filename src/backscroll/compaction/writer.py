@@ -14,7 +14,7 @@ from math import ceil
 from operator import itemgetter
 from typing import NamedTuple
 
-from backscroll.compaction.cover import Candidate, cover
+from backscroll.compaction.cover import Candidate, cover, worth
 from backscroll.compaction.notes import Facts, rules_of
 from backscroll.compaction.salience import SHOWN, Salience, discounted
 from backscroll.compaction.words import specific_words
@@ -23,7 +23,7 @@ from backscroll.plan import Digest, Note
 from backscroll.rendering import LINES, note_text, note_texts
 
 HEADINGS = 0.55  # of a digest for users' words and turns, the rest is for lines
-SPARE_LINES, MOST_SPARE = 0.1, 2_000  # lines kept aside without room: for each token of the budget, and at most
+SPARE_LINES, MOST_SPARE = 0.1, 500  # lines kept aside without room: for each token of the budget, and at most
 WEIGHTS, MOST_WEIGHTS = 0.25, 4_000  # words whose weight is remembered, likewise
 MOST_SQUEEZED = 100  # users' words without room that are kept aside
 ERROR = 20.0  # what an error weighs besides the words that it mentions: five mentions by the agent
@@ -112,7 +112,7 @@ def _newest_once(lines: Sequence[Note]) -> list[Note]:
 def _choose(
     lines: Sequence[Note], weights: dict[str, float], said: Said, room: int, frame: Frame
 ) -> tuple[list[Note], Iterable[Note]]:
-    """The lines to tell that are not `said` yet, within `room` tokens, and the newest of the others."""
+    """The lines to tell that are not `said` yet, within `room` tokens, and the best of the others."""
     candidates: list[Candidate] = []
     notes: list[Note] = []
     aside: list[Note] = []
@@ -133,9 +133,14 @@ def _choose(
         if tokens <= room:
             room -= tokens
             told.add(notes[number])
-    spare = sorted([*aside, *(note for note in notes if note not in told)], key=_place, reverse=True)
     most = min(MOST_SPARE, int(frame.budget * SPARE_LINES))
-    return [note for note in reversed(notes) if note in told], spare[:most][::-1]
+    left = sorted(
+        (number for number, note in enumerate(notes) if note not in told),
+        key=lambda number: worth(candidates[number], weights),
+        reverse=True,
+    )
+    spare = sorted([*aside, *(notes[number] for number in left[: max(0, most - len(aside))])], key=_place)
+    return [note for note in reversed(notes) if note in told], spare
 
 
 def fit_headings(notes: Sequence[Note], room: int, tokens: Callable[[str], int]) -> tuple[list[Note], list[Note]]:
