@@ -6,8 +6,10 @@ its own filtered transcript changes nothing, and the transcript is kept in a fil
 
 import asyncio
 import inspect
+import json
 import warnings
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from threading import Lock
 from typing import Any
 
 from backscroll import events
@@ -19,7 +21,8 @@ from backscroll.driving import drive_async
 from backscroll.errors import MessageError
 from backscroll.lane import Compaction
 from backscroll.manager import ContextManager
-from backscroll.messages import accept
+from backscroll.messages import accept, read_message
+from backscroll.ports import Operation
 from backscroll.turnstile import Turnstile
 
 Message = dict[str, Any]
@@ -40,7 +43,9 @@ class AmplifierContext(ContextManager):
         self._signals = signals
         self._file = transcript
         self._memory_files = tuple(memory_files)
-        self._turn = Turnstile()
+        self._opening = Turnstile()
+        """One task at a time begins the conversation, from its files. Nothing is told to the host meanwhile."""
+        self._writing = Lock()
         self._loaded = transcript is None
         self._saved = 0
         self._saved_epoch = 0
@@ -144,69 +149,92 @@ class AmplifierContext(ContextManager):
 
     async def _load(self) -> None:
         """Reads the transcript, once: what it holds is where the conversation goes on."""
-        if self._loaded:
+        if self._loaded or self._file is None:
             return
-        await self._turn.acquire_async()
+        problem: dict[str, Any] = {}
+        await self._opening.acquire_async()
         try:
-            if self._file is not None and not self._loaded:
-                await self._read(self._file)
+            if not self._loaded:
+                problem = await self._read(self._file)
         finally:
-            self._loaded = True
-            self._turn.release()
+            self._opening.release()
+        if problem:
+            await self._warn(signals.FILE_FAILED, {"path": str(self._file.path), **problem})
 
-    async def _read(self, file: TranscriptFile) -> None:
+    async def _read(self, file: TranscriptFile) -> dict[str, Any]:
+        """Takes in what the file holds, all of it or nothing; answers what was wrong with it."""
         try:
             found = await asyncio.to_thread(file.load)
         except OSError as error:
-            await self._warn(signals.FILE_FAILED, {"path": str(file.path), "error": str(error)})
-            return
+            self._loaded = True
+            return {"error": str(error)}
+        messages: list[Message] = []
         damaged = list(found.damaged)
         for number, message in found.messages:
             try:
-                await super().append(message)
+                messages.append(accept(message))
             except MessageError:
                 damaged.append(number)
+        await drive_async(self._opened, self._restored([message for message in messages if not _is_passing(message)]))
+        return {"damaged_lines": sorted(damaged)} if damaged else {}
+
+    def _restored(self, messages: Sequence[Message]) -> Operation[None]:
+        """The conversation goes on from here before anybody hears of it: a listener may use it at once."""
+        yield from self._session.append(messages)
         self._saved, self._saved_epoch = len(self._session.history.branch), self._session.history.epoch
-        if damaged:
-            await self._warn(signals.FILE_FAILED, {"path": str(file.path), "damaged_lines": sorted(damaged)})
+        self._loaded = True
 
     async def _remember(self) -> None:
         """Memory files open a conversation that is still empty."""
         if not self._memory_files or self._session.history.branch:
             return
-        await self._turn.acquire_async()
+        failed: list[tuple[str, str]] = []
+        found: list[Message] = []
+        await self._opening.acquire_async()
         try:
             for path in () if self._session.history.branch else self._memory_files:
                 try:
-                    message = await asyncio.to_thread(memory_message, path)
+                    found.append(await asyncio.to_thread(memory_message, path))
                 except OSError as error:
-                    await self._warn(signals.FILE_FAILED, {"path": path, "error": str(error)})
-                    continue
-                await super().append(message)
-                await self.tell(events.INCLUDE, {"source": path, "content": message["content"]})
+                    failed.append((path, str(error)))
+                    self._memory_files = tuple(known for known in self._memory_files if known != path)
+            await drive_async(self._opened, self._session.append(found))
         finally:
-            self._turn.release()
+            self._opening.release()
+        for path, why in failed:
+            await self._warn(signals.FILE_FAILED, {"path": path, "error": why})
+        for message in found:
+            told = {"source": message["metadata"]["path"], "content": message["content"]}
+            await self.tell(events.INCLUDE, told)
 
     async def _save(self) -> None:
         """Brings the transcript up to date, all of it where writing failed before."""
         if self._file is None:
             return
-        await self._turn.acquire_async()
-        history, failed = self._session.history, ""
-        try:
-            branch = history.branch
-            if history.epoch != self._saved_epoch or len(branch) < self._saved:
-                await asyncio.to_thread(self._file.replace, [entry.message for entry in branch])
-            else:
-                new = [entry.message for entry in branch[self._saved :]]
-                await asyncio.to_thread(self._file.append, new) if new else None
-            self._saved, self._saved_epoch = len(branch), history.epoch
-        except OSError as error:
-            failed, self._saved_epoch = str(error), -1  # some of it may be there: next time the file is written anew
-        finally:
-            self._turn.release()
+        failed = await asyncio.to_thread(self._write, self._file)
         if failed:
             await self._warn(signals.FILE_FAILED, {"path": str(self._file.path), "error": failed})
+
+    def _write(self, file: TranscriptFile) -> str:
+        """Runs in a thread, to its end even if nobody waits for it any more: nothing is written twice."""
+        with self._writing:
+            self._opened.turnstile.acquire()
+            try:
+                history = self._session.history
+                epoch, held = history.epoch, len(history.branch)
+                anew = epoch != self._saved_epoch or held < self._saved
+                new = [entry.message for entry in history.branch[0 if anew else self._saved :]]
+            finally:
+                self._opened.turnstile.release()
+            try:
+                if anew:
+                    file.replace(new)
+                elif new:
+                    file.append(new)
+            except OSError as error:
+                return str(error)
+            self._saved, self._saved_epoch = held, epoch
+            return ""
 
     # -- what is heard and told --
 
@@ -252,10 +280,12 @@ class OldContext(AmplifierContext):
 
     async def should_compact(self) -> bool:
         """Whether the request is over the threshold."""
+        await self._load()
         return await drive_async(self._opened, self._session.is_due(self._sent))
 
     async def compact(self, *, lane: str | None = None) -> Compaction | None:
         """Compacts down to the target."""
+        await self._load()
         return await super().compact(lane=lane or self._sent)
 
 
@@ -276,10 +306,18 @@ async def _model_of(provider: Any) -> str:
 
 
 def _make_sendable(message: Message) -> None:
-    if message.get("content") is None:
-        message["content"] = ""
+    """As the kernel's `Message` takes it: content is a text or blocks."""
+    content = message.get("content")
+    if type(content) not in (str, list):
+        message["content"] = "" if content is None else json.dumps(content, ensure_ascii=False)
     for key in [key for key in message if key.startswith("_")]:
         del message[key]
+
+
+def _is_passing(message: Message) -> bool:
+    """Whether a message was for its own session only, whoever wrote it into the transcript."""
+    reading = read_message(message)
+    return reading.flags.ephemeral and not reading.calls and not reading.results
 
 
 def _is_system(message: Message) -> bool:

@@ -10,7 +10,9 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from hashlib import sha256
+from io import FileIO
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -75,13 +77,12 @@ class TranscriptFile:
         with self._lock:
             begun, self._begun = self._begun, False  # a write that fails may leave half a line
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("a+b") as file:
-                if not begun and file.tell() > 0:
+            with self.path.open("a+b", buffering=0) as file:
+                size = file.tell()
+                if not begun and size > 0:
                     file.seek(-1, os.SEEK_END)
                     data = data if file.read(1) == b"\n" else b"\n" + data
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
+                _write_or_undo(file, data, size)
             if not begun:
                 _sync_folder(self.path.parent)
             self._begun = True
@@ -112,6 +113,19 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def _write_or_undo(file: FileIO, data: bytes, size: int) -> None:
+    """All of the data or, as far as the disk allows it, none: what failed is written once more, in full."""
+    rest = memoryview(data)
+    try:
+        while rest:
+            rest = rest[file.write(rest) :]
+        os.fsync(file.fileno())
+    except OSError:
+        with suppress(OSError):
+            file.truncate(size)
+        raise
 
 
 def _line(message: Message) -> bytes:
