@@ -29,18 +29,22 @@ class Setting(NamedTuple):
     name: str
     default: Any
     check: Check
-    """Whether a value is of the right type; ranges are checked by what the option configures."""
+    """Whether a value can be right; what goes together is checked by what the options configure."""
     wants: str
     """What the check asks for, in words."""
     meaning: str
 
 
-def _is_int(value: Any) -> bool:
-    return type(value) is int
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0
 
 
 def _is_number(value: Any) -> bool:
     return type(value) in (int, float)
+
+
+def _is_share(value: Any) -> bool:
+    return _is_number(value) and 0 <= value <= 1
 
 
 def _is_text(value: Any) -> bool:
@@ -77,25 +81,25 @@ SETTINGS = (
         "the protocol to serve; `1.0` is `should_compact`, `compact`, and `get_messages` for what is to be sent",
     ),
     Setting(
-        "max_tokens", 200_000, _is_int, "a whole number of tokens",
+        "max_tokens", 200_000, _is_count, "a whole number of tokens",
         "input tokens of a request where no provider tells its window; the window where one tells its output only",
     ),
     Setting(
-        "compact_threshold", 0.92, _is_number, "a share from 0 to 1",
+        "compact_threshold", 0.92, _is_share, "a share from 0 to 1",
         "share of the budget at which a compaction starts",
     ),
-    Setting("compaction_threshold", None, _is_number, "a share from 0 to 1", "the same, as the contract names it"),
-    Setting("target_usage", 0.50, _is_number, "a share from 0 to 1", "share of the budget that a compaction aims at"),
+    Setting("compaction_threshold", None, _is_share, "a share from 0 to 1", "the same, as the contract names it"),
+    Setting("target_usage", 0.50, _is_share, "a share from 0 to 1", "share of the budget that a compaction aims at"),
     Setting(
-        "protected_recent", 0.30, _is_number, "a share from 0 to 1",
+        "protected_recent", 0.30, _is_share, "a share from 0 to 1",
         "share of the budget, in tokens, whose newest messages are spared where possible",
     ),
     Setting(
-        "protected_tool_results", 5, _is_int, "a whole number",
+        "protected_tool_results", 5, _is_count, "a whole number",
         "how many of the newest tool results stay whole where possible",
     ),
     Setting(
-        "max_messages", None, _is_int, "a whole number",
+        "max_messages", None, _is_count, "a whole number",
         "messages of a request from which its oldest are folded into the summary; at least 8",
     ),
     Setting(
@@ -104,7 +108,7 @@ SETTINGS = (
         "`summarize`: the oldest turns are told by a summary. Or one of Backscroll's own strategies alone",
     ),
     Setting(
-        "truncate_chars", None, _is_int, "a whole number of characters",
+        "truncate_chars", None, _is_count, "a whole number of characters",
         "characters that stay of a long argument or text; of a long result its ends and the lines that matter stay",
     ),
     Setting("truncate_boundary", None, _is_text, "a text", NO_EFFECT + "cuts are made where a line ends"),
@@ -136,16 +140,16 @@ SETTINGS = (
         "`compaction_notice_token_reserve`",
     ),
     Setting(
-        "output_reserve_fraction", None, _is_number, "a share from 0 to 1",
+        "output_reserve_fraction", None, _is_share, "a share from 0 to 1",
         "share of the provider's largest output that is kept free of its window: 1.0, or 0.5 by `context-simple`",
     ),
-    Setting("margin_tokens", None, _is_int, "a whole number of tokens", "kept free of the window instead of 1,000"),
+    Setting("margin_tokens", None, _is_count, "a whole number of tokens", "kept free of the window instead of 1,000"),
     Setting(
-        "overhead_tokens", None, _is_int, "a whole number of tokens",
+        "overhead_tokens", None, _is_count, "a whole number of tokens",
         "tokens outside the messages, such as tool definitions; by default learned from reported usage",
     ),
     Setting(
-        "min_batch_tokens", 20_000, _is_int, "a whole number of tokens",
+        "min_batch_tokens", 20_000, _is_count, "a whole number of tokens",
         "tokens that old results must be worth before they are masked for their price; 0 = never",
     ),
     Setting(
@@ -159,7 +163,7 @@ SETTINGS = (
         "the summary's first line is the notice; `false` is ignored with a warning",
     ),
     Setting(
-        "compaction_notice_token_reserve", NOTICE, _is_int, "a whole number of tokens",
+        "compaction_notice_token_reserve", NOTICE, _is_count, "a whole number of tokens",
         "kept free for the notice by the formula `context-simple`; else none is needed, as it is counted",
     ),
     Setting(
