@@ -118,7 +118,7 @@ class Lane:
 
     def overflowed(self, event: Overflowed) -> None:
         """The provider refused a view as too long: from now on requests are shorter."""
-        self._refused, self._guessed = event.tokens, not self.meter.measured
+        self._refused, self._guessed = event.tokens, not self.meter.informed
 
     def rewound(self, to: int) -> None:
         """The branch ends at `to` now: edits of later entries have nothing to edit."""

@@ -134,6 +134,8 @@ class Meter:
         self._anchor: Report | None = None
         self._before: Report | None = None
         self._whole = self._left = 0
+        self.informed = overhead is not None
+        """Whether anything is known of what stands outside the messages: given, or from a report."""
 
     @property
     def measured(self) -> bool:
@@ -168,7 +170,7 @@ class Meter:
 
     def observe(self, report: Report) -> None:
         """Takes a plausible report in: the new anchor, and a little more knowledge of slope and overhead."""
-        before = self._before
+        before, self.informed = self._before, True
         if before is not None and report.middle > before.middle:
             self._seen += max(0, report.tokens - before.tokens)
             self._expected += report.middle - before.middle

@@ -13,7 +13,7 @@ from backscroll import rendering
 from backscroll.families import Family
 from backscroll.gate import check_group
 from backscroll.history import Entry, History
-from backscroll.messages import Message, Reading, copy_message, read_message
+from backscroll.messages import SYSTEM_ROLES, Message, Reading, copy_message, read_message
 from backscroll.messages.rewriting import plain
 from backscroll.plan import Clip, Gap, Mask, Plan
 from backscroll.turns import Group
@@ -206,8 +206,7 @@ class View:
         del self.pieces[at:]
 
     def _append(self, piece: Piece) -> None:
-        previous = next((shown for shown in reversed(self.pieces) if shown.messages), None)
-        piece.bridge, piece.bridge_estimate = self._bridge(previous, piece)
+        piece.bridge, piece.bridge_estimate = self._bridge(piece)
         if piece.group is not None:
             self._at[piece.group.first] = len(self.pieces)
         self.pieces.append(piece)
@@ -228,14 +227,21 @@ class View:
                 break
         self.flat.append(message)
 
-    def _bridge(self, previous: Piece | None, piece: Piece) -> tuple[Message | None, Estimate]:
-        """One minimal line where two messages of the same role meet that did not follow each other in the history."""
-        if previous is None or not piece.messages:
+    def _bridge(self, piece: Piece) -> tuple[Message | None, Estimate]:
+        """One minimal line where two messages of the same role meet that did not follow each other in the history;
+        system messages between them do not count, since providers lift these out.
+        """
+        role = piece.messages[0]["role"] if piece.messages else None
+        if role not in ("user", "assistant"):
             return None, NOTHING
-        role = piece.messages[0]["role"]
-        if role not in ("user", "assistant") or role != self.flat[-1]["role"]:
+        gap = piece.gap
+        for previous in reversed(self.pieces):
+            if previous.messages and previous.messages[-1]["role"] not in SYSTEM_ROLES:
+                break
+            gap = gap or previous.gap
+        else:
             return None, NOTHING
-        text = self._between(previous, piece)
+        text = self._between(previous, piece, gap) if previous.messages[-1]["role"] == role else None
         if text is None:
             return None, NOTHING
         old = piece.bridge
@@ -244,20 +250,20 @@ class View:
         piece.bridge_text = text
         return plain("assistant" if role == "user" else "user", text, piece.messages[0]), self._weigh(text)
 
-    def _between(self, previous: Piece, piece: Piece) -> str | None:
+    def _between(self, previous: Piece, piece: Piece, gap: Gap | None) -> str | None:
         """What is said between two pieces of one role; None where they followed each other in the history as well."""
-        if piece.gap:
-            return rendering.gap_line(piece.gap)
+        if gap:
+            return rendering.gap_line(gap)
         if previous.key[1] == SUMMARY:
             return rendering.gap_line(list(self.plan.gaps())[-1])
         if previous.group and previous.group.open_calls and not previous.state[2]:
             return rendering.NO_RESULT_LINE
         if not previous.entries or not piece.entries:
             return None
-        last, first = previous.entries[-1].seq, piece.entries[0].seq
-        if abs(first - last) == 1 or abs(self._history.position(first) - self._history.position(last)) == 1:
-            return None
-        return rendering.ELSEWHERE_LINE
+        low, high = sorted((previous.entries[-1].seq, piece.entries[0].seq))
+        branch, start = self._history.branch, self._history.position(low) + 1
+        between = branch[start : self._history.position(high)] if high - low > 1 else ()
+        return None if all(entry.reading.is_system for entry in between) else rendering.ELSEWHERE_LINE
 
     def _piece(self, history: History, group: Group, old: dict[Key, Piece]) -> Piece:
         key = (group.first, GROUP, 0)

@@ -251,9 +251,6 @@ def test_work_goes_on_below_what_was_refused():
     assert len(run.answers) == 10
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a compaction takes the meter's anchor, and the limit is lifted by the next report"
-)
 def test_what_one_refusal_taught_holds_for_the_next_huge_result():
     turns = [*HUGE, Turn("And this one?", (use("run_tests", path="b", lines=4_800), answer("A typo.")))]
     run = boasting(40_000, turns)

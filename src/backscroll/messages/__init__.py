@@ -11,7 +11,7 @@ setting, because real histories mix them. Messages are never converted from one 
 """
 
 from backscroll.messages.parts import Media, Part
-from backscroll.messages.reading import Flags, Reading, read_message
+from backscroll.messages.reading import SYSTEM_ROLES, Flags, Reading, read_message
 from backscroll.messages.strict import Message, accept, copy_message
 
-__all__ = ["Flags", "Media", "Message", "Part", "Reading", "accept", "copy_message", "read_message"]
+__all__ = ["SYSTEM_ROLES", "Flags", "Media", "Message", "Part", "Reading", "accept", "copy_message", "read_message"]

@@ -5,6 +5,9 @@ from typing import Any, NamedTuple
 from backscroll.messages.blocks import read_beside, read_blocks, read_calls
 from backscroll.messages.parts import Kind, Part, Path, compact
 
+SYSTEM_ROLES = ("system", "developer")
+"""`developer` is the newer name of the same role."""
+
 
 class Flags(NamedTuple):
     """What `metadata` says about how a message is to be treated."""
@@ -51,8 +54,8 @@ class Reading:
 
     @property
     def is_system(self) -> bool:
-        """`developer` is the newer name of the same role."""
-        return self.role in ("system", "developer")
+        """Whether it instructs the model from outside the conversation."""
+        return self.role in SYSTEM_ROLES
 
 
 NO_FLAGS = Flags()

@@ -16,6 +16,7 @@ from backscroll import events
 from backscroll.adapters.amplifier import signals
 from backscroll.adapters.amplifier.files import TranscriptFile, memory_message
 from backscroll.adapters.amplifier.signals import Signals
+from backscroll.adding import passing
 from backscroll.base import SystemPrompt
 from backscroll.driving import drive_async
 from backscroll.errors import MessageError
@@ -47,6 +48,8 @@ class AmplifierContext(ContextManager):
         """One task at a time begins the conversation, from its files. Nothing is told to the host meanwhile."""
         self._writing = Lock()
         self._loaded = transcript is None
+        self._unread = False
+        """Whether the transcript could not be read: then it is added to, and never replaced."""
         self._saved = 0
         self._saved_epoch = 0
         self._sent = MAIN
@@ -99,9 +102,11 @@ class AmplifierContext(ContextManager):
         """Makes the conversation these messages, unless they are only the host's filtered copy of what is held.
 
         Hosts write transcripts without system and developer messages and without empty values. When they restore one,
-        what is held already is the better copy and stays, with an event. Everything else is taken as it is.
+        what is held already is the better copy and stays, with an event. Everything else is taken as it is, behind
+        memory files and without what was ephemeral: that was for its own session.
         """
-        given = [accept(message) for message in messages]
+        accepted = [accept(message) for message in messages]
+        given = [message for message in accepted if not passing(read_message(message))]
         await self._load()
         await self._remember()
         held = await self._everything()
@@ -159,15 +164,15 @@ class AmplifierContext(ContextManager):
         finally:
             self._opening.release()
         if problem:
-            await self._warn(signals.FILE_FAILED, {"path": str(self._file.path), **problem})
+            await self._warn(signals.FILE_FAILED, problem)
 
     async def _read(self, file: TranscriptFile) -> dict[str, Any]:
         """Takes in what the file holds, all of it or nothing; answers what was wrong with it."""
         try:
             found = await asyncio.to_thread(file.load)
         except OSError as error:
-            self._loaded = True
-            return {"error": str(error)}
+            self._loaded = self._unread = True
+            return {"path": str(file.path), "error": str(error)}
         messages: list[Message] = []
         damaged = list(found.damaged)
         for number, message in found.messages:
@@ -175,8 +180,9 @@ class AmplifierContext(ContextManager):
                 messages.append(accept(message))
             except MessageError:
                 damaged.append(number)
-        await drive_async(self._opened, self._restored([message for message in messages if not _is_passing(message)]))
-        return {"damaged_lines": sorted(damaged)} if damaged else {}
+        kept = [message for message in messages if not passing(read_message(message))]
+        await drive_async(self._opened, self._restored(kept))
+        return {"path": str(file.path), "damaged_lines": sorted(damaged)} if damaged else {}
 
     def _restored(self, messages: Sequence[Message]) -> Operation[None]:
         """The conversation goes on from here before anybody hears of it: a listener may use it at once."""
@@ -226,6 +232,8 @@ class AmplifierContext(ContextManager):
                 new = [entry.message for entry in history.branch[0 if anew else self._saved :]]
             finally:
                 self._opened.turnstile.release()
+            if anew and self._unread:
+                return "it is not written anew, as what it holds could not be read"
             try:
                 if anew:
                     file.replace(new)
@@ -291,18 +299,20 @@ class OldContext(AmplifierContext):
 
 async def _model_of(provider: Any) -> str:
     """The name of the provider's model; a provider that cannot tell is known by its own name."""
-    for name in ("default_model", "model"):
-        if isinstance(found := getattr(provider, name, None), str) and found:
-            return found
     try:
+        for name in ("default_model", "model"):
+            if isinstance(found := getattr(provider, name, None), str) and found:
+                return found
         info = provider.get_info()
         info = await info if inspect.isawaitable(info) else info
         told: Any = info["defaults"] if isinstance(info, Mapping) else info.defaults
-        model = told["model"]
+        model = told.get("model")
+        if isinstance(model, str) and model:
+            return model
+        name = provider.name
     except Exception:  # the core asks again for the window, and reports what fails there
-        model = None
-    names = (model, getattr(provider, "name", None))
-    return next((name for name in names if isinstance(name, str) and name), MAIN)
+        name = MAIN
+    return name if isinstance(name, str) and name else MAIN
 
 
 def _make_sendable(message: Message) -> None:
@@ -310,14 +320,8 @@ def _make_sendable(message: Message) -> None:
     content = message.get("content")
     if type(content) not in (str, list):
         message["content"] = "" if content is None else json.dumps(content, ensure_ascii=False)
-    for key in [key for key in message if key.startswith("_")]:
+    for key in [key for key in message if key[:1] == "_"]:
         del message[key]
-
-
-def _is_passing(message: Message) -> bool:
-    """Whether a message was for its own session only, whoever wrote it into the transcript."""
-    reading = read_message(message)
-    return reading.flags.ephemeral and not reading.calls and not reading.results
 
 
 def _is_system(message: Message) -> bool:

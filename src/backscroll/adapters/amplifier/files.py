@@ -97,7 +97,7 @@ class TranscriptFile:
                     file.writelines(map(_line, messages))
                     file.flush()
                     os.fsync(file.fileno())
-                Path(name).replace(self.path)
+                Path(name).replace(self.path.resolve())  # the file itself, where the path is a link to it
                 _sync_folder(self.path.parent)
             except BaseException:
                 Path(name).unlink(missing_ok=True)
