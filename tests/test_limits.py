@@ -138,6 +138,24 @@ def test_the_first_count_of_a_provider_lifts_a_limit_that_was_guessed_and_no_oth
         assert manager.usage().upper <= 0.8 * refused
 
 
+def test_a_refusal_that_names_sizes_is_taken_at_its_word():
+    told = Told()
+    manager = filled(told)
+    manager.get_messages_for_request(token_budget=20_000)
+    ours = manager.usage().used.tokens
+    manager.observe_overflow(requested_tokens=ours + 3_000, limit_tokens=8_000)
+    with pytest.warns(RuntimeWarning, match="context:overflow"):
+        manager.get_messages_for_request(token_budget=20_000)
+    usage = manager.usage()
+    assert usage.overhead.tokens == pytest.approx(3_000, abs=300)
+    assert 4_000 < usage.upper <= 6_500
+    manager.observe_usage(input_tokens=usage.used.tokens)
+    for number in range(30):
+        told.round(100 + number, words(400))
+        manager.get_messages_for_request(token_budget=20_000)
+        assert manager.usage().upper <= 8_000
+
+
 def test_a_refusal_is_of_one_lane():
     told = Told()
     manager = filled(told)

@@ -88,14 +88,17 @@ class ManagerBase:
         """
         self._session.observe(lane, (input_tokens, cache_read_tokens, cache_write_tokens), output_tokens)
 
-    def observe_overflow(self, *, lane: str = "main") -> None:
+    def observe_overflow(
+        self, *, requested_tokens: int | None = None, limit_tokens: int | None = None, lane: str = "main"
+    ) -> None:
         """Tells that the provider refused the view last handed out on this lane as too long.
 
-        The next view of the lane, and all that follow, are at most four fifths as long, whatever the budget says, with
-        an event and a warning. Until a first `observe_usage` they say nothing of what stands outside the messages, so
-        that lifts the limit again.
+        `requested_tokens`, `limit_tokens`: what the request took and what it might have taken, where the provider's
+        error says both. The next view of the lane, and all that follow, keep to that limit, else to four fifths of what
+        was refused, whatever the budget says; with an event and a warning. A limit that had to be guessed before
+        anything was known of what stands outside the messages is lifted by the first `observe_usage`.
         """
-        self._session.overflowed(lane)
+        self._session.overflowed(lane, requested_tokens, limit_tokens)
 
     def _recall(
         self,

@@ -92,6 +92,8 @@ class Overflowed:
     lane: str
     tokens: int
     """The upper estimate of that request."""
+    limit: int | None = None
+    """Tokens that it would have taken, where the provider said so."""
 
 
 @dataclass(frozen=True, slots=True)

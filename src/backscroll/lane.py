@@ -79,8 +79,8 @@ class Lane:
         self._around = around
         self._before: deque[Plan] = deque(maxlen=_UNDO_DEPTH)
         self._settled = self._batched = self._settled_messages = 0
-        self._refused: int | None = None
-        """Tokens of the request that the provider refused last as too long."""
+        self._refused: Overflowed | None = None
+        """What the provider refused last as too long."""
         self._guessed = False
         """Whether nothing was known then of what stands outside the messages."""
         self._sent_messages = 0
@@ -118,7 +118,7 @@ class Lane:
 
     def overflowed(self, event: Overflowed) -> None:
         """The provider refused a view as too long: from now on requests are shorter."""
-        self._refused, self._guessed = event.tokens, not self.meter.informed
+        self._refused, self._guessed = event, event.limit is None and not self.meter.informed
 
     def rewound(self, to: int) -> None:
         """The branch ends at `to` now: edits of later entries have nothing to edit."""
@@ -200,7 +200,8 @@ class Lane:
 
     def _goals(self, now: Situation, budget: int) -> tuple[Goals, int]:
         """What to come down to, and what the request takes as it is."""
-        budget = min(budget, int(self._refused * REFUSED)) if self._refused else budget
+        if self._refused:
+            budget = min(budget, self._refused.limit or int(self._refused.tokens * REFUSED))
         return Goals.of(budget, self.meter.overhead(budget), now.options), self.used(budget).upper
 
     def _is_due(self, now: Situation, goals: Goals, used: int) -> bool:
@@ -275,9 +276,11 @@ class Lane:
         """A provider's figure put beside our own for the newest view; None if nothing was handed out yet."""
         return None if self.sent is None else Report(tokens, self.sent.middle, self.sent.upper, answer)
 
-    def overflow(self) -> Overflowed | None:
+    def overflow(self, limit: int | None) -> Overflowed | None:
         """The event to record when a provider refused the newest view; None if nothing was handed out yet."""
-        return None if self.sent is None else Overflowed(self.name, self.meter.total(self.sent, self.budget).upper)
+        if self.sent is None:
+            return None
+        return Overflowed(self.name, self.meter.total(self.sent, self.budget).upper, limit)
 
     # -- telling --
 
@@ -346,7 +349,7 @@ class Lane:
                 kind = "first and last user message and the newest group, cut as far as may be"
             sums[kind] += piece.estimate.upper
         parts = "; ".join(f"{name} {tokens:,}" for name, tokens in sums.most_common())
-        why = f", since the provider refused a request of {self._refused:,} tokens" if self._refused else ""
+        why = f", since the provider refused a request of {self._refused.tokens:,} tokens" if self._refused else ""
         return BudgetError(
             f"what must stay needs {needed:,} tokens, the budget is {draft.goals.budget:,}{why} "
             f"({parts}; outside the messages {self.meter.overhead(draft.goals.budget):,}): "

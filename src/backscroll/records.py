@@ -174,7 +174,7 @@ _WRITERS: Mapping[type, tuple[str, _Write]] = {
     LaneOpened: ("lane", lambda event: {"lane": event.lane}),
     PinChanged: ("pin", lambda event: {"seq": event.seq, "pinned": event.pinned}),
     UsageObserved: ("usage", lambda event: {"lane": event.lane, "report": event.report}),
-    Overflowed: ("overflow", lambda event: {"lane": event.lane, "tokens": event.tokens}),
+    Overflowed: ("overflow", lambda event: {"lane": event.lane, "tokens": event.tokens, "limit": event.limit}),
     Rewound: ("rewind", lambda event: {"to": event.to}),
     Settled: (
         "settled",
@@ -190,7 +190,7 @@ _READERS: Mapping[str, Callable[[Body], Event]] = {
     "lane": lambda body: LaneOpened(body["lane"], body["plan"]),
     "pin": lambda body: PinChanged(body["seq"], body["pinned"]),
     "usage": lambda body: UsageObserved(body["lane"], Report(*body["report"])),
-    "overflow": lambda body: Overflowed(body["lane"], body["tokens"]),
+    "overflow": lambda body: Overflowed(body["lane"], body["tokens"], body["limit"]),
     "rewind": lambda body: Rewound(body["to"]),
     "settled": lambda body: Settled(body["lane"], body["tokens"], body["messages"], body["batch"]),
 }

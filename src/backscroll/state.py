@@ -193,10 +193,16 @@ class SessionState:
             why = NOTHING_SENT if sound and report is None else "it cannot be about that view"
             self._reported.append({"lane": lane_name, "reported": repr(given), "reason": why})
 
-    def overflowed(self, lane_name: str) -> None:
+    def overflowed(self, lane_name: str, requested: int | None, limit: int | None) -> None:
         """Keeps that a provider refused the lane's newest view as too long until the next operation takes it in."""
         lane = self._lanes.get(lane_name)
-        found = lane.overflow() if lane is not None else None
+        told = type(requested) is int and type(limit) is int and limit > 0
+        report = lane.report(requested or 0, 0) if lane is not None and told else None
+        if lane is not None and report is not None and lane.meter.plausible(report, lane.budget):
+            self._reported.append(UsageObserved(lane_name, report))
+        else:
+            limit = None  # sizes that cannot be about that view say nothing of what would fit
+        found = lane.overflow(limit) if lane is not None else None
         self._reported.append(found or {"lane": lane_name, "reported": "overflow", "reason": NOTHING_SENT})
 
     def sent(self, lane_name: str) -> int | None:

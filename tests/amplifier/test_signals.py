@@ -369,3 +369,23 @@ async def test_the_tool_tells_the_kernel_how_it_is_called():
         assert tool.description
         found = await tool.execute({"query": "nothing of this"})
         assert (found.success, found.get_serialized_output()) == (True, "nothing found")
+
+
+@pytest.mark.parametrize(
+    ("error", "sizes"),
+    [
+        ("prompt is too long: 213412 tokens > 200000 maximum", (213_412, 200_000)),
+        (
+            "This model's maximum context length is 128,000 tokens. However, you requested 130,512 tokens",
+            (130_512, 128_000),
+        ),
+        (
+            "The input token count (1048999) exceeds the maximum number of tokens allowed (1048575).",
+            (1_048_999, 1_048_575),
+        ),
+        ("prompt is too long: 5 tokens > 200000 maximum", (None, None)),
+        ("Input is too long for requested model.", (None, None)),
+    ],
+)
+def test_sizes_are_read_from_the_words_of_providers(error, sizes):
+    assert signals.sizes_in({"error": {"msg": error}}) == sizes

@@ -258,7 +258,8 @@ class AmplifierContext(ContextManager):
     def _heard_error(self, payload: Mapping[str, Any]) -> None:
         if self._unreported and signals.says_too_long(payload):
             self._unreported = False
-            self.observe_overflow(lane=self._sent)
+            requested, limit = signals.sizes_in(payload)
+            self.observe_overflow(requested_tokens=requested, limit_tokens=limit, lane=self._sent)
 
     async def _warn(self, name: str, payload: dict[str, Any]) -> None:
         """Something works less well than asked for."""

@@ -27,6 +27,13 @@ _TOO_LONG = re.compile(
     r"maximum context|max(?:imum)? (?:input )?tokens exceeded|exceeds? .{0,60}(?:tokens?|context)|request too large",
     re.IGNORECASE,
 )
+_SIZES = (
+    re.compile(r"(?P<requested>\d[\d,]*) tokens? > (?P<limit>\d[\d,]*)"),
+    re.compile(
+        r"maximum context length is (?P<limit>\d[\d,]*) tokens.{0,80}?(?:requested|resulted in) (?P<requested>\d[\d,]*)"
+    ),
+    re.compile(r"token count \((?P<requested>\d[\d,]*)\) exceeds.{0,60}?\((?P<limit>\d[\d,]*)\)"),
+)
 _SEARCHED = 4_000  # characters of an error that are searched for what it is about
 
 
@@ -75,8 +82,25 @@ def says_too_long(payload: Mapping[str, Any]) -> bool:
     """Whether an error's payload says that the request was longer than the model's window."""
     if payload.get("status", "error") != "error":
         return False
+    return bool(_TOO_LONG.search(_error_in(payload)))
+
+
+def sizes_in(payload: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """Tokens that were requested and tokens that were allowed, where an error says so. Sources: what the interfaces of
+    Anthropic, OpenAI and Gemini answer.
+    """
+    text = _error_in(payload)
+    for form in _SIZES:
+        if found := form.search(text):
+            requested, limit = (int(found[name].replace(",", "")) for name in ("requested", "limit"))
+            if requested > limit > 0:
+                return requested, limit
+    return None, None
+
+
+def _error_in(payload: Mapping[str, Any]) -> str:
     told = [payload.get(key) for key in ("error", "error_type", "message", "msg", "exception")]
-    return bool(_TOO_LONG.search(" ".join(repr(found) for found in told if found is not None)[:_SEARCHED]))
+    return " ".join(repr(found) for found in told if found is not None)[:_SEARCHED]
 
 
 def sendable(value: Any) -> Any:
