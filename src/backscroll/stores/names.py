@@ -1,0 +1,30 @@
+"""What a session may be called. Nothing else may live here.
+
+A name is data and never a path, so slashes, dots and quotes are as good as letters. Refused is what some technology
+cannot hold as it is: no name at all, control characters with NUL among them, lone surrogates, more than 255 bytes.
+"""
+
+import unicodedata
+
+from backscroll.errors import ConfigurationError
+
+LONGEST = 255  # bytes: what any database takes as a key
+
+
+def checked(session: str) -> str:
+    """The name as it came. Raises `ConfigurationError` for one that no store could keep."""
+    if not isinstance(session, str):
+        raise ConfigurationError(f"a session's name is a str, and this is {type(session).__name__}: {session!r:.80}")
+    if not session:
+        raise ConfigurationError("a session needs a name: an empty one could mean any")
+    if session.isascii() and session.isprintable() and len(session) <= LONGEST:
+        return session
+    try:
+        size = len(session.encode("utf-8"))
+    except UnicodeEncodeError as error:
+        raise ConfigurationError(f"the session name {session!r:.80} is no Unicode text: {error.reason}") from None
+    if size > LONGEST:
+        raise ConfigurationError(f"the session name {session!r:.80} has {size} bytes; at most {LONGEST} are allowed")
+    if any(unicodedata.category(character) == "Cc" for character in session):
+        raise ConfigurationError(f"the session name {session!r:.80} holds a control character")
+    return session

@@ -1,0 +1,142 @@
+"""The published suite on every store that is shipped, and on stores that break one promise each."""
+
+import time
+from concurrent.futures import Future
+
+import pytest
+
+from backscroll import ConflictError
+from backscroll.ports import Stored
+from backscroll.stores.memory import MemoryStore
+from backscroll.testing import CHECKS, check_store
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_memory(check):
+    absent = check(MemoryStore, None)
+    assert absent is None or check.__name__ in (
+        "check_what_is_durable_survives",
+        "check_what_is_shared_is_seen_by_others",
+    )
+
+
+def test_what_a_store_does_not_claim_is_absent_and_not_passed():
+    report = check_store(MemoryStore)
+    assert report.absent == {
+        "check_what_is_durable_survives": "the store does not claim to be durable",
+        "check_what_is_shared_is_seen_by_others": "the store does not claim to be shared",
+    }
+    assert len(report.passed) == len(CHECKS) - 2
+    assert "check_what_is_erased_is_gone" in report.passed
+
+
+class Overwriting(MemoryStore):
+    """The last writer wins."""
+
+    def append(self, session, first, records):
+        self._logs.setdefault(session, [])[first:] = records
+        done = Future()
+        done.set_result(None)
+        return done
+
+
+class HalfWriting(MemoryStore):
+    """A conflict is noticed after the first record is kept."""
+
+    def append(self, session, first, records):
+        super().append(session, self.end(session), records[:1])
+        return super().append(session, first + 1, records[1:])
+
+
+class Trimming(MemoryStore):
+    """Bodies are texts to it."""
+
+    def read(self, session, start=0, stop=None):
+        for at, record in super().read(session, start, stop):
+            yield Stored(at, record._replace(body=record.body.decode("utf-8", "replace").encode()))
+
+
+class Filing(MemoryStore):
+    """A name is a file to it, on a system where case is none."""
+
+    def append(self, session, first, records):
+        return super().append(session.lower(), first, records)
+
+    def read(self, session, start=0, stop=None):
+        return super().read(session.lower(), start, stop)
+
+    def end(self, session):
+        return super().end(session.lower())
+
+
+class Trusting(MemoryStore):
+    """Takes any name."""
+
+    def end(self, session):
+        return len(self._logs.get(session, ()))
+
+
+class Racing(MemoryStore):
+    """Looks at the end first, and writes then."""
+
+    def append(self, session, first, records):
+        done = Future()
+        end = self.end(session)
+        if first != end:
+            done.set_exception(ConflictError("no"))
+            return done
+        for record in records:
+            super().append(session, self.end(session), [record])
+            time.sleep(0.001)
+        done.set_result(None)
+        return done
+
+
+class Remembering(MemoryStore):
+    """Erases what is listed only."""
+
+    def erase(self, session):
+        self._gone = {*getattr(self, "_gone", ()), session}
+
+    def sessions(self):
+        return [name for name in super().sessions() if name not in getattr(self, "_gone", ())]
+
+
+class Boasting(MemoryStore):
+    """Claims to survive."""
+
+    @property
+    def capabilities(self):
+        return frozenset(("durable", "shared", "erase"))
+
+
+class Closing(MemoryStore):
+    """Claims to survive, and forgets at the first close."""
+
+    @property
+    def capabilities(self):
+        return frozenset(("durable",))
+
+    def close(self):
+        self._logs.clear()
+
+
+@pytest.mark.parametrize(
+    ("broken", "check"),
+    [
+        (Overwriting, "check_a_wrong_place_is_a_conflict"),
+        (HalfWriting, "check_a_wrong_place_is_a_conflict"),
+        (Trimming, "check_bytes_come_back_exactly"),
+        (Filing, "check_a_name_is_data"),
+        (Trusting, "check_a_bad_name_is_refused"),
+        (Racing, "check_reading_while_it_is_written"),
+        (Remembering, "check_what_is_erased_is_gone"),
+        (Boasting, "check_what_is_durable_survives"),
+        (Boasting, "check_what_is_shared_is_seen_by_others"),
+        (Closing, "check_use_after_close_opens_anew"),
+    ],
+)
+def test_a_store_that_breaks_a_promise_fails_its_check(broken, check):
+    (found,) = [each for each in CHECKS if each.__name__ == check]
+    with pytest.raises((AssertionError, ConflictError)):
+        found(broken, broken)
