@@ -8,6 +8,7 @@ import pytest
 from backscroll import ConflictError
 from backscroll.ports import Stored
 from backscroll.stores.memory import MemoryStore
+from backscroll.stores.sqlite import SqliteStore
 from backscroll.testing import CHECKS, check_store
 
 
@@ -18,6 +19,21 @@ def test_memory(check):
         "check_what_is_durable_survives",
         "check_what_is_shared_is_seen_by_others",
     )
+
+
+@pytest.mark.parametrize("durability", ["full", "normal"])
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_sqlite(check, durability, tmp_path):
+    made = []
+
+    def reopen():
+        return SqliteStore(made[-1], durability)
+
+    def make():
+        made.append(tmp_path / f"{len(made)}.db")
+        return reopen()
+
+    assert check(make, reopen) is None
 
 
 def test_what_a_store_does_not_claim_is_absent_and_not_passed():

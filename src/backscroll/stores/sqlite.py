@@ -1,0 +1,169 @@
+"""Sessions in an SQLite file: the store that is used where nothing else is named. Only the port's operations live here.
+
+    store = SqliteStore("sessions.db")
+
+One file holds any number of sessions, and any number of processes may use it. What is acknowledged survives the process
+and, with `durability="full"`, a power cut; every record is checked when it is read. Nothing is touched before the first
+use. A forked process opens anew.
+"""
+
+import ctypes
+import functools
+import os
+import sqlite3
+import threading
+import weakref
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+
+from backscroll.errors import ConfigurationError, ConflictError
+from backscroll.ports import Record, Stored
+from backscroll.stores import sqlite_rows as rows
+from backscroll.stores import sqlite_writer
+from backscroll.stores.names import checked
+from backscroll.stores.sqlite_file import Database
+from backscroll.stores.sqlite_verify import Problem, accept_loss, verify
+from backscroll.stores.sqlite_writer import Job, Writer
+
+DURABILITIES = ("full", "normal")
+TIMEOUT = 30.0  # seconds
+_STORES: "weakref.WeakSet[SqliteStore]" = weakref.WeakSet()
+
+
+class SqliteStore:
+    """A store in one SQLite file and two more beside it: its `-wal` log and its `-commits`. Move or copy all three.
+
+    `durability` says when an append is done: `full` when it would survive a power cut, `normal` when it would survive
+    the end of the process; a power cut may then take what came since the last checkpoint, and the next use says so.
+    `timeout` is how many seconds to wait for other processes.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], durability: str = "full", *, timeout: float = TIMEOUT) -> None:
+        if durability not in DURABILITIES:
+            raise ConfigurationError(f"durability is one of {', '.join(DURABILITIES)}, and not {durability!r}")
+        name = os.fspath(path)
+        if not isinstance(name, str) or not name or "\0" in name or name == ":memory:":
+            raise ConfigurationError(f"{name!r} names no file; for a store in memory there is MemoryStore")
+        self.path, self.durability = os.path.abspath(name), durability
+        self._database = Database(self.path, durability, timeout)
+        self._lock = threading.Lock()
+        self._writer: Writer | None = None
+        self._unclosed: weakref.finalize[..., SqliteStore] | None = None
+        weakref.finalize(self, self._database.readers.close).atexit = False
+        _at_fork()
+        _STORES.add(self)
+
+    def __repr__(self) -> str:
+        return f"SqliteStore({self.path!r}, {self.durability!r})"
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """Everything that a store can do."""
+        return frozenset(("durable", "shared", "erase"))
+
+    def append(self, session: str, first: int, records: Sequence[Record]) -> Future[None]:
+        """Queues records for the places from `first` on. Done when they are as safe as `durability` says."""
+        name = checked(session)
+        return self._put(Job(name, first, rows.rows_of(name, first, records)))
+
+    def _put(self, job: Job) -> Future[None]:
+        with self._lock:
+            if self._writer is None:
+                writer = Writer(self._database)
+                writer.start()
+                self._writer, self._unclosed = writer, weakref.finalize(self, writer.stop)
+                self._unclosed.atexit = False  # then the writer is waited for as well
+            self._writer.put(job)
+        return job.done
+
+    def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
+        """Records from `start` to before `stop` or the end that the log has when reading begins.
+
+        Raises `DamagedError` at the first record that is missing or altered, and `ConflictError` if the session is
+        erased meanwhile.
+        """
+        return self._read(checked(session), max(start, 0), stop)
+
+    def _read(self, name: str, at: int, stop: int | None) -> Iterator[Stored]:
+        known: rows.Begun | None = None
+        while stop is None or at < stop:
+            with self._database.readers.reading() as connection:
+                session = rows.find(connection, name)
+                if session is None and known is None:
+                    return
+                if session is None or (known is not None and known.id != session.id):
+                    raise ConflictError(f"session {name!r} was erased while it was read")
+                if known is None:
+                    known, stop = session, session.end if stop is None else min(stop, session.end)
+                assert stop is not None
+                got = rows.load(connection, session, at, stop) if at < stop else []
+            yield from got
+            at += len(got)
+            if not got:
+                return
+
+    def end(self, session: str) -> int:
+        """The place behind the last record."""
+        name = checked(session)
+        with self._database.readers.reading() as connection:
+            found = rows.find(connection, name)
+        return found.end if found else 0
+
+    def sessions(self) -> list[str]:
+        """Names, the session that began first before the others. Raises `DamagedError` where one is not as it was."""
+        with self._database.readers.reading() as connection:
+            return [session.name for session in sorted(rows.all_begun(connection), key=lambda session: session.id)]
+
+    def erase(self, session: str) -> None:
+        """Deletes a session and overwrites what it was in every file. Also finishes an erasure that was cut short."""
+        self._put(Job(checked(session), 0, (), erases=True)).result()
+
+    def close(self) -> None:
+        """Waits for what is queued and frees everything. The next use opens anew."""
+        with self._lock:
+            writer = self._detach()
+            if writer is not None:
+                writer.stop()
+        if writer is not None:
+            writer.join()
+        self._database.forget()
+
+    def _detach(self) -> Writer | None:
+        writer, self._writer = self._writer, None
+        if self._unclosed is not None:
+            self._unclosed.detach()
+        return writer
+
+    def verify(self, session: str | None = None) -> Iterator[Problem]:
+        """Reads everything, or one session, and yields what is not as it was written. Changes nothing."""
+        return verify(self._database, None if session is None else checked(session))
+
+    def accept_loss(self) -> int:
+        """Goes on with what is left, where acknowledged commits are gone. Answers how many these were."""
+        return accept_loss(self._database)
+
+    def _forked(self) -> None:
+        """In the child of a fork: nothing of the parent's is used or closed there."""
+        self._lock = threading.Lock()
+        writer = self._detach()
+        for connection in self._database.forked():
+            _keep(connection)
+        _keep(writer.abandoned() if writer else None)
+
+
+def _keep(connection: sqlite3.Connection | None) -> None:
+    """Never frees an object: SQLite would take closing a parent's connection for the end of the parent's own."""
+    if connection is not None:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+
+
+@functools.cache
+def _at_fork() -> None:
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_forked)
+
+
+def _forked() -> None:
+    sqlite_writer.forget_all()
+    for store in list(_STORES):
+        store._forked()

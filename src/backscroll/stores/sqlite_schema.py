@@ -1,0 +1,99 @@
+"""The tables, as numbered steps that only go forward, and whether a file has them. Nothing else may live here.
+
+A step that was ever released stays as it is: a file of any age is brought up by the steps that it lacks, and
+`tests/golden` holds a database of each number.
+"""
+
+import sqlite3
+import time
+
+from backscroll.errors import ConfigurationError, StoreUnavailable
+from backscroll.stores.sqlite_faults import code, damaged
+
+APPLICATION = 0x4261636B  # "Back", in the header of the file
+STEPS: tuple[tuple[str, ...], ...] = (
+    (
+        "create table meta (commits integer not null, begun integer not null, sessions integer not null, "
+        "crc integer not null)",
+        "insert into meta values (0, 0, 0, 4041445961)",  # the checksum of three zeros
+        "create table session (name text primary key not null, id integer not null, next integer not null, "
+        "crc integer not null) without rowid",
+        "create table record (session integer not null, at integer not null, kind text not null, seq integer, "
+        "format integer not null, crc integer not null, body blob not null)",
+        "create unique index record_at on record (session, at)",
+        "create index record_seq on record (session, seq) where seq is not null",
+    ),
+)
+VERSION = len(STEPS)
+
+
+def version(connection: sqlite3.Connection, path: str) -> int:
+    """How many steps a file has; 0 for an empty one. Raises for what is not ours, or from a later Backscroll."""
+    application, number = (_pragma(connection, name) for name in ("application_id", "user_version"))
+    tables = connection.execute("select count(*) from sqlite_schema").fetchone()[0]
+    if (application, number, tables) == (0, 0, 0):
+        return 0
+    if application != APPLICATION:
+        raise ConfigurationError(f"{path} is a database of another program: name another file")
+    if number > VERSION:
+        raise StoreUnavailable(
+            f"{path} has schema {number}, and this version of Backscroll knows schemas up to {VERSION}: upgrade it"
+        )
+    if number < 1:
+        raise damaged(path, f"its schema has the number {number}")
+    return number
+
+
+def bring_up(connection: sqlite3.Connection, path: str, timeout: float) -> None:
+    """Gives a file the steps that it lacks, whoever else is doing so at the same moment."""
+    _write_ahead(connection, timeout)
+    if version(connection, path) == VERSION:
+        return
+    connection.execute("begin immediate")
+    try:
+        for step in STEPS[version(connection, path) :]:  # asked again: somebody may have come first
+            for statement in step:
+                connection.execute(statement)
+        connection.execute(f"pragma application_id = {APPLICATION}")
+        connection.execute(f"pragma user_version = {VERSION}")
+        connection.execute("commit")
+    except BaseException:
+        connection.rollback()
+        raise
+
+
+def altered(connection: sqlite3.Connection) -> bool:
+    """Whether the tables are not those that the steps made."""
+    fresh = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        for statement in (statement for step in STEPS for statement in step):
+            fresh.execute(statement)
+        wanted, found = (set(each.execute(_TABLES)) for each in (fresh, connection))
+    finally:
+        fresh.close()
+    return not wanted <= {tuple(map(_text, row)) for row in found}
+
+
+_TABLES = "select type, name, tbl_name, sql from sqlite_schema"
+
+
+def _text(value: object) -> object:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
+def _write_ahead(connection: sqlite3.Connection, timeout: float) -> None:
+    """Turns the write-ahead log on. SQLite does not wait here when two do so at once, so it is tried again."""
+    until = time.monotonic() + timeout
+    while True:
+        try:
+            connection.execute("pragma journal_mode = wal").fetchone()
+        except sqlite3.OperationalError as error:
+            if code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    return int(connection.execute(f"pragma {name}").fetchone()[0])

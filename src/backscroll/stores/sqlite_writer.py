@@ -1,0 +1,223 @@
+"""The one thread of a process that writes to a database, committing together what came together. Only that lives here.
+
+A commit costs a wait for the disk, whatever is in it. So appends are queued, and what has queued up while one commit
+was waiting is the next one. Each append is checked by itself: a conflict is an answer and disturbs no other.
+"""
+
+import atexit
+import functools
+import queue
+import sqlite3
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+from backscroll.errors import ConflictError, StoreUnavailable
+from backscroll.stores import sqlite_rows as rows
+from backscroll.stores.sqlite_faults import ALONE, code, told
+from backscroll.stores.sqlite_file import Database
+
+MOST = 1_000  # jobs of one commit
+MOST_BYTES = 8_000_000  # of one commit, so that a large append does not hold up many small ones for long
+_LIVE: "set[Writer]" = set()
+"""Those that have something to finish before the interpreter ends."""
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """What is to be done, and whom to tell."""
+
+    session: str
+    first: int
+    rows: Sequence[rows.Row]
+    erases: bool = False
+    done: Future[None] = field(default_factory=Future)
+    error: Exception | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of bodies."""
+        return sum(len(row[-1]) for row in self.rows)
+
+    def answer(self, error: BaseException | None = None) -> None:
+        """Tells how it went."""
+        if error is None:
+            error = self.error
+        if error is None:
+            self.done.set_result(None)
+        else:
+            self.done.set_exception(error)
+
+
+class Writer:
+    """Takes jobs until it is stopped, and ends when all of them are done."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._connection: sqlite3.Connection | None = None
+        self._thread = threading.Thread(target=self._run, name=f"writes {database.path}", daemon=True)
+
+    def start(self) -> None:
+        """Begins. Raises `StoreUnavailable` where the interpreter is ending and starts no more threads."""
+        _at_exit()
+        _LIVE.add(self)
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            _LIVE.discard(self)
+            raise StoreUnavailable(f"{self._database.path}: the interpreter is ending, nothing was written") from error
+
+    def put(self, job: Job) -> None:
+        """Queues a job. Must not be called after `stop`."""
+        self._queue.put(job)
+
+    def stop(self) -> None:
+        """No job comes after this."""
+        self._queue.put(None)
+
+    def join(self) -> None:
+        """Waits until everything is done."""
+        if threading.current_thread() is not self._thread:  # told of a job, somebody may close the store at once
+            self._thread.join()
+
+    def abandoned(self) -> sqlite3.Connection | None:
+        """What a forked process must neither use nor close."""
+        return self._connection
+
+    def _run(self) -> None:
+        going = True
+        while going:
+            jobs, going = self._next()
+            self._commit([job for job in jobs if job.done.set_running_or_notify_cancel()])
+            jobs.clear()  # while it waits, nothing of them is kept alive
+        self._drop()
+        _LIVE.discard(self)
+
+    def _next(self) -> tuple[list[Job], bool]:
+        """What is queued, or waits for the first; and whether more can come."""
+        jobs: list[Job] = []
+        size = 0
+        try:
+            while len(jobs) < MOST and size < MOST_BYTES:
+                job = self._queue.get(block=not jobs)
+                if job is None:
+                    return jobs, False
+                jobs.append(job)
+                size += job.size
+        except queue.Empty:
+            pass
+        return jobs, True
+
+    def _commit(self, jobs: list[Job]) -> None:
+        if not jobs:
+            return
+        try:
+            with told(self._database.path):
+                self._write(jobs)
+        except BaseException as error:  # whatever it was: somebody waits for each of them
+            self._drop()  # and with it whatever was begun
+            if len(jobs) > 1 and code(error.__cause__) in ALONE:
+                for job in jobs:
+                    self._commit([job])
+                return
+            for job in jobs:
+                job.answer(error)
+            return
+        erasing = [job for job in jobs if job.erases]
+        for job in jobs:
+            if not job.erases:
+                job.answer()
+        if erasing:
+            failure = self._clear()
+            for job in erasing:
+                job.answer(failure)
+
+    def _write(self, jobs: Sequence[Job]) -> None:
+        """All jobs in one transaction."""
+        if self._connection is None:
+            self._connection = self._database.connect()
+        connection = self._connection
+        self._database.check_place()
+        connection.execute("begin immediate")
+        before = meta = rows.meta_of(connection)
+        changed = False
+        for job in jobs:
+            job.error = None
+            if job.erases:
+                meta, done = _erase(connection, job, meta)
+            else:
+                meta, done = _append(connection, job, meta)
+            changed = changed or done
+        if not changed:
+            connection.execute("rollback")
+            return
+        meta = meta._replace(commits=before.commits + 1)
+        rows.write_meta(connection, meta)
+        connection.execute("commit")
+        self._database.guard.raise_to(meta.commits)
+
+    def _clear(self) -> Exception | None:
+        """Moves everything into the database and cuts its log to nothing: what was erased is in no file then."""
+        try:
+            with told(self._database.path):
+                assert self._connection is not None
+                busy = self._connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
+        except Exception as error:
+            self._drop()
+            return error
+        if not busy:
+            return None
+        return StoreUnavailable(
+            f"{self._database.path}: the session is erased, but while others read the database its -wal file may still "
+            "hold what it was: erase it again"
+        )
+
+    def _drop(self) -> None:
+        """The next job gets a new connection."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+
+def _append(connection: sqlite3.Connection, job: Job, meta: rows.Meta) -> tuple[rows.Meta, bool]:
+    """One append in a transaction. Says what is known of the file then, and whether anything was changed."""
+    session = rows.find(connection, job.session)
+    end = session.end if session else 0
+    if job.first != end:
+        job.error = ConflictError(f"session {job.session!r}: its log ends before place {end}, not before {job.first}")
+        return meta, False
+    if not job.rows:
+        return meta, False
+    if session is None:
+        meta = meta._replace(begun=meta.begun + 1, sessions=meta.sessions + 1)
+        session = rows.Begun(job.session, meta.begun, 0)
+    rows.write_records(connection, session.id, job.rows)
+    rows.write_session(connection, session._replace(end=end + len(job.rows)))
+    return meta, True
+
+
+def _erase(connection: sqlite3.Connection, job: Job, meta: rows.Meta) -> tuple[rows.Meta, bool]:
+    session = rows.find(connection, job.session)
+    if session is None:
+        return meta, False
+    rows.delete(connection, session)
+    return meta._replace(sessions=meta.sessions - 1), True
+
+
+@functools.cache
+def _at_exit() -> None:
+    """What is queued is written also by a process that ends without closing."""
+    atexit.register(_finish)
+
+
+def _finish() -> None:
+    for writer in list(_LIVE):
+        writer.stop()
+        writer.join()
+
+
+def forget_all() -> None:
+    """For the child of a fork, which has none of the threads."""
+    _LIVE.clear()
