@@ -6,7 +6,6 @@ sqlite:////var/lib/sessions.db     a file, from the root
 sqlite:///sessions.db?durability=normal
 """
 
-import os
 import threading
 import weakref
 from pathlib import Path
@@ -50,14 +49,12 @@ def open_store(address: str | Path | Store | None) -> Store:
 
 
 def _sqlite(path: str, durability: str) -> SqliteStore:
-    place = os.path.realpath(path)
+    new = SqliteStore(path, durability)
     with _lock:
-        store = _open.get(place)
-        if store is None:
-            store = _open[place] = SqliteStore(place, durability)
-        elif store.durability != durability:
-            raise ConfigurationError(
-                f"{path} is open with durability={store.durability}, and a process has one store for a file: close and "
-                f"drop that one before opening it with durability={durability}"
-            )
-        return store
+        store = _open.setdefault(new.path, new)
+    if store.durability != durability:
+        raise ConfigurationError(
+            f"{path} is open with durability={store.durability}, and a process has one store for a file: close and "
+            f"drop that one before opening it with durability={durability}"
+        )
+    return store

@@ -7,10 +7,7 @@ and, with `durability="full"`, a power cut; every record is checked when it is r
 use. A forked process opens anew.
 """
 
-import ctypes
-import functools
 import os
-import sqlite3
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
@@ -22,12 +19,12 @@ from backscroll.stores import sqlite_rows as rows
 from backscroll.stores import sqlite_writer
 from backscroll.stores.names import checked
 from backscroll.stores.sqlite_file import Database
+from backscroll.stores.sqlite_gate import GATE, closes_for_forks
 from backscroll.stores.sqlite_verify import Problem, accept_loss, verify
 from backscroll.stores.sqlite_writer import Job, Writer
 
 DURABILITIES = ("full", "normal")
 TIMEOUT = 30.0  # seconds
-_STORES: "weakref.WeakSet[SqliteStore]" = weakref.WeakSet()
 
 
 class SqliteStore:
@@ -44,14 +41,13 @@ class SqliteStore:
         name = os.fspath(path)
         if not isinstance(name, str) or not name or "\0" in name or name == ":memory:":
             raise ConfigurationError(f"{name!r} names no file; for a store in memory there is MemoryStore")
-        self.path, self.durability = os.path.abspath(name), durability
+        self.path, self.durability = os.path.realpath(name), durability  # `-commits` lies beside the file, not a link
         self._database = Database(self.path, durability, timeout)
         self._lock = threading.Lock()
         self._writer: Writer | None = None
         self._unclosed: weakref.finalize[..., SqliteStore] | None = None
         weakref.finalize(self, self._database.readers.close).atexit = False
-        _at_fork()
-        _STORES.add(self)
+        closes_for_forks(self)
 
     def __repr__(self) -> str:
         return f"SqliteStore({self.path!r}, {self.durability!r})"
@@ -126,7 +122,8 @@ class SqliteStore:
                 writer.stop()
         if writer is not None:
             writer.join()
-        self._database.forget()
+        with GATE:
+            self._database.forget()
 
     def _detach(self) -> Writer | None:
         writer, self._writer = self._writer, None
@@ -142,28 +139,15 @@ class SqliteStore:
         """Goes on with what is left, where acknowledged commits are gone. Answers how many these were."""
         return accept_loss(self._database)
 
-    def _forked(self) -> None:
-        """In the child of a fork: nothing of the parent's is used or closed there."""
+    def let_go(self) -> None:
+        """Closes what is open between uses: for a fork, while nothing is in use."""
+        self._database.readers.close()
+        if self._writer is not None:
+            self._writer.let_go()
+
+    def forked(self) -> None:
+        """Begins anew, in the child of a fork. What the parent had queued is the parent's."""
         self._lock = threading.Lock()
-        writer = self._detach()
-        for connection in self._database.forked():
-            _keep(connection)
-        _keep(writer.abandoned() if writer else None)
-
-
-def _keep(connection: sqlite3.Connection | None) -> None:
-    """Never frees an object: SQLite would take closing a parent's connection for the end of the parent's own."""
-    if connection is not None:
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
-
-
-@functools.cache
-def _at_fork() -> None:
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=_forked)
-
-
-def _forked() -> None:
-    sqlite_writer.forget_all()
-    for store in list(_STORES):
-        store._forked()
+        self._detach()
+        self._database.forked()
+        sqlite_writer.forget_all()

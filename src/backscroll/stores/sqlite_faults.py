@@ -16,7 +16,7 @@ _UNAVAILABLE = {
     sqlite3.SQLITE_READONLY: "it cannot be written: look at the rights of the file, its folder and the file system",
     sqlite3.SQLITE_PERM: "it may not be used: look at the rights of the file and of its folder",
     sqlite3.SQLITE_AUTH: "it may not be used: look at the rights of the file and of its folder",
-    sqlite3.SQLITE_CANTOPEN: "it cannot be opened: its folder has to exist, and this user has to be able to write there",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened: does its folder exist, and may this user write there?",
     sqlite3.SQLITE_NOMEM: "there is not enough memory for it",
     sqlite3.SQLITE_PROTOCOL: "too many programs opened it at the same moment: try again",
     sqlite3.SQLITE_INTERRUPT: "it was interrupted: try again",
@@ -59,8 +59,14 @@ def damaged(path: str, what: str) -> DamagedError:
 
 @contextmanager
 def told(path: str) -> Iterator[None]:
-    """Whatever goes wrong inside is raised as one of Backscroll's errors."""
+    """Whatever goes wrong inside is raised as one of Backscroll's errors, and damage with the name of the file."""
     try:
         yield
+    except DamagedError as error:
+        if str(error).startswith(path):
+            raise
+        raise DamagedError(f"{path}: {error}") from error
+    except UnicodeDecodeError as error:  # by which Python fails to tell of a damaged name
+        raise damaged(path, f"a name in it is no text any more: {error.object!r:.200}") from error
     except (sqlite3.Error, OSError) as error:
         raise fault(path, error) from error

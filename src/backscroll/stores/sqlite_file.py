@@ -3,6 +3,7 @@
 import contextlib
 import os
 import sqlite3
+import stat
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from backscroll.errors import DamagedError, StoreUnavailable
 from backscroll.stores import sqlite_rows as rows
 from backscroll.stores import sqlite_schema as schema
 from backscroll.stores.sqlite_faults import code, damaged, told
+from backscroll.stores.sqlite_gate import GATE
 from backscroll.stores.sqlite_guard import Guard
 
 _MOST_IDLE = 4
@@ -20,7 +22,7 @@ _MAKING = threading.Lock()
 
 
 class Database:
-    """A file by its name. Nothing is touched before the first connection is asked for."""
+    """A file by its name. Nothing is touched before the first connection is asked for, which is done inside `GATE`."""
 
     def __init__(self, path: str, synchronous: str, timeout: float) -> None:
         self.path, self.timeout = path, timeout
@@ -31,13 +33,10 @@ class Database:
         self._lock = threading.Lock()
         self.readers = Readers(self)
 
-    def forked(self) -> list[sqlite3.Connection]:
-        """As at the beginning: for the child of a fork, where locks may be held by threads that are not there.
-
-        Answers what must neither be used nor closed there.
-        """
+    def forked(self) -> None:
+        """Begins anew, in the child of a fork."""
         self._lock, self._identity = threading.Lock(), None
-        return self.readers.forked()
+        self.readers.forked()
 
     def connect(self, reading: bool = False) -> sqlite3.Connection:
         """A connection to a file that is as it should be."""
@@ -101,9 +100,12 @@ class Database:
     def empty(self) -> bool:
         """Whether there is nothing yet, or nothing any more."""
         try:
-            return os.stat(self.path).st_size == 0
+            found = os.stat(self.path)
         except FileNotFoundError:
             return True
+        if stat.S_ISDIR(found.st_mode):
+            raise StoreUnavailable(f"{self.path}: it is a folder: name a file in it")
+        return found.st_size == 0
 
     def _make(self) -> None:
         with _MAKING, contextlib.suppress(FileExistsError):
@@ -167,6 +169,11 @@ class Readers:
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """A connection inside a transaction, so that everything it reads is of one moment."""
+        with GATE, self._reading() as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
             age, connection = self._closed, self._idle.pop() if self._idle else None
         connection = connection or self._database.connect(reading=True)
@@ -185,11 +192,9 @@ class Readers:
             if not good:
                 connection.close()
 
-    def forked(self) -> list[sqlite3.Connection]:
-        """Begins anew in the child of a fork, and answers what is the parent's."""
+    def forked(self) -> None:
+        """Begins anew, in the child of a fork."""
         self._lock = threading.Lock()
-        idle, self._idle = self._idle, []
-        return idle
 
     def close(self) -> None:
         """Closes those that are not in use now; the others follow when they are given back."""

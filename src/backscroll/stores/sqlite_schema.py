@@ -29,8 +29,7 @@ VERSION = len(STEPS)
 
 def version(connection: sqlite3.Connection, path: str) -> int:
     """How many steps a file has; 0 for an empty one. Raises for what is not ours, or from a later Backscroll."""
-    application, number = (_pragma(connection, name) for name in ("application_id", "user_version"))
-    tables = connection.execute("select count(*) from sqlite_schema").fetchone()[0]
+    application, number, tables = connection.execute(_HEADER).fetchone()
     if (application, number, tables) == (0, 0, 0):
         return 0
     if application != APPLICATION:
@@ -41,7 +40,7 @@ def version(connection: sqlite3.Connection, path: str) -> int:
         )
     if number < 1:
         raise damaged(path, f"its schema has the number {number}")
-    return number
+    return int(number)
 
 
 def bring_up(connection: sqlite3.Connection, path: str, timeout: float) -> None:
@@ -74,6 +73,10 @@ def altered(connection: sqlite3.Connection) -> bool:
     return not wanted <= {tuple(map(_text, row)) for row in found}
 
 
+_HEADER = (  # in one statement, and so of one moment: somebody may be making the tables
+    "select application_id, user_version, (select count(*) from sqlite_schema) "
+    "from pragma_application_id, pragma_user_version"
+)
 _TABLES = "select type, name, tbl_name, sql from sqlite_schema"
 
 
@@ -93,7 +96,3 @@ def _write_ahead(connection: sqlite3.Connection, timeout: float) -> None:
             time.sleep(0.01)
         else:
             return
-
-
-def _pragma(connection: sqlite3.Connection, name: str) -> int:
-    return int(connection.execute(f"pragma {name}").fetchone()[0])

@@ -2,14 +2,15 @@
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from backscroll.errors import DamagedError, StoreError
+from backscroll.errors import DamagedError
 from backscroll.stores import sqlite_rows as rows
 from backscroll.stores import sqlite_schema as schema
-from backscroll.stores.sqlite_faults import fault, told
+from backscroll.stores.sqlite_faults import told
 from backscroll.stores.sqlite_file import Database
+from backscroll.stores.sqlite_gate import GATE
 
 
 class Problem(NamedTuple):
@@ -23,73 +24,72 @@ class Problem(NamedTuple):
 
 
 def verify(database: Database, name: str | None) -> Iterator[Problem]:
-    """Reads all sessions, or the one of that name, and what they share. Changes nothing, also not by closing."""
-    with told(database.path):
-        acknowledged = database.guard.read()
-        if database.empty():
-            if acknowledged:
-                yield Problem(None, None, database.lost(acknowledged, 0))
-            return
-        connection = database.raw(untouched=True)
-    with contextlib.closing(connection):
-        yield from _whole(database, connection, acknowledged, deep=name is None)
-        for session in _sessions(connection):
-            if name is None or session.name == name:
-                yield from _session(database, connection, session)
+    """Reads all sessions, or the one of that name, and what they share. Changes nothing, also not by closing.
+
+    What is found is yielded while no connection is open: the caller may take any time, and fork.
+    """
+    acknowledged = database.guard.read()
+    if database.empty():
+        if acknowledged:
+            yield Problem(None, None, database.lost(acknowledged, 0))
+        return
+    yield from _found(database, None, lambda connection: _whole(database, connection, acknowledged, name is None))
+    for session in _sessions(database):
+        if name is None or session.name == name:
+            yield from _found(database, session.name, lambda connection, of=session: _session(connection, of))
+
+
+@contextlib.contextmanager
+def _looking(database: Database) -> Iterator[sqlite3.Connection]:
+    with told(database.path), GATE, contextlib.closing(database.raw(untouched=True)) as connection:
+        yield connection
+
+
+def _found(database: Database, session: str | None, look: Callable[..., Iterator[Problem]]) -> list[Problem]:
+    """What a look finds. Damage that ends it is a finding as well; a file that cannot be reached is none."""
+    found: list[Problem] = []
+    try:
+        with _looking(database) as connection:
+            for problem in look(connection):
+                found.append(problem)  # noqa: PERF402 - what was found before a failure counts
+    except DamagedError as error:
+        found.append(Problem(session, None, str(error)))
+    return found
 
 
 def _whole(database: Database, connection: sqlite3.Connection, acknowledged: int, deep: bool) -> Iterator[Problem]:
-    try:
-        number = schema.version(connection, database.path)
-        if number == 0 and acknowledged:
-            yield Problem(None, None, database.lost(acknowledged, 0))
-        if number == 0:
-            return
-        for what in database.problems(connection, acknowledged):
-            yield Problem(None, None, what)
-        for (what,) in connection.execute("pragma integrity_check") if deep else ():
-            if what != b"ok":
-                yield Problem(None, None, what.decode("utf-8", "replace"))
-    except sqlite3.Error as error:
-        yield Problem(None, None, str(_damage(database, error)))
-    except DamagedError as error:
-        yield Problem(None, None, str(error))
+    number = schema.version(connection, database.path)
+    if number == 0 and acknowledged:
+        yield Problem(None, None, database.lost(acknowledged, 0))
+    if number == 0:
+        return
+    for what in database.problems(connection, acknowledged):
+        yield Problem(None, None, what)
+    for (what,) in connection.execute("pragma integrity_check") if deep else ():
+        if what != b"ok":
+            yield Problem(None, None, what.decode("utf-8", "replace"))
 
 
-def _sessions(connection: sqlite3.Connection) -> list[rows.Begun]:
+def _sessions(database: Database) -> list[rows.Begun]:
     """Those that can be read; what is wrong with the others is told with the whole file."""
     found: list[rows.Begun] = []
-    with contextlib.suppress(sqlite3.Error, DamagedError):
-        found.extend(session for session in rows.begun(connection) if isinstance(session, rows.Begun))
+    with contextlib.suppress(DamagedError), _looking(database) as connection:
+        if schema.version(connection, database.path):
+            found.extend(session for session in rows.begun(connection) if isinstance(session, rows.Begun))
     return found
 
 
-def _session(database: Database, connection: sqlite3.Connection, session: rows.Begun) -> Iterator[Problem]:
-    try:
-        connection.execute("begin")  # all of it as it is at one moment
-        now = rows.find(connection, session.name)
-        if now is not None:
-            for at, what in rows.wrong(connection, now):
-                yield Problem(session.name, at, what)
-    except sqlite3.Error as error:
-        yield Problem(session.name, None, str(_damage(database, error)))
-    except DamagedError as error:
-        yield Problem(session.name, None, str(error))
-    finally:
-        connection.rollback()
-
-
-def _damage(database: Database, error: sqlite3.Error) -> StoreError:
-    """What cannot be read is a finding; what cannot be reached is none, and is raised."""
-    found = fault(database.path, error)
-    if not isinstance(found, DamagedError):
-        raise found from error
-    return found
+def _session(connection: sqlite3.Connection, session: rows.Begun) -> Iterator[Problem]:
+    connection.execute("begin")  # all of it as it is at one moment
+    now = rows.find(connection, session.name)
+    if now is not None:
+        for at, what in rows.wrong(connection, now):
+            yield Problem(session.name, at, what)
 
 
 def accept_loss(database: Database) -> int:
     """Lowers the number of acknowledged commits to what the database holds."""
-    with told(database.path):
+    with told(database.path), GATE:
         acknowledged, commits = database.guard.read(), 0
         if not database.empty():
             with contextlib.closing(database.raw()) as connection:

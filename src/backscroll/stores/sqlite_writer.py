@@ -17,6 +17,7 @@ from backscroll.errors import ConflictError, StoreUnavailable
 from backscroll.stores import sqlite_rows as rows
 from backscroll.stores.sqlite_faults import ALONE, code, told
 from backscroll.stores.sqlite_file import Database
+from backscroll.stores.sqlite_gate import GATE
 
 MOST = 1_000  # jobs of one commit
 MOST_BYTES = 8_000_000  # of one commit, so that a large append does not hold up many small ones for long
@@ -82,9 +83,9 @@ class Writer:
         if threading.current_thread() is not self._thread:  # told of a job, somebody may close the store at once
             self._thread.join()
 
-    def abandoned(self) -> sqlite3.Connection | None:
-        """What a forked process must neither use nor close."""
-        return self._connection
+    def let_go(self) -> None:
+        """Closes its connection, while it is not in use."""
+        self._drop()
 
     def _run(self) -> None:
         going = True
@@ -92,7 +93,8 @@ class Writer:
             jobs, going = self._next()
             self._commit([job for job in jobs if job.done.set_running_or_notify_cancel()])
             jobs.clear()  # while it waits, nothing of them is kept alive
-        self._drop()
+        with GATE:
+            self._drop()
         _LIVE.discard(self)
 
     def _next(self) -> tuple[list[Job], bool]:
@@ -114,10 +116,9 @@ class Writer:
         if not jobs:
             return
         try:
-            with told(self._database.path):
-                self._write(jobs)
+            with told(self._database.path), GATE:
+                self._whole(jobs)
         except BaseException as error:  # whatever it was: somebody waits for each of them
-            self._drop()  # and with it whatever was begun
             if len(jobs) > 1 and code(error.__cause__) in ALONE:
                 for job in jobs:
                     self._commit([job])
@@ -134,8 +135,15 @@ class Writer:
             for job in erasing:
                 job.answer(failure)
 
+    def _whole(self, jobs: Sequence[Job]) -> None:
+        """All jobs or none."""
+        try:
+            self._write(jobs)
+        except BaseException:
+            self._drop()  # and with it whatever was begun
+            raise
+
     def _write(self, jobs: Sequence[Job]) -> None:
-        """All jobs in one transaction."""
         if self._connection is None:
             self._connection = self._database.connect()
         connection = self._connection
@@ -161,11 +169,10 @@ class Writer:
     def _clear(self) -> Exception | None:
         """Moves everything into the database and cuts its log to nothing: what was erased is in no file then."""
         try:
-            with told(self._database.path):
-                assert self._connection is not None
-                busy = self._connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
+            with told(self._database.path), GATE:
+                connection = self._connection = self._connection or self._database.connect()
+                busy = connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
         except Exception as error:
-            self._drop()
             return error
         if not busy:
             return None

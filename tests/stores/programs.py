@@ -1,0 +1,205 @@
+"""Programs that tests run as processes of their own, to be killed, starved or raced: `python -m tests.stores.programs`.
+
+What a record holds follows from its session and place, so that whoever reads it knows what was written.
+"""
+
+import json
+import os
+import random
+import resource
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from backscroll import ConflictError, StoreUnavailable
+from backscroll.ports import Record
+from backscroll.stores.sqlite import SqliteStore
+
+CHANGING = "erased now and then"
+
+
+def record(session: str, at: int, largest: int = 6_000) -> Record:
+    chance = random.Random(f"{session} {at}")
+    return Record("message", at, chance.randbytes(chance.randrange(largest)), 1)
+
+
+def differs(store: SqliteStore, session: str, largest: int = 6_000) -> bool:
+    return any(stored.record != record(session, stored.at, largest) for stored in store.read(session))
+
+
+# -- killed --
+
+
+def work(path: Path, durability: str, pipe: int) -> None:
+    """Appends pairs to four sessions at once until it is killed, telling of each that was acknowledged."""
+    store = SqliteStore(path, durability)
+
+    def write(session: str) -> None:
+        at = store.end(session)
+        while True:
+            store.append(session, at, [record(session, at), record(session, at + 1)]).result()
+            at += 2
+            os.write(pipe, f"{session} {at}\n".encode())
+
+    def change() -> None:
+        while True:
+            store.erase(CHANGING)
+            for at in range(20):
+                store.append(CHANGING, at, [record(CHANGING, at)]).result()
+
+    for number in range(3):
+        threading.Thread(target=write, args=(f"s{number}",), daemon=True).start()
+    change()
+
+
+def killed(path: Path, durability: str, seconds: float) -> dict[str, int]:
+    """Ends of the sessions that a process had acknowledged when it was killed."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            work(path, durability, writing)
+        finally:
+            os._exit(1)
+    os.close(writing)
+    time.sleep(seconds)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    with os.fdopen(reading, "rb") as pipe:
+        lines = pipe.read().decode().splitlines(keepends=True)
+    return {line.split()[0]: int(line.split()[1]) for line in lines if line.endswith("\n")}
+
+
+def kill(folder: str, rounds: str, seed: str) -> Iterator[object]:
+    """Kills a writer at `rounds` random moments, and looks at what it left each time."""
+    chance, moments, left = random.Random(seed), {}, 0
+    told = {"rounds": 0, "acknowledged": 0, "lost": 0, "unreadable": 0, "halves": 0, "problems": 0, "logs": 0}
+    for number in range(int(rounds)):
+        path = Path(folder) / f"{number // 20}.db"
+        if number % 20 == 0:
+            moments = {}
+        durability = ("full", "normal")[number // 20 % 2]
+        ends = killed(path, durability, chance.choice((0.02, 0.06, 0.15)) * chance.random())
+        told["acknowledged"] += sum(end - moments.get(name, 0) for name, end in ends.items())
+        moments |= ends
+        left = Path(f"{path}-wal").stat().st_size if Path(f"{path}-wal").exists() else 0
+        told["logs"] += left > 0
+        told["rounds"] += 1
+        store = SqliteStore(path, durability)
+        told["problems"] += len(list(store.verify()))
+        for name, end in moments.items():
+            told["lost"] += max(end - store.end(name), 0)
+            told["halves"] += store.end(name) % 2
+        told["unreadable"] += sum(differs(store, name) for name in store.sessions())
+        moments |= {name: store.end(name) for name in moments}  # written, and killed before it could say so
+        store.close()
+    yield told
+
+
+# -- raced --
+
+
+def pairs(path: str, name: str, count: str) -> Iterator[object]:
+    """Appends pairs to one session among others who do the same."""
+    store, conflicts = SqliteStore(path), 0
+    sys.stdin.readline()
+    for number in range(int(count)):
+        while True:
+            at = store.end("shared")
+            time.sleep(0.001)  # the time in which another one may come first
+            call, result = (
+                Record("message", at + half, f"{what} {name} {number}".encode(), 1)
+                for half, what in enumerate(("call", "result"))
+            )
+            try:
+                store.append("shared", at, [call, result]).result()
+            except ConflictError:
+                conflicts += 1
+            else:
+                break
+    store.close()
+    yield conflicts
+
+
+# -- starved --
+
+
+def starve(path: str) -> Iterator[object]:
+    """Runs out of room, and gets some again."""
+    store, at = SqliteStore(path), 0
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, hard))
+    large = Record("message", None, bytes(500_000), 1)
+    together = [store.append(name, 0, [large if name == "5" else record(name, 0, 20)]) for name in "0123456789"]
+    yield [type(each.exception()).__name__ for each in together]
+    refused = []
+    while len(refused) < 5:
+        try:
+            store.append("a", at, [record("a", at, 60_000), record("a", at + 1, 60_000)]).result()
+            at += 2
+        except StoreUnavailable as error:
+            refused.append(str(error))
+    yield {"written": at, "end": store.end("a"), "differs": differs(store, "a", 60_000), "refused": refused}
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    store.append("a", at, [record("a", at, 60_000), record("a", at + 1, 60_000)]).result()
+    store.append("5", 0, [large]).result()
+    yield {"end": store.end("a"), "differs": differs(store, "a", 60_000), "problems": list(store.verify())}
+    store.close()
+    again = SqliteStore(path)
+    yield {"end": again.end("a"), "sessions": sorted(again.sessions())}
+    again.close()
+
+
+# -- ended, forked --
+
+
+def end(path: str) -> Iterator[object]:
+    """Ends without waiting or closing."""
+    store = SqliteStore(path)
+    for at in range(200):
+        store.append("a", at, [record("a", at)])
+    yield "queued"
+
+
+def fork(path: str) -> Iterator[object]:
+    """Forks in the middle of everything; both go on with the same object."""
+    store, over = SqliteStore(path), threading.Event()
+
+    def write() -> None:
+        at = 0
+        while not over.is_set():
+            store.append("parent", at, [record("parent", at)]).result()
+            at += 1
+
+    def read() -> None:
+        while not over.is_set():
+            list(store.read("parent"))
+
+    threads = [threading.Thread(target=each) for each in (write, read)]
+    for thread in threads:
+        thread.start()
+    statuses = []
+    for number in range(10):
+        time.sleep(0.02)
+        child = os.fork()
+        if child == 0:
+            good = not differs(store, "parent") and store.end("child") == number
+            store.append("child", number, [record("child", number)]).result()
+            good = good and store.end("child") == number + 1
+            if number % 2:
+                store.close()
+            os._exit(0 if good else 1) if number % 3 else sys.exit(0 if good else 1)
+        statuses.append(os.waitpid(child, 0)[1])
+    over.set()
+    for thread in threads:
+        thread.join()
+    yield {"statuses": statuses, "problems": list(store.verify()), "written": store.end("parent") > 0}
+
+
+if __name__ == "__main__":
+    name, *arguments = sys.argv[1:]
+    for answer in globals()[name](*arguments):
+        print(json.dumps(answer), flush=True)

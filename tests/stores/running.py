@@ -1,0 +1,26 @@
+"""Running the programs of `programs.py`, and what the environment asks for."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+FAULTS = int(os.environ.get("BACKSCROLL_FAULTS", "0"))
+"""How many faults of a kind to try; 0 for as many as a short run has time for."""
+
+
+def start(program, *arguments):
+    line = [sys.executable, "-W", "error", "-m", "tests.stores.programs", program, *map(str, arguments)]
+    return subprocess.Popen(
+        line, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def run(program, *arguments):
+    """What it told, line by line."""
+    process = start(program, *arguments)
+    out, err = process.communicate("\n", timeout=60 + FAULTS)
+    assert (process.returncode, err) == (0, "")
+    return [json.loads(line) for line in out.splitlines()]

@@ -1,0 +1,83 @@
+"""Addresses of stores."""
+
+import gc
+from pathlib import Path
+
+import pytest
+
+from backscroll import ConfigurationError
+from backscroll.stores.addresses import open_store
+from backscroll.stores.memory import MemoryStore
+from backscroll.stores.sqlite import SqliteStore
+
+
+@pytest.mark.parametrize("address", [None, "memory:"])
+def test_memory_is_a_store_of_its_own_each_time(address):
+    one, other = open_store(address), open_store(address)
+    assert isinstance(one, MemoryStore)
+    assert one is not other
+
+
+def test_a_store_is_its_own():
+    store = MemoryStore()
+    assert open_store(store) is store
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("sqlite:///{}/a.db", "a.db"),
+        ("sqlite:////{}/a.db", "a.db"),
+        ("sqlite:///{}/a%20b%3F.db", "a b?.db"),
+        ("sqlite:///{}/é.db?durability=normal", "é.db"),
+    ],
+)
+def test_an_address_names_a_file(tmp_path, address, name):
+    store = open_store(address.format(tmp_path))
+    assert isinstance(store, SqliteStore)
+    assert store.path == str(tmp_path / name)
+    assert store.durability == ("normal" if "normal" in address else "full")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_three_slashes_begin_in_the_working_folder_and_four_at_the_root(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert open_store("sqlite:///a/b.db").path == str(tmp_path / "a" / "b.db")
+    assert open_store("sqlite:////a/b.db").path == "/a/b.db"
+
+
+def test_a_file_has_one_store_in_a_process_whatever_it_is_called(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "link").symlink_to(tmp_path, target_is_directory=True)
+    names = ["sqlite:///a.db", f"sqlite:///{tmp_path}/link/../{tmp_path.name}/a.db", Path("a.db"), Path("link/a.db")]
+    stores = [open_store(name) for name in names]
+    assert all(store is stores[0] for store in stores)
+    assert open_store("sqlite:///b.db") is not stores[0]
+    with pytest.raises(ConfigurationError, match="open with durability=full"):
+        open_store("sqlite:///a.db?durability=normal")
+    del stores
+    gc.collect()
+    assert open_store("sqlite:///a.db?durability=normal").durability == "normal"
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("redis://localhost", "memory:, sqlite:///relative"),
+        ("a.db", "memory:, sqlite:///relative"),
+        ("", "memory:, sqlite:///relative"),
+        ("sqlite:a.db", "of the form sqlite:///relative"),
+        ("sqlite://a.db", "of the form sqlite:///relative"),
+        ("sqlite:///", "of the form sqlite:///relative"),
+        ("sqlite://host/a.db", "of the form sqlite:///relative"),
+        ("sqlite:///a#b.db", "of the form sqlite:///relative"),
+        ("sqlite:///a.db?mode=ro", "option 'mode'; known is durability"),
+        ("sqlite:///a.db?durability=", "full, normal"),
+        ("sqlite:///a.db?durability=memory", "full, normal"),
+        ("sqlite:///a%00.db", "names no file"),
+        ("memory:x", "memory:, sqlite:///relative"),
+    ],
+)
+def test_what_names_no_store_is_refused_with_what_would(address, told):
+    with pytest.raises(ConfigurationError, match=told):
+        open_store(address)
