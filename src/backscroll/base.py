@@ -3,6 +3,7 @@ here.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 
 from backscroll import recall as recalling
 from backscroll.budget import Options
@@ -23,7 +24,7 @@ class ManagerBase:
     def __init__(
         self,
         session: str | None = None,
-        store: str | Store | None = None,
+        store: str | Path | Store | None = None,
         *,
         strategy: str | None = "auto",
         strategies: Sequence[str | Strategy] | None = None,

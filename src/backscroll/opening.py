@@ -7,6 +7,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -54,7 +55,7 @@ def open_session(
     options: Options,
     *,
     name: str | None,
-    store: str | Store | None,
+    store: str | Path | Store | None,
     strategy: str | None,
     strategies: Sequence[Any] | None,
     tokenizer: str | Callable[[str], int] | Tokenizer,
@@ -68,7 +69,7 @@ def open_session(
     counter = resolve(tokenizer, lambda name, payload: fallbacks.append((name, payload)))
     measurer = Measurer(counter)
     name = uuid4().hex if name is None else name
-    keeper = open_store(store)
+    keeper = None if store is None else open_store(store)
     session = Session(
         options,
         chosen,
