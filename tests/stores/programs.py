@@ -3,6 +3,7 @@
 What a record holds follows from its session and place, so that whoever reads it knows what was written.
 """
 
+import hashlib
 import json
 import os
 import random
@@ -14,7 +15,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from backscroll import ConflictError, StoreUnavailable
+from backscroll import ConflictError, StoreUnavailable, sync
 from backscroll.ports import Record
 from backscroll.stores.sqlite import SqliteStore
 
@@ -197,6 +198,28 @@ def fork(path: str) -> Iterator[object]:
     for thread in threads:
         thread.join()
     yield {"statuses": statuses, "problems": list(store.verify()), "written": store.end("parent") > 0}
+
+
+# -- a conversation --
+
+
+def digest(view: list) -> str:
+    return hashlib.sha256(json.dumps(view).encode()).hexdigest()
+
+
+def converse(path: str, begin: str) -> Iterator[list]:
+    """An agent at work, for as long as it lives. After each round it tells what was acknowledged, and the view."""
+    context = sync.ContextManager("s", f"sqlite:///{path}", tokenizer=len, max_tokens=9_000, min_batch_tokens=900)
+    if begin == "0":
+        context.append({"role": "user", "content": "begin"})
+    for number in range(int(begin), int(begin) + 400):
+        call = {"id": f"c{number}", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+        last = context.append(
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": f"value_{number} = {number * 7919}\n" * 20},
+        )
+        view = context.get_messages_for_request()
+        yield [last, len(view), digest(view)]
 
 
 if __name__ == "__main__":

@@ -1,0 +1,82 @@
+"""Whole sessions in an SQLite file: across processes, killed in the middle, and several at once."""
+
+import asyncio
+import json
+import signal
+
+import pytest
+
+import backscroll
+from backscroll import sync
+from tests.histories import Talk
+from tests.stores.programs import digest
+from tests.stores.running import start
+
+TALK = Talk("openai")
+
+
+def opened(path, **options):
+    options = {"tokenizer": len, "max_tokens": 9_000, "min_batch_tokens": 900} | options
+    return sync.ContextManager("s", f"sqlite:///{path}", **options)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="a system without SIGKILL")
+def test_a_killed_session_goes_on_where_it_was_with_the_same_view(tmp_path):
+    path, at = tmp_path / "agent.db", 0
+    for rounds in (5, 40, 90):
+        with start("converse", path, at) as worker:
+            told = [json.loads(worker.stdout.readline()) for _ in range(rounds)]
+            worker.kill()
+            told += [json.loads(line) for line in worker.stdout if line.endswith("\n")]
+        last, length, view_before = told[-1]
+        resumed = opened(path)
+        kept = resumed.get_messages()
+        assert len(kept) > last  # what was acknowledged is there, and perhaps a round that was not yet
+        assert kept[last]["content"].startswith(f"value_{(last - 2) // 2} =")
+        assert len(kept) % 2 == 1  # a call and its result are one transaction
+        if len(kept) == last + 1:
+            view = resumed.get_messages_for_request()
+            assert (len(view), digest(view)) == (length, view_before)
+        at = (len(kept) - 1) // 2
+        resumed.close()
+
+
+def test_many_tasks_of_one_process_share_a_file(tmp_path):
+    address = f"sqlite:///{tmp_path / 'agent.db'}"
+
+    async def one(number):
+        context = backscroll.ContextManager(f"session {number}", address, tokenizer=len)
+        for turn in range(20):
+            await context.append(TALK.say("user", f"{number}.{turn}?"), TALK.say("assistant", f"{number}.{turn}!"))
+            await context.get_messages_for_request()
+        await context.aclose()
+
+    async def all_of_them():
+        await asyncio.gather(*(one(number) for number in range(30)))
+
+    asyncio.run(all_of_them())
+    for number in (0, 17, 29):
+        kept = sync.ContextManager(f"session {number}", address, tokenizer=len).get_messages()
+        assert [message["content"] for message in kept[::2]] == [f"{number}.{turn}?" for turn in range(20)]
+
+
+def test_pins_plans_and_usage_are_on_the_disk_as_well(tmp_path):
+    path = tmp_path / "agent.db"
+    first = opened(path)
+    rule = first.append(TALK.say("user", "Never lie."), id="rule")
+    first.pin(rule)
+    for number in range(60):
+        first.append(TALK.call([f"c{number}"], "", {}), *TALK.results([(f"c{number}", f"v{number}\n" * 60)]))
+        first.get_messages_for_request()
+    first.observe_usage(input_tokens=first.usage().used.tokens + 500)
+    first.close()
+    again = opened(path)
+    assert again.get_messages_for_request() == first.get_messages_for_request()
+    assert again.usage() == first.usage()
+    assert again.append(TALK.say("user", "Never lie."), id="rule") == rule
+    assert again.recall(query="v17").hits
+
+
+def test_an_address_that_names_no_store_is_refused_at_construction():
+    with pytest.raises(backscroll.ConfigurationError, match="names no store"):
+        sync.ContextManager("s", "redis://somewhere")
