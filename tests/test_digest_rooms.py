@@ -124,7 +124,7 @@ def test_a_bare_line_has_no_number_and_no_space_around(line):
 
 def test_rules_are_sentences_word_for_word_in_order_and_once():
     text = "Hi there! Never touch the file config/prod.yaml. It is green.\nAlways run `make`.\nAlways run `make`."
-    assert rules_in(text) == ["Never touch the file config/prod.yaml.", "Always run `make`."]
+    assert rules_in(text) == ("Never touch the file config/prod.yaml.", "Always run `make`.")
 
 
 @pytest.mark.parametrize(
@@ -139,13 +139,13 @@ def test_rules_are_sentences_word_for_word_in_order_and_once():
     ],
 )
 def test_rules_are_known_in_several_languages_and_any_case(rule):
-    assert rules_in(rule) == [rule]
+    assert rules_in(rule) == (rule,)
 
 
 def test_chat_is_no_rule_and_neither_is_a_long_paste():
-    assert rules_in("The build is green. I like it a lot!") == []
-    assert rules_in("never " + "x" * LONGEST_RULE) == []
-    assert rules_in("不要改。文件在这里。必须先测试。") == ["不要改。", "必须先测试。"]
+    assert rules_in("The build is green. I like it a lot!") == ()
+    assert rules_in("never " + "x" * LONGEST_RULE) == ()
+    assert rules_in("不要改。文件在这里。必须先测试。") == ("不要改。", "必须先测试。")
 
 
 # --- staleness -----------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ wide, and cover the imperative and modal words of a few languages.
 """
 
 import re
+from functools import lru_cache
 
 _SENTENCE = re.compile(
     r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n+"
@@ -23,10 +24,19 @@ _MARKERS = re.compile(
     r"|しないで|してはいけ|必ず|常に|ください",
     re.IGNORECASE,
 )
+_REMEMBERED = 2_000  # characters of a text that is worth remembering: a digest's own are shorter
 LONGEST_RULE = 600  # characters; a longer "sentence" is a paste, of which a rule is no more than a part
 
 
-def rules_in(text: str) -> list[str]:
+def rules_in(text: str) -> tuple[str, ...]:
     """The sentences of a user's text that may state a rule, word for word, in order, each once."""
+    return _known_rules(text) if len(text) <= _REMEMBERED else _rules_in(text)
+
+
+def _rules_in(text: str) -> tuple[str, ...]:
     found = (sentence.strip() for sentence in _SENTENCE.split(text))
-    return list(dict.fromkeys(said for said in found if 3 < len(said) <= LONGEST_RULE and _MARKERS.search(said)))
+    return tuple(dict.fromkeys(said for said in found if 3 < len(said) <= LONGEST_RULE and _MARKERS.search(said)))
+
+
+_known_rules = lru_cache(maxsize=1_024)(_rules_in)
+"""What a digest tells of a user is looked at again by the next one."""
