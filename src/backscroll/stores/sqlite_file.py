@@ -84,6 +84,15 @@ class Database:
             raise
         return connection
 
+    def look(self) -> sqlite3.Connection:
+        """A connection that changes nothing, except where a crash left something that must be rolled back first."""
+        try:
+            return self.raw(untouched=True)
+        except sqlite3.OperationalError as error:
+            if code(error) != sqlite3.SQLITE_READONLY:
+                raise
+        return self.raw()
+
     def _prepare(self) -> None:
         """Makes the file if need be, brings it up to date, and checks what can be checked without reading it all."""
         acknowledged = self.guard.read()  # before the log, which is never behind it

@@ -41,7 +41,7 @@ def verify(database: Database, name: str | None) -> Iterator[Problem]:
 
 @contextlib.contextmanager
 def _looking(database: Database) -> Iterator[sqlite3.Connection]:
-    with told(database.path), GATE, contextlib.closing(database.raw(untouched=True)) as connection:
+    with told(database.path), GATE, contextlib.closing(database.look()) as connection:
         yield connection
 
 
