@@ -56,6 +56,14 @@ def work(path: Path, durability: str, pipe: int) -> None:
     change()
 
 
+def written(path: str, durability: str) -> Iterator[object]:
+    """The same as a program of its own."""
+    store = SqliteStore(path, durability)
+    store.append("begun", 0, [record("begun", 0)]).result()
+    yield "begun"
+    work(Path(path), durability, sys.stdout.fileno())
+
+
 def killed(path: Path, durability: str, seconds: float) -> dict[str, int]:
     """Ends of the sessions that a process had acknowledged when it was killed."""
     reading, writing = os.pipe()

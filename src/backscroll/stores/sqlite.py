@@ -31,7 +31,7 @@ class SqliteStore:
     """A store in one SQLite file and two more beside it: its `-wal` log and its `-commits`. Move or copy all three.
 
     `durability` says when an append is done: `full` when it would survive a power cut, `normal` when it would survive
-    the end of the process; a power cut may then take what came since the last checkpoint, and the next use says so.
+    the end of the process; a power cut may then take what came since the last checkpoint, and nothing tells of it.
     `timeout` is how many seconds to wait for other processes.
     """
 

@@ -18,9 +18,11 @@ from backscroll.stores import sqlite_rows as rows
 from backscroll.stores.sqlite_faults import ALONE, code, told
 from backscroll.stores.sqlite_file import Database
 from backscroll.stores.sqlite_gate import GATE
+from backscroll.stores.sqlite_guard import Guard
 
 MOST = 1_000  # jobs of one commit
 MOST_BYTES = 8_000_000  # of one commit, so that a large append does not hold up many small ones for long
+_MOST_KNOWN = 10_000  # sessions whose ends are remembered
 _LIVE: "set[Writer]" = set()
 """Those that have something to finish before the interpreter ends."""
 
@@ -57,7 +59,8 @@ class Writer:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._connection: sqlite3.Connection | None = None
+        self._file: _File | None = None
+        self._guard = Guard(database.path)  # one of its own, since it is kept open
         self._thread = threading.Thread(target=self._run, name=f"writes {database.path}", daemon=True)
 
     def start(self) -> None:
@@ -144,34 +147,19 @@ class Writer:
             raise
 
     def _write(self, jobs: Sequence[Job]) -> None:
-        if self._connection is None:
-            self._connection = self._database.connect()
-        connection = self._connection
+        if self._file is None:
+            self._file = _File(self._database.connect())
         self._database.check_place()
-        connection.execute("begin immediate")
-        before = meta = rows.meta_of(connection)
-        changed = False
-        for job in jobs:
-            job.error = None
-            if job.erases:
-                meta, done = _erase(connection, job, meta)
-            else:
-                meta, done = _append(connection, job, meta)
-            changed = changed or done
-        if not changed:
-            connection.execute("rollback")
+        if not self._file.write(jobs):
             return
-        meta = meta._replace(commits=before.commits + 1)
-        rows.write_meta(connection, meta)
-        connection.execute("commit")
-        self._database.guard.raise_to(meta.commits)
+        self._guard.raise_to(self._file.meta.commits)
 
     def _clear(self) -> Exception | None:
         """Moves everything into the database and cuts its log to nothing: what was erased is in no file then."""
         try:
             with told(self._database.path), GATE:
-                connection = self._connection = self._connection or self._database.connect()
-                busy = connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
+                self._file = self._file or _File(self._database.connect())
+                busy = self._file.connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
         except Exception as error:
             return error
         if not busy:
@@ -183,34 +171,73 @@ class Writer:
 
     def _drop(self) -> None:
         """The next job gets a new connection."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
+        file, self._file = self._file, None
+        if file is not None:
+            file.connection.close()
+        self._guard.close()
 
 
-def _append(connection: sqlite3.Connection, job: Job, meta: rows.Meta) -> tuple[rows.Meta, bool]:
-    """One append in a transaction. Says what is known of the file then, and whether anything was changed."""
-    session = rows.find(connection, job.session)
-    end = session.end if session else 0
-    if job.first != end:
-        job.error = ConflictError(f"session {job.session!r}: its log ends before place {end}, not before {job.first}")
-        return meta, False
-    if not job.rows:
-        return meta, False
-    if session is None:
-        meta = meta._replace(begun=meta.begun + 1, sessions=meta.sessions + 1)
-        session = rows.Begun(job.session, meta.begun, 0)
-    rows.write_records(connection, session.id, job.rows)
-    rows.write_session(connection, session._replace(end=end + len(job.rows)))
-    return meta, True
+class _File:
+    """A connection, and what is known of the file as long as nobody else writes to it.
 
+    A failure may leave what is known behind what is: then all of it is thrown away, with the connection.
+    """
 
-def _erase(connection: sqlite3.Connection, job: Job, meta: rows.Meta) -> tuple[rows.Meta, bool]:
-    session = rows.find(connection, job.session)
-    if session is None:
-        return meta, False
-    rows.delete(connection, session)
-    return meta._replace(sessions=meta.sessions - 1), True
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self.meta = rows.Meta(0, 0, 0)
+        self._sessions: dict[str, rows.Begun] = {}
+        self._version: int | None = None
+
+    def write(self, jobs: Sequence[Job]) -> bool:
+        """All jobs in one transaction. Says whether there was anything to commit."""
+        self.connection.execute("begin immediate")
+        version = self.connection.execute("pragma data_version").fetchone()[0]
+        if version != self._version or len(self._sessions) > _MOST_KNOWN:  # another one wrote
+            self.meta, self._version = rows.meta_of(self.connection), version
+            self._sessions.clear()
+        changed = False
+        for job in jobs:
+            job.error = None
+            changed |= self._erase(job) if job.erases else self._append(job)
+        if not changed:
+            self.connection.execute("rollback")
+            return False
+        self.meta = self.meta._replace(commits=self.meta.commits + 1)
+        rows.write_meta(self.connection, self.meta)
+        self.connection.execute("commit")
+        return True
+
+    def _append(self, job: Job) -> bool:
+        session = self._find(job.session)
+        end = session.end if session else 0
+        if job.first != end:
+            job.error = ConflictError(
+                f"session {job.session!r}: its log ends before place {end}, not before {job.first}"
+            )
+            return False
+        if not job.rows:
+            return False
+        if session is None:
+            self.meta = self.meta._replace(begun=self.meta.begun + 1, sessions=self.meta.sessions + 1)
+            session = rows.Begun(job.session, self.meta.begun, 0)
+        session = session._replace(end=end + len(job.rows))
+        rows.write_records(self.connection, session.id, job.rows)
+        rows.write_session(self.connection, session)
+        self._sessions[session.name] = session
+        return True
+
+    def _erase(self, job: Job) -> bool:
+        session = self._find(job.session)
+        if session is None:
+            return False
+        rows.delete(self.connection, session)
+        self._sessions.pop(session.name, None)
+        self.meta = self.meta._replace(sessions=self.meta.sessions - 1)
+        return True
+
+    def _find(self, name: str) -> rows.Begun | None:
+        return self._sessions.get(name) or rows.find(self.connection, name)
 
 
 @functools.cache

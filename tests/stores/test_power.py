@@ -1,0 +1,88 @@
+"""A power cut: what the disk holds at a random moment, and nothing that was on its way there.
+
+A file system in a file is mounted, and the file is copied while a program writes to it. What the kernel has not been
+told to sync is not in the copy. This needs the rights to mount, so it runs only where `BACKSCROLL_FAULTS` asks for it.
+"""
+
+import contextlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from backscroll import DamagedError
+from backscroll.stores.sqlite import SqliteStore
+from tests.stores.programs import differs
+from tests.stores.running import FAULTS, start
+
+CUTS = min(FAULTS, 60)
+
+pytestmark = pytest.mark.skipif(not FAULTS or os.geteuid() != 0, reason="mounts a file system: BACKSCROLL_FAULTS=1000")
+
+
+@contextlib.contextmanager
+def mounted(image: Path, at: Path):
+    at.mkdir(exist_ok=True)
+    subprocess.run(["mount", "-o", "loop", image, at], check=True)
+    try:
+        yield at
+    finally:
+        subprocess.run(["umount", at], check=True)
+
+
+def cut(folder: Path, durability: str, seconds: float):
+    """Ends that were acknowledged before the cut, and a copy of the disk at that moment."""
+    image, copy = folder / "disk", folder / "copy"
+    image.unlink(missing_ok=True)
+    with image.open("wb") as file:
+        file.truncate(48_000_000)
+    subprocess.run(["mkfs.ext4", "-q", "-F", image], check=True)
+    with mounted(image, folder / "mounted") as disk:
+        process = start("written", disk / "a.db", durability)
+        process.stdin.close()
+        assert process.stdout.readline() == '"begun"\n'
+        time.sleep(seconds)
+        process.send_signal(signal.SIGSTOP)
+        shutil.copyfile(image, copy)
+        process.kill()
+        process.wait()
+        lines = process.stdout.read().splitlines(keepends=True)
+        process.stdout.close()
+        process.stderr.close()
+    return {line.split()[0]: int(line.split()[1]) for line in lines if line.endswith("\n")}, copy
+
+
+def survived(folder: Path, durability: str):
+    """For each cut: records that were acknowledged, those of them that are gone, and whether the store said so."""
+    chance = random.Random(durability)
+    for _ in range(CUTS):
+        ends, copy = cut(folder, durability, 0.3 * chance.random())
+        with mounted(copy, folder / "after") as disk:
+            store, said = SqliteStore(disk / "a.db", durability), False
+            try:
+                store.sessions()
+            except DamagedError:
+                said = store.accept_loss() > 0
+            gone = sum(max(end - store.end(session), 0) for session, end in ends.items())
+            assert not any(differs(store, session) for session in store.sessions())
+            assert list(store.verify()) == []
+            store.close()
+        yield sum(ends.values()), gone, said
+
+
+def test_what_was_acknowledged_at_full_durability_survives_a_power_cut(tmp_path):
+    told = list(survived(tmp_path, "full"))
+    assert sum(written for written, _, _ in told) > CUTS
+    assert [(gone, said) for _, gone, said in told] == [(0, False)] * CUTS
+
+
+def test_a_power_cut_takes_the_end_at_normal_durability(tmp_path):
+    """Which also shows that the cut is one."""
+    told = list(survived(tmp_path, "normal"))
+    assert sum(gone for _, gone, _ in told) > 0
+    print(f"{sum(gone > 0 for _, gone, _ in told)} of {CUTS} lost something, {sum(s for _, _, s in told)} said so")
