@@ -225,26 +225,28 @@ def test_durability_is_what_sqlite_is_told(tmp_path, durability, number):
 # -- erasing --
 
 
-def test_what_was_erased_is_in_no_file(tmp_path):
-    chance, store = random.Random(1), SqliteStore(tmp_path / "a.db")
-    ends = dict.fromkeys(("kept", "SECRET-NAME", "other"), 0)
-    for _ in range(600):
-        session = chance.choice(list(ends))
-        body = b"SECRET-%d-BODY" % ends[session] * chance.choice((1, 1, 5, 60, 400))
-        if session != "SECRET-NAME":
-            body = chance.randbytes(len(body))
-        store.append(session, ends[session], [Record("message", ends[session], body, 1)]).result()
-        ends[session] += 1
-        if chance.random() < 0.02:
+@pytest.mark.parametrize("seed", range(3))
+def test_what_was_erased_is_in_no_file(tmp_path, seed):
+    """Among others that come and go, so that SQLite moves rows from page to page and leaves copies behind."""
+    chance, store = random.Random(seed), SqliteStore(tmp_path / "a.db", "normal")
+    secret, ends = [f"SECRET-NAME-{number}" for number in range(4)], {}
+    for number in range(2_000):
+        session = chance.choice([*secret, "kept", "other"])
+        size, at = chance.choice((20, 100, 400, 1_500, 6_000)), ends.get(session, 0)
+        body = chance.randbytes(size) if session not in secret else b"SECRET-%d-BODY" % number * (size // 16)
+        store.append(session, at, [Record("SECRET-KIND" if session in secret else "k", at, body, 1)]).result()
+        ends[session] = at + 1
+        if chance.random() < 0.01:
             store.erase("other")
             ends["other"] = 0
 
     def files():
         return b"".join(path.read_bytes() for path in tmp_path.iterdir())
 
-    assert files().count(b"SECRET-") > 1000
+    assert files().count(b"SECRET-") > 1_000
     kept = list(store.read("kept"))
-    store.erase("SECRET-NAME")
+    for session in secret:
+        store.erase(session)
     assert files().count(b"SECRET") == 0
     assert re.search(rb"-\d+-BODY", files()) is None
     assert list(store.read("kept")) == kept

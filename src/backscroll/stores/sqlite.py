@@ -111,7 +111,10 @@ class SqliteStore:
             return [session.name for session in sorted(rows.all_begun(connection), key=lambda session: session.id)]
 
     def erase(self, session: str) -> None:
-        """Deletes a session and overwrites what it was in every file. Also finishes an erasure that was cut short."""
+        """Deletes a session, and every trace of it in every file. Also finishes an erasure that was cut short.
+
+        Costs as much as writing the whole database: others wait, but several erasures at once share that cost.
+        """
         self._put(Job(checked(session), 0, (), erases=True)).result()
 
     def close(self) -> None:

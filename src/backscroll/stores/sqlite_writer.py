@@ -155,10 +155,15 @@ class Writer:
         self._guard.raise_to(self._file.meta.commits)
 
     def _clear(self) -> Exception | None:
-        """Moves everything into the database and cuts its log to nothing: what was erased is in no file then."""
+        """Writes the database anew and cuts its log to nothing: what was erased is in no file then.
+
+        `secure_delete` overwrites what is deleted, but not the copies that stay in the unused parts of pages when
+        SQLite moves rows from page to page.
+        """
         try:
             with told(self._database.path), GATE:
                 self._file = self._file or _File(self._database.connect())
+                self._file.connection.execute("vacuum")
                 busy = self._file.connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
         except Exception as error:
             return error
