@@ -1,8 +1,10 @@
 """The promises of the design, each as a property over random conversations in all four dialects."""
 
 import copy
+import shutil
 import sys
 from collections.abc import Callable
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -220,6 +222,27 @@ def test_view_built_step_by_step_equals_view_built_at_once(messages, budget):
     assert stepwise.view(100_000_000) == at_once.view(100_000_000)
     assert stepwise.manager.usage() == at_once.manager.usage()
     assert budget
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+@given(conversations(), BUDGETS, ASK, st.integers(0, 40))
+def test_8_what_was_acknowledged_survives_a_process_that_dies(messages, budget, ask, dies_at):
+    with TemporaryDirectory() as folder, TemporaryDirectory() as disk:
+        watched, seen = Watched(session="s", store=f"sqlite:///{folder}/s.db"), []
+
+        def step(so_far: list[Any]) -> None:
+            view = watched.view(budget)
+            if len(seen) <= dies_at:  # what the disk holds at this moment is all that the next process gets
+                shutil.copytree(folder, disk, dirs_exist_ok=True)
+                seen.append((list(so_far), view))
+
+        walked(messages, ask, step, watched)
+        watched.manager.close()
+        if seen:
+            kept, view = seen[-1]
+            resumed = Watched(session="s", store=f"sqlite:///{disk}/s.db")
+            assert resumed.manager.get_messages() == kept
+            assert resumed.view(budget) == view
 
 
 def _calls_of_a_step(watched: Watched, message: dict[str, Any]) -> int:
