@@ -16,7 +16,6 @@ from concurrent.futures import Future
 from backscroll.errors import ConfigurationError, ConflictError
 from backscroll.ports import Record, Stored
 from backscroll.stores import sqlite_rows as rows
-from backscroll.stores import sqlite_writer
 from backscroll.stores.names import checked
 from backscroll.stores.sqlite_file import Database
 from backscroll.stores.sqlite_gate import GATE, closes_for_forks
@@ -145,12 +144,9 @@ class SqliteStore:
     def let_go(self) -> None:
         """Closes what is open between uses: for a fork, while nothing is in use."""
         self._database.readers.close()
-        if self._writer is not None:
-            self._writer.let_go()
 
     def forked(self) -> None:
         """Begins anew, in the child of a fork. What the parent had queued is the parent's."""
         self._lock = threading.Lock()
         self._detach()
         self._database.forked()
-        sqlite_writer.forget_all()

@@ -17,7 +17,7 @@ from backscroll.errors import ConflictError, StoreUnavailable
 from backscroll.stores import sqlite_rows as rows
 from backscroll.stores.sqlite_faults import ALONE, code, told
 from backscroll.stores.sqlite_file import Database
-from backscroll.stores.sqlite_gate import GATE
+from backscroll.stores.sqlite_gate import GATE, closes_for_forks
 from backscroll.stores.sqlite_guard import Guard
 
 MOST = 1_000  # jobs of one commit
@@ -66,6 +66,7 @@ class Writer:
     def start(self) -> None:
         """Begins. Raises `StoreUnavailable` where the interpreter is ending and starts no more threads."""
         _at_exit()
+        closes_for_forks(self)
         _LIVE.add(self)
         try:
             self._thread.start()
@@ -89,6 +90,10 @@ class Writer:
     def let_go(self) -> None:
         """Closes its connection, while it is not in use."""
         self._drop()
+
+    def forked(self) -> None:
+        """In the child of a fork there is no such thread, and nothing for it to finish."""
+        _LIVE.discard(self)
 
     def _run(self) -> None:
         going = True
@@ -166,6 +171,8 @@ class Writer:
                 self._file.connection.execute("vacuum")
                 busy = self._file.connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
         except Exception as error:
+            with GATE:
+                self._drop()
             return error
         if not busy:
             return None
@@ -255,8 +262,3 @@ def _finish() -> None:
     for writer in list(_LIVE):
         writer.stop()
         writer.join()
-
-
-def forget_all() -> None:
-    """For the child of a fork, which has none of the threads."""
-    _LIVE.clear()
