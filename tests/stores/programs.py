@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -190,7 +191,8 @@ def fork(path: str) -> Iterator[object]:
     threads = [threading.Thread(target=each) for each in (write, read)]
     for thread in threads:
         thread.start()
-    statuses = []
+    statuses: list[int] = []
+    warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of every fork beside threads
     for number in range(10):
         time.sleep(0.02)
         child = os.fork()

@@ -45,7 +45,7 @@ class SqliteStore:
         self._lock = threading.Lock()
         self._writer: Writer | None = None
         self._unclosed: weakref.finalize[..., SqliteStore] | None = None
-        weakref.finalize(self, self._database.readers.close).atexit = False
+        weakref.finalize(self, self._database.readers.close)
         closes_for_forks(self)
 
     def __repr__(self) -> str:
