@@ -50,6 +50,7 @@ WRONG: dict[str, list[Any]] = {
     "persistence": ["disk", 1, {"enabled": "yes"}, {"storage_path": 5}],
     "storage_path": ["", 5],
     "transcript_path": ["", ["a"]],
+    "store": ["", 5],
     "memory_files": ["AGENTS.md", [5], [""]],
     "recall_tool": ["no", 0],
     "budget_formula": ["simple"],

@@ -47,7 +47,7 @@ class AmplifierContext(ContextManager):
         self._opening = Turnstile()
         """One task at a time begins the conversation, from its files. Nothing is told to the host meanwhile."""
         self._writing = Lock()
-        self._loaded = transcript is None
+        self._loaded = transcript is None and "store" not in options
         self._unread = False
         """Whether the transcript could not be read: then it is added to, and never replaced."""
         self._saved = 0
@@ -153,8 +153,12 @@ class AmplifierContext(ContextManager):
     # -- files --
 
     async def _load(self) -> None:
-        """Reads the transcript, once: what it holds is where the conversation goes on."""
-        if self._loaded or self._file is None:
+        """Takes in what is kept, once: the conversation goes on there."""
+        if self._loaded:
+            return
+        if self._file is None:
+            await drive_async(self._opened, self._session.enter())
+            self._loaded = True
             return
         problem: dict[str, Any] = {}
         await self._opening.acquire_async()

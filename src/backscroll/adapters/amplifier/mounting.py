@@ -43,4 +43,5 @@ def _context(coordinator: Any, settings: Settings) -> AmplifierContext:
     path = transcript_file(settings.storage_path, settings.transcript_path, session)
     kind = OldContext if settings.old else AmplifierContext
     transcript = None if path is None else TranscriptFile(path)
-    return kind(Signals(coordinator), settings.options, transcript, settings.memory_files)
+    kept = {"session": session, "store": settings.store} if settings.store else {}
+    return kind(Signals(coordinator), {**settings.options, **kept}, transcript, settings.memory_files)

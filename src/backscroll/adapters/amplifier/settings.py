@@ -118,12 +118,17 @@ SETTINGS = (
     ),
     Setting(
         "persistence", False, _is_persistence, "true, false or a mapping",
-        "keep the conversation on disk: `true` with a path given beside it, or a mapping that holds `enabled`, "
+        "keep the conversation on disk: `true` with a place given beside it, or a mapping that holds `enabled`, "
         "`storage_path` or `transcript_path`",
     ),
     Setting(
         "storage_path", None, _is_text, "a path",
         "folder of transcripts; the session's own is `<session id>.jsonl` in it. A path alone turns persistence on",
+    ),
+    Setting(
+        "store", None, _is_text, "an address, such as sqlite:///agent.db",
+        "keep the session in a store of Backscroll, under the host's session id: with its plans, so that the next "
+        "request after a resume is the same. Instead of a transcript",
     ),
     Setting("transcript_path", None, _is_text, "a path", "file of the transcript itself, one message a line"),
     Setting(
@@ -187,6 +192,7 @@ class Settings:
     """Whether the contract 1.x is to be served."""
     options: Mapping[str, Any]
     """What `ContextManager` is made with."""
+    store: str | None
     storage_path: str | None
     transcript_path: str | None
     memory_files: tuple[str, ...]
@@ -210,6 +216,8 @@ def read_settings(config: Mapping[str, Any] | None) -> Settings:
         for setting in SETTINGS
     }
     storage, transcript = _persistence(values, ignored)
+    if values["store"] and (storage or transcript):
+        raise ConfigurationError("give either a store or a transcript (storage_path, transcript_path), not both")
     if not values["preserve_system"]:
         ignored.append(("preserve_system", "leading system messages always stay"))
     if not values["compaction_notice_enabled"]:
@@ -217,6 +225,7 @@ def read_settings(config: Mapping[str, Any] | None) -> Settings:
     return Settings(
         old=values["contract"].startswith("1"),
         options=_options(values, given),
+        store=values["store"],
         storage_path=storage,
         transcript_path=transcript,
         memory_files=tuple(values["memory_files"]),
@@ -233,7 +242,7 @@ def _unknown(name: Any, known: Mapping[str, Any] | tuple[str, ...]) -> str:
 def _persistence(values: Mapping[str, Any], ignored: list[tuple[str, str]]) -> tuple[str | None, str | None]:
     """Folder and file of the transcript; neither where nothing is to be kept."""
     wanted, storage, transcript = values["persistence"], values["storage_path"], values["transcript_path"]
-    enabled = wanted is True or bool(storage or transcript)
+    enabled = (wanted is True and not values["store"]) or bool(storage or transcript)
     if type(wanted) is dict:
         ignored += [
             (f"persistence.{name}", _unknown(name, _PERSISTENCE)) for name in wanted if name not in _PERSISTENCE
@@ -241,13 +250,15 @@ def _persistence(values: Mapping[str, Any], ignored: list[tuple[str, str]]) -> t
         for name in _PERSISTENCE[1:]:
             if wanted.get(name) is not None and not _is_text(wanted[name]):
                 raise ConfigurationError(f"persistence.{name} must be a path, not {wanted[name]!r:.80}")
-        enabled = wanted.get("enabled", True)
+        enabled = wanted.get("enabled", not values["store"])
         if not _is_bool(enabled):
             raise ConfigurationError(f"persistence.enabled must be true or false, not {enabled!r:.80}")
         storage = wanted.get("storage_path") or storage
         transcript = wanted.get("transcript_path") or transcript
     if enabled and not (storage or transcript):
-        raise ConfigurationError("persistence needs a place: give storage_path (a folder) or transcript_path (a file)")
+        raise ConfigurationError(
+            "persistence needs a place: give store (an address), storage_path (a folder) or transcript_path (a file)"
+        )
     return (storage, transcript) if enabled else (None, None)
 
 
