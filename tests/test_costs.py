@@ -77,3 +77,29 @@ def fill(manager: Any, rounds: int, budget: int | None = None) -> None:
         manager.append(talk.call([f"c{number}"], "", {}), *talk.results([(f"c{number}", f"{number} {LONG}")]))
         if budget:
             manager.get_messages_for_request(token_budget=budget)
+
+
+class Whole:
+    """A strategy that cuts nothing away."""
+
+    name = "whole"
+
+    def __call__(self, window, tokens):
+        found = [
+            window.cut(part, len(part.part.text), 0, (), self.name) for part in window.candidates("result", "call")
+        ]
+        assert found
+        assert not any(found)
+        return []
+
+
+def test_a_cut_that_takes_nothing_away_counts_nothing():
+    counting = Counting()
+    talk = Talk("openai")
+    manager = sync.ContextManager(tokenizer=counting, strategies=[Whole()], max_tokens=10_000)  # more than the target
+    manager.add_message(talk.say("user", "go on"))
+    for number in range(4):
+        path = f"{number} " + "word " * 800
+        manager.append(talk.call([f"c{number}"], "", {"path": path}), *talk.results([(f"c{number}", path)]))
+    manager.compact()
+    assert [times for text, times in counting.texts.items() if "word word" in text] == [1] * 8

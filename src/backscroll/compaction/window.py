@@ -152,7 +152,10 @@ class Window:
         would win nothing.
         """
         ref = reference(candidate.entry.seq, part=candidate.number)
-        counted = self._recount(candidate.part, clipped(candidate.part, head, tail, ref, between))
+        text = clipped(candidate.part, head, tail, ref, between)
+        if text == candidate.part.text:
+            return None
+        counted = self._recount(candidate.part, text)
         if counted.tokens >= candidate.count.tokens:
             return None
         return Clip(candidate.entry.seq, candidate.number, head, tail, counted, by, tuple(between))

@@ -79,9 +79,14 @@ def clip_text(text: str, head: int, tail: int, ref: str, between: Sequence[tuple
 
 
 def clip_arguments(text: str, head: int, tail: int, ref: str) -> str:
-    """JSON arguments whose long strings are clipped, still valid JSON; unparsable arguments stay as they are."""
+    """JSON arguments whose long strings are clipped, still valid JSON; unparsable arguments, and those without a long
+    string, stay as they are.
+    """
     try:
-        value = _clip_values(json.loads(text), head, tail, ref)
+        whole = json.loads(text)
+        value = _clip_values(whole, head, tail, ref)
+        if value == whole:
+            return text
     except (ValueError, RecursionError):  # broken, or nested deeper than can be walked
         return text
     clipped = compact(value)
