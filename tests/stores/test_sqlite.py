@@ -300,28 +300,29 @@ def test_reading_holds_nothing_while_the_reader_thinks(tmp_path):
 # -- threads --
 
 
-def writers():
-    return [thread for thread in threading.enumerate() if thread.name.startswith("writes ")]
+def writers(path):
+    return [thread for thread in threading.enumerate() if thread.name == f"writes {path.resolve()}"]
 
 
 def test_a_process_has_one_thread_for_a_store_and_none_when_it_is_closed_or_dropped(tmp_path):
-    store = SqliteStore(tmp_path / "a.db")
+    path = tmp_path / "a.db"
+    store = SqliteStore(path)
     assert store.end("a") == 0
-    assert writers() == []
+    assert writers(path) == []
     for at in range(3):
         store.append("a", at, [record("a", at)]).result()
-    assert len(writers()) == 1
+    assert len(writers(path)) == 1
     store.close()
-    assert writers() == []
+    assert writers(path) == []
     for at in range(3, 60):
         store.append("a", at, [record("a", at)])
     del store
     gc.collect()
     until = time.monotonic() + 20
-    while writers() and time.monotonic() < until:
+    while writers(path) and time.monotonic() < until:
         time.sleep(0.01)
-    assert writers() == []
-    again = SqliteStore(tmp_path / "a.db")
+    assert writers(path) == []
+    again = SqliteStore(path)
     assert again.end("a") == 60, "what was queued is written all the same"
     again.close()
 
