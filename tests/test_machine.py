@@ -154,6 +154,7 @@ class SessionMachine(RuleBasedStateMachine):
             return "refused"
 
 
+# reports that cannot be about a view are among what the machine tries
 TestSession = pytest.mark.filterwarnings("ignore:context.usage_ignored")(SessionMachine.TestCase)
 TestSession.settings = settings(
     max_examples=40, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)

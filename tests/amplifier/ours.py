@@ -73,10 +73,10 @@ class Mounted:
             await self.context.add_message(message)
 
     async def view(self, budget: int | None = None, provider: Any = None) -> list[Message]:
-        return await self.context.get_messages_for_request(budget, provider)  # type: ignore[no-any-return]
+        return await self.context.get_messages_for_request(budget, provider)  # type: ignore[no-any-return]  # the kernel is untyped
 
     async def kept(self) -> list[Message]:
-        return await self.context.get_messages()  # type: ignore[no-any-return]
+        return await self.context.get_messages()  # type: ignore[no-any-return]  # the kernel is untyped
 
 
 @asynccontextmanager
@@ -95,7 +95,7 @@ def awaited(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
 
     @wraps(test)
     def run(*arguments: Any, **named: Any) -> None:
-        asyncio.run(test(*arguments, **named))  # type: ignore[arg-type]
+        asyncio.run(test(*arguments, **named))  # type: ignore[arg-type]  # every such test is a coroutine
 
     return run
 

@@ -63,7 +63,7 @@ def emitted() -> dict[str, list[dict[str, Any]]]:
     return heard
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # events that warn are among those that are wanted
 def test_payloads_have_the_keys_that_the_page_says():
     heard = emitted()
     assert len(heard) >= 14, sorted(set(TOLD) - set(heard))

@@ -22,7 +22,7 @@ from tests.amplifier.scripts import Turn, work
 from tests.amplifier.scripts import say as answer
 from tests.amplifier.world import World
 
-REFUSED = pytest.mark.filterwarnings("ignore:context.file_failed:RuntimeWarning")
+REFUSED = pytest.mark.filterwarnings("ignore:context.file_failed:RuntimeWarning")  # the events are asserted instead
 """For tests in which a file fails; the event is what they look at."""
 
 
