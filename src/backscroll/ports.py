@@ -39,6 +39,8 @@ class Record(NamedTuple):
     body: bytes
     format: int
     """Of the body: what reads it."""
+    key: str | None = None
+    """What it is found by besides its place; no two records of a session have the same. 1 to 300 bytes in UTF-8."""
 
 
 class Stored(NamedTuple):
@@ -66,12 +68,12 @@ class Store(Protocol):
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What it can do besides: `durable` (survives the process), `shared` (several processes), `erase`."""
+        """What it can do besides: `durable` (survives the process), `shared` (several processes), `erase`, `fork`."""
         ...
 
     def append(self, session: str, first: int, records: Sequence[Record]) -> Pending:
         """Puts records at the places `first`, `first + 1` ..., all or none; done when they are as safe as the store
-        promises. Fails with `ConflictError` where the log does not end directly before `first`.
+        promises. Fails with `ConflictError` where the log does not end directly before `first`, or has a key already.
         """
         ...
 
@@ -83,12 +85,29 @@ class Store(Protocol):
         """The place behind the last record; 0 for a session that nobody wrote to. Cheap: asked before each view."""
         ...
 
+    def find(self, session: str, *, seq: int | None = None, key: str | None = None) -> int | None:
+        """The place of the first record with a `seq` of at least this one, or of the record with this key; None where
+        there is none. `seq`s grow along a log. Exactly one of the two is given. As cheap as reading one record.
+        """
+        ...
+
+    def fork(self, session: str, new: str, at: int) -> Pending:
+        """Begins the session `new` with the first `at` records of another, which both share from then on.
+
+        Only with the capability `fork`. Fails with `ConflictError` where `new` has begun already, and with
+        `ConfigurationError` where the log of `session` is shorter, or `at` is 0.
+        """
+        ...
+
     def sessions(self) -> list[str]:
         """Names of all sessions, in the order of their beginning."""
         ...
 
-    def erase(self, session: str) -> None:
-        """Leaves nothing of a session."""
+    def erase(self, session: str, cascade: bool = False) -> None:
+        """Leaves nothing of a session; of a fork only what it does not share goes.
+
+        Raises `ConflictError` where forks share its records, and names them; with `cascade` they go as well.
+        """
         ...
 
     def close(self) -> None:

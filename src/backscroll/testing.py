@@ -191,12 +191,50 @@ def check_a_bad_name_is_refused(make: Make, reopen: Make | None = None) -> Absen
         store.read,
         store.end,
         store.erase,
+        lambda name: store.find(name, seq=0),
     )
     for name in REFUSED:
         for number, operation in enumerate(operations):
             error = failure(partial(operation, name))
             expect(isinstance(error, ConfigurationError), f"the name {name!r:.40} gave {error!r} (operation {number})")
     same(store.sessions(), [], "sessions after bad names")
+    store.close()
+    return None
+
+
+def check_records_are_found(make: Make, reopen: Make | None = None) -> Absent:
+    """By their `seq`, also by one that is not there, and by their key; keys are data too, and each session has its
+    own.
+    """
+    store = make()
+    keys = [f"{name}:{number}" for number, name in enumerate(NAMES)]
+    records = [Record("k", number * 3 if number % 2 else None, b"x", 1, key) for number, key in enumerate(keys)]
+    store.append("a", 0, records[:9]).result()
+    store.append("a", 9, [*records[9:], record(1_000)]).result()
+    store.append("b", 0, [record(5), Record("k", None, b"y", 1, keys[1])]).result()
+    same([store.find("a", key=key) for key in keys], list(range(len(keys))), "places by their keys")
+    wanted = [next((at for at, each in enumerate(records) if (each.seq or 0) >= seq and each.seq), len(records))
+              for seq in range(3 * len(keys))]  # fmt: skip  # one thought
+    same([store.find("a", seq=seq) for seq in range(3 * len(keys))], wanted, "places by their seqs")
+    same((store.find("b", key=keys[1]), store.find("b", seq=0), store.find("b", key=keys[0])), (1, 0, None), "in b")
+    same((store.find("c", key="x"), store.find("c", seq=0), store.find("a", seq=1_001)), (None, None, None), "nothing")
+    same(list(store.read("a"))[:-1], stored(0, records), "records with keys")
+    store.close()
+    return None
+
+
+def check_a_key_is_used_once(make: Make, reopen: Make | None = None) -> Absent:
+    """A second record of a session with the same key is a conflict, and nothing of its append is kept."""
+    store = make()
+    store.append("a", 0, [Record("k", None, b"1", 1, "one"), Record("k", None, b"2", 1, "two")]).result()
+    for keys in (("one",), ("three", "two"), ("three", "three")):
+        error = failure(partial(store.append, "a", 2, [Record("k", None, b"", 1, key) for key in keys]))
+        expect(isinstance(error, ConflictError), f"the keys {keys} gave {error!r}, no conflict")
+    same((store.end("a"), store.find("a", key="three")), (2, None), "the log after such conflicts")
+    store.append("a", 2, [Record("k", None, b"3", 1, "three")]).result()
+    for key in ("", "x" * 301):
+        error = failure(partial(store.append, "a", 3, [Record("k", None, b"", 1, key)]))
+        expect(isinstance(error, ConfigurationError), f"the key {key!r:.20} gave {error!r}")
     store.close()
     return None
 
@@ -381,6 +419,75 @@ def check_what_is_erased_is_gone(make: Make, reopen: Make | None = None) -> Abse
     store.append("b", 0, [record(7)]).result()
     same(store.sessions(), ["a", "c", "b"], "sessions after one began again")
     same(list(store.read("b")), stored(0, [record(7)]), "a session that began again")
+    store.close()
+    return None
+
+
+def check_forks_share_the_past(make: Make, reopen: Make | None = None) -> Absent:
+    """A fork is the other session up to there, and each goes on by itself; forks can be forked."""
+    store = make()
+    if "fork" not in store.capabilities:
+        return "the store does not claim to fork"
+    first = [Record("message", number, b"first %d" % number, 1, f"key {number}") for number in range(700)]
+    second = [record(number, b"second %d" % number) for number in range(600, 900)]
+    store.append("a", 0, first).result()
+    store.fork("a", "b", 600).result()
+    store.append("b", 600, second).result()
+    store.fork("b", "c", 650).result()
+    store.fork("c", "d", 300).result()
+    logs = {"a": first, "b": first[:600] + second, "c": first[:600] + second[:50], "d": first[:300]}
+    for name, log in logs.items():
+        same((store.end(name), list(store.read(name))), (len(log), stored(0, log)), f"the log of {name}")
+        same(list(store.read(name, 290, 620)), stored(290, log[290:620]), f"the middle of {name}")
+        same([store.find(name, seq=seq) for seq in (0, 299, 620)], [0, 299, 620 if len(log) > 620 else None], name)
+        same(store.find(name, key="key 650"), 650 if name == "a" else None, f"a key that {name} may not know")
+        same(store.find(name, key="key 250"), 250, f"a key that {name} shares")
+    error = failure(partial(store.append, "b", 900, [Record("k", None, b"", 1, "key 1")]))
+    expect(isinstance(error, ConflictError), f"a key of the shared past gave {error!r}")
+    store.append("a", 700, second[:1]).result()
+    same((store.end("b"), store.end("a")), (900, 701), "ends after a session went on behind its fork")
+    same(store.sessions(), ["a", "b", "c", "d"], "sessions with forks")
+    store.close()
+    return None
+
+
+def check_forks_that_cannot_be(make: Make, reopen: Make | None = None) -> Absent:
+    """Into a session that has begun, of more than there is, of nothing, of a name that is none."""
+    store = make()
+    if "fork" not in store.capabilities:
+        return "the store does not claim to fork"
+    store.append("a", 0, [record(number) for number in range(5)]).result()
+    store.append("b", 0, [record(0)]).result()
+    for wanted, session, new, at in (
+        (ConflictError, "a", "b", 3), (ConflictError, "a", "a", 3), (ConfigurationError, "a", "c", 6),
+        (ConfigurationError, "a", "c", 0), (ConfigurationError, "x", "c", 1), (ConfigurationError, "a", "", 1),
+    ):  # fmt: skip  # a table
+        error = failure(partial(store.fork, session, new, at))
+        expect(isinstance(error, wanted), f"fork({session!r}, {new!r}, {at}) gave {error!r}")
+    same((store.sessions(), store.end("a"), store.end("b")), (["a", "b"], 5, 1), "sessions after that")
+    store.close()
+    return None
+
+
+def check_erasing_what_forks_share(make: Make, reopen: Make | None = None) -> Absent:
+    """It is refused, with the names of the forks, unless they go as well; a fork alone takes only its own."""
+    store = make()
+    if not {"fork", "erase"} <= store.capabilities:
+        return "the store does not claim to fork and to erase"
+    log = [record(number) for number in range(30)]
+    store.append("a", 0, log).result()
+    for session, new in (("a", "b"), ("b", "c"), ("a", "d")):
+        store.fork(session, new, 20).result()
+        store.append(new, 20, [record(20, new.encode())]).result()
+    error = failure(partial(store.erase, "a"))
+    expect(isinstance(error, ConflictError) and "'b'" in str(error), f"erasing what forks share gave {error!r}")
+    same(list(store.read("a")), stored(0, log), "the session that was not erased")
+    store.erase("d")
+    same((store.sessions(), list(store.read("a"))), (["a", "b", "c"], stored(0, log)), "after erasing a fork")
+    store.erase("b", cascade=True)
+    same((store.sessions(), list(store.read("a"))), (["a"], stored(0, log)), "after erasing a fork with its own")
+    store.erase("a")
+    same(store.sessions(), [], "after erasing everything")
     store.close()
     return None
 

@@ -1,12 +1,24 @@
 """Sessions in memory: for tests, and the plainest thing that keeps the contract of a store. No file is touched here."""
 
 import threading
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass, field
 
-from backscroll.errors import ConflictError
+from backscroll.errors import ConfigurationError, ConflictError
 from backscroll.ports import Record, Stored
-from backscroll.stores.names import checked
+from backscroll.stores.names import checked, checked_keys
+
+
+@dataclass(slots=True)
+class _Log:
+    records: list[Record] = field(default_factory=list)
+    keys: dict[str, int] = field(default_factory=dict)
+    seqs: list[tuple[int, int]] = field(default_factory=list)
+    """Of the records that have one, with their places."""
+    shares: str | None = None
+    """The session that this one was forked from."""
 
 
 class MemoryStore:
@@ -14,50 +26,108 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._logs: dict[str, list[Record]] = {}
+        self._logs: dict[str, _Log] = {}
 
     @property
     def capabilities(self) -> frozenset[str]:
         """It neither survives the process nor is seen by another one."""
-        return frozenset(("erase",))
+        return frozenset(("erase", "fork"))
 
     def append(self, session: str, first: int, records: Sequence[Record]) -> Future[None]:
         """Puts records behind the log's end, which must be `first`. What comes back is done already."""
-        name, new = checked(session), list(records)
-        done: Future[None] = Future()
+        name, new = checked(session), checked_keys(records)
         with self._lock:
-            end = len(self._logs.get(name, ()))
-            if fits := first == end:
-                self._logs.setdefault(name, []).extend(new)
-                if not self._logs[name]:
-                    del self._logs[name]  # nothing was written to it, so it has not begun
-        if fits:
-            done.set_result(None)
-        else:
-            done.set_exception(ConflictError(f"session {name!r}: its log ends before place {end}, not before {first}"))
-        return done
+            log = self._logs.get(name) or _Log()
+            why = _why_not(log, first, new)
+            if why is None and new:
+                _extend(log, new)
+                self._logs[name] = log
+        return _done(ConflictError(f"session {name!r}: {why}") if why else None)
 
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
         """Records from `start` to before `stop`, as they are at the call."""
         with self._lock:
-            log = self._logs.get(checked(session), [])
+            log = self._log(session).records
             places = range(max(start, 0), len(log) if stop is None else min(stop, len(log)))
             return iter([Stored(at, log[at]) for at in places])
 
     def end(self, session: str) -> int:
         """The place behind the last record."""
         with self._lock:
-            return len(self._logs.get(checked(session), ()))
+            return len(self._log(session).records)
+
+    def find(self, session: str, *, seq: int | None = None, key: str | None = None) -> int | None:
+        """The place of the first record with a `seq` of at least this one, or of the record with this key."""
+        with self._lock:
+            log = self._log(session)
+            if key is not None:
+                return log.keys.get(key)
+            at = bisect_left(log.seqs, (seq or 0, -1))
+            return log.seqs[at][1] if at < len(log.seqs) else None
+
+    def fork(self, session: str, new: str, at: int) -> Future[None]:
+        """Begins a session with the first `at` records of another. What comes back is done already."""
+        name = checked(new)
+        with self._lock:
+            log = self._log(session)
+            if not 0 < at <= len(log.records):
+                raise ConfigurationError(f"session {session!r} has {len(log.records)} records, and not {at} to share")
+            if name in self._logs:
+                return _done(ConflictError(f"session {name!r} has begun already"))
+            self._logs[name] = _Log(shares=session)
+            _extend(self._logs[name], log.records[:at])
+        return _done(None)
 
     def sessions(self) -> list[str]:
         """Names, the session that began first before the others."""
         with self._lock:
             return list(self._logs)
 
-    def erase(self, session: str) -> None:
-        """Forgets a session."""
+    def erase(self, session: str, cascade: bool = False) -> None:
+        """Forgets a session; with `cascade` also what was forked from it."""
+        name = checked(session)
         with self._lock:
-            self._logs.pop(checked(session), None)
+            forks = [fork for fork, log in self._logs.items() if log.shares == name]
+            if forks and not cascade:
+                raise ConflictError(f"session {name!r} shares its records with its forks {forks}: erase them as well")
+            going = [name]
+            for each in going:  # grows on the way
+                going += [fork for fork, log in self._logs.items() if log.shares == each]
+                self._logs.pop(each, None)
 
     def close(self) -> None:
         """Nothing to wait for and nothing to free: the records live as long as the object."""
+
+    def _log(self, session: str) -> _Log:
+        return self._logs.get(checked(session)) or _Log()
+
+
+def _why_not(log: _Log, first: int, new: Sequence[Record]) -> str | None:
+    """Why these records cannot be appended at `first`; None if they can."""
+    if first != len(log.records):
+        return f"its log ends before place {len(log.records)}, not before {first}"
+    seen = set(log.keys)
+    for record in new:
+        if record.key in seen:
+            return f"its log has a record with the key {record.key!r}"
+        if record.key is not None:
+            seen.add(record.key)
+    return None
+
+
+def _extend(log: _Log, new: Sequence[Record]) -> None:
+    for record in new:
+        if record.key is not None:
+            log.keys[record.key] = len(log.records)
+        if record.seq is not None:
+            log.seqs.append((record.seq, len(log.records)))
+        log.records.append(record)
+
+
+def _done(error: Exception | None) -> Future[None]:
+    done: Future[None] = Future()
+    if error is None:
+        done.set_result(None)
+    else:
+        done.set_exception(error)
+    return done

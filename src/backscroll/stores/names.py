@@ -1,14 +1,28 @@
-"""What a session may be called. Nothing else may live here.
+"""What a session, and the key of a record, may be called. Nothing else may live here.
 
 A name is data and never a path, so slashes, dots and quotes are as good as letters. Refused is what some technology
 cannot hold as it is: no name at all, control characters with NUL among them, lone surrogates, more than 255 bytes.
 """
 
 import unicodedata
+from collections.abc import Iterable
 
 from backscroll.errors import ConfigurationError
+from backscroll.ports import Record
 
 LONGEST = 255  # bytes: what any database takes as a key
+
+
+LONGEST_KEY = 300
+
+
+def checked_keys(records: Iterable[Record]) -> list[Record]:
+    """Records as they came. Raises `ConfigurationError` for one with a key that no store could keep."""
+    found = list(records)
+    for record in found:
+        if record.key is not None and not 0 < len(record.key.encode("utf-8", "replace")) <= LONGEST_KEY:
+            raise ConfigurationError(f"the key {record.key!r:.80} has not 1 to {LONGEST_KEY} bytes")
+    return found
 
 
 def checked(session: str) -> str:

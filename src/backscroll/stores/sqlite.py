@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from backscroll.errors import ConfigurationError, ConflictError
 from backscroll.ports import Record, Stored
 from backscroll.stores import sqlite_rows as rows
-from backscroll.stores.names import checked
+from backscroll.stores.names import checked, checked_keys
 from backscroll.stores.sqlite_file import Database
 from backscroll.stores.sqlite_gate import GATE, closes_for_forks
 from backscroll.stores.sqlite_verify import Problem, accept_loss, verify
@@ -59,7 +59,7 @@ class SqliteStore:
     def append(self, session: str, first: int, records: Sequence[Record]) -> Future[None]:
         """Queues records for the places from `first` on. Done when they are as safe as `durability` says."""
         name = checked(session)
-        return self._put(Job(name, first, rows.rows_of(name, first, records)))
+        return self._put(Job(name, first, rows.rows_of(name, first, checked_keys(records))))
 
     def _put(self, job: Job) -> Future[None]:
         with self._lock:
@@ -104,12 +104,23 @@ class SqliteStore:
             found = rows.find(connection, name)
         return found.end if found else 0
 
+    def find(self, session: str, *, seq: int | None = None, key: str | None = None) -> int | None:
+        """The place of the first record with a `seq` of at least this one, or of the record with this key."""
+        name = checked(session)
+        with self._database.readers.reading() as connection:
+            found = rows.find(connection, name)
+            return None if found is None else rows.place(connection, found, seq, key)
+
     def sessions(self) -> list[str]:
         """Names, the session that began first before the others. Raises `DamagedError` where one is not as it was."""
         with self._database.readers.reading() as connection:
             return [session.name for session in sorted(rows.all_begun(connection), key=lambda session: session.id)]
 
-    def erase(self, session: str) -> None:
+    def fork(self, session: str, new: str, at: int) -> Future[None]:
+        """Not yet."""
+        raise NotImplementedError
+
+    def erase(self, session: str, cascade: bool = False) -> None:
         """Deletes a session, and every trace of it in every file. Also finishes an erasure that was cut short.
 
         Costs as much as writing the whole database: others wait, but several erasures at once share that cost.

@@ -17,8 +17,8 @@ BATCH_BYTES = 4_000_000
 _INTEGERS = range(-(2**63), 2**63)
 _LARGEST = 999_000_000  # bytes of a row that SQLite takes, with room for the other columns
 
-Row = tuple[int, str, int | None, int, int, bytes]
-"""at, kind, seq, format, crc, body"""
+Row = tuple[int, str, int | None, str | None, int, int, bytes]
+"""at, kind, seq, key, format, crc, body"""
 
 
 class Meta(NamedTuple):
@@ -45,26 +45,31 @@ def _sum(*values: object) -> int:
 def rows_of(session: str, first: int, records: Sequence[Record]) -> list[Row]:
     """What is inserted for records. Raises `ConfigurationError` for what no row can hold."""
     rows = []
-    for at, (kind, seq, body, number) in enumerate(records, first):
+    for at, (kind, seq, body, number, key) in enumerate(records, first):
         if len(body) > _LARGEST:
             raise ConfigurationError(f"a record of {len(body)} bytes is too large: SQLite keeps at most {_LARGEST}")
         if any(value not in _INTEGERS for value in (number, 0 if seq is None else seq)):
             raise ConfigurationError(f"seq {seq} or format {number} has more than 64 bits")
-        rows.append((at, kind, seq, number, crc32(body, _sum(session, at, kind, seq, number)), body))
+        rows.append((at, kind, seq, key, number, crc32(body, _head(session, at, kind, seq, number, key)), body))
     return rows
 
 
 def stored_of(session: str, row: Sequence[Any]) -> Stored:
     """A record from its row; texts come as bytes. Raises `DamagedError` for a row that is not as it was written."""
-    at, kind, seq, number, crc, body = row
+    at, kind, seq, key, number, crc, body = row
     try:
-        told = kind.decode()
-        fits = crc32(body, _sum(session, at, told, seq, number)) == crc
+        told, known = kind.decode(), None if key is None else key.decode()
+        fits = crc32(body, _head(session, at, told, seq, number, known)) == crc
     except (AttributeError, TypeError, UnicodeDecodeError):  # a value that turned into one of another type
         fits = False
     if not fits:
         raise DamagedError(f"session {session!r}: the record at place {at} is not what was written there")
-    return Stored(at, Record(told, seq, body, number))
+    return Stored(at, Record(told, seq, body, number, known))
+
+
+def _head(*values: object) -> int:
+    """Of everything but the body. A record without a key has the sum that it had before there were keys."""
+    return _sum(*(values[:-1] if values[-1] is None else values))
 
 
 # -- reading --
@@ -92,9 +97,17 @@ def load(connection: sqlite3.Connection, session: Begun, start: int, stop: int) 
 
 def _rows(connection: sqlite3.Connection, session: int, start: int, stop: int) -> Iterable[Sequence[Any]]:
     return connection.execute(
-        "select at, kind, seq, format, crc, body from record where session = ? and at >= ? and at < ? order by at",
+        "select at, kind, seq, key, format, crc, body from record where session = ? and at >= ? and at < ? order by at",
         (session, start, stop),
     )
+
+
+def place(connection: sqlite3.Connection, session: Begun, seq: int | None, key: str | None) -> int | None:
+    """Where the first record with at least this `seq` stands, or the one with this key."""
+    by_seq = "select at from record where session = ? and seq >= ? order by seq limit 1"
+    by_key = "select at from record where session = ? and key = ?"
+    row = connection.execute(by_seq if key is None else by_key, (session.id, seq if key is None else key)).fetchone()
+    return None if row is None or row[0] >= session.end else int(row[0])
 
 
 def wrong(connection: sqlite3.Connection, session: Begun) -> Iterator[tuple[int, str]]:
@@ -184,7 +197,7 @@ def write_session(connection: sqlite3.Connection, session: Begun) -> None:
 def write_records(connection: sqlite3.Connection, session: int, rows: Iterable[Row]) -> None:
     """Puts rows into a session's log."""
     connection.executemany(
-        "insert into record (session, at, kind, seq, format, crc, body) values (?, ?, ?, ?, ?, ?, ?)",
+        "insert into record (session, at, kind, seq, key, format, crc, body) values (?, ?, ?, ?, ?, ?, ?, ?)",
         ((session, *row) for row in rows),
     )
 

@@ -23,6 +23,10 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "create unique index record_at on record (session, at)",
         "create index record_seq on record (session, seq) where seq is not null",
     ),
+    (
+        "alter table record add column key text",
+        "create unique index record_key on record (session, key) where key is not null",
+    ),
 )
 VERSION = len(STEPS)
 

@@ -230,6 +230,9 @@ class _File:
             return False
         if not job.rows:
             return False
+        if taken := self._taken(session, [row[3] for row in job.rows if row[3] is not None]):
+            job.error = ConflictError(f"session {job.session!r}: its log has a record with the key {taken!r}")
+            return False
         if session is None:
             self.meta = self.meta._replace(begun=self.meta.begun + 1, sessions=self.meta.sessions + 1)
             session = rows.Begun(job.session, self.meta.begun, 0)
@@ -238,6 +241,15 @@ class _File:
         rows.write_session(self.connection, session)
         self._sessions[session.name] = session
         return True
+
+    def _taken(self, session: rows.Begun | None, keys: Sequence[str]) -> str | None:
+        """The first of these keys that is in use, also by an earlier one of them."""
+        for number, key in enumerate(keys):
+            if key in keys[:number]:
+                return key
+            if session is not None and rows.place(self.connection, session, None, key) is not None:
+                return key
+        return None
 
     def _erase(self, job: Job) -> bool:
         session = self._find(job.session)
