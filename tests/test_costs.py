@@ -37,7 +37,7 @@ def test_each_text_of_an_added_message_is_counted_once(messages, budget):
     expected: Counter[str] = Counter()
     for message in messages:
         manager.add_message(message)
-        expected.update(part.text for part in manager._session.history.branch[-1].reading.parts if part.text)
+        expected.update(part.text for part in manager._session.history.last.reading.parts if part.text)
         try:
             manager.get_messages_for_request(token_budget=budget)
         except BudgetError:

@@ -70,7 +70,8 @@ def test_the_error_of_a_traceback_ends_a_turn():
     manager = sync.ContextManager(tokenizer=quarter)
     trace = "Traceback (most recent call last):\n  File x\nValueError: bad_value"
     manager.append(talk.call(["a"], "", {"command": "make"}), *talk.results([("a", trace)]))
-    assert Facts(tuple(manager._session.history.branch)).turn_line().endswith("-> ValueError: bad_value")
+    history = manager._session.history
+    assert Facts(tuple(map(history.entry, history.branch))).turn_line().endswith("-> ValueError: bad_value")
 
 
 class Ruled:

@@ -57,6 +57,12 @@ class Shelf:
         self.ends += 1
         return len(self.logs[session])
 
+    def find(self, session, *, seq=None, key=None):
+        for at, record in enumerate(self.logs[session]):
+            if (record.key == key) if key else record.seq is not None and record.seq >= seq:
+                return at
+        return None
+
 
 def opened(shelf, session="s", **options):
     options = {"tokenizer": quarter, "max_tokens": 3_000, "min_batch_tokens": 300} | options

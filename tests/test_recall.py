@@ -31,7 +31,7 @@ def test_every_reference_in_a_view_returns_the_original_whatever_the_page_size(m
             page = manager.recall(ref, offset=offset, limit=limit)
             assert quarter(page) <= limit or len(page) == 1
             whole, offset = whole + page, page.next_offset
-        entry = manager._session.entry(int(re.match(r"\d+", ref)[0]))
+        entry = manager._session.history.entry(int(re.match(r"\d+", ref)[0]))
         part = int(ref.partition(".")[2] or 0)
         if "." in ref:
             assert whole == (entry.reading.parts[part].text or "(image)")

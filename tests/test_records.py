@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll import DamagedError, sync
-from backscroll.history import LaneOpened, MessageAdded, Overflowed, PlanRecorded, UsageObserved
+from backscroll.log import LaneOpened, MessageAdded, Overflowed, PlanRecorded, UsageObserved
 from backscroll.plan import NO_DIGEST, Digest, Fold, Note, Plan
 from backscroll.ports import Record, Stored
 from backscroll.records import FORMAT, Codec
@@ -114,7 +114,7 @@ def test_what_was_written_in_format_1_is_read_for_ever():
     for event in read(golden()):
         manager._session.apply(event)
     told = json.loads((GOLDEN / "format-1.json").read_text(encoding="utf-8"))
-    assert FORMAT == 1
+    assert FORMAT == 2
     assert manager.get_messages() == told["messages"]
     assert manager.get_messages_for_request() == told["view"]
 

@@ -98,7 +98,7 @@ def test_a_hit_is_verbatim_at_its_offset_even_where_a_tool_is_named():
     manager = talk(*read("a.py", "x = 1\n\n" * 700 + "the needle\n", 1))
     for query in ("needle", "read_file"):
         for hit in manager.recall(query=query).hits:
-            part = manager._session.entry(hit.seq).reading.parts[hit.part].text
+            part = manager._session.history.entry(hit.seq).reading.parts[hit.part].text
             assert part[hit.offset : hit.offset + len(hit.text)] == hit.text
 
 

@@ -134,7 +134,6 @@ def test_merged_groups_are_named_so_that_their_members_can_be_moved() -> None:
     group, merged = turns.add(3, read_message(answers("c", "b", "a")))
     assert group is one
     assert [id(other) for other in merged] == [id(three), id(two)]
-    assert turns.merges == 2
 
 
 # --- against a model -----------------------------------------------------------------------------------------------

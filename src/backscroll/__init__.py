@@ -16,9 +16,9 @@ from backscroll.errors import (
     TranscriptError,
 )
 from backscroll.families import Family
-from backscroll.lane import Compaction
 from backscroll.manager import ContextManager
 from backscroll.recall import Hit, Recalled
+from backscroll.reporting import Compaction
 from backscroll.telling import Explained
 from backscroll.usage import Usage
 

@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from backscroll.history import History, MessageAdded
+from backscroll.history import History
+from backscroll.log import MessageAdded
 from backscroll.messages import Message, Reading
+from backscroll.turns import Joining
 from backscroll.usage import Counts
 
 Read = tuple[Message, Reading, Counts]
@@ -25,13 +27,14 @@ def passing(reading: Reading) -> bool:
     return reading.flags.ephemeral and not reading.calls and not reading.results
 
 
-def additions(read: Sequence[Read], next_seq: int, counted_by: str) -> Iterator[Addition]:
+def additions(read: Sequence[Read], next_seq: int, counted_by: str, joining: Joining) -> Iterator[Addition]:
     """What adding these messages does, in order; the first that is stored gets `next_seq`."""
     for message, reading, counts in read:
         if passing(reading):
             yield Addition(reading, message, counts, None)
         else:
-            yield Addition(reading, message, counts, MessageAdded(next_seq, message, counts, counted_by))
+            joins = joining.of(next_seq, reading)
+            yield Addition(reading, message, counts, MessageAdded(next_seq, message, counts, counted_by, joins))
             next_seq += 1
 
 
@@ -49,7 +52,7 @@ def why_not(read: Sequence[Read], history: History) -> str | None:
     if foreign and not open_here:
         return f"the calls {foreign} were answered by another writer, or taken back"
     first = read[0][1]
-    last = history.branch[-1].reading if history.branch else None
+    last = history.last.reading if history.last else None
     if first.role == "assistant" and last is not None and last.role == "assistant" and not last.calls:
         return "another writer answered already"
     return None

@@ -113,8 +113,8 @@ class ManagerBase:
         wanted = recalling.Wanted(
             ref, query, pattern, lines, offset, self._session.page_tokens() if limit is None else limit
         )
-        count = self._opened.measurer.tokenizer.count
+        recalling.check(wanted)
         session = self._session
-        return recalling.recall(
-            session.history, self._finder, count, wanted, in_view=session.in_view, enter=session.enter
-        )
+        yield from session.enter()
+        scroll = recalling.Scroll(session.history, session.fetch, session.in_view)
+        return (yield from recalling.recall(scroll, self._finder, self._opened.measurer.tokenizer.count, wanted))

@@ -53,6 +53,23 @@ def drive(opened: Opened, operation: Operation[T]) -> T:
         steps.close()
 
 
+def drive_held(operation: Operation[T]) -> T:
+    """Runs an operation that needs no lock, or whose caller holds it, in the calling thread; reports stay queued."""
+    answer = None
+    try:
+        while True:
+            question = operation.send(answer)
+            assert isinstance(question, Ask)
+            answer = _answer(question)
+            if isinstance(answer, Exception) and not question.tolerant:
+                raise answer
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    finally:
+        operation.close()
+
+
 def _steps(opened: Opened, operation: Operation[T]) -> Operation[T]:
     """The operation, then what it has to report. An `Ask` is answered by a value or by the exception that came."""
     held = False

@@ -1,112 +1,18 @@
-"""The append-only log of a session and the state that follows from it. Nothing here decides what is sent.
+"""The messages of a session and the state that follows from them. Nothing here decides what is sent.
 
-Everything that makes up a session is an event in order. State is never edited: it is what the events say, so replaying
-the same events anywhere gives the same history, and with it the same plans and views.
+State is never edited: it is what the events say. Of a session that is stored only a window is held here, what the views
+show and what is asked for at every step; any other entry can be let go and admitted again.
 """
 
-from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
 
+from backscroll.branch import Branch
+from backscroll.log import Event, GroupMark, HistoryMark, MessageAdded, PinChanged, Rewound
 from backscroll.messages import Message, Reading, read_message
-from backscroll.plan import Plan
-from backscroll.turns import Group, Turns
-from backscroll.usage import Counts, Report
-
-
-@dataclass(frozen=True, slots=True)
-class MessageAdded:
-    """A message as it came, and what it counted when it came."""
-
-    seq: int
-    message: Message
-    counts: Counts
-    counted_by: str = ""
-    """Name and version of the tokenizer: counts of another one cannot be added to these."""
-
-
-@dataclass(frozen=True, slots=True)
-class Identified:
-    """The idempotency id of the append that added the entries `first` to `last`."""
-
-    id: str
-    first: int
-    last: int
-
-
-@dataclass(frozen=True, slots=True)
-class PlanRecorded:
-    """A lane's new plan: a compaction, or its undoing."""
-
-    lane: str
-    plan: Plan
-    removed: tuple[int, int]
-    """Middle and upper estimate, in tokens, of what left the view."""
-    tokens: int
-    """The upper estimate of the request under the new plan."""
-    messages: int
-    """Messages of the view under the new plan."""
-    undone: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PinChanged:
-    """A message was pinned or unpinned after it was added."""
-
-    seq: int
-    pinned: bool
-
-
-@dataclass(frozen=True, slots=True)
-class UsageObserved:
-    """What a provider reported for a view of a lane."""
-
-    lane: str
-    report: Report
-
-
-@dataclass(frozen=True, slots=True)
-class Rewound:
-    """The branch goes on behind entry `to`; -1 stands for the very beginning. Later entries stay in the log."""
-
-    to: int
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """A compaction of this lane would have won too little; it is not tried again before the view has grown."""
-
-    lane: str
-    tokens: int
-    """The upper estimate of the request at that moment."""
-    messages: int
-    batch: bool = False
-    """Whether it was about a batch of old results and not about the whole view."""
-
-
-@dataclass(frozen=True, slots=True)
-class Overflowed:
-    """A provider refused the newest view of a lane as too long."""
-
-    lane: str
-    tokens: int
-    """The upper estimate of that request."""
-    limit: int | None = None
-    """Tokens that it would have taken, where the provider said so."""
-
-
-@dataclass(frozen=True, slots=True)
-class LaneOpened:
-    """A lane's first request: it starts from the newest plan of the session."""
-
-    lane: str
-    plan: Plan
-
-
-Event = (
-    LaneOpened | MessageAdded | Identified | PlanRecorded | PinChanged | UsageObserved | Rewound | Settled | Overflowed
-)
+from backscroll.plan import Gap
+from backscroll.turns import Group, Joining, Turns, Waiting, regroup
+from backscroll.usage import Counts
 
 
 @dataclass(slots=True, eq=False)
@@ -137,13 +43,19 @@ class History:
 
     def __init__(self) -> None:
         self.next_seq = 0
-        self.branch: list[Entry] = []
-        self.turns = Turns()
+        self.branch = Branch()
         self.epoch = 0
         """Changes whenever something other than an append changed the branch, so that lanes build their views anew."""
         self.newest: Group | None = None
         """The group that was opened last: the only one whose unanswered calls are still pending."""
-        self._log: dict[int, Entry] = {}
+        self.let_go_of = -1
+        """The highest `seq` that was ever let go; -1 while everything is held."""
+        self._turns = Turns()
+        self._held: dict[int, Entry] = {}
+        self._apart: dict[int, Group] = {}
+        """Groups with members that are not held, by these members, as long as more may join them."""
+        self._unnoted: set[int] = set()
+        """Members of groups that could not be told again: nobody noted what joined what."""
         self._pins: dict[int, bool] = {}
         self._marks = _Marks()
 
@@ -151,6 +63,11 @@ class History:
     def leading(self) -> int:
         """How many system messages open the branch."""
         return self._marks.leading
+
+    @property
+    def leading_seqs(self) -> list[int]:
+        """Their numbers."""
+        return list(self.branch.between(0, self._marks.leading))
 
     @property
     def first_user(self) -> Entry | None:
@@ -168,21 +85,63 @@ class History:
         return self._marks.last_assistant
 
     @property
+    def last(self) -> Entry | None:
+        """The newest message of the branch."""
+        return self._held[self.branch[-1]] if self.branch else None
+
+    @property
     def protected(self) -> set[int]:
         """`seq`s of the branch that are pinned or critical."""
         return self._marks.protected
 
+    @property
+    def pins(self) -> dict[int, bool]:
+        """What was pinned and unpinned, by `seq`."""
+        return self._pins
+
+    @property
+    def noted(self) -> bool:
+        """Whether it was noted of each message what it joins, so that groups can be told again."""
+        return not self._unnoted
+
+    # -- entries --
+
     def get(self, seq: int) -> Entry | None:
-        """The entry of that number, on the current branch or not."""
-        return self._log.get(seq)
+        """The entry of that number, on the current branch or not; None where it is not held, or was never added."""
+        return self._held.get(seq)
 
-    def entries(self) -> Iterator[Entry]:
-        """Every entry ever added, also those a rewind left behind."""
-        return iter(self._log.values())
+    def entry(self, seq: int) -> Entry:
+        """An entry that is held."""
+        return self._held[seq]
 
-    def position(self, seq: int) -> int:
-        """Index in the branch of the first entry whose `seq` is at least this one."""
-        return bisect_left(self.branch, seq, key=_seq)
+    def missing(self, seqs: Iterable[int]) -> list[int]:
+        """Those of these that are not held."""
+        return [seq for seq in seqs if seq not in self._held]
+
+    def group_of(self, seq: int) -> Group | None:
+        """The group of an entry that is held, or that more may join; None where it must be loaded first."""
+        return entry.group if (entry := self._held.get(seq)) else self._apart.get(seq)
+
+    def outside(self, gaps: Iterable[Gap]) -> Iterator[tuple[int, Gap | None]]:
+        """The `seq`s of the branch that these gaps leave, each with the gap directly before it."""
+        branch, at, before = self.branch, 0, None
+        for gap in gaps:
+            end = branch.position(gap.first)
+            for seq in branch.between(at, end):
+                yield seq, before
+                before = None
+            behind = max(end, branch.position(gap.last + 1))
+            before = gap if behind > end else before
+            at = behind
+        for seq in branch.between(at, len(branch)):
+            yield seq, before
+            before = None
+
+    def joining(self) -> Joining:
+        """Tells which groups the next messages will join."""
+        return Joining(self._turns)
+
+    # -- events --
 
     def apply(self, event: Event) -> None:
         """Takes one event in. Events of lanes (plans, usage) change nothing here."""
@@ -192,23 +151,32 @@ class History:
             case PinChanged():
                 self._pinned(event)
             case Rewound():
-                self._rewound(event)
+                self.rewind_to(self.until(event.to))
 
     def append(self, event: MessageAdded, reading: Reading) -> Entry:
         """`apply` of an added message that was read already."""
-        group, merged = self.turns.add(event.seq, reading)
+        group, merged = self._turns.add(event.seq, reading)
         entry = Entry(event.seq, event.message, reading, event.counts, group)
-        for other in merged:
+        if merged:
             self.epoch += 1
-            for seq in other.members:
-                self._log[seq].group = group
         if group.first == entry.seq or self.newest in merged:
             self.newest = group
-        self._log[entry.seq] = entry
-        self.branch.append(entry)
+        self._held[entry.seq] = entry
+        if reading.results:
+            self._joined(group, merged, noted=event.joins is not None)
+        self.branch.add(entry.seq)
         self.next_seq = max(self.next_seq, entry.seq + 1)
         self._mark(entry)
         return entry
+
+    def _joined(self, group: Group, merged: Sequence[Group], noted: bool) -> None:
+        for seq in {seq for other in merged for seq in other.members}:
+            if seq in self._held:
+                self._held[seq].group = group
+        if self.let_go_of >= group.first:
+            self._apart.update((seq, group) for seq in group.members if seq not in self._held)
+        if not noted or not self._unnoted.isdisjoint(group.members):
+            self._unnoted.update(group.members)
 
     def _mark(self, entry: Entry) -> None:
         marks, reading = self._marks, entry.reading
@@ -230,17 +198,104 @@ class History:
 
     def _pinned(self, event: PinChanged) -> None:
         self._pins[event.seq] = event.pinned
-        place = self.position(event.seq)
-        if place < len(self.branch) and self.branch[place].seq == event.seq:
-            change = self.protected.add if self._is_protected(self.branch[place]) else self.protected.discard
+        if event.seq in self.branch:
+            change = self.protected.add if self._is_protected(self._held[event.seq]) else self.protected.discard
             change(event.seq)
 
-    def _rewound(self, event: Rewound) -> None:
-        kept = self.branch[: self.position(event.to + 1)]
-        self.branch, self.turns, self._marks, self.newest = [], Turns(), _Marks(), None
+    def until(self, last: int) -> "History":
+        """As it was when `last` had just been added. Everything must be held."""
+        past = History()
+        for seq in self.branch.between(0, self.branch.position(last + 1)):
+            entry = self._held[seq]
+            past.append(MessageAdded(seq, entry.message, entry.counts), entry.reading)
+        return past
+
+    def rewind_to(self, past: "History") -> None:
+        """The branch is again what it was when `past` was the present; what was pinned since stays so."""
+        self.branch, self._turns, self._marks, self.newest = past.branch, past._turns, past._marks, past.newest
+        if self.let_go_of < 0:
+            self._held |= past._held
+        else:
+            self._held, self._apart, self._unnoted = past._held, past._apart, past._unnoted
+            self.let_go_of = self.next_seq - 1
         self.epoch += 1
-        for entry in kept:
-            self.append(MessageAdded(entry.seq, entry.message, entry.counts), entry.reading)
+        for seq in self._pins:
+            if seq in self.branch:
+                change = self.protected.add if self._is_protected(self._held[seq]) else self.protected.discard
+                change(seq)
+
+    # -- a window over what is stored --
+
+    def kept(self) -> set[int]:
+        """What is asked for at every step, in whole groups."""
+        seqs = {*self.leading_seqs, *self.protected, *([self.branch[-1]] if self.branch else ())}
+        seqs |= {entry.seq for entry in (self.first_user, self.last_user) if entry is not None}
+        groups = [entry.group for seq in seqs if (entry := self._held.get(seq))]
+        return seqs.union(*(group.members for group in groups), self.newest.members if self.newest else ())
+
+    def let_go(self, shown: set[int], before: int) -> None:
+        """Holds no longer the groups that end below `before`, except what is `shown` or kept."""
+        staying = shown | self.kept() | self._unnoted
+        going = []
+        for seq, entry in self._held.items():
+            members = entry.group.members
+            if members[-1] < before and seq not in staying and staying.isdisjoint(members):
+                going.append(seq)
+        for seq in going:
+            del self._held[seq]
+        self.let_go_of = max([self.let_go_of, *going])
+        groups = [waiting.group for _, waiting in self._turns.open()]
+        groups += [group for group in self._apart.values() if not self._held.keys().isdisjoint(group.members)]
+        self._apart = {seq: group for group in groups for seq in group.members if seq not in self._held}
+
+    def admit(self, events: Iterable[MessageAdded]) -> None:
+        """Holds messages that were added before, in whole groups."""
+        new = {event.seq: event for event in events if event.seq not in self._held}
+        readings = {seq: read_message(event.message) for seq, event in new.items()}
+        loose = {seq: reading for seq, reading in readings.items() if seq not in self._apart}
+        groups = regroup(loose, {seq: new[seq].joins or () for seq in loose})
+        for seq, event in new.items():
+            group = groups.get(seq) or self._apart.pop(seq)
+            self._held[seq] = Entry(seq, event.message, readings[seq], event.counts, group)
+
+    def mark(self) -> HistoryMark:
+        """Where it stands, for `restore`."""
+        marks, open_calls = self._marks, list(self._turns.open())
+        groups = {waiting.group.first: waiting.group for _, waiting in open_calls}
+        return HistoryMark(
+            next_seq=self.next_seq,
+            runs=self.branch.runs(),
+            leading=marks.leading,
+            first_user=marks.first_user.seq if marks.first_user else None,
+            last_user=marks.last_user.seq if marks.last_user else None,
+            last_assistant=marks.last_assistant,
+            newest=self.newest.first if self.newest else None,
+            protected=tuple(sorted(marks.protected)),
+            pins=tuple(self._pins.items()),
+            open=tuple((call, group.first, seq, number) for call, (group, seq, number) in open_calls),
+            groups=tuple(_group_mark(group) for group in groups.values()),
+            kept=tuple(sorted(self.kept())),
+        )
+
+    def restore(self, mark: HistoryMark, kept: Iterable[MessageAdded]) -> None:
+        """Stands where another one stood; `kept` are the entries that the mark names so."""
+        groups = {told.first: _group(told) for told in mark.groups}
+        self.next_seq, self.branch, self.let_go_of = mark.next_seq, Branch(mark.runs), mark.next_seq - 1
+        self._turns.reopen((call, Waiting(groups[first], seq, number)) for call, first, seq, number in mark.open)
+        self._apart = {seq: group for group in groups.values() for seq in group.members}
+        self._pins = dict(mark.pins)
+        self.admit(kept)
+        self.newest = None if mark.newest is None else self._held[mark.newest].group
+        first, last = (None if seq is None else self._held[seq] for seq in (mark.first_user, mark.last_user))
+        self._marks = _Marks(mark.leading, first, last, mark.last_assistant, set(mark.protected))
 
 
-_seq = attrgetter("seq")
+def _group_mark(group: Group) -> GroupMark:
+    orphans = tuple((seq, tuple(paths)) for seq, paths in group.orphans.items())
+    answered = tuple(sorted(group.answered))
+    return GroupMark(group.first, tuple(group.members), group.open_calls, answered, orphans)
+
+
+def _group(mark: GroupMark) -> Group:
+    orphans = {seq: list(paths) for seq, paths in mark.orphans}
+    return Group(mark.first, list(mark.members), mark.open_calls, set(mark.answered), orphans)

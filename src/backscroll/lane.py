@@ -4,9 +4,9 @@ Between triggers a lane keeps its plan, so that each view extends the one before
 and records the new plan as an event; applying that event is the only way in which a lane's plan changes.
 """
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from backscroll import events
@@ -15,35 +15,19 @@ from backscroll.compaction.batch import Prices, batch
 from backscroll.compaction.draft import Draft, Goals
 from backscroll.compaction.ladder import compact, crowded
 from backscroll.compaction.window import Strategy, floor_seqs
-from backscroll.errors import BudgetError
-from backscroll.history import History, Overflowed, PlanRecorded, Settled, UsageObserved
-from backscroll.plan import GAPS, Clip, Mask, Plan, covers, until, without
+from backscroll.history import History
+from backscroll.log import LaneMark, Overflowed, PlanAt, PlanRecorded, Requested, Settled, UsageObserved
+from backscroll.plan import Plan, covers, until, without
 from backscroll.ports import Event
+from backscroll.reporting import Compaction, refusals, reports_of, rules_left_out, too_large
 from backscroll.turns import Group
 from backscroll.usage import Estimate, Meter, Report
-from backscroll.view import EPHEMERAL, Ephemeral, Surroundings, View
+from backscroll.view import Ephemeral, Surroundings, View
 
 LOOK_AGAIN = 0.9  # of a batch: after a look that found too little, a tenth more has to come before the next
 WORTH = 0.05  # a compaction that wins less than this share of the room costs more in rewritten cache than it saves
 REFUSED = 0.8  # of a request that a provider refused as too long: the next may be no longer than that
 _UNDO_DEPTH = 32
-
-
-@dataclass(frozen=True, slots=True)
-class Compaction:
-    """What a compaction did. Figures in tokens are upper estimates of the whole request."""
-
-    lane: str
-    before_tokens: int
-    after_tokens: int
-    before_messages: int
-    after_messages: int
-    removed: int
-    """Messages left out that stood in the view before."""
-    shortened: int
-    """Parts clipped or masked."""
-    target_tokens: int
-    budget: int
 
 
 class Situation(NamedTuple):
@@ -77,7 +61,7 @@ class Lane:
         self.sent: Estimate | None = None
         """The estimate of the newest view that was handed out: what a usage report is about."""
         self._around = around
-        self._before: deque[Plan] = deque(maxlen=_UNDO_DEPTH)
+        self._before: deque[Plan | PlanAt] = deque(maxlen=_UNDO_DEPTH)
         self._settled = self._batched = self._settled_messages = 0
         self._refused: Overflowed | None = None
         """What the provider refused last as too long."""
@@ -123,19 +107,52 @@ class Lane:
     def rewound(self, to: int) -> None:
         """The branch ends at `to` now: edits of later entries have nothing to edit."""
         self.plan = until(self.plan, to)
-        self._before = deque((until(plan, to) for plan in self._before), maxlen=_UNDO_DEPTH)
+        self._before = deque((_cut(plan, to) for plan in self._before), maxlen=_UNDO_DEPTH)
         self._settled = self._batched = self._settled_messages = 0
         self.sent = None
         self.meter.forget()
 
+    def requested(self, event: Requested) -> None:
+        """A view was handed out: usage reports are about it."""
+        self.budget, self.sent = event.budget, Estimate(*event.estimate)
+
+    def mark(self) -> LaneMark:
+        """Where it stands, for `resume`."""
+        refused = (self._refused.tokens, self._refused.limit) if self._refused else None
+        return LaneMark(
+            self.name, self.plan, tuple(self._before), self._settled, self._batched, self._settled_messages,
+            self.compactions, self.budget, self.sent, refused, self._guessed, self.meter.mark(),
+        )  # fmt: skip  # one thought
+
+    def resume(self, mark: LaneMark) -> None:
+        """Goes on where it stood; the plan is given at its making."""
+        self._before.extend(mark.before)
+        self._settled, self._batched, self._settled_messages = mark.settled, mark.batched, mark.settled_messages
+        self.compactions, self.budget, self._guessed = mark.compactions, mark.budget, mark.guessed
+        self.sent = None if mark.sent is None else Estimate(*mark.sent)
+        self._refused = None if mark.refused is None else Overflowed(self.name, *mark.refused)
+        self.meter.restore(mark.meter)
+
     # -- keeping up --
+
+    def missing(self, now: Situation) -> list[int]:
+        """What `refresh` will need and the history does not hold."""
+        history, view = now.history, self.view
+        if history.let_go_of < 0:
+            return []
+        if view is not None and self._goes_on(view, now):
+            return history.missing(view.newer(history))
+        return history.missing(seq for seq, _ in history.outside(self.plan.gaps()))
+
+    def _goes_on(self, view: View, now: Situation) -> bool:
+        return view.plan is self.plan and view.prompt == now.prompt and view.current(now.history)
 
     def refresh(self, now: Situation) -> list[Event]:
         """Brings the view up to date with the history; answers what has to be reported."""
         history, view = now.history, self.view
         ephemerals = [found for found in now.ephemerals if found.number >= self.expired]
         reports: list[Event] = []
-        if view is not None and view.plan is self.plan and view.prompt == now.prompt and view.current(history):
+        if view is not None and self._goes_on(view, now):
             view.advance(history, ephemerals)
         else:
             if view is not None and view.prompt != now.prompt and self._sent_messages:
@@ -157,16 +174,15 @@ class Lane:
         """Messages that were pinned, or became the user's last or the newest in a rewind, come back whole."""
         protected, gaps, rewritten = history.protected, list(self.plan.gaps()), self.plan.rewritten()
         floor = floor_seqs(history).union(history.newest.members if history.newest else ())
-        groups = [entry.group for seq in sorted(floor) if (entry := history.get(seq))]
+        groups = [group for seq in sorted(floor) if (group := history.group_of(seq))]
         lost = {seq for group in groups if covers(gaps, group.first) for seq in group.members}
         lost |= {seq for seq in protected if seq in rewritten}
         return self._bring_back(sorted(lost))
 
     def readmit(self, group: Group) -> list[Event]:
         """A result came late for a call that was left out: the model has not seen it, so both come back."""
-        if not self.plan.edits or not covers(list(self.plan.gaps()), group.first):
-            return []
-        return self._bring_back(group.members)
+        gaps = list(self.plan.gaps())
+        return self._bring_back(group.members) if any(covers(gaps, seq) for seq in group.members) else []
 
     def _bring_back(self, seqs: Sequence[int]) -> list[Event]:
         if not seqs:
@@ -233,9 +249,9 @@ class Lane:
     def _decide(self, now: Situation, draft: Draft, used: int, force: bool) -> Fitted:
         budget, room = draft.goals.budget, draft.room
         after = draft.settle()
-        reports = self._refusals(draft)
+        reports = refusals(self.name, draft)
         if after > budget:
-            raise self._too_large(now, draft, after)
+            raise too_large(draft, after, self.meter.overhead(budget), self._refused)
         unchanged = draft.view.plan.edits == draft.before.plan.edits
         poor = used - after < WORTH * room and not crowded(draft.before, now.options)
         if used <= budget and (unchanged or (not force and poor)):
@@ -244,18 +260,22 @@ class Lane:
         return event, reports + more
 
     def _recorded(self, now: Situation, draft: Draft, used: int, after: int) -> Fitted:
-        reports = self._reports(draft, used, after, draft.goals) + self._rules_left_out(draft)
+        self.last_compaction = Compaction.of(self.name, draft, used, after)
+        reports = [*reports_of(self.last_compaction, draft), *rules_left_out(self.name, draft)]
         self.view = draft.view
         self.expired = max((found.number + 1 for found in now.ephemerals), default=self.expired)
         self.expired = min((found.number for found in draft.fresh), default=self.expired)
         plan = draft.view.plan
         return PlanRecorded(self.name, plan, draft.removed(), after, len(draft.view.flat)), reports
 
-    def undo(self, now: Situation, budget: int) -> PlanRecorded | None:
-        """The event that brings back the plan before the newest compaction; None where there is none."""
-        if not self._before:
-            return None
-        plan = replace(self._before[-1], number=self.plan.number + 1)
+    @property
+    def earlier(self) -> Plan | PlanAt | None:
+        """The plan before the newest compaction; None where there is none."""
+        return self._before[-1] if self._before else None
+
+    def undo(self, now: Situation, budget: int, earlier: Plan) -> PlanRecorded:
+        """The event that brings back the plan before the newest compaction."""
+        plan = replace(earlier, number=self.plan.number + 1)
         old = self.view
         view = View.build(now.history, plan, self._around, prompt=now.prompt, reuse=old)
         kept = {id(piece.messages) for piece in view.pieces}
@@ -264,13 +284,16 @@ class Lane:
         after = self.meter.total(view.estimate, budget).upper
         return PlanRecorded(self.name, plan, removed, after, len(view.flat), undone=True)
 
-    def handed_out(self, budget: int, ephemerals: Sequence[Ephemeral]) -> None:
-        """Remembers what was sent, for the usage report that will come for it."""
+    def hand_out(self, budget: int, now: Situation, prompt: str | None) -> Requested:
+        """The event that a view is handed out; `prompt` is the digest of its system prompt."""
         assert self.view is not None
-        self.budget = budget
-        self._shown = ephemerals[-1].number + 1 if ephemerals else self._shown
-        self.sent = self.view.estimate
+        shown = [found for found in now.ephemerals if found.number >= self.expired]
+        self._shown = now.ephemerals[-1].number + 1 if now.ephemerals else self._shown
         self._sent_messages = len(self.view.flat)
+        last, passing = now.history.last, tuple((found.after, found.digest) for found in shown)
+        return Requested(
+            self.name, budget, self.plan.number, last.seq if last else -1, self.view.estimate, prompt, passing
+        )
 
     def report(self, tokens: int, answer: int) -> Report | None:
         """A provider's figure put beside our own for the newest view; None if nothing was handed out yet."""
@@ -282,89 +305,9 @@ class Lane:
             return None
         return Overflowed(self.name, self.meter.total(self.sent, self.budget).upper, limit)
 
-    # -- telling --
 
-    def _refusals(self, draft: Draft) -> list[Event]:
-        return [
-            (events.EDIT_REFUSED, {"lane": self.name, "strategy": edit.by, "edit": repr(edit)})
-            for edit in draft.refused
-        ]
-
-    def _rules_left_out(self, draft: Draft) -> list[Event]:
-        lost = _rules_aside(draft.view.plan) - _rules_aside(draft.before.plan)
-        return [(events.RULES_LEFT_OUT, {"lane": self.name, "rules": len(lost)})] if lost else []
-
-    def _reports(self, draft: Draft, used: int, after: int, goals: Goals) -> list[Event]:
-        done = self._compaction(draft, used, after, goals)
-        reports = [events.compacting(events.PRE_COMPACT, self.name, done.before_messages, used)]
-        expired = sum(1 for piece in draft.before.pieces if piece.key[1] == EPHEMERAL) - len(draft.fresh)
-        if expired:
-            reports.append((events.EPHEMERAL_EXPIRED, {"lane": self.name, "messages": expired}))
-        reports.append(
-            (
-                events.COMPACTION,
-                {
-                    "lane": self.name,
-                    "plan": draft.view.plan.number,
-                    "before_tokens": used,
-                    "after_tokens": after,
-                    "before_messages": done.before_messages,
-                    "after_messages": done.after_messages,
-                    "messages_removed": done.removed,
-                    "messages_truncated": done.shortened,
-                    "user_messages_stubbed": 0,
-                    "system_messages_preserved": draft.history.leading,
-                    "strategy_level": _level(draft.view.plan),
-                    "strategies": dict(Counter(edit.by for edit in draft.view.plan.edits)),
-                    "budget": goals.budget,
-                    "target_tokens": goals.target,
-                },
-            )
-        )
-        reports.append(events.compacting(events.POST_COMPACT, self.name, done.after_messages, after))
-        self.last_compaction = done
-        return reports
-
-    def _compaction(self, draft: Draft, used: int, after: int, goals: Goals) -> Compaction:
-        before, view = draft.before, draft.view
-        shown = {piece.key for piece in view.pieces}
-        removed = sum(len(piece.messages) for piece in before.pieces if piece.group and piece.key not in shown)
-        shortened = sum(1 for edit in view.plan.edits if not isinstance(edit, GAPS))
-        return Compaction(
-            self.name, used, after, len(before.flat), len(view.flat), removed, shortened, goals.target, goals.budget
-        )
-
-    def _too_large(self, now: Situation, draft: Draft, needed: int) -> BudgetError:
-        history = now.history
-        leading = {entry.seq for entry in history.branch[: history.leading]}
-        sums: Counter[str] = Counter()
-        for piece in draft.view.pieces:
-            if piece.group is None:
-                kind = "system prompt and notices"
-            elif not history.protected.isdisjoint(piece.group.members):
-                kind = "pinned or critical messages"
-            elif piece.group.first in leading:
-                kind = "leading system messages"
-            else:
-                kind = "first and last user message and the newest group, cut as far as may be"
-            sums[kind] += piece.estimate.upper
-        parts = "; ".join(f"{name} {tokens:,}" for name, tokens in sums.most_common())
-        why = f", since the provider refused a request of {self._refused.tokens:,} tokens" if self._refused else ""
-        return BudgetError(
-            f"what must stay needs {needed:,} tokens, the budget is {draft.goals.budget:,}{why} "
-            f"({parts}; outside the messages {self.meter.overhead(draft.goals.budget):,}): "
-            "raise token_budget or max_tokens, unpin messages, or shorten the system prompt"
-        )
-
-
-def _rules_aside(plan: Plan) -> set[str]:
-    """Users' rules that the digest keeps aside and tells nowhere, not as a line either, of messages that are out."""
-    gaps = list(plan.gaps())
-    aside = {note.text for note in plan.digest.spare if note.kind == "rule" and covers(gaps, note.first)}
-    told = "\n".join(note.text for note in plan.digest.notes if note.kind != "turn") if aside else ""
-    return {rule for rule in aside if rule not in told}
-
-
-def _level(plan: Plan) -> int:
-    """How harsh the plan is, from 1 (parts cut) over 2 (parts masked) to 3 (messages left out)."""
-    return max((1 if isinstance(edit, Clip) else 2 if isinstance(edit, Mask) else 3 for edit in plan.edits), default=0)
+def _cut(plan: Plan | PlanAt, to: int) -> Plan | PlanAt:
+    """A plan without what it says of entries behind `to`."""
+    if isinstance(plan, Plan):
+        return until(plan, to)
+    return replace(plan, until=to if plan.until is None else min(plan.until, to))

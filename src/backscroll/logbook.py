@@ -2,14 +2,23 @@
 
 An event is stored first and happens then: what could not be stored did not happen. Events that only steer (a lane was
 opened, usage was observed, a compaction would win too little) happen at once and are stored with the next that counts.
+Now and then one of them says where the session stands: a resume begins there, and not at the beginning.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 
-from backscroll.errors import ConflictError
-from backscroll.history import Event
-from backscroll.ports import Ask, Operation, Record, Store
-from backscroll.records import Codec
+from backscroll.errors import ConflictError, DamagedError
+from backscroll.log import Checkpoint, Event, Identified, MessageAdded, PlanAt, PromptSeen
+from backscroll.plan import Plan
+from backscroll.ports import Ask, Operation, Record, Store, Stored
+from backscroll.records import Codec, id_key, prompt_key
+
+FAR = 2_000  # records behind a checkpoint from which another one is due
+_PAGE = 256  # records that are read at once on the way back to a checkpoint
+_GIVE_UP = 20_000  # records without a checkpoint: then everything is read
+_BETWEEN = 8  # records of other kinds that are expected among some messages
 
 
 class Logbook:
@@ -17,11 +26,20 @@ class Logbook:
 
     def __init__(self, store: Store, session: str) -> None:
         self.session = session
-        self._store = store
-        self._codec = Codec()
+        self.store = store
+        self._codec = Codec(self._fetch)
         self._end = 0
         """Places below this one are known here."""
+        self._since = 0
+        """Records behind the newest checkpoint."""
         self._waiting: list[Event] = []
+
+    # -- writing --
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time for a checkpoint."""
+        return self._since >= FAR
 
     def later(self, event: Event) -> None:
         """To be stored with the next event that counts."""
@@ -32,35 +50,174 @@ class Logbook:
 
         Raises the store's error where it fails.
         """
-        codec, records = self._codec.copy(), list[Record]()
-        for at, event in enumerate((*self._waiting, *events), self._end):
-            records.append(codec.encode(event, at))
-        if not records:
+        happening = (*self._waiting, *events)
+        if not happening:
             return True
-        failed = yield Ask(self._store.append, (self.session, self._end, records), tolerant=True)
+        codec = self._codec.after(happening)
+        records: list[Record] = [codec.encode(event, at) for at, event in enumerate(happening, self._end)]
+        failed = yield Ask(self.store.append, (self.session, self._end, records), tolerant=True)
         if isinstance(failed, ConflictError):
             return False
         if isinstance(failed, Exception):
             raise failed
         self._codec, self._end = codec, self._end + len(records)
+        self._count(happening)
         self._waiting.clear()
         return True
 
-    def news(self) -> Operation[list[Event]]:
-        """What was stored since, here before a restart or by others."""
-        end: int = yield Ask(self._store.end, (self.session,))
-        if end <= self._end:
-            return []
-        stored = yield Ask(self._read, (end,), heavy=True)
-        found: list[Event]
-        self._codec, found = stored
+    def _count(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self._since = 0 if isinstance(event, Checkpoint) else self._since + 1
+
+    # -- reading --
+
+    def open(self) -> Operation[tuple[Checkpoint | None, list[Event]]]:
+        """Where the session stood, and what came behind that: everything where nobody noted where it stood."""
+        self._codec, self._since = Codec(self._fetch), 0
+        self._waiting.clear()
+        end: int = yield Ask(self.store.end, (self.session,))
+        if not end:
+            self._end = 0
+            return None, []
+        found: tuple[Checkpoint | None, list[Event]] = yield Ask(self._standing, (end, self._codec), heavy=True)
         self._end = end
-        if self._waiting and found[: len(self._waiting)] == self._waiting:
-            # our own: whoever waited for them gave up before the answer came, and they have happened here already
-            found = found[len(self._waiting) :]
-            self._waiting.clear()
+        self._count(found[1])
         return found
 
-    def _read(self, end: int) -> tuple[Codec, list[Event]]:
-        codec = self._codec.copy()
-        return codec, [codec.decode(stored) for stored in self._store.read(self.session, self._end, end)]
+    def news(self) -> Operation[list[Event]]:
+        """What was stored since, here before a restart or by others."""
+        end: int = yield Ask(self.store.end, (self.session,))
+        if end <= self._end:
+            return []
+        read: list[Event] = yield Ask(self._read, (self._end, end, self._codec), heavy=True)
+        self._end = end
+        self._count(read)
+        found: list[Event] = [event for event in read if not isinstance(event, Checkpoint)]
+        waiting = [event for event in self._waiting if not isinstance(event, Checkpoint)]
+        if waiting and found[: len(waiting)] == waiting:
+            # our own: whoever waited for them gave up before the answer came, and they have happened here already
+            found = found[len(waiting) :]
+            waiting = []
+        told = {event.digest for event in found if isinstance(event, PromptSeen)}
+        self._waiting = [e for e in waiting if not (isinstance(e, PromptSeen) and e.digest in told)]
+        return found
+
+    def load(self, seqs: Sequence[int]) -> Operation[list[MessageAdded]]:
+        """These messages, in order; `seqs` grow."""
+        if not seqs:
+            return []
+        found: list[MessageAdded] = yield Ask(self._load, (seqs,), heavy=True)
+        return found
+
+    def place_behind(self, seq: int) -> Operation[int]:
+        """The place behind a message's record; 0 for -1."""
+        if seq < 0:
+            return 0
+        at: int | None = yield Ask(partial(self.store.find, seq=seq), (self.session,))
+        if at is None:
+            raise DamagedError(f"session {self.session!r}: message {seq} is not in its log")
+        return at + 1
+
+    def place_before_next(self, seq: int) -> Operation[int]:
+        """The place of the first message behind this one, or the log's end."""
+        at: int | None = yield Ask(partial(self.store.find, seq=seq + 1), (self.session,))
+        if at is not None:
+            return at
+        end: int = yield Ask(self.store.end, (self.session,))
+        return end
+
+    def standing(self, place: int) -> Operation[tuple[Checkpoint | None, list[Event]]]:
+        """Where the session stood at a place, as `open` answers it for the end."""
+        codec = Codec(self._fetch)
+        found: tuple[Checkpoint | None, list[Event]] = yield Ask(self._standing, (place, codec), heavy=True)
+        return found
+
+    def between(self, start: int, stop: int) -> Operation[list[Event]]:
+        """The events from one place to before another one."""
+        found: list[Event] = yield Ask(self._read, (start, stop, Codec(self._fetch)), heavy=True)
+        return found
+
+    def plan(self, lane: str, at: PlanAt) -> Operation[Plan]:
+        """A plan that is in the log."""
+        found: Plan = yield Ask(self._codec.plan, (lane, at), heavy=True)
+        return found
+
+    def identified(self, id: str) -> Operation[Identified | None]:
+        """What was added under an idempotency id."""
+        found = yield from self._keyed(id_key(id))
+        return found if isinstance(found, Identified) else None
+
+    def prompt(self, digest: str) -> Operation[str | None]:
+        """The text of a system prompt."""
+        found = yield from self._keyed(prompt_key(digest))
+        return found.text if isinstance(found, PromptSeen) else None
+
+    def _keyed(self, key: str) -> Operation[Event | None]:
+        at: int | None = yield Ask(partial(self.store.find, key=key), (self.session,))
+        if at is None:
+            return None
+        found: Event = yield Ask(lambda: self._codec.decode(self._fetch(at)))
+        return found
+
+    # -- called outside --
+
+    def _fetch(self, at: int) -> Stored:
+        for stored in self.store.read(self.session, at, at + 1):
+            return stored
+        raise DamagedError(f"session {self.session!r}: there is no record at place {at}")
+
+    def _read(self, start: int, stop: int, codec: Codec) -> list[Event]:
+        return [codec.decode(stored) for stored in self.store.read(self.session, start, stop)]
+
+    def _standing(self, end: int, codec: Codec) -> tuple[Checkpoint | None, list[Event]]:
+        tail: list[Stored] = []
+        stop = end
+        while stop > 0 and len(tail) < _GIVE_UP:
+            page = list(self.store.read(self.session, max(0, stop - _PAGE), stop))
+            for number in range(len(page) - 1, -1, -1):
+                if page[number].record.kind == "checkpoint":
+                    found = codec.decode(page[number])
+                    assert isinstance(found, Checkpoint)
+                    tail = page[number + 1 :] + tail
+                    return _with_plans(found, codec), [codec.decode(stored) for stored in tail]
+            tail = page + tail
+            stop -= len(page)
+        before = self.store.read(self.session, 0, stop) if stop else ()
+        return None, [codec.decode(stored) for part in (before, tail) for stored in part]
+
+    def _load(self, seqs: Sequence[int]) -> list[MessageAdded]:
+        found: list[MessageAdded] = []
+        for first, last in _runs(seqs):
+            at = self.store.find(self.session, seq=first)
+            missing = last - first + 1
+            while missing and at is not None:
+                read = list(self.store.read(self.session, at, at + missing + _BETWEEN))
+                for stored in read:
+                    if stored.record.kind == "message" and stored.record.seq is not None and stored.record.seq <= last:
+                        event = self._codec.decode(stored)
+                        assert isinstance(event, MessageAdded)
+                        found.append(event)
+                        missing -= 1
+                at = at + len(read) if read else None
+            if missing:
+                raise DamagedError(f"session {self.session!r}: of the messages {first} to {last} {missing} are missing")
+        return found
+
+
+def _with_plans(found: Checkpoint, codec: Codec) -> Checkpoint:
+    """With the plans that hold, which may only be referred to."""
+    lanes = [
+        replace(mark, plan=codec.plan(mark.name, mark.plan)) if isinstance(mark.plan, PlanAt) else mark
+        for mark in found.lanes
+    ]
+    return replace(found, lanes=tuple(lanes))
+
+
+def _runs(seqs: Sequence[int]) -> Iterator[tuple[int, int]]:
+    first = last = seqs[0]
+    for seq in seqs[1:]:
+        if seq != last + 1:
+            yield first, last
+            first = seq
+        last = seq
+    yield first, last

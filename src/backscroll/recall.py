@@ -12,11 +12,14 @@ from typing import NamedTuple, Protocol
 
 from backscroll.errors import BackscrollError, ConfigurationError, ReferenceNotFound
 from backscroll.history import Entry, History
+from backscroll.holding import chunks
 from backscroll.plan import reference
-from backscroll.ports import Operation
+from backscroll.ports import Ask, Operation
 
 MOST_HITS = 80
 _MOST_CANDIDATES = 400  # passages of which those come first that the view left out
+_MOST_CALLS = 1_000  # whose results may still come
+_FEW = 20  # messages that are indexed at once without a thread
 _MOST_ANSWERS = 8  # queries whose next pages stay as they were
 _ABOUT = 600  # characters of a call that its result is found by: its paths and names, not a whole file it writes
 _REF = re.compile(r"^\s*(?:\[?ref:)?(\d{1,15})(?:-(\d{1,15})|\.(\d{1,15}))?\]?\s*$")
@@ -73,31 +76,41 @@ def parse(ref: str | int) -> Reference:
     return Reference(first, last, None if found[3] is None else int(found[3]))
 
 
-def entries_of(history: History, ref: Reference) -> list[Entry]:
-    """The entries that a reference names. Raises `ReferenceNotFound` if there is none."""
+def named(history: History, ref: Reference | None) -> list[int]:
+    """The `seq`s that a reference names; without one, those of the whole branch. Raises `ReferenceNotFound`."""
+    branch = history.branch
+    if ref is None:
+        return list(branch.between(0, len(branch)))
     if ref.first == ref.last:
-        found = [entry] if (entry := history.get(ref.first)) else []
+        found = [ref.first] if ref.first < history.next_seq else []
     else:
-        found = history.branch[history.position(ref.first) : history.position(ref.last + 1)]
+        found = list(branch.between(branch.position(ref.first), branch.position(ref.last + 1)))
     if not found:
         raise ReferenceNotFound(
             f"nothing is kept under [ref:{ref.first}]; messages 0 to {history.next_seq - 1} are in this session"
         )
-    if ref.part is not None and ref.part >= len(found[0].reading.parts):
-        raise ReferenceNotFound(f"message {ref.first} has {len(found[0].reading.parts)} parts, no part {ref.part}")
     return found
 
 
-def texts(entries: Sequence[Entry], part: int | None) -> Iterator[str]:
-    """The text of a reference, piece by piece. One part alone is given verbatim, several get headings."""
-    if part is not None:
-        yield part_text(entries[0], part)
-        return
-    if len(entries) == 1:
-        shown = [number for number, found in enumerate(entries[0].reading.parts) if found.text]
-        if len(shown) == 1:
-            yield part_text(entries[0], shown[0])
-            return
+def checked_part(entry: Entry, part: int | None) -> int | None:
+    """The part as it came. Raises `ReferenceNotFound` where the entry has no such part."""
+    if part is not None and part >= len(entry.reading.parts):
+        raise ReferenceNotFound(f"message {entry.seq} has {len(entry.reading.parts)} parts, no part {part}")
+    return part
+
+
+def alone(entry: Entry, part: int | None) -> str | None:
+    """The text of one part, verbatim: of the one that is asked for, or of the only one; None where there are more."""
+    if part is None:
+        shown = [number for number, found in enumerate(entry.reading.parts) if found.text]
+        if len(shown) != 1:
+            return None
+        part = shown[0]
+    return part_text(entry, part)
+
+
+def texts(entries: Iterable[Entry]) -> Iterator[str]:
+    """The text of entries, part by part, each with a heading."""
     for entry in entries:
         for number in range(len(entry.reading.parts)):
             yield f"{heading(entry, number)}\n{part_text(entry, number)}\n"
@@ -116,20 +129,18 @@ def heading(entry: Entry, number: int) -> str:
     return f"{reference(entry.seq, part=number)} {entry.reading.role}{what}{f' {part.name}' if part.name else ''}"
 
 
-def page(pieces: Iterator[str], offset: int, limit: int, count: Callable[[str], int]) -> Recalled:
-    """The page from `offset` on, of at most `limit` tokens."""
+def enough(offset: int, limit: int) -> int:
+    """The characters of a text that a page from `offset` on, of at most `limit` tokens, can need."""
     if type(offset) is not int or offset < 0:
         raise ConfigurationError(f"offset is a number of characters, at least 0, not {offset!r}")
     if type(limit) is not int or limit < 1:
         raise ConfigurationError(f"limit is a number of tokens, at least 1, not {limit!r}")
-    enough = offset + limit * _CHARACTERS_PER_TOKEN
-    text, more = "", False
-    for piece in pieces:
-        if len(text) > enough:
-            more = True
-            break
-        text += piece
-    shown = text[offset:enough]
+    return offset + limit * _CHARACTERS_PER_TOKEN
+
+
+def page(text: str, offset: int, limit: int, count: Callable[[str], int], more: bool = False) -> Recalled:
+    """The page from `offset` on, of at most `limit` tokens; `more`: the text goes on."""
+    shown = text[offset : enough(offset, limit)]
     while len(shown) > 1 and (tokens := count(shown)) > limit:
         shown = shown[: max(1, int(len(shown) * limit / tokens * 0.97))]
     end = offset + len(shown)
@@ -147,12 +158,16 @@ def pick_lines(text: str, lines: tuple[int, int]) -> str:
     return "".join(text.splitlines(keepends=True)[first - 1 : last])
 
 
-def match_lines(entries: Sequence[Entry], part: int | None, pattern: str) -> Iterator[Hit]:
-    """Every line that the regular expression finds, in order."""
+def expression_of(pattern: str) -> re.Pattern[str]:
+    """The compiled pattern. Raises `ConfigurationError` for what is none."""
     try:
-        expression = re.compile(pattern)
+        return re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
         raise ConfigurationError(f"{pattern!r:.80} is no regular expression: {error}") from None
+
+
+def match_lines(entries: Iterable[Entry], part: int | None, expression: re.Pattern[str]) -> Iterator[Hit]:
+    """Every line that the regular expression finds, in order."""
     for entry in entries:
         for number in range(len(entry.reading.parts)) if part is None else (part,):
             offset = 0
@@ -162,11 +177,12 @@ def match_lines(entries: Sequence[Entry], part: int | None, pattern: str) -> Ite
                 offset += len(line)
 
 
-def show(hits: Sequence[Hit], history: History) -> Iterator[str]:
+def show(hits: Sequence[Hit], entries: Iterable[Entry]) -> Iterator[str]:
     """Hits as text, passage by passage, each under its reference."""
     before: tuple[int, int] | None = None
+    known = {entry.seq: entry for entry in entries}
     for hit in hits:
-        entry = history.get(hit.seq)
+        entry = known.get(hit.seq)
         if entry is not None and before != (hit.seq, hit.part):
             yield f"{heading(entry, hit.part)}\n"
         before = (hit.seq, hit.part)
@@ -246,14 +262,16 @@ class Finder:
         self._search = search
         self._answers: dict[str, list[Hit]] = {}
 
-    def find(self, history: History, query: str, *, again: bool, in_view: Callable[[], Iterable[str]]) -> list[Hit]:
+    def find(self, query: str, scroll: "Scroll", *, again: bool) -> Operation[list[Hit]]:
         """What the query finds, what the view left out first; `again`: as it was found before, where that is known."""
         if again and query in self._answers:
             return self._answers[query]
-        if self._search.indexed < history.next_seq:
-            fresh = [entry for seq in range(self._search.indexed, history.next_seq) if (entry := history.get(seq))]
-            self._search.add(_sources(fresh, history), history.next_seq)
-        found = left_out_first(self._search.search(query, _MOST_CANDIDATES), in_view())[:MOST_HITS]
+        calls = _Calls()
+        for seqs in chunks(range(self._search.indexed, scroll.history.next_seq)):
+            entries = yield from scroll.fetch(seqs)
+            yield Ask(self._search.add, (calls.sources(entries), seqs[-1] + 1), heavy=len(seqs) > _FEW)
+        hits: list[Hit] = yield Ask(self._search.search, (query, _MOST_CANDIDATES))
+        found = left_out_first(hits, scroll.in_view())[:MOST_HITS]
         self._answers.pop(query, None)
         self._answers[query] = found
         if len(self._answers) > _MOST_ANSWERS:
@@ -279,40 +297,74 @@ def left_out_first(hits: Iterable[Hit], in_view: Iterable[str]) -> list[Hit]:
     return left_out + seen
 
 
-def recall(
-    history: History,
-    finder: Finder,
-    count: Callable[[str], int],
-    wanted: Wanted,
-    *,
-    in_view: Callable[[], Iterable[str]],
-    enter: Callable[[], Operation[None]],
-) -> Operation[Recalled]:
-    """One page of what was asked for.
+class Scroll(NamedTuple):
+    """What recall reads."""
 
-    `in_view`: the texts that the model has in front of it; `enter`: takes the lock, and in what others stored.
-    """
-    ref, query, pattern, lines, offset, limit = wanted
+    history: History
+    fetch: Callable[[Sequence[int]], Operation[list[Entry]]]
+    """Entries by their `seq`s, which grow, also those that are not held."""
+    in_view: Callable[[], Iterable[str]]
+    """The texts that the model has in front of it."""
+
+
+def recall(scroll: Scroll, finder: Finder, count: Callable[[str], int], wanted: Wanted) -> Operation[Recalled]:
+    """One page of what was asked for. To be called with the session's lock held."""
+    if wanted.query is not None:
+        hits = yield from finder.find(wanted.query, scroll, again=wanted.offset != 0)
+        return (yield from _shown(hits, scroll, wanted, count))
+    where = None if wanted.ref is None else parse(wanted.ref)
+    seqs, part = named(scroll.history, where), where.part if where else None
+    if wanted.pattern is not None:
+        return (yield from _shown((yield from _matches(scroll, seqs, part, wanted.pattern)), scroll, wanted, count))
+    if len(seqs) == 1:
+        (entry,) = yield from scroll.fetch(seqs)
+        text = alone(entry, checked_part(entry, part))
+        if text is not None:
+            return page(text if wanted.lines is None else pick_lines(text, wanted.lines), *wanted[-2:], count)
+    return (yield from _several(scroll, seqs, wanted, count))
+
+
+def check(wanted: Wanted) -> None:
+    """Raises `ConfigurationError` for arguments that do not go together."""
+    ref, query, pattern, _, offset, limit = wanted
     if ref is None and query is None and pattern is None:
         raise ConfigurationError("recall needs a ref, a query or a pattern")
     if query is not None and (ref is not None or pattern is not None):
         raise ConfigurationError("recall takes a query alone; a pattern may go with a ref")
     if not isinstance(query, str | None) or not isinstance(pattern, str | None):
         raise ConfigurationError("query and pattern are texts")
-    yield from enter()
-    if query is not None:
-        hits = finder.find(history, query, again=offset != 0, in_view=in_view)
-        return _with_hits(page(show(hits, history), offset, limit, count), hits)
-    where = None if ref is None else parse(ref)
-    entries = history.branch if where is None else entries_of(history, where)
-    part = where.part if where else None
-    if pattern is not None:
-        hits = list(islice(match_lines(entries, part, pattern), MOST_HITS))
-        return _with_hits(page(show(hits, history), offset, limit, count), hits)
-    pieces = texts(entries, part)
-    if lines is not None:
-        pieces = iter([pick_lines("".join(pieces), lines)])
-    return page(pieces, offset, limit, count)
+    enough(offset, limit)
+
+
+def _matches(scroll: Scroll, seqs: Sequence[int], part: int | None, pattern: str) -> Operation[list[Hit]]:
+    expression, hits = expression_of(pattern), list[Hit]()
+    for some in chunks(seqs):
+        entries = yield from scroll.fetch(some)
+        if part is not None:
+            checked_part(entries[0], part)
+        hits += islice(match_lines(entries, part, expression), MOST_HITS - len(hits))
+        if len(hits) >= MOST_HITS:
+            break
+    return hits
+
+
+def _shown(hits: Sequence[Hit], scroll: Scroll, wanted: Wanted, count: Callable[[str], int]) -> Operation[Recalled]:
+    entries = yield from scroll.fetch(sorted({hit.seq for hit in hits}))
+    found = page("".join(show(hits, entries)), wanted.offset, wanted.limit, count)
+    return Recalled(str(found), found.next_offset, hits)
+
+
+def _several(scroll: Scroll, seqs: Sequence[int], wanted: Wanted, count: Callable[[str], int]) -> Operation[Recalled]:
+    """A page of several messages or parts; no more of them are read than it takes, unless lines have to be counted."""
+    text, needed = "", enough(wanted.offset, wanted.limit)
+    some: Sequence[int] = ()
+    for some in chunks(seqs):
+        text += "".join(texts((yield from scroll.fetch(some))))
+        if len(text) > needed and wanted.lines is None:
+            break
+    if wanted.lines is not None:
+        return page(pick_lines(text, wanted.lines), wanted.offset, wanted.limit, count)
+    return page(text, wanted.offset, wanted.limit, count, more=some[-1] != seqs[-1])
 
 
 def answer(make: Callable[..., Operation[Recalled]], arguments: dict[str, object]) -> Operation[str]:
@@ -326,21 +378,22 @@ def answer(make: Callable[..., Operation[Recalled]], arguments: dict[str, object
     return (str(found) or "nothing found") + more
 
 
-def _sources(entries: Sequence[Entry], history: History) -> Iterator[Source]:
-    calls: dict[str | None, str] = {}
-    group = None
-    for entry in entries:
-        if entry.group is not group:
-            group = entry.group
-            members = [member for seq in group.members if (member := history.get(seq))]
-            calls = {
-                part.id: f"{part.name} {part.text[:_ABOUT]}" for member in members for part in member.reading.call_parts
-            }
-        for number, part in enumerate(entry.reading.parts):
-            if part.text:
-                call = calls.get(part.id, "") if part.kind == "result" else ""
-                yield Source(entry.seq, number, call or part.name or "", part.text)
+class _Calls:
+    """What results are about: the calls that they answer, of the messages that went by."""
 
+    def __init__(self) -> None:
+        self._about: dict[str, str] = {}
 
-def _with_hits(found: Recalled, hits: Sequence[Hit]) -> Recalled:
-    return Recalled(str(found), found.next_offset, hits)
+    def sources(self, entries: Sequence[Entry]) -> Iterator[Source]:
+        """The texts of these messages, and by what they are found besides."""
+        for entry in entries:
+            for part in entry.reading.call_parts:
+                if part.id is not None:
+                    self._about.pop(part.id, None)
+                    self._about[part.id] = f"{part.name} {part.text[:_ABOUT]}"
+            for _ in range(len(self._about) - _MOST_CALLS):
+                del self._about[next(iter(self._about))]
+            for number, part in enumerate(entry.reading.parts):
+                if part.text:
+                    call = self._about.get(part.id or "", "") if part.kind == "result" else ""
+                    yield Source(entry.seq, number, call or part.name or "", part.text)

@@ -2,80 +2,144 @@
 
 The format has a number. What was ever written is read for ever: a change of shape is a new number with its own reader,
 and `tests/golden` holds a file of each. A digest, by far the largest part of a plan, is written once and referred to
-by later plans that still tell the same.
+by later plans that still tell the same; so is a plan, by what says where a session stands.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from hashlib import sha256
 from typing import Any
 
 from backscroll.errors import DamagedError
-from backscroll.history import (
+from backscroll.log import (
+    Checkpoint,
     Event,
+    GroupMark,
+    HistoryMark,
     Identified,
+    LaneMark,
     LaneOpened,
     MessageAdded,
     Overflowed,
     PinChanged,
+    PlanAt,
     PlanRecorded,
+    PromptSeen,
+    Requested,
     Rewound,
     Settled,
     UsageObserved,
 )
-from backscroll.plan import NO_DIGEST, Clip, Digest, Drop, Edit, Fold, Mask, Note, Plan
+from backscroll.plan import NO_DIGEST, Clip, Digest, Drop, Edit, Fold, Mask, Note, Plan, until
 from backscroll.ports import Record, Stored
-from backscroll.usage import Count, MediaCount, Report
+from backscroll.usage import Count, MediaCount, MeterMark, Report
 
-FORMAT = 1
-"""Of everything that is written today."""
+FORMAT = 2
+"""Of everything that is written today. 1 did not note which groups a message joins."""
+FORMATS = (1, 2)
+_MOST_PLANS = 40  # of a lane whose places are remembered: those that can be undone
 
 Body = dict[str, Any]
+Fetch = Callable[[int], Stored]
+
+
+def id_key(id: str) -> str:
+    """By what an append's idempotency id is found."""
+    return f"id:{sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def prompt_key(digest: str) -> str:
+    """By what the text of a system prompt is found."""
+    return f"prompt:{digest}"
 
 
 class Codec:
-    """For one session's log, from some place on. Remembers which digests were written."""
+    """For one session's log, from some place on. Remembers where plans and their digests were written.
 
-    def __init__(self) -> None:
+    `fetch` gives the record at a place: what was written before that place is looked up there.
+    """
+
+    def __init__(self, fetch: Fetch | None = None) -> None:
+        self._fetch = fetch
         self._digests: dict[str, tuple[int, Digest]] = {}
         """By lane: the newest digest, and the place of the record that holds it."""
+        self._plans: dict[str, deque[tuple[int, Plan]]] = {}
+        """By lane: the newest plans, likewise."""
 
-    def copy(self) -> "Codec":
-        """The same, to be kept only if what it wrote was stored."""
-        twin = Codec()
+    def after(self, events: Iterable[Event]) -> "Codec":
+        """One to encode these events with, to be kept only if what it wrote was stored."""
+        if not any(isinstance(event, PlanRecorded | LaneOpened) for event in events):
+            return self
+        twin = Codec(self._fetch)
         twin._digests = dict(self._digests)
+        twin._plans = {lane: plans.copy() for lane, plans in self._plans.items()}
         return twin
 
     def encode(self, event: Event, at: int) -> Record:
         """What is stored for an event whose place will be `at`."""
         kind, write = _WRITERS[type(event)]
         body = write(event)
-        if isinstance(event, PlanRecorded | LaneOpened):
-            body["plan"] = self._plan(event.lane, event.plan, at)
-        return Record(kind, event.seq if isinstance(event, MessageAdded) else None, _dump(body), FORMAT)
+        key: str | None = None
+        match event:
+            case PlanRecorded() | LaneOpened():
+                body["plan"] = self._plan(event.lane, event.plan)
+                if "digest" in body["plan"]:
+                    self._digests[event.lane] = at, event.plan.digest
+                self._remember(event.lane, at, event.plan)
+            case Checkpoint():
+                body["lanes"] = [self._lane(mark) for mark in event.lanes]
+            case Identified():
+                key = id_key(event.id)
+            case PromptSeen():
+                key = prompt_key(event.digest)
+        return Record(kind, event.seq if isinstance(event, MessageAdded) else None, _dump(body), FORMAT, key)
 
-    def _plan(self, lane: str, plan: Plan, at: int) -> Body:
+    def _remember(self, lane: str, at: int, plan: Plan) -> None:
+        self._plans.setdefault(lane, deque(maxlen=_MOST_PLANS)).append((at, plan))
+
+    def _plan(self, lane: str, plan: Plan) -> Body:
         body: Body = {"number": plan.number, "after": plan.summary_after, "edits": [_edit(e) for e in plan.edits]}
         known = self._digests.get(lane)
         if plan.digest == NO_DIGEST:
             return body
         if known is not None and known[1] == plan.digest:
             return body | {"digest_at": known[0]}
-        self._digests[lane] = at, plan.digest
         return body | {"digest": _digest(plan.digest)}
+
+    def _lane(self, mark: LaneMark) -> Body:
+        body = {each.name: getattr(mark, each.name) for each in fields(mark)}
+        plan, *before = (self._standing(mark.name, plan) for plan in (mark.plan, *mark.before))
+        return body | {"plan": plan, "before": before}
+
+    def _standing(self, lane: str, plan: Plan | PlanAt) -> Body:
+        """Where a plan is written, or the plan where that is nowhere."""
+        if isinstance(plan, PlanAt):
+            return {"at": plan.place, "until": plan.until}
+        for at, known in self._plans.get(lane, ()):
+            if known == plan:
+                return {"at": at, "until": None}
+        return self._plan(lane, plan)
 
     def decode(self, stored: Stored) -> Event:
         """The event again. Raises `DamagedError` for what no version of Backscroll wrote."""
         at, record = stored
         reader = _READERS.get(record.kind)
-        if record.format != FORMAT or reader is None:
+        if record.format not in FORMATS or reader is None:
             raise DamagedError(
-                f"record {at} is of kind {record.kind!r} in format {record.format}, and this version reads format "
-                f"{FORMAT}: upgrade Backscroll to read it"
+                f"record {at} is of kind {record.kind!r} in format {record.format}, and this version reads formats "
+                f"up to {FORMAT}: upgrade Backscroll to read it"
             )
         try:
             body = json.loads(record.body)
-            if "plan" in body:
+            if record.kind in ("plan", "lane"):
                 body["plan"] = self._read_plan(body["lane"], body["plan"], at)
+                self._remember(body["lane"], at, body["plan"])
+            elif record.kind == "checkpoint":
+                body["lanes"] = tuple(self._read_lane(lane, at) for lane in body["lanes"])
+            elif record.kind == "message" and record.format > 1:
+                body.setdefault("joins", ())
             return reader(body)
         except (ValueError, KeyError, TypeError, IndexError) as error:
             raise DamagedError(f"record {at} ({record.kind}) cannot be read: {error!r:.200}") from error
@@ -86,10 +150,39 @@ class Codec:
             digest = _read_digest(body["digest"])
             self._digests[lane] = at, digest
         elif "digest_at" in body:
-            place, digest = self._digests[lane]
-            if place != body["digest_at"]:
-                raise ValueError(f"its digest is in record {body['digest_at']}, the newest known is in {place}")
+            digest = self._digest_at(lane, body["digest_at"])
         return Plan(tuple(map(_read_edit, body["edits"])), body["number"], body["after"], digest)
+
+    def _digest_at(self, lane: str, place: int) -> Digest:
+        known = self._digests.get(lane)
+        if known is None or known[0] != place:
+            if self._fetch is None:
+                raise ValueError(f"its digest is in record {place}, which is not at hand")
+            known = place, _read_digest(json.loads(self._fetch(place).record.body)["plan"]["digest"])
+            self._digests[lane] = known
+        return known[1]
+
+    def plan(self, lane: str, at: PlanAt) -> Plan:
+        """The plan that is written there."""
+        known = next((plan for place, plan in self._plans.get(lane, ()) if place == at.place), None)
+        if known is None:
+            if self._fetch is None:
+                raise ValueError(f"record {at.place} is not at hand")
+            event = self.decode(self._fetch(at.place))
+            assert isinstance(event, PlanRecorded | LaneOpened)
+            known = event.plan
+        return known if at.until is None else until(known, at.until)
+
+    def _read_lane(self, body: Body, at: int) -> LaneMark:
+        plan, *before = (
+            PlanAt(told["at"], told["until"]) if "at" in told else self._read_plan(body["name"], told, at)
+            for told in (body["plan"], *body["before"])
+        )
+        meter = MeterMark(*body["meter"])
+        anchor, earlier = (None if told is None else Report(*told) for told in (meter.anchor, meter.before))
+        told = {key: _frozen(value) for key, value in body.items()}
+        told |= {"plan": plan, "before": tuple(before), "meter": meter._replace(anchor=anchor, before=earlier)}
+        return LaneMark(**told)
 
 
 def _dump(body: Body) -> bytes:
@@ -149,11 +242,13 @@ def _read_count(told: list[Any]) -> Count | MediaCount:
 
 
 def _message(event: MessageAdded) -> Body:
-    return {"seq": event.seq, "message": event.message, "counts": event.counts, "by": event.counted_by}
+    body = {"seq": event.seq, "message": event.message, "counts": event.counts, "by": event.counted_by}
+    return body | {"joins": event.joins} if event.joins else body
 
 
 def _read_message(body: Body) -> MessageAdded:
-    return MessageAdded(body["seq"], body["message"], tuple(map(_read_count, body["counts"])), body["by"])
+    counts, joins = tuple(map(_read_count, body["counts"])), body.get("joins")
+    return MessageAdded(body["seq"], body["message"], counts, body["by"], None if joins is None else tuple(joins))
 
 
 def _recorded(event: PlanRecorded) -> Body:
@@ -166,6 +261,36 @@ def _read_recorded(body: Body) -> PlanRecorded:
     return PlanRecorded(body["lane"], body["plan"], removed, body["tokens"], body["messages"], body["undone"])
 
 
+def _requested(event: Requested) -> Body:
+    body: Body = {"lane": event.lane, "budget": event.budget, "plan": event.plan, "last": event.last}
+    body["estimate"] = event.estimate
+    if event.prompt is not None:
+        body["prompt"] = event.prompt
+    return body | {"ephemerals": event.ephemerals} if event.ephemerals else body
+
+
+def _read_requested(body: Body) -> Requested:
+    estimate, ephemerals = tuple(body["estimate"]), _frozen(body.get("ephemerals", []))
+    return Requested(body["lane"], body["budget"], body["plan"], body["last"], estimate, body.get("prompt"), ephemerals)
+
+
+def _history(mark: HistoryMark) -> Body:
+    told = {each.name: getattr(mark, each.name) for each in fields(mark)}
+    groups = [(g.first, g.members, g.open_calls, g.answered, g.orphans) for g in mark.groups]
+    return told | {"groups": groups}
+
+
+def _read_checkpoint(body: Body) -> Checkpoint:
+    told = {key: _frozen(value) for key, value in body["history"].items()}
+    told["groups"] = tuple(GroupMark(*group) for group in told["groups"])
+    return Checkpoint(HistoryMark(**told), body["lanes"], body["newest_lane"])
+
+
+def _frozen(value: Any) -> Any:
+    """Lists as tuples, at any depth."""
+    return tuple(map(_frozen, value)) if type(value) is list else value
+
+
 _Write = Callable[[Any], Body]
 _WRITERS: Mapping[type, tuple[str, _Write]] = {
     MessageAdded: ("message", _message),
@@ -176,6 +301,12 @@ _WRITERS: Mapping[type, tuple[str, _Write]] = {
     UsageObserved: ("usage", lambda event: {"lane": event.lane, "report": event.report}),
     Overflowed: ("overflow", lambda event: {"lane": event.lane, "tokens": event.tokens, "limit": event.limit}),
     Rewound: ("rewind", lambda event: {"to": event.to}),
+    PromptSeen: ("prompt", lambda event: {"digest": event.digest, "text": event.text}),
+    Requested: ("request", _requested),
+    Checkpoint: (
+        "checkpoint",
+        lambda event: {"history": _history(event.history), "newest_lane": event.newest_lane},
+    ),
     Settled: (
         "settled",
         lambda event: {
@@ -192,5 +323,8 @@ _READERS: Mapping[str, Callable[[Body], Event]] = {
     "usage": lambda body: UsageObserved(body["lane"], Report(*body["report"])),
     "overflow": lambda body: Overflowed(body["lane"], body["tokens"], body["limit"]),
     "rewind": lambda body: Rewound(body["to"]),
+    "prompt": lambda body: PromptSeen(body["digest"], body["text"]),
+    "request": _read_requested,
+    "checkpoint": _read_checkpoint,
     "settled": lambda body: Settled(body["lane"], body["tokens"], body["messages"], body["batch"]),
 }

@@ -5,24 +5,21 @@ changes happen only behind `Exclusive`, by applying events; what is to be report
 the shell after the lock.
 """
 
+import json
 from collections.abc import Sequence
+from hashlib import sha256
 
 from backscroll import events
 from backscroll.adding import Addition, Read, additions, passing, why_not
 from backscroll.budget import provider_window, resolve_budget
 from backscroll.errors import ConflictError, ReferenceNotFound, StoreUnavailable
-from backscroll.history import (
-    Entry,
-    Event,
-    Identified,
-    PinChanged,
-    PlanRecorded,
-    Rewound,
-    Settled,
-)
-from backscroll.lane import Compaction, Lane, Situation
+from backscroll.history import Entry
+from backscroll.holding import chunks, hold_group, past
+from backscroll.lane import Lane, Situation
+from backscroll.log import Event, Identified, PinChanged, PlanAt, PlanRecorded, PromptSeen, Rewound, Settled
 from backscroll.messages import Message, accept, copy_message, read_message
 from backscroll.ports import Ask, Operation
+from backscroll.reporting import Compaction
 from backscroll.state import TRIES, SessionState, outrun
 from backscroll.telling import Explained, explain
 from backscroll.view import Ephemeral
@@ -49,12 +46,12 @@ class Session(SessionState):
         read = yield from self.read(messages)
         yield from self.enter(look=False)
         for attempt in range(TRIES):
-            if id is not None and id in self._ids:
-                return self._repeated(self._ids[id], [message for message, _, _ in read])
+            if id is not None and (known := (yield from self._identified(id))):
+                return (yield from self._repeated(known, [message for message, _, _ in read]))
             if attempt and read and (reason := why_not(read, self.history)):
                 raise ConflictError(f"these messages do not follow what was stored meanwhile: {reason}")
             first = self.history.next_seq
-            added = list(additions(read, first, self._counted_by()))
+            added = list(additions(read, first, self._counted_by(), self.history.joining()))
             happening: list[Event] = [addition.event for addition in added if addition.event is not None]
             if id is not None:
                 happening.append(Identified(id, first, first + len(happening) - 1))
@@ -63,11 +60,19 @@ class Session(SessionState):
                     self._add(addition)
                 if id is not None:
                     self.apply(happening[-1])
+                if self._logbook is not None and self._logbook.due:
+                    self._note_standing()
                 return self.history.next_seq - 1
         raise outrun()
 
-    def _repeated(self, known: Identified, messages: list[Message]) -> int:
-        stored = [entry.message for seq in range(known.first, known.last + 1) if (entry := self.history.get(seq))]
+    def _identified(self, id: str) -> Operation[Identified | None]:
+        if id in self._ids or self._logbook is None:
+            return self._ids.get(id)
+        return (yield from self._logbook.identified(id))
+
+    def _repeated(self, known: Identified, messages: list[Message]) -> Operation[int]:
+        entries = yield from self.fetch(range(known.first, known.last + 1))
+        stored = [entry.message for entry in entries]
         if stored != [message for message in messages if not passing(read_message(message))]:
             raise ConflictError(f"id {known.id!r} was used before, for other messages ({known.first}-{known.last})")
         return known.last
@@ -75,8 +80,9 @@ class Session(SessionState):
     def _add(self, addition: Addition) -> None:
         reading, message, counts, event = addition
         if event is None:
-            after = self.history.branch[-1].seq if self.history.branch else -1
-            self._ephemerals.append(Ephemeral(after, self._ephemeral_number, message, reading, counts))
+            after = self.history.branch[-1] if self.history.branch else -1
+            digest = sha256(json.dumps(message).encode()).hexdigest()
+            self._ephemerals.append(Ephemeral(after, self._ephemeral_number, message, reading, counts, digest))
             self._ephemeral_number += 1
             del self._ephemerals[:-_MOST_EPHEMERALS]
             return
@@ -104,31 +110,49 @@ class Session(SessionState):
     def messages(self) -> Operation[list[Message]]:
         """Copies of everything stored on the branch."""
         yield from self.enter()
-        return [copy_message(entry.message) for entry in self.history.branch]
+        return (yield from self.stored())
+
+    def stored(self, start: int = 0) -> Operation[list[Message]]:
+        """The same from an index on, with the lock held already."""
+        copies: list[Message] = []
+        branch = self.history.branch
+        for seqs in chunks(list(branch.between(start, len(branch)))):
+            copies += [copy_message(entry.message) for entry in (yield from self.fetch(seqs))]
+        return copies
 
     def replace(self, messages: Sequence[object]) -> Operation[None]:
         """Makes the branch hold these messages: back to the common prefix, then the rest is appended."""
         accepted = [accept(message) for message in messages]
         yield from self.enter()
         for _ in range(TRIES):
-            branch, same = self.history.branch, 0
-            while same < min(len(branch), len(accepted)) and branch[same].message == accepted[same]:
-                same += 1
+            branch, same = self.history.branch, (yield from self._in_common(accepted))
             rest = accepted[same:]
             readings = [read_message(message) for message in rest]
             counts = yield Ask(self._measure, (readings,))
-            added = list(
-                additions(list(zip(rest, readings, counts, strict=True)), self.history.next_seq, self._counted_by())
-            )
-            back = [Rewound(branch[same - 1].seq if same else -1)] if same < len(branch) else []
+            back = [Rewound(branch[same - 1] if same else -1)] if same < len(branch) else []
+            before = (yield from past(self.history, self._logbook, back[0].to)) if back else None
+            joining, read = (before or self.history).joining(), list(zip(rest, readings, counts, strict=True))
+            added = list(additions(read, self.history.next_seq, self._counted_by(), joining))
             stored = [addition.event for addition in added if addition.event is not None]
             if (yield from self._commit([*back, *stored])):
-                for event in back:
-                    self.apply(event)
+                if before is not None:
+                    self.history.rewind_to(before)
+                    self._follow(back[0])
                 for addition in added:
                     self._add(addition)
                 return
         raise outrun()
+
+    def _in_common(self, messages: Sequence[Message]) -> Operation[int]:
+        """With how many of these the branch begins."""
+        same = 0
+        branch = self.history.branch
+        for seqs in chunks(list(branch.between(0, min(len(branch), len(messages))))):
+            for entry in (yield from self.fetch(seqs)):
+                if entry.message != messages[same]:
+                    return same
+                same += 1
+        return same
 
     def clear(self) -> Operation[None]:
         """An empty branch; the log keeps everything, and no `seq` is used again."""
@@ -139,17 +163,19 @@ class Session(SessionState):
     def pin(self, seq: int, pinned: bool) -> Operation[None]:
         """Pins or unpins the message `seq`, and with it its whole tool pair."""
         yield from self.enter()
-        entry = self.entry(seq)
+        if seq in self.history.branch:
+            yield from hold_group(self.history, self._logbook, seq)
+        entry = yield from self._entry(seq)
         if entry.reading.flags.critical and not pinned:
             return  # a critical message stays protected whatever else is said of it
         yield from self._happen(PinChanged(seq, pinned))
 
-    def entry(self, seq: int) -> Entry:
+    def _entry(self, seq: int) -> Operation[Entry]:
         """The entry `seq`. Raises `ReferenceNotFound`."""
-        found = self.history.get(seq) if type(seq) is int else None
-        if found is None:
-            last = self.history.next_seq - 1
+        last = self.history.next_seq - 1
+        if type(seq) is not int or not 0 <= seq <= last:
             raise ReferenceNotFound(f"no message {seq!r} in this session; its messages are 0 to {last}")
+        (found,) = yield from self.fetch([seq])
         return found
 
     # -- requests --
@@ -165,16 +191,27 @@ class Session(SessionState):
         yield from self.enter()
         lane = self.lane(lane_name)
         yield from self._fitted(lane, prompt, budget)
-        assert lane.view is not None
-        lane.handed_out(budget, self._ephemerals)
+        digest = None if prompt is None else (yield from self._seen(prompt))
+        self._steer(lane.hand_out(budget, self._situation(prompt), digest))
         self._asked = lane
+        assert lane.view is not None
         return lane.view.copies()
+
+    def _seen(self, prompt: str) -> Operation[str]:
+        """Has the text of a system prompt stored, once; answers its digest."""
+        digest = sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()
+        if digest not in self._prompts:
+            logbook = self._logbook
+            known = None if logbook is None else (yield from logbook.prompt(digest))
+            if known is None:
+                self._steer(PromptSeen(digest, prompt))
+            self._prompts.add(digest)
+        return digest
 
     def _fitted(self, lane: Lane, prompt: str | None, budget: int, force: bool = False) -> Operation[bool]:
         """Has the lane decide, stores its new plan and takes it in; whether there was one."""
         for _ in range(TRIES):
-            now = self._situation(prompt)
-            self.outbox += lane.refresh(now)
+            now = yield from self._refreshed(lane, prompt)
             event, reports = lane.fit(now, budget, force)
             if isinstance(event, Settled):
                 self._steer(event)
@@ -183,9 +220,17 @@ class Session(SessionState):
             elif event is not None:
                 self.apply(event)
                 self._forget_expired()
+                self._note_standing()
             self.outbox += reports
             return isinstance(event, PlanRecorded)
         raise outrun()
+
+    def _refreshed(self, lane: Lane, prompt: str | None) -> Operation[Situation]:
+        """Brings a lane's view up to date, with what it shows of what is not held."""
+        now = self._situation(prompt)
+        yield from self._hold(lane.missing(now))
+        self.outbox += lane.refresh(now)
+        return now
 
     def _recorded(self, event: PlanRecorded) -> Operation[bool]:
         """Stores a plan. A store that fails must not stop a request: the plan waits for better times, with a report."""
@@ -226,8 +271,7 @@ class Session(SessionState):
         prompt = yield from self._prompt()
         yield from self.enter()
         lane = self.lane(lane_name)
-        now = self._situation(prompt)
-        self.outbox += lane.refresh(now)
+        now = yield from self._refreshed(lane, prompt)
         return lane.is_due(now, lane.budget)
 
     def undo_compaction(self, lane_name: str) -> Operation[bool]:
@@ -236,9 +280,15 @@ class Session(SessionState):
         yield from self.enter()
         lane = self.lane(lane_name)
         for _ in range(TRIES):
-            event = lane.undo(self._situation(prompt), lane.budget)
-            if event is None:
+            earlier = lane.earlier
+            if earlier is None:
                 return False
+            if isinstance(earlier, PlanAt):
+                assert self._logbook is not None
+                earlier = yield from self._logbook.plan(lane_name, earlier)
+            now = self._situation(prompt)
+            yield from self._hold(self.history.missing(seq for seq, _ in self.history.outside(earlier.gaps())))
+            event = lane.undo(now, lane.budget, earlier)
             if (yield from self._commit([event])):
                 break
         else:
@@ -250,4 +300,7 @@ class Session(SessionState):
     def explain(self, lane_name: str) -> Operation[list[Explained]]:
         """What became of each message in the lane's newest view."""
         yield from self.enter()
-        return explain(self.history, self._look(lane_name))
+        lane, told = self._look(lane_name), list[Explained]()
+        for seqs in chunks(list(self.history.branch.between(0, len(self.history.branch)))):
+            told += explain(self.history, lane, (yield from self.fetch(seqs)))
+        return told

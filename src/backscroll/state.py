@@ -13,21 +13,25 @@ from backscroll.compaction.batch import Prices
 from backscroll.compaction.window import Strategy
 from backscroll.errors import ConflictError
 from backscroll.families import Family
-from backscroll.history import (
+from backscroll.history import Entry, History
+from backscroll.holding import fetch, hold, restored, take
+from backscroll.lane import Lane
+from backscroll.log import (
+    Checkpoint,
     Event,
-    History,
     Identified,
     LaneOpened,
     MessageAdded,
     Overflowed,
     PinChanged,
     PlanRecorded,
+    PromptSeen,
+    Requested,
     Rewound,
     Settled,
     UsageObserved,
 )
-from backscroll.lane import Lane
-from backscroll.logbook import Logbook
+from backscroll.logbook import FAR, Logbook
 from backscroll.messages import Reading, read_message
 from backscroll.plan import Plan
 from backscroll.ports import Event as Report
@@ -40,6 +44,7 @@ Measure = Callable[[Sequence[Reading]], tuple[Counts, ...]]
 PAGE_TOKENS = 4_000
 NOTHING_SENT = "no view was handed out on this lane yet"
 TRIES = 8  # of one change against other writers; each of them got further meanwhile
+_MOST_IDS = 1_000  # idempotency ids that are remembered of what can be looked up in a store
 
 
 def outrun() -> ConflictError:
@@ -85,6 +90,8 @@ class SessionState:
         self._ephemerals: list[Ephemeral] = []
         self._ephemeral_number = 0
         self._ids: dict[str, Identified] = {}
+        self._prompts: set[str] = set()
+        """Digests of system prompts whose text is in the log."""
         self._entered = False
         """Whether what is stored was taken in."""
         self._reported: list[UsageObserved | Overflowed | dict[str, Any]] = []
@@ -100,6 +107,19 @@ class SessionState:
         if self._logbook is None:
             self.events.append(event)
         match event:
+            case PromptSeen():
+                self._prompts.add(event.digest)
+            case Identified():
+                self._ids[event.id] = event
+                if self._logbook is not None and len(self._ids) > _MOST_IDS:
+                    del self._ids[next(iter(self._ids))]
+            case MessageAdded() | Rewound() | PinChanged():
+                self._follow_in_lanes(event)
+            case _:
+                self._follow_in_lane(event)
+
+    def _follow_in_lane(self, event: Event) -> None:
+        match event:
             case LaneOpened() if event.lane not in self._lanes:  # another worker may have opened it at the same time
                 self._lanes[event.lane] = self._make_lane(event.lane, event.plan)
             case PlanRecorded():
@@ -113,16 +133,14 @@ class SessionState:
                 self._lanes[event.lane].observed(event)
             case Overflowed():
                 self._lanes[event.lane].overflowed(event)
-            case Identified():
-                self._ids[event.id] = event
-            case MessageAdded() | Rewound() | PinChanged():
-                self._follow_in_lanes(event)
+            case Requested():
+                self._lanes[event.lane].requested(event)
 
     def _follow_in_lanes(self, event: MessageAdded | Rewound | PinChanged) -> None:
         """What changes the branch may bring back what a lane's plan left out."""
         joined = None
         if isinstance(event, MessageAdded):
-            joined = self.history.branch[-1].group
+            joined = self.history.entry(event.seq).group
             if joined.first == event.seq:
                 return  # a message that answers nothing: by far the most
         if isinstance(event, Rewound):
@@ -149,11 +167,38 @@ class SessionState:
     def enter(self, *, look: bool = True) -> Operation[None]:
         """Holds the lock from here on, with all that is stored taken in: to `look` finds what others stored, too."""
         yield Exclusive()
-        if self._logbook is not None and (look or not self._entered):
-            for event in (yield from self._logbook.news()):
-                self.apply(event)
-            self._entered = True
+        if self._logbook is not None and not self._entered:
+            yield from self._open(self._logbook)
+        elif self._logbook is not None and look:
+            yield from self._take_news(self._logbook)
         self._settle_usage()
+
+    def _open(self, logbook: Logbook) -> Operation[None]:
+        """Goes on where the session stands in its store."""
+        self._lanes, self._newest_lane, self._asked, self._ids = {}, None, None, {}
+        mark, behind = yield from logbook.open()
+        self.history = yield from restored(logbook, mark, [])
+        for lane in mark.lanes if mark else ():
+            assert isinstance(lane.plan, Plan)
+            self._lanes[lane.name] = self._make_lane(lane.name, lane.plan)
+            self._lanes[lane.name].resume(lane)
+        self._newest_lane = mark.newest_lane if mark else None
+        for event in behind:
+            yield from self._take(event)
+        self._entered = True
+
+    def _take_news(self, logbook: Logbook) -> Operation[None]:
+        try:
+            for event in (yield from logbook.news()):
+                yield from self._take(event)
+        except BaseException:
+            self._entered = False  # some of it was taken in, and what is missing cannot be had now: begin anew
+            raise
+
+    def _take(self, event: Event) -> Operation[None]:
+        """Takes in an event that is stored, with what it needs from the store."""
+        yield from take(self.history, self._logbook, event)
+        self._follow(event)
 
     def _commit(self, happening: Sequence[Event]) -> Operation[bool]:
         """Stores events that are about to happen; False where another writer was first, whose events happened now."""
@@ -161,15 +206,16 @@ class SessionState:
             return True
         stored = yield from self._logbook.commit(happening)
         if not stored:
-            for event in (yield from self._logbook.news()):
-                self.apply(event)
+            yield from self._take_news(self._logbook)
         return stored
 
     def _happen(self, event: Event) -> Operation[None]:
         """Stores an event, behind what others did meanwhile, and takes it in."""
         for _ in range(TRIES):
             if (yield from self._commit([event])):
-                self.apply(event)
+                self._entered = False  # until it is taken in
+                yield from self._take(event)
+                self._entered = True
                 return
         raise outrun()
 
@@ -178,6 +224,25 @@ class SessionState:
         self.apply(event)
         if self._logbook is not None:
             self._logbook.later(event)
+
+    def _note_standing(self) -> None:
+        """Has it stored where the session stands, and holds no longer what no view shows."""
+        logbook, history = self._logbook, self.history
+        if logbook is None or not history.noted:
+            return
+        shown = {seq for lane in self._lanes.values() if lane.view for seq in lane.view.shown()}
+        fresh = FAR if logbook.due else 0  # nobody asked for a view lately: the newest will be asked for
+        history.let_go(shown, history.next_seq - fresh)
+        self._steer(Checkpoint(history.mark(), tuple(lane.mark() for lane in self._lanes.values()), self._newest_lane))
+
+    # -- what is not held --
+
+    def fetch(self, seqs: Sequence[int]) -> Operation[list[Entry]]:
+        """These entries, for reading only; `seqs` grow."""
+        return (yield from fetch(self.history, self._logbook, seqs))
+
+    def _hold(self, seqs: Sequence[int]) -> Operation[None]:
+        yield from hold(self.history, self._logbook, seqs)
 
     # -- usage --
 

@@ -8,8 +8,8 @@ from typing import Any
 from backscroll import recall as recalling
 from backscroll.base import ManagerBase
 from backscroll.driving import drive
-from backscroll.lane import Compaction
 from backscroll.recall import Recalled
+from backscroll.reporting import Compaction
 from backscroll.telling import Explained
 
 __all__ = ["ContextManager"]

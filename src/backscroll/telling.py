@@ -1,7 +1,7 @@
 """Saying what a view holds and why: `explain` and `usage`. Pure, reads only, decides nothing."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,8 +31,8 @@ class Explained:
     """The reference under which `recall` returns the original."""
 
 
-def explain(history: History, lane: Lane) -> list[Explained]:
-    """Every message of the branch, in order."""
+def explain(history: History, lane: Lane, entries: Iterable[Entry]) -> list[Explained]:
+    """What became of these messages of the branch."""
     gaps = list(lane.plan.gaps())
     rewritten = lane.plan.rewritten()
     reasons = _Reasons(history, lane)
@@ -44,7 +44,7 @@ def explain(history: History, lane: Lane) -> list[Explained]:
             estimate_message(entry.reading, entry.counts, lane.family).middle,
             reference(entry.seq),
         )
-        for entry in history.branch
+        for entry in entries
     ]
 
 
@@ -53,7 +53,7 @@ class _Reasons:
 
     def __init__(self, history: History, lane: Lane) -> None:
         self.protected = history.protected
-        self.leading = {entry.seq for entry in history.branch[: history.leading]}
+        self.leading = set(history.leading_seqs)
         self.first = history.first_user.seq if history.first_user else -1
         self.last = history.last_user.seq if history.last_user else -1
         self.newest = history.newest
@@ -77,8 +77,8 @@ class _Reasons:
 
 
 def _state(entry: Entry, gaps: Sequence[Gap], edits: Sequence[Clip | Mask], reasons: _Reasons) -> tuple[State, str]:
-    if covers(gaps, entry.group.first):
-        gap = next(gap for gap in gaps if gap.first <= entry.group.first <= gap.last)
+    if covers(gaps, entry.seq):
+        gap = next(gap for gap in gaps if gap.first <= entry.seq <= gap.last)
         return "folded" if isinstance(gap, Fold) else "out", gap.by
     orphans = entry.group.orphans.get(entry.seq, ())
     if () in orphans or (

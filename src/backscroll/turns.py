@@ -5,10 +5,14 @@ by id and never by position: they may come in any order, late, or with other mes
 result belongs to the nearest preceding call of that id that has no answer yet.
 """
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from backscroll.messages import Reading
 from backscroll.messages.parts import Path
+
+MOST_OPEN = 1_000  # calls that wait for a result: the oldest of more is waited for no longer
 
 
 @dataclass(slots=True, eq=False)
@@ -27,13 +31,21 @@ class Group:
     """Results that answer no call: by `seq`, the paths of the blocks; () stands for the whole message."""
 
 
+class Waiting(NamedTuple):
+    """A call without a result."""
+
+    group: Group
+    seq: int
+    number: int
+    """Of the call in its message."""
+
+
 class Turns:
     """Groups of one branch, kept up to date message by message. Memory grows with open calls, not with the history."""
 
     def __init__(self) -> None:
-        self._open: dict[str, list[tuple[Group, int, int]]] = {}
-        self.merges = 0
-        """How often one message answered calls of several groups, so that they became one."""
+        self._open: dict[str, list[Waiting]] = {}
+        self._count = 0
 
     def add(self, seq: int, reading: Reading) -> tuple[Group, list[Group]]:
         """The group that this message joins or opens, and groups that were merged into it (rarely any)."""
@@ -46,24 +58,46 @@ class Turns:
             self._open_calls(seq, reading, group)
         return group, merged
 
+    def waiting(self, call: str) -> list[Waiting]:
+        """The calls of this id that have no result yet; the next one answers the last of them."""
+        return self._open.get(call, [])
+
+    def open(self) -> Iterator[tuple[str, Waiting]]:
+        """Every call without a result, with its id, in an order in which `reopen` takes them."""
+        return ((call, each) for call, waiting in self._open.items() for each in waiting)
+
+    def reopen(self, waiting: Iterable[tuple[str, Waiting]]) -> None:
+        """Has these calls wait for their results, as `open` gave them."""
+        for call, each in waiting:
+            self._open.setdefault(call, []).append(each)
+            self._count += 1
+
     def _open_calls(self, seq: int, reading: Reading, group: Group) -> None:
         group.open_calls += len(reading.calls)
         # the first of equal ids within one message is answered first, so it is pushed last
         for number in range(len(reading.calls) - 1, -1, -1):
-            self._open.setdefault(reading.calls[number], []).append((group, seq, number))
+            self._open.setdefault(reading.calls[number], []).append(Waiting(group, seq, number))
+        self._count += len(reading.calls)
+        while self._count > MOST_OPEN:
+            self._taken(next(iter(self._open)), 0)
+
+    def _taken(self, call: str, at: int) -> Waiting:
+        waiting = self._open[call]
+        found = waiting.pop(at)
+        if not waiting:
+            del self._open[call]
+        self._count -= 1
+        return found
 
     def _join(self, seq: int, reading: Reading) -> tuple[Group, list[Group]]:
         target: Group | None = None
         merged: list[Group] = []
         orphans: list[Path] = []
         for answered, path in reading.results:
-            waiting = self._open.get(answered)
-            if not waiting:
+            if answered not in self._open:
                 orphans.append(path)
                 continue
-            group, call_seq, number = waiting.pop()
-            if not waiting:
-                del self._open[answered]
+            group, call_seq, number = self._taken(answered, -1)
             group.open_calls -= 1
             group.answered.add((call_seq, number))
             if target is None:
@@ -84,8 +118,60 @@ class Turns:
         target.open_calls += other.open_calls
         target.answered |= other.answered
         target.orphans |= other.orphans
-        self.merges += 1
         for waiting in self._open.values():
             for at, (group, seq, number) in enumerate(waiting):
                 if group is other:
-                    waiting[at] = (target, seq, number)
+                    waiting[at] = Waiting(target, seq, number)
+
+
+class Joining:
+    """Which groups messages will join that are about to be added, one after the other."""
+
+    def __init__(self, turns: Turns) -> None:
+        self._turns = turns
+        self._opened: dict[str, list[int]] = {}
+        self._answered: dict[str, int] = {}
+
+    def of(self, seq: int, reading: Reading) -> tuple[int, ...]:
+        """The first `seq`s of the groups that hold the calls it answers, in order; none where it opens its own."""
+        joined = {first for call, _ in reading.results if (first := self._take(call)) is not None}
+        for call in reading.calls:
+            self._opened.setdefault(call, []).append(min(joined, default=seq))
+        return tuple(sorted(joined))
+
+    def _take(self, call: str) -> int | None:
+        if self._opened.get(call):
+            return self._opened[call].pop()
+        waiting, taken = self._turns.waiting(call), self._answered.get(call, 0)
+        if taken >= len(waiting):
+            return None
+        self._answered[call] = taken + 1
+        return waiting[-1 - taken].group.first
+
+
+def regroup(readings: Mapping[int, Reading], joins: Mapping[int, tuple[int, ...]]) -> dict[int, Group]:
+    """The groups of messages that are whole groups, by each `seq`; `joins` is what `Joining` said of each.
+
+    They are what they were when their last message came: what answers a call is found among the group's own messages.
+    """
+    root: dict[int, int] = {}
+    for seq in sorted(readings):
+        firsts = [_root(root, first) for first in joins[seq]] or [seq]
+        for first in (seq, *firsts):
+            root[first] = min(firsts)
+    members: dict[int, list[int]] = {}
+    for seq in sorted(readings):
+        members.setdefault(_root(root, seq), []).append(seq)
+    found: dict[int, Group] = {}
+    for together in members.values():
+        turns, group = Turns(), Group(-1, [])
+        for seq in together:
+            group, _ = turns.add(seq, readings[seq])
+        found.update(dict.fromkeys(together, group))
+    return found
+
+
+def _root(root: Mapping[int, int], seq: int) -> int:
+    while root.get(seq, seq) != seq:
+        seq = root[seq]
+    return seq

@@ -124,6 +124,19 @@ _OVERHEAD_SHARE = 0.9  # a learned overhead leaves a little of the budget, so th
 _UNKNOWN_SHARE = 0.5  # of the budget that the first report may exceed the messages by: tools and system prompt
 
 
+class MeterMark(NamedTuple):
+    """A meter's state."""
+
+    learned: int
+    seen: float
+    expected: float
+    anchor: Report | None
+    before: Report | None
+    whole: int
+    left: int
+    informed: bool
+
+
 class Meter:
     """How far a lane's estimates are from what its provider measures, and what follows for the next request."""
 
@@ -136,6 +149,18 @@ class Meter:
         self._whole = self._left = 0
         self.informed = overhead is not None
         """Whether anything is known of what stands outside the messages: given, or from a report."""
+
+    def mark(self) -> MeterMark:
+        """Its state, for `restore`."""
+        return MeterMark(
+            self._learned, self._seen, self._expected, self._anchor, self._before, self._whole, self._left,
+            self.informed,
+        )  # fmt: skip  # one thought
+
+    def restore(self, mark: MeterMark) -> None:
+        """Goes on where another one stood."""
+        self._learned, self._seen, self._expected, self._anchor, self._before, self._whole, self._left, informed = mark
+        self.informed = informed or self._given is not None
 
     @property
     def measured(self) -> bool:

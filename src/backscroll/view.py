@@ -15,7 +15,7 @@ from backscroll.gate import check_group
 from backscroll.history import Entry, History
 from backscroll.messages import SYSTEM_ROLES, Message, Reading, copy_message, read_message
 from backscroll.messages.rewriting import plain
-from backscroll.plan import Clip, Gap, Mask, Plan
+from backscroll.plan import Clip, Gap, Mask, Plan, covers
 from backscroll.turns import Group
 from backscroll.usage import MESSAGE_TOKENS, NOTHING, Count, Counts, Estimate, estimate_count, estimate_message
 
@@ -34,6 +34,8 @@ class Ephemeral:
     message: Message
     reading: Reading
     counts: Counts
+    digest: str = ""
+    """SHA-256 of the message."""
 
 
 @dataclass(slots=True, eq=False)
@@ -112,15 +114,16 @@ class View:
         if prompt is not None:
             pieces.append(view._synthetic(_PROMPT, "system", prompt, None, old))
         gap: Gap | None = None
-        for entry, gap_before in _visible(history, plan):
-            gap = gap_before or gap
-            if entry.group.first != entry.seq or (keep_prompts and _replaced_by_prompt(entry)):
+        for seq, gap_before in history.outside(plan.gaps()):
+            entry, gap = history.entry(seq), gap_before or gap
+            if entry.group.first != seq or (keep_prompts and _replaced_by_prompt(entry)):
                 continue
             piece = view._piece(history, entry.group, old)
             if piece.messages:
                 piece.gap, gap = gap, None
             pieces.append(piece)
-        view._gap = gap
+        at_end = (left for left in plan.gaps() if history.branch and left.last >= history.branch[-1])
+        view._gap = next(at_end, gap)
         view._add_summary(history, pieces, old)
         pieces += [view._ephemeral(ephemeral) for ephemeral in ephemerals]
         pieces.sort(key=_key)
@@ -128,6 +131,14 @@ class View:
             view._append(piece)
         view._cursor, view._epoch, view._ephemerals = len(history.branch), history.epoch, len(ephemerals)
         return view
+
+    def shown(self) -> Iterator[int]:
+        """The `seq`s of everything that stands in it."""
+        return (entry.seq for piece in self.pieces for entry in piece.entries)
+
+    def newer(self, history: History) -> Iterator[int]:
+        """The `seq`s of what was appended since."""
+        return history.branch.between(self._cursor, len(history.branch))
 
     def current(self, history: History) -> bool:
         """Whether `advance` is enough to bring this view up to date."""
@@ -137,11 +148,11 @@ class View:
         """Takes in what was appended since. `current` must hold."""
         branch = history.branch
         if self._cursor < len(branch):
-            self._close_last(history, branch[self._cursor].seq)
-            for entry in branch[self._cursor :]:
-                while self._ephemerals < len(ephemerals) and ephemerals[self._ephemerals].after < entry.seq:
+            self._close_last(history, branch[self._cursor])
+            for seq in branch.between(self._cursor, len(branch)):
+                while self._ephemerals < len(ephemerals) and ephemerals[self._ephemerals].after < seq:
                     self._take_ephemeral(ephemerals[self._ephemerals])
-                self._take(history, entry)
+                self._take(history, history.entry(seq))
             self._cursor = len(branch)
         while self._ephemerals < len(ephemerals):
             self._take_ephemeral(ephemerals[self._ephemerals])
@@ -261,9 +272,16 @@ class View:
         if not previous.entries or not piece.entries:
             return None
         low, high = sorted((previous.entries[-1].seq, piece.entries[0].seq))
-        branch, start = self._history.branch, self._history.position(low) + 1
-        between = branch[start : self._history.position(high)] if high - low > 1 else ()
-        return None if all(entry.reading.is_system for entry in between) else rendering.ELSEWHERE_LINE
+        return None if self._only_system(low, high) else rendering.ELSEWHERE_LINE
+
+    def _only_system(self, low: int, high: int) -> bool:
+        """Whether nothing but system messages that are shown stands between two entries."""
+        history, gaps = self._history, list(self.plan.gaps())
+        start, stop = history.branch.position(low) + 1, history.branch.position(high)
+        return all(
+            not covers(gaps, seq) and history.entry(seq).reading.is_system
+            for seq in history.branch.between(start, stop)
+        )
 
     def _piece(self, history: History, group: Group, old: dict[Key, Piece]) -> Piece:
         key = (group.first, GROUP, 0)
@@ -275,7 +293,7 @@ class View:
                 key, reused.messages, reused.estimate, reused.entries, group, edits, state,
                 None, reused.bridge, reused.bridge_text, reused.bridge_estimate,
             )  # fmt: skip  # by hand: dataclasses.replace takes five times as long, and this runs for every piece
-        entries = tuple([entry for seq in group.members if (entry := history.get(seq))])
+        entries = tuple([history.entry(seq) for seq in group.members])
         messages = rendering.render_group(group, entries, self._edits, pending=state[2])
         if edits or group.orphans or (group.open_calls and not state[2]):
             check_group([read_message(message) for message in messages], state[2])
@@ -309,12 +327,13 @@ class View:
         return Piece(key, [message], self._weigh(text))
 
     def _add_summary(self, history: History, pieces: list[Piece], old: dict[Key, Piece]) -> None:
-        left_out = sum(history.position(gap.last + 1) - history.position(gap.first) for gap in self.plan.gaps())
+        place = history.branch.position
+        left_out = sum(place(gap.last + 1) - place(gap.first) for gap in self.plan.gaps())
         if not left_out:
             return
         after = self.plan.summary_after
         if after is None and history.leading:
-            after = history.branch[history.leading - 1].seq
+            after = history.branch[history.leading - 1]
         like = next((piece.messages[0] for piece in pieces if piece.group and piece.messages), None)
         text = rendering.summary_text(self.plan, left_out)
         summary = self._synthetic((-1 if after is None else after, SUMMARY, 0), "assistant", text, like, old)
@@ -338,21 +357,3 @@ def _state(group: Group, history: History) -> tuple[int, int, bool]:
 def _replaced_by_prompt(entry: Entry) -> bool:
     """With a system prompt factory, stored system messages give way, save those that a hook put there."""
     return entry.reading.is_system and not entry.reading.flags.injected
-
-
-def _visible(history: History, plan: Plan) -> Iterator[tuple[Entry, Gap | None]]:
-    """The entries outside all gaps, each with the gap directly before it."""
-    at, gap = 0, None
-    for left in plan.gaps():
-        end = history.position(left.first)
-        for entry in history.branch[at:end]:
-            yield entry, gap
-            gap = None
-        behind = max(end, history.position(left.last + 1))
-        left_out = (history.branch[place] for place in range(end, behind))
-        opened = (entry.group.first == entry.seq for entry in left_out)
-        gap = left if any(opened) else gap  # a result alone leaves no gap here: its place is behind its call
-        at = behind
-    for entry in history.branch[at:]:
-        yield entry, gap
-        gap = None

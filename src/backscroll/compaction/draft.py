@@ -144,7 +144,7 @@ class Draft:
     def _joined(self, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
         """Drops that only numbers of a branch left behind stand between, as one; else rewinds would make plans grow."""
         branch = self.history.branch
-        if branch[-1].seq - branch[0].seq + 1 == len(branch):
+        if branch[-1] - branch[0] + 1 == len(branch):
             return edits
         joined: list[Edit] = []
         for edit in edits:
@@ -156,7 +156,8 @@ class Draft:
         return tuple(joined)
 
     def _touch(self, one: Gap, next_one: Gap) -> bool:
-        return self.history.position(one.last + 1) == self.history.position(next_one.first)
+        place = self.history.branch.position
+        return place(one.last + 1) == place(next_one.first)
 
     def look_again(self) -> None:
         """The window as the view has it, with nothing spared: after this only the floor is sacred."""
@@ -196,4 +197,4 @@ def _summary_place(history: History) -> int | None:
     """Directly behind the first user message, else behind the leading system messages."""
     if history.first_user is not None:
         return history.first_user.seq
-    return history.branch[history.leading - 1].seq if history.leading else None
+    return history.branch[history.leading - 1] if history.leading else None

@@ -298,6 +298,6 @@ def spare(window: Window, recent: int, results: int) -> None:
 
 def floor_seqs(history: History) -> set[int]:
     """What must stay in every view, besides the newest group."""
-    floor = {entry.seq for entry in history.branch[: history.leading]}
+    floor = set(history.leading_seqs)
     floor |= {entry.seq for entry in (history.first_user, history.last_user) if entry is not None}
     return floor | history.protected

@@ -18,12 +18,12 @@ from backscroll.adapters.amplifier.files import TranscriptFile, memory_message
 from backscroll.adapters.amplifier.signals import Signals
 from backscroll.adding import passing
 from backscroll.base import SystemPrompt
-from backscroll.driving import drive_async
+from backscroll.driving import drive_async, drive_held
 from backscroll.errors import MessageError
-from backscroll.lane import Compaction
 from backscroll.manager import ContextManager
 from backscroll.messages import accept, read_message
 from backscroll.ports import Operation
+from backscroll.reporting import Compaction
 from backscroll.turnstile import Turnstile
 
 Message = dict[str, Any]
@@ -233,7 +233,7 @@ class AmplifierContext(ContextManager):
                 history = self._session.history
                 epoch, held = history.epoch, len(history.branch)
                 anew = epoch != self._saved_epoch or held < self._saved
-                new = [entry.message for entry in history.branch[0 if anew else self._saved :]]
+                new = drive_held(self._session.stored(0 if anew else self._saved))
             finally:
                 self._opened.turnstile.release()
             if anew and self._unread:

@@ -1,0 +1,110 @@
+"""Bringing back what is stored and not held: entries, groups, and the history as it was. Pure; decides nothing."""
+
+from collections.abc import Iterator, Sequence
+
+from backscroll.errors import DamagedError
+from backscroll.history import Entry, History
+from backscroll.log import Checkpoint, Event, MessageAdded, PinChanged, Rewound
+from backscroll.logbook import Logbook
+from backscroll.messages import read_message
+from backscroll.ports import Operation
+from backscroll.turns import Group, regroup
+
+CHUNK = 500  # messages that are loaded at once where many are looked through
+_AHEAD = 64  # messages among which the results of a call are looked for, at first
+
+
+def chunks(seqs: Sequence[int], size: int = CHUNK) -> Iterator[Sequence[int]]:
+    """The same in pieces."""
+    return (seqs[start : start + size] for start in range(0, len(seqs), size))
+
+
+def fetch(history: History, logbook: Logbook | None, seqs: Sequence[int]) -> Operation[list[Entry]]:
+    """These entries, for reading only: those that are not held stand alone, and are not held afterwards either."""
+    missing = history.missing(seqs)
+    loaded: dict[int, Entry] = {}
+    if missing and logbook is not None:
+        for event in (yield from logbook.load(missing)):
+            group = Group(event.seq, [event.seq])
+            loaded[event.seq] = Entry(event.seq, event.message, read_message(event.message), event.counts, group)
+    return [entry for seq in seqs if (entry := history.get(seq) or loaded.get(seq))]
+
+
+def hold(history: History, logbook: Logbook | None, seqs: Sequence[int]) -> Operation[None]:
+    """Has the history hold these entries, which are whole groups."""
+    if logbook is not None and (missing := history.missing(seqs)):
+        history.admit((yield from logbook.load(missing)))
+
+
+def hold_group(history: History, logbook: Logbook | None, seq: int) -> Operation[None]:
+    """Has the history hold the whole group of an entry of its branch."""
+    if logbook is None or history.get(seq) is not None:
+        return
+    group = history.group_of(seq)
+    members = group.members if group else (yield from _members(history, logbook, seq))
+    yield from hold(history, logbook, sorted(members))
+
+
+def _members(history: History, logbook: Logbook, seq: int) -> Operation[set[int]]:
+    """Looks from the group's first message on for what belongs to it, until each of its calls is answered."""
+    (event,) = yield from logbook.load([seq])
+    first, ahead = min(event.joins or (seq,)), _AHEAD
+    while True:
+        place = history.branch.position(first)
+        seen = yield from logbook.load(list(history.branch.between(place, min(place + ahead, len(history.branch)))))
+        found = regroup(
+            {each.seq: read_message(each.message) for each in seen}, {each.seq: _within(each, first) for each in seen}
+        )
+        earliest = min([first, *(low for each in seen if each.seq in found[first].members for low in each.joins or ())])
+        if earliest == first and (not found[first].open_calls or place + ahead >= len(history.branch)):
+            return set(found[first].members)
+        first, ahead = earliest, ahead * 4
+
+
+def _within(event: MessageAdded, first: int) -> tuple[int, ...]:
+    """What a message joins of what was looked through; one that answers earlier calls only stands for itself."""
+    return tuple(joined for joined in event.joins or () if joined >= first)
+
+
+# -- the past --
+
+
+def history_at(logbook: Logbook, place: int) -> Operation[History]:
+    """The history as the records before a place make it."""
+    mark, events = yield from logbook.standing(place)
+    return (yield from restored(logbook, mark, events))
+
+
+def restored(logbook: Logbook, mark: Checkpoint | None, events: Sequence[Event]) -> Operation[History]:
+    """The history that these make."""
+    history = History()
+    if mark is not None:
+        history.restore(mark.history, (yield from logbook.load(mark.history.kept)))
+    for event in events:
+        yield from take(history, logbook, event)
+    return history
+
+
+def take(history: History, logbook: Logbook | None, event: Event) -> Operation[None]:
+    """Applies an event, with what it needs from the store."""
+    if isinstance(event, Rewound):
+        history.rewind_to((yield from past(history, logbook, event.to)))
+        return
+    if isinstance(event, PinChanged) and event.seq in history.branch:
+        yield from hold_group(history, logbook, event.seq)
+    history.apply(event)
+
+
+def past(history: History, logbook: Logbook | None, last: int) -> Operation[History]:
+    """What `history.rewind_to` takes to end the branch behind `last`: the history as it was when that was added, since
+    nothing below it was changed afterwards.
+    """
+    if logbook is None or history.let_go_of < 0:
+        return history.until(last)
+    to = history.branch.until(last)
+    found = yield from history_at(logbook, (yield from logbook.place_behind(to[-1] if to else -1)))
+    if found.branch.runs() != to.runs():
+        raise DamagedError(f"session {logbook.session!r}: the way back to message {last} is not in its log")
+    for seq in [seq for seq in history.pins if seq in to]:
+        yield from hold_group(found, logbook, seq)
+    return found

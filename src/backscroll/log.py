@@ -1,0 +1,208 @@
+"""What makes up a session: its events, in order, as immutable values. Nothing here applies or stores one.
+
+Replaying the same events anywhere gives the same history, and with it the same plans and views.
+"""
+
+from dataclasses import dataclass
+
+from backscroll.messages import Message
+from backscroll.messages.parts import Path
+from backscroll.plan import Plan
+from backscroll.usage import Counts, MeterMark, Report
+
+
+@dataclass(frozen=True, slots=True)
+class MessageAdded:
+    """A message as it came, and what it counted when it came."""
+
+    seq: int
+    message: Message
+    counts: Counts
+    counted_by: str = ""
+    """Name and version of the tokenizer: counts of another one cannot be added to these."""
+    joins: tuple[int, ...] | None = ()
+    """The first `seq`s of the groups whose calls it answers; None where nobody noted that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identified:
+    """The idempotency id of the append that added the entries `first` to `last`."""
+
+    id: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRecorded:
+    """A lane's new plan: a compaction, or its undoing."""
+
+    lane: str
+    plan: Plan
+    removed: tuple[int, int]
+    """Middle and upper estimate, in tokens, of what left the view."""
+    tokens: int
+    """The upper estimate of the request under the new plan."""
+    messages: int
+    """Messages of the view under the new plan."""
+    undone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PinChanged:
+    """A message was pinned or unpinned after it was added."""
+
+    seq: int
+    pinned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UsageObserved:
+    """What a provider reported for a view of a lane."""
+
+    lane: str
+    report: Report
+
+
+@dataclass(frozen=True, slots=True)
+class Rewound:
+    """The branch goes on behind entry `to`; -1 stands for the very beginning. Later entries stay in the log."""
+
+    to: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A compaction of this lane would have won too little; it is not tried again before the view has grown."""
+
+    lane: str
+    tokens: int
+    """The upper estimate of the request at that moment."""
+    messages: int
+    batch: bool = False
+    """Whether it was about a batch of old results and not about the whole view."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overflowed:
+    """A provider refused the newest view of a lane as too long."""
+
+    lane: str
+    tokens: int
+    """The upper estimate of that request."""
+    limit: int | None = None
+    """Tokens that it would have taken, where the provider said so."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaneOpened:
+    """A lane's first request: it starts from the newest plan of the session."""
+
+    lane: str
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSeen:
+    """The text of a system prompt that a factory gave, once for all requests that had it."""
+
+    digest: str
+    """SHA-256 of the text."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Requested:
+    """A view was handed out: with the log up to here it can be made again."""
+
+    lane: str
+    budget: int
+    plan: int
+    """The number of its plan."""
+    last: int
+    """The newest message in it; -1 without one."""
+    estimate: tuple[int, int]
+    """Middle and upper, in tokens, of its messages."""
+    prompt: str | None = None
+    """`PromptSeen.digest` of the system prompt that a factory gave."""
+    ephemerals: tuple[tuple[int, str], ...] = ()
+    """Messages in it that are never stored: behind which `seq` each stands, and its SHA-256."""
+
+
+# -- where a session stands, so that a resume need not begin at the beginning --
+
+
+@dataclass(frozen=True, slots=True)
+class PlanAt:
+    """A plan that is in the log, by its place there."""
+
+    place: int
+    until: int | None = None
+    """What a rewind left of it: nothing about later entries."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMark:
+    """A group that waits for results."""
+
+    first: int
+    members: tuple[int, ...]
+    open_calls: int
+    answered: tuple[tuple[int, int], ...]
+    orphans: tuple[tuple[int, tuple[Path, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryMark:
+    """What follows from all messages so far."""
+
+    next_seq: int
+    runs: tuple[tuple[int, int], ...]
+    """Of the branch."""
+    leading: int
+    first_user: int | None
+    last_user: int | None
+    last_assistant: int
+    newest: int | None
+    """The first of the newest group."""
+    protected: tuple[int, ...]
+    pins: tuple[tuple[int, bool], ...]
+    open: tuple[tuple[str, int, int, int], ...]
+    """Calls without a result: id, first of the group, `seq`, number in its message."""
+    groups: tuple[GroupMark, ...]
+    """Those of these calls."""
+    kept: tuple[int, ...]
+    """Entries that are asked for at every step."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaneMark:
+    """Where a lane stands."""
+
+    name: str
+    plan: Plan | PlanAt
+    before: tuple[Plan | PlanAt, ...]
+    settled: int
+    batched: int
+    settled_messages: int
+    compactions: int
+    budget: int
+    sent: tuple[int, int] | None
+    refused: tuple[int, int | None] | None
+    guessed: bool
+    meter: MeterMark
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Where the session stands. Changes nothing: whoever resumes begins at the newest one."""
+
+    history: HistoryMark
+    lanes: tuple[LaneMark, ...]
+    newest_lane: str | None
+
+
+Event = (
+    LaneOpened | MessageAdded | Identified | PlanRecorded | PinChanged | UsageObserved | Rewound | Settled
+    | Overflowed | PromptSeen | Requested | Checkpoint
+)  # fmt: skip  # one union

@@ -1,0 +1,86 @@
+"""Of a stored session only a window is held: what is let go comes back, and nobody can tell the difference."""
+
+import random
+from unittest.mock import patch
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from backscroll import BackscrollError, logbook, state, sync
+from backscroll.stores.memory import MemoryStore
+from tests.histories import Talk, conversations
+from tests.test_manager import quarter
+
+TALK = Talk("openai")
+OPTIONS = {"tokenizer": quarter, "min_batch_tokens": 300, "max_tokens": 2_000}
+
+
+class Pair:
+    """The same session twice: held whole, and as a window over a store, which is left and resumed now and then."""
+
+    def __init__(self):
+        self.store = MemoryStore()
+        self.whole = sync.ContextManager(**OPTIONS)
+        self.resume()
+
+    def resume(self):
+        self.window = sync.ContextManager("s", self.store, **OPTIONS)
+
+    def both(self, action):
+        """Does the same with both, and holds what comes of it against each other."""
+        answers = []
+        for manager in (self.whole, self.window):
+            try:
+                answers.append(action(manager))
+            except BackscrollError as error:
+                answers.append((type(error), str(error)))
+        assert answers[1] == answers[0]
+
+
+def act(pair, chance, budget):
+    """One thing that a user may do."""
+    seqs = max(1, len(pair.whole._session.history.branch))
+    match chance.randrange(12):
+        case 0:
+            seq = chance.randrange(seqs)
+            pair.both(lambda manager: manager.pin(seq))
+        case 1:
+            seq = chance.randrange(seqs)
+            pair.both(lambda manager: manager.unpin(seq))
+        case 2:
+            pair.both(lambda manager: manager.undo_compaction())
+        case 3:
+            keep = chance.randrange(seqs)
+            pair.both(lambda manager: manager.set_messages(manager.get_messages()[:keep]))
+        case 4:
+            pair.both(lambda manager: manager.get_messages_for_request(token_budget=budget, lane="other"))
+        case 5:
+            pair.window.close()
+            pair.resume()
+        case 6:
+            seq = chance.randrange(seqs)
+            pair.both(lambda manager: manager.recall(seq, limit=50))
+        case 7:
+            pair.both(lambda manager: manager.recall(pattern="bug|the", limit=200))
+        case 8:
+            pair.both(lambda manager: manager.explain())
+        case 9:
+            pair.both(lambda manager: manager.compact())
+
+
+@pytest.mark.filterwarnings("ignore:context")  # budgets too small for what random users rule
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(conversations(most=30), st.integers(300, 2_500), st.integers(0, 2**32), st.sampled_from([3, 10, 10_000]))
+def test_a_window_over_a_store_does_what_a_whole_history_does(messages, budget, seed, far):
+    chance, pair = random.Random(seed), Pair()
+    with patch.object(logbook, "FAR", far), patch.object(state, "FAR", far):
+        for message in messages:
+            pair.both(lambda manager, message=message: manager.append(message))
+            if chance.random() < 0.5:
+                pair.both(lambda manager: manager.get_messages_for_request(token_budget=budget))
+            if chance.random() < 0.4:
+                act(pair, chance, budget)
+        pair.both(lambda manager: manager.get_messages_for_request(token_budget=budget))
+        pair.both(lambda manager: manager.get_messages())
+        pair.both(lambda manager: manager.explain())
