@@ -12,7 +12,8 @@ from backscroll import DamagedError, sync
 from backscroll.log import LaneOpened, MessageAdded, Overflowed, PlanRecorded, UsageObserved
 from backscroll.plan import NO_DIGEST, Digest, Fold, Note, Plan
 from backscroll.ports import Record, Stored
-from backscroll.records import FORMAT, Codec
+from backscroll.records import _READERS, FORMAT, FORMATS, Codec
+from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk, conversations
 from tests.test_promises import ASK, BUDGETS, Watched, walked
 
@@ -57,10 +58,13 @@ def test_any_text_comes_back_as_it_was_also_one_that_utf_8_cannot_hold(text):
     assert event.message["content"] == text
 
 
-def worked():
+OPTIONS = {"tokenizer": len, "max_tokens": 3_000, "min_batch_tokens": 400}
+
+
+def worked(store=None):
     """A session with all that a format has to hold, the same in every run."""
     chance, talk = random.Random(1), Talk("openai")
-    manager = sync.ContextManager(tokenizer=len, max_tokens=3_000, min_batch_tokens=400)
+    manager = sync.ContextManager("s", store, **OPTIONS)
     manager.append(talk.say("system", "be brief"), talk.say("user", "Never touch config/prod.yaml. Begin."), id="first")
     for number in range(30):
         lines = [f"value_{number}_{line} = {chance.randrange(10**6)}" for line in range(chance.randrange(2, 9))]
@@ -75,6 +79,8 @@ def worked():
             manager.observe_overflow(lane="small")
         if number == 25:
             manager.undo_compaction()
+            manager.set_system_prompt_factory(lambda: "You are brief.")
+            manager.append(talk.say("user", "for now") | {"metadata": {"ephemeral": True}})
     manager.append(talk.picture("look at \ud83d this"))
     manager.set_messages(manager.get_messages()[:-1])
     return manager
@@ -96,27 +102,43 @@ def test_a_digest_is_written_once_and_referred_to_while_it_stays_the_same():
 
 
 def test_the_golden_session_holds_every_kind_of_event():
-    kinds = {stored.record.kind for stored in golden()}
-    assert kinds == {"message", "id", "plan", "lane", "pin", "usage", "overflow", "rewind", "settled"}
-    events = read(golden())
-    assert {type(event) for event in events} >= {LaneOpened, Overflowed, UsageObserved}
+    assert {each.record.kind for each in golden(FORMAT)} == set(_READERS)
+    first = {each.record.kind for each in golden(1)}
+    assert first == {"message", "id", "plan", "lane", "pin", "usage", "overflow", "rewind", "settled"}
+    assert {type(event) for event in read(golden(1))} >= {LaneOpened, Overflowed, UsageObserved}
 
 
-def golden():
-    """The records of format 1, as they were written when that was new."""
-    for at, line in enumerate((GOLDEN / "format-1.jsonl").read_bytes().splitlines()):
+def golden(format):
+    """The records of a format, as they were written when that was new."""
+    for at, line in enumerate((GOLDEN / f"format-{format}.jsonl").read_bytes().splitlines()):
         told = json.loads(line)
-        yield Stored(at, Record(told["kind"], told["seq"], told["body"].encode("utf-8", "surrogatepass"), 1))
+        body = told["body"].encode("utf-8", "surrogatepass")
+        yield Stored(at, Record(told["kind"], told["seq"], body, format, told.get("key")))
 
 
-def test_what_was_written_in_format_1_is_read_for_ever():
-    manager = sync.ContextManager(tokenizer=len, max_tokens=3_000, min_batch_tokens=400)
-    for event in read(golden()):
-        manager._session.apply(event)
-    told = json.loads((GOLDEN / "format-1.json").read_text(encoding="utf-8"))
-    assert FORMAT == 2
+@pytest.mark.parametrize("format", FORMATS)
+def test_what_was_written_in_any_format_is_read_for_ever(format):
+    store = MemoryStore()
+    store.append("s", 0, [each.record for each in golden(format)]).result()
+    manager = sync.ContextManager("s", store, **OPTIONS)
+    told = json.loads((GOLDEN / f"format-{format}.json").read_text(encoding="utf-8"))
     assert manager.get_messages() == told["messages"]
     assert manager.get_messages_for_request() == told["view"]
+    assert manager.history(at=30) == told["messages"][:31]
+
+
+def test_a_session_goes_on_in_todays_format_whatever_it_began_in():
+    store = MemoryStore()
+    store.append("s", 0, [each.record for each in golden(1)]).result()
+    manager = sync.ContextManager("s", store, **OPTIONS)
+    for number in range(60):
+        manager.append(Talk("openai").say("user", f"{number} " * 100), Talk("openai").say("assistant", "ok " * 90))
+        view = manager.get_messages_for_request()
+    manager.close()
+    assert {each.record.format for each in store.read("s")} == {1, FORMAT}
+    again = sync.ContextManager("s", store, **OPTIONS)
+    assert again.get_messages_for_request() == view
+    assert again.get_messages() == manager.get_messages()
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ class Pair:
 def act(pair, chance, budget):
     """One thing that a user may do."""
     seqs = max(1, len(pair.whole._session.history.branch))
-    match chance.randrange(12):
+    match chance.randrange(14):
         case 0:
             seq = chance.randrange(seqs)
             pair.both(lambda manager: manager.pin(seq))
@@ -67,6 +67,13 @@ def act(pair, chance, budget):
             pair.both(lambda manager: manager.explain())
         case 9:
             pair.both(lambda manager: manager.compact())
+        case 10:
+            seq = chance.randrange(seqs)
+            pair.both(lambda manager: manager.history(at=seq))
+            pair.both(lambda manager: manager.view(at=seq))
+        case 11:
+            seq = chance.randrange(seqs)
+            pair.both(lambda manager: manager.rewind(seq))
 
 
 @pytest.mark.filterwarnings("ignore:context")  # budgets too small for what random users rule

@@ -9,8 +9,9 @@ from backscroll import recall as recalling
 from backscroll.budget import Options
 from backscroll.compaction.batch import Prices
 from backscroll.compaction.window import Strategy
+from backscroll.errors import ConfigurationError
 from backscroll.families import Family
-from backscroll.opening import Opened, open_session
+from backscroll.opening import Opened, new_name, open_session
 from backscroll.ports import EventHandler, Operation, Store, Tokenizer
 from backscroll.recall import Recalled
 from backscroll.usage import Usage
@@ -43,6 +44,8 @@ class ManagerBase:
         prices: Prices | None = None,
         on_event: EventHandler | None = None,
     ) -> None:
+        given = locals()
+        self._given = {name: given[name] for name in given if name not in ("self", "session", "store", "__class__")}
         options = Options(
             max_tokens=max_tokens, compact_threshold=compact_threshold, target_usage=target_usage,
             protected_recent=protected_recent, protected_results=protected_results, max_messages=max_messages,
@@ -55,6 +58,14 @@ class ManagerBase:
         )  # fmt: skip  # as above
         self._session = self._opened.session
         self._finder = recalling.Finder(self._opened.search)
+
+    def _fork_name(self, session: str | None) -> str:
+        """What a fork is called. Raises `ConfigurationError` where there cannot be one."""
+        if self._opened.store is None:
+            raise ConfigurationError("a session that is kept in memory only cannot be forked: give it a store")
+        if "fork" not in self._opened.store.capabilities:
+            raise ConfigurationError(f"{self._opened.store!r} cannot fork sessions")
+        return new_name() if session is None else session
 
     @property
     def session_id(self) -> str:
@@ -100,6 +111,10 @@ class ManagerBase:
         anything was known of what stands outside the messages is lifted by the first `observe_usage`.
         """
         self._session.overflowed(lane, requested_tokens, limit_tokens)
+
+    def _forget_search(self) -> None:
+        self._opened.search.close()
+        self._finder = recalling.Finder(self._opened.search)
 
     def _recall(
         self,

@@ -60,6 +60,8 @@ class Lane:
         """Ephemeral messages with a lower number are no longer shown."""
         self.sent: Estimate | None = None
         """The estimate of the newest view that was handed out: what a usage report is about."""
+        self.prompt: str | None = None
+        """Digest of the system prompt of the newest request."""
         self._around = around
         self._before: deque[Plan | PlanAt] = deque(maxlen=_UNDO_DEPTH)
         self._settled = self._batched = self._settled_messages = 0
@@ -114,14 +116,15 @@ class Lane:
 
     def requested(self, event: Requested) -> None:
         """A view was handed out: usage reports are about it."""
-        self.budget, self.sent = event.budget, Estimate(*event.estimate)
+        self.budget, self.sent, self.prompt = event.budget, Estimate(*event.estimate), event.prompt
 
     def mark(self) -> LaneMark:
         """Where it stands, for `resume`."""
         refused = (self._refused.tokens, self._refused.limit) if self._refused else None
         return LaneMark(
             self.name, self.plan, tuple(self._before), self._settled, self._batched, self._settled_messages,
-            self.compactions, self.budget, self.sent, refused, self._guessed, self.meter.mark(),
+            self.compactions, self.budget, self.sent, refused, self._guessed, self.prompt,
+            self.meter.mark(),
         )  # fmt: skip  # one thought
 
     def resume(self, mark: LaneMark) -> None:
@@ -129,6 +132,7 @@ class Lane:
         self._before.extend(mark.before)
         self._settled, self._batched, self._settled_messages = mark.settled, mark.batched, mark.settled_messages
         self.compactions, self.budget, self._guessed = mark.compactions, mark.budget, mark.guessed
+        self.prompt = mark.prompt
         self.sent = None if mark.sent is None else Estimate(*mark.sent)
         self._refused = None if mark.refused is None else Overflowed(self.name, *mark.refused)
         self.meter.restore(mark.meter)

@@ -190,6 +190,8 @@ class LaneMark:
     sent: tuple[int, int] | None
     refused: tuple[int, int | None] | None
     guessed: bool
+    prompt: str | None
+    """Digest of the system prompt of its newest request."""
     meter: MeterMark
 
 

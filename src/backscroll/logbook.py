@@ -121,8 +121,10 @@ class Logbook:
     def place_before_next(self, seq: int) -> Operation[int]:
         """The place of the first message behind this one, or the log's end."""
         at: int | None = yield Ask(partial(self.store.find, seq=seq + 1), (self.session,))
-        if at is not None:
-            return at
+        return at if at is not None else (yield from self.place_at_end())
+
+    def place_at_end(self) -> Operation[int]:
+        """The place behind the last record."""
         end: int = yield Ask(self.store.end, (self.session,))
         return end
 

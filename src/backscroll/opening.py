@@ -45,6 +45,7 @@ class Opened:
 
     name: str
     session: Session
+    store: Store | None
     measurer: Measurer
     search: SearchIndex
     turnstile: Turnstile
@@ -68,7 +69,7 @@ def open_session(
     fallbacks: deque[Event] = deque()
     counter = resolve(tokenizer, lambda name, payload: fallbacks.append((name, payload)))
     measurer = Measurer(counter)
-    name = uuid4().hex if name is None else name
+    name = new_name() if name is None else name
     keeper = None if store is None else open_store(store)
     session = Session(
         options,
@@ -82,7 +83,12 @@ def open_session(
     )
     session.outbox = fallbacks  # a tokenizer reports into the same queue, from whichever count finds the fault
     session.listened_to = on_event is not None
-    return Opened(name, session, measurer, SearchIndex(), Turnstile(), on_event)
+    return Opened(name, session, keeper, measurer, SearchIndex(), Turnstile(), on_event)
+
+
+def new_name() -> str:
+    """A name for a session that nobody named."""
+    return uuid4().hex
 
 
 def _families(model: str | Family | None, counted: bool, counter: Tokenizer) -> Callable[[str], Family]:

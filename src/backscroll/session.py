@@ -12,23 +12,24 @@ from hashlib import sha256
 from backscroll import events
 from backscroll.adding import Addition, Read, additions, passing, why_not
 from backscroll.budget import provider_window, resolve_budget
-from backscroll.errors import ConflictError, ReferenceNotFound, StoreUnavailable
+from backscroll.errors import ConflictError, StoreUnavailable
 from backscroll.history import Entry
-from backscroll.holding import chunks, hold_group, past
-from backscroll.lane import Lane, Situation
+from backscroll.holding import chunks, hold, hold_group, past
+from backscroll.lane import Lane
 from backscroll.log import Event, Identified, PinChanged, PlanAt, PlanRecorded, PromptSeen, Rewound, Settled
-from backscroll.messages import Message, accept, copy_message, read_message
+from backscroll.messages import Message, accept, read_message
 from backscroll.ports import Ask, Operation
 from backscroll.reporting import Compaction
-from backscroll.state import TRIES, SessionState, outrun
+from backscroll.state import TRIES, outrun
 from backscroll.telling import Explained, explain
+from backscroll.timeline import Timeline
 from backscroll.view import Ephemeral
 
 _MOST_EPHEMERALS = 256
 _LONG = 64 * 1024  # characters from which counting is worth a thread: engines release the interpreter's lock
 
 
-class Session(SessionState):
+class Session(Timeline):
     """The operations on a session."""
 
     # -- adding --
@@ -100,25 +101,9 @@ class Session(SessionState):
     def flush(self) -> Operation[None]:
         """Stores what waits for the next event."""
         yield from self.enter(look=False)
-        for _ in range(TRIES):
-            if (yield from self._commit([])):
-                return
-        raise outrun()
+        yield from self._flushed()
 
     # -- the branch --
-
-    def messages(self) -> Operation[list[Message]]:
-        """Copies of everything stored on the branch."""
-        yield from self.enter()
-        return (yield from self.stored())
-
-    def stored(self, start: int = 0) -> Operation[list[Message]]:
-        """The same from an index on, with the lock held already."""
-        copies: list[Message] = []
-        branch = self.history.branch
-        for seqs in chunks(list(branch.between(start, len(branch)))):
-            copies += [copy_message(entry.message) for entry in (yield from self.fetch(seqs))]
-        return copies
 
     def replace(self, messages: Sequence[object]) -> Operation[None]:
         """Makes the branch hold these messages: back to the common prefix, then the rest is appended."""
@@ -172,9 +157,7 @@ class Session(SessionState):
 
     def _entry(self, seq: int) -> Operation[Entry]:
         """The entry `seq`. Raises `ReferenceNotFound`."""
-        last = self.history.next_seq - 1
-        if type(seq) is not int or not 0 <= seq <= last:
-            raise ReferenceNotFound(f"no message {seq!r} in this session; its messages are 0 to {last}")
+        self._check(seq)
         (found,) = yield from self.fetch([seq])
         return found
 
@@ -225,13 +208,6 @@ class Session(SessionState):
             return isinstance(event, PlanRecorded)
         raise outrun()
 
-    def _refreshed(self, lane: Lane, prompt: str | None) -> Operation[Situation]:
-        """Brings a lane's view up to date, with what it shows of what is not held."""
-        now = self._situation(prompt)
-        yield from self._hold(lane.missing(now))
-        self.outbox += lane.refresh(now)
-        return now
-
     def _recorded(self, event: PlanRecorded) -> Operation[bool]:
         """Stores a plan. A store that fails must not stop a request: the plan waits for better times, with a report."""
         try:
@@ -250,9 +226,6 @@ class Session(SessionState):
             self._included = text
             self.outbox.append((events.INCLUDE, {"source": "system_prompt_factory", "content": str(text)}))
         return str(text) if text else None
-
-    def _situation(self, prompt: str | None) -> Situation:
-        return Situation(self.history, self.options, self._strategies, self._ephemerals, prompt, self._prices)
 
     def _forget_expired(self) -> None:
         oldest = min(lane.expired for lane in self._lanes.values())
@@ -287,7 +260,8 @@ class Session(SessionState):
                 assert self._logbook is not None
                 earlier = yield from self._logbook.plan(lane_name, earlier)
             now = self._situation(prompt)
-            yield from self._hold(self.history.missing(seq for seq, _ in self.history.outside(earlier.gaps())))
+            missing = self.history.missing(seq for seq, _ in self.history.outside(earlier.gaps()))
+            yield from hold(self.history, self._logbook, missing)
             event = lane.undo(now, lane.budget, earlier)
             if (yield from self._commit([event])):
                 break

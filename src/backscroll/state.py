@@ -14,7 +14,7 @@ from backscroll.compaction.window import Strategy
 from backscroll.errors import ConflictError
 from backscroll.families import Family
 from backscroll.history import Entry, History
-from backscroll.holding import fetch, hold, restored, take
+from backscroll.holding import fetch, restored, take
 from backscroll.lane import Lane
 from backscroll.log import (
     Checkpoint,
@@ -67,7 +67,7 @@ class SessionState:
         prices: Prices | None = None,
         logbook: Logbook | None = None,
     ) -> None:
-        self.history = History()
+        self._begin()
         self.options = options
         self.events: list[Event] = []
         self.outbox: deque[Report] = deque()
@@ -81,20 +81,24 @@ class SessionState:
         self._count = count
         self._counted_by = counted_by
         self._family = family
-        self._lanes: dict[str, Lane] = {}
-        self._newest_lane: str | None = None
-        self._asked: Lane | None = None
-        """The lane whose view was handed out last."""
         self._included: Any = None
         """The system prompt that was reported last: it is asked for at every request, and hardly ever changes."""
         self._ephemerals: list[Ephemeral] = []
         self._ephemeral_number = 0
-        self._ids: dict[str, Identified] = {}
-        self._prompts: set[str] = set()
-        """Digests of system prompts whose text is in the log."""
         self._entered = False
         """Whether what is stored was taken in."""
         self._reported: list[UsageObserved | Overflowed | dict[str, Any]] = []
+
+    def _begin(self) -> None:
+        """Everything that follows from events, as it is before the first."""
+        self.history = History()
+        self._lanes: dict[str, Lane] = {}
+        self._newest_lane: str | None = None
+        self._asked: Lane | None = None
+        """The lane whose view was handed out last."""
+        self._ids: dict[str, Identified] = {}
+        self._prompts: set[str] = set()
+        """Digests of system prompts whose text is in the log."""
 
     # -- events --
 
@@ -175,8 +179,12 @@ class SessionState:
 
     def _open(self, logbook: Logbook) -> Operation[None]:
         """Goes on where the session stands in its store."""
-        self._lanes, self._newest_lane, self._asked, self._ids = {}, None, None, {}
         mark, behind = yield from logbook.open()
+        yield from self._stand(logbook, mark, behind)
+
+    def _stand(self, logbook: Logbook, mark: Checkpoint | None, behind: Sequence[Event]) -> Operation[None]:
+        """Stands where these say."""
+        self._begin()
         self.history = yield from restored(logbook, mark, [])
         for lane in mark.lanes if mark else ():
             assert isinstance(lane.plan, Plan)
@@ -209,6 +217,13 @@ class SessionState:
             yield from self._take_news(self._logbook)
         return stored
 
+    def _flushed(self) -> Operation[None]:
+        """Stores what waits for the next event."""
+        for _ in range(TRIES):
+            if (yield from self._commit([])):
+                return
+        raise outrun()
+
     def _happen(self, event: Event) -> Operation[None]:
         """Stores an event, behind what others did meanwhile, and takes it in."""
         for _ in range(TRIES):
@@ -240,9 +255,6 @@ class SessionState:
     def fetch(self, seqs: Sequence[int]) -> Operation[list[Entry]]:
         """These entries, for reading only; `seqs` grow."""
         return (yield from fetch(self.history, self._logbook, seqs))
-
-    def _hold(self, seqs: Sequence[int]) -> Operation[None]:
-        yield from hold(self.history, self._logbook, seqs)
 
     # -- usage --
 

@@ -69,6 +69,45 @@ class ContextManager(ManagerBase):
         """Brings back the plan before the lane's newest compaction; False if there is none."""
         return drive(self._opened, self._session.undo_compaction(lane))
 
+    def history(self, at: int | None = None) -> list[dict[str, Any]]:
+        """The messages of the branch: now, or as they were when message `at` had just been added.
+
+        Raises `ReferenceNotFound`.
+        """
+        operation = self._session.messages() if at is None else self._session.messages_at(at)
+        return drive(self._opened, operation)
+
+    def view(self, at: int | None = None, *, lane: str = "main") -> list[dict[str, Any]]:
+        """The view without a new compaction: now, or the last that was sent, or would have been, before a message came
+        behind `at`. Without ephemeral messages, which are never stored. Raises `ReferenceNotFound`.
+        """
+        return drive(self._opened, self._session.view_at(at, lane))
+
+    def rewind(self, to: int) -> None:
+        """Ends the conversation behind message `to`; -1 empties it. The log keeps what came later, and recall by
+        reference still finds it. Raises `ReferenceNotFound` for what is not on the current branch.
+        """
+        drive(self._opened, self._session.rewind(to))
+
+    def fork(self, session: str | None = None, at: int | None = None) -> "ContextManager":
+        """A manager of a new session that shares this one's past up to message `at`, or all of it; both go on by
+        themselves. Nothing is copied.
+
+        `session`: its name; None = one of its own. Raises `ConflictError` where it has begun already,
+        `ReferenceNotFound` for an `at` that is not there, `ConfigurationError` without a store that can fork.
+        """
+        name = self._fork_name(session)
+        drive(self._opened, self._session.fork(name, at))
+        return ContextManager(name, self._opened.store, **self._given)
+
+    def erase(self, *, cascade: bool = False) -> None:
+        """Leaves nothing of the session, in its store or here. It can begin anew.
+
+        Raises `ConflictError` while forks share its past, and names them, unless they go as well: `cascade`.
+        """
+        drive(self._opened, self._session.erase(cascade))
+        self._forget_search()
+
     def recall(
         self,
         ref: str | int | None = None,

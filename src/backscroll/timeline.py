@@ -1,0 +1,130 @@
+"""Going back: to an earlier end of the branch, to a view of the past, into a fork, to nothing at all.
+
+Operations, as in `session.py`. What was added stays in the log through all of these but the last.
+"""
+
+from typing import Self
+
+from backscroll.errors import ReferenceNotFound
+from backscroll.holding import chunks, hold
+from backscroll.lane import Lane, Situation
+from backscroll.log import MessageAdded, PromptSeen, Rewound
+from backscroll.logbook import Logbook
+from backscroll.messages import Message, copy_message
+from backscroll.ports import Ask, Operation
+from backscroll.state import SessionState
+
+
+class Timeline(SessionState):
+    """A session that can go back."""
+
+    def rewind(self, to: int) -> Operation[None]:
+        """The branch ends at `to`; -1 empties it. Raises `ReferenceNotFound` for what is not on it."""
+        yield from self.enter()
+        branch = self.history.branch
+        if type(to) is not int or (to != -1 and to not in branch):
+            raise ReferenceNotFound(f"message {to!r} is not on the current branch, which has {len(branch)} messages")
+        if to != (branch[-1] if branch else -1):
+            yield from self._happen(Rewound(to))
+
+    def messages(self) -> Operation[list[Message]]:
+        """Copies of everything stored on the branch."""
+        yield from self.enter()
+        return (yield from self.stored())
+
+    def stored(self, start: int = 0) -> Operation[list[Message]]:
+        """The same from an index on, with the lock held already."""
+        copies: list[Message] = []
+        branch = self.history.branch
+        for seqs in chunks(list(branch.between(start, len(branch)))):
+            copies += [copy_message(entry.message) for entry in (yield from self.fetch(seqs))]
+        return copies
+
+    def messages_at(self, at: int) -> Operation[list[Message]]:
+        """The branch as it was when the message `at` had just been added. Raises `ReferenceNotFound`."""
+        past = yield from self._as_of(at)
+        return (yield from past.stored())
+
+    def view_at(self, at: int | None, lane_name: str) -> Operation[list[Message]]:
+        """The view that was sent last, or would have been sent, before a message came behind `at`; None = now.
+
+        Without ephemeral messages. Raises `ReferenceNotFound`.
+        """
+        if at is None:
+            yield from self.enter()
+            past, now = self, self._look(lane_name)
+        else:
+            past = yield from self._as_of(at)
+            now = past._look(lane_name)
+        prompt = None if now.prompt is None else (yield from past._prompt_of(now.prompt))
+        lane = past._make_lane(lane_name, now.plan)  # of its own: what is looked at changes nothing
+        yield from past._refreshed(lane, prompt)
+        assert lane.view is not None
+        return lane.view.copies()
+
+    def _refreshed(self, lane: Lane, prompt: str | None) -> Operation[Situation]:
+        """Brings a lane's view up to date, with what it shows of what is not held."""
+        now = self._situation(prompt)
+        yield from hold(self.history, self._logbook, lane.missing(now))
+        self.outbox += lane.refresh(now)
+        return now
+
+    def _situation(self, prompt: str | None) -> Situation:
+        return Situation(self.history, self.options, self._strategies, self._ephemerals, prompt, self._prices)
+
+    def _prompt_of(self, digest: str) -> Operation[str | None]:
+        if self._logbook is not None:
+            return (yield from self._logbook.prompt(digest))
+        seen = (event.text for event in self.events if isinstance(event, PromptSeen) and event.digest == digest)
+        return next(seen, None)
+
+    def _as_of(self, at: int) -> Operation[Self]:
+        """A session of its own that stands where this one stood before a message came behind `at`."""
+        yield from self.enter()
+        self._check(at)
+        logbook = self._logbook
+        if logbook is None:
+            twin = self._twin(None)
+            for event in self.events:
+                if isinstance(event, MessageAdded) and event.seq > at:
+                    break
+                twin.apply(event)
+            return twin
+        yield from self._flushed()
+        twin = self._twin(Logbook(logbook.store, logbook.session))
+        mark, behind = yield from logbook.standing((yield from logbook.place_before_next(at)))
+        yield from twin._stand(logbook, mark, behind)
+        return twin
+
+    def _check(self, at: int) -> None:
+        last = self.history.next_seq - 1
+        if type(at) is not int or not 0 <= at <= last:
+            raise ReferenceNotFound(f"no message {at!r} in this session; its messages are 0 to {last}")
+
+    def _twin(self, logbook: Logbook | None) -> Self:
+        return type(self)(
+            self.options, self._strategies, measure=self._measure, count=self._count, counted_by=self._counted_by,
+            family=self._family, prices=self._prices, logbook=logbook,
+        )  # fmt: skip  # names that repeat themselves tell nothing
+
+    def fork(self, new: str, at: int | None) -> Operation[None]:
+        """Begins a session of the same store with this one's past, up to the message `at`; None = up to now."""
+        yield from self.enter()
+        if at is not None:
+            self._check(at)
+        yield from self._flushed()
+        logbook = self._logbook
+        assert logbook is not None
+        place = yield from (logbook.place_before_next(at) if at is not None else logbook.place_at_end())
+        if place:
+            yield Ask(logbook.store.fork, (logbook.session, new, place))
+
+    def erase(self, cascade: bool) -> Operation[None]:
+        """Leaves nothing of the session, neither in its store nor here."""
+        yield from self.enter()
+        if self._logbook is not None:
+            yield Ask(self._logbook.store.erase, (self._logbook.session, cascade), heavy=True)
+        self._entered = False
+        self._ephemerals.clear()
+        self.events.clear()
+        self._begin()
