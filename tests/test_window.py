@@ -77,7 +77,7 @@ def act(pair, chance, budget):
 
 
 @pytest.mark.filterwarnings("ignore:context")  # budgets too small for what random users rule
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(conversations(most=30), st.integers(300, 2_500), st.integers(0, 2**32), st.sampled_from([3, 10, 10_000]))
 def test_a_window_over_a_store_does_what_a_whole_history_does(messages, budget, seed, far):
     chance, pair = random.Random(seed), Pair()

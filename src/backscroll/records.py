@@ -134,21 +134,23 @@ class Codec:
         try:
             body = json.loads(record.body)
             if record.kind in ("plan", "lane"):
-                body["plan"] = self._read_plan(body["lane"], body["plan"], at)
-                self._remember(body["lane"], at, body["plan"])
+                told, lane = body["plan"], body["lane"]
+                body["plan"] = self._read_plan(lane, told)
+                if "digest" in told:
+                    self._digests[lane] = at, body["plan"].digest
+                self._remember(lane, at, body["plan"])
             elif record.kind == "checkpoint":
-                body["lanes"] = tuple(self._read_lane(lane, at) for lane in body["lanes"])
+                body["lanes"] = tuple(map(self._read_lane, body["lanes"]))
             elif record.kind == "message" and record.format > 1:
                 body.setdefault("joins", ())
             return reader(body)
         except (ValueError, KeyError, TypeError, IndexError) as error:
             raise DamagedError(f"record {at} ({record.kind}) cannot be read: {error!r:.200}") from error
 
-    def _read_plan(self, lane: str, body: Body, at: int) -> Plan:
+    def _read_plan(self, lane: str, body: Body) -> Plan:
         digest = NO_DIGEST
         if "digest" in body:
             digest = _read_digest(body["digest"])
-            self._digests[lane] = at, digest
         elif "digest_at" in body:
             digest = self._digest_at(lane, body["digest_at"])
         return Plan(tuple(map(_read_edit, body["edits"])), body["number"], body["after"], digest)
@@ -173,9 +175,9 @@ class Codec:
             known = event.plan
         return known if at.until is None else until(known, at.until)
 
-    def _read_lane(self, body: Body, at: int) -> LaneMark:
+    def _read_lane(self, body: Body) -> LaneMark:
         plan, *before = (
-            PlanAt(told["at"], told["until"]) if "at" in told else self._read_plan(body["name"], told, at)
+            PlanAt(told["at"], told["until"]) if "at" in told else self._read_plan(body["name"], told)
             for told in (body["plan"], *body["before"])
         )
         meter = MeterMark(*body["meter"])

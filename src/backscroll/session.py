@@ -275,6 +275,7 @@ class Session(Timeline):
         """What became of each message in the lane's newest view."""
         yield from self.enter()
         lane, told = self._look(lane_name), list[Explained]()
+        yield from hold(self.history, self._logbook, lane.missing(self._situation(None)))
         for seqs in chunks(list(self.history.branch.between(0, len(self.history.branch)))):
             told += explain(self.history, lane, (yield from self.fetch(seqs)))
         return told
