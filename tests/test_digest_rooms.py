@@ -387,8 +387,13 @@ def test_a_summary_lists_what_was_dropped_and_tells_what_was_folded():
 
 def test_many_dropped_ranges_are_listed_as_one():
     drops = tuple(Drop(number, number) for number in range(10, 30, 2))
-    assert "Left out: [ref:10-28]." in summary_text(Plan((Fold(1, 5), *drops)), 15)
-    assert "Left out" not in summary_text(Plan((Fold(1, 5),)), 5)
+    assert "Left out: [ref:10-28]." in summary_text(Plan(drops), 10)
+
+
+def test_a_fold_that_the_digest_has_no_room_for_is_listed_so_that_a_reference_leads_to_everything():
+    notes = Note(4, 5, "turn", "read(path=a)"), Note(7, 7, "line", "x = 1"), Note(9, 9, "user", "go on")
+    text = summary_text(Plan((Fold(2, 12),), digest=Digest(notes, (), (), 9)), 11)
+    assert "Left out: [ref:2-3], [ref:6-8], [ref:10-12]." in text
 
 
 def test_a_cut_text_keeps_the_stretches_between_head_and_tail():

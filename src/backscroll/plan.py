@@ -127,6 +127,21 @@ class Plan:
         return found
 
 
+def untold(plan: Plan) -> list[tuple[int, int]]:
+    """The ranges that are not shown and that the digest gives no reference to: drops, and what it had no room for."""
+    told = sorted((note.first, note.last) for note in plan.digest.notes if note.kind not in ("line", "error"))
+    found: list[tuple[int, int]] = []
+    for gap in plan.gaps():
+        at = gap.first
+        for first, last in told if isinstance(gap, Fold) else ():
+            if at < first <= gap.last:
+                found.append((at, first - 1))
+            at = max(at, last + 1)
+        if at <= gap.last:
+            found.append((at, gap.last))
+    return found
+
+
 def merge(edits: Iterable[Edit], new: Iterable[Edit]) -> tuple[Edit, ...]:
     """Both together, sorted: a newer edit of a part replaces the older one, gaps swallow what stands in their
     range.

@@ -17,7 +17,7 @@ from backscroll.messages.rewriting import (
     mask_arguments,
     replace,
 )
-from backscroll.plan import Clip, Drop, Gap, Mask, Note, Plan, reference
+from backscroll.plan import Clip, Gap, Mask, Note, Plan, reference, untold
 from backscroll.turns import Group
 from backscroll.usage import Count, Counts
 
@@ -105,15 +105,15 @@ def render_group(group: Group, entries: Sequence[Entry], edits: Edits, pending: 
     return messages
 
 
-def summary_text(plan: Plan, left_out: int) -> str:
+def summary_text(plan: Plan, left_out: int, ranges: Sequence[tuple[int, int]] | None = None) -> str:
     """The one synthetic message of a compacted view: what was left out, how to get it back, and what the plan's digest
-    tells of it.
+    tells of it. `ranges`: what the digest gives no reference to; None = all of that.
     """
+    ranges = untold(plan) if ranges is None else ranges
     lines = [
         f"<summary>\n{left_out:,} earlier messages are compacted here to fit the token budget. Nothing is lost: "
         "recall a reference to read it word for word, or search for what it was about."
     ]
-    ranges = [(gap.first, gap.last) for gap in plan.gaps() if isinstance(gap, Drop)]
     if len(ranges) > _LISTED_RANGES:
         ranges = [(ranges[0][0], ranges[-1][1])]
     if ranges:

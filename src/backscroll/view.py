@@ -15,7 +15,7 @@ from backscroll.gate import check_group
 from backscroll.history import Entry, History
 from backscroll.messages import SYSTEM_ROLES, Message, Reading, copy_message, read_message
 from backscroll.messages.rewriting import plain
-from backscroll.plan import Clip, Gap, Mask, Plan, covers
+from backscroll.plan import Clip, Gap, Mask, Plan, covers, untold
 from backscroll.turns import Group
 from backscroll.usage import MESSAGE_TOKENS, NOTHING, Count, Counts, Estimate, estimate_count, estimate_message
 
@@ -335,7 +335,8 @@ class View:
         if after is None and history.leading:
             after = history.branch[history.leading - 1]
         like = next((piece.messages[0] for piece in pieces if piece.group and piece.messages), None)
-        text = rendering.summary_text(self.plan, left_out)
+        ranges = [(first, last) for first, last in untold(self.plan) if place(last + 1) > place(first)]
+        text = rendering.summary_text(self.plan, left_out, ranges)
         summary = self._synthetic((-1 if after is None else after, SUMMARY, 0), "assistant", text, like, old)
         self.summary_tokens = summary.estimate.upper
         pieces.append(summary)
