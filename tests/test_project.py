@@ -125,6 +125,8 @@ def test_public_names():
         "ReferenceNotFound",
         "StoreError",
         "StoreUnavailable",
+        "SummaryAnswer",
+        "SummaryRequest",
         "TranscriptError",
         "Usage",
     ]

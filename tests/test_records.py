@@ -17,7 +17,7 @@ from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk, conversations
 from tests.test_promises import ASK, BUDGETS, Watched, walked
 
-pytestmark = pytest.mark.filterwarnings("ignore:context.(overflow|usage|rules)")  # asked for, to have such records
+pytestmark = pytest.mark.filterwarnings("ignore:context.(overflow|usage|rules|summary_failed)")  # asked for, to have such records
 GOLDEN = Path(__file__).parent / "golden"
 
 
@@ -64,12 +64,14 @@ OPTIONS = {"tokenizer": len, "max_tokens": 3_000, "min_batch_tokens": 400}
 def worked(store=None):
     """A session with all that a format has to hold, the same in every run."""
     chance, talk = random.Random(1), Talk("openai")
-    manager = sync.ContextManager("s", store, **OPTIONS)
+    answers = iter(["", "It goes well.", *["It went well."] * 20])
+    manager = sync.ContextManager("s", store, summarizer=lambda request: next(answers), **OPTIONS)
     manager.append(talk.say("system", "be brief"), talk.say("user", "Never touch config/prod.yaml. Begin."), id="first")
     for number in range(30):
         lines = [f"value_{number}_{line} = {chance.randrange(10**6)}" for line in range(chance.randrange(2, 9))]
         manager.append(talk.call([f"c{number}"], "I look.", {"path": f"src/m{number}.py"}))
         manager.append(*talk.results([(f"c{number}", "\n".join(lines))]))
+        manager._background.wait(10)
         manager.get_messages_for_request()
         if number == 10:
             manager.pin(5)

@@ -19,8 +19,9 @@ OPTIONS = {"tokenizer": quarter, "max_tokens": 1_500, "min_batch_tokens": 300}
 def rounds(manager, numbers, sent):
     """Works, and notes of each request behind which message it was sent, and what."""
     for number in numbers:
-        pair = TALK.call([f"c{number}"], "I look.", {"path": f"m{number}.py"}), *TALK.results(
-            [(f"c{number}", f"value_{number} = {number * 7919}\n" * 30)]
+        pair = (
+            TALK.call([f"c{number}"], "I look.", {"path": f"m{number}.py"}),
+            *TALK.results([(f"c{number}", f"value_{number} = {number * 7919}\n" * 30)]),
         )
         for message in (*pair, TALK.say("assistant", f"Seen {number}."), TALK.say("user", f"And {number + 1}?")):
             last = manager.append(message)
@@ -31,7 +32,9 @@ def rounds(manager, numbers, sent):
 def past(request):
     """A session of many compactions, with what was sent, held in three ways."""
     store, sent = MemoryStore(), {}
-    manager = sync.ContextManager(**OPTIONS) if request.param == "memory" else sync.ContextManager("s", store, **OPTIONS)
+    manager = (
+        sync.ContextManager(**OPTIONS) if request.param == "memory" else sync.ContextManager("s", store, **OPTIONS)
+    )
     manager.append(TALK.say("user", "Never touch m3.py."))
     rounds(manager, range(40), sent)
     if request.param == "resumed":

@@ -19,6 +19,7 @@ from backscroll.families import Family
 from backscroll.manager import ContextManager
 from backscroll.recall import Hit, Recalled
 from backscroll.reporting import Compaction
+from backscroll.summaries import SummaryAnswer, SummaryRequest
 from backscroll.telling import Explained
 from backscroll.usage import Usage
 
@@ -39,6 +40,8 @@ __all__ = [
     "ReferenceNotFound",
     "StoreError",
     "StoreUnavailable",
+    "SummaryAnswer",
+    "SummaryRequest",
     "TranscriptError",
     "Usage",
 ]

@@ -2,6 +2,7 @@
 here.
 """
 
+import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
@@ -12,8 +13,9 @@ from backscroll.compaction.window import Strategy
 from backscroll.errors import ConfigurationError
 from backscroll.families import Family
 from backscroll.opening import Opened, new_name, open_session
-from backscroll.ports import EventHandler, Operation, Store, Tokenizer
+from backscroll.ports import Background, EventHandler, Operation, Store, Tokenizer
 from backscroll.recall import Recalled
+from backscroll.summaries import Summaries, Summarizer
 from backscroll.usage import Usage
 
 SystemPrompt = Callable[[], str | Awaitable[str]]
@@ -42,6 +44,9 @@ class ManagerBase:
         tokenizer: str | Callable[[str], int] | Tokenizer = "auto",
         model: str | Family | None = None,
         prices: Prices | None = None,
+        summarizer: Summarizer | None = None,
+        summary_window: int = 32_000,
+        summary_timeout: float = 0.0,
         on_event: EventHandler | None = None,
     ) -> None:
         given = locals()
@@ -55,9 +60,19 @@ class ManagerBase:
         self._opened: Opened = open_session(
             options, name=session, store=store, strategy=strategy, strategies=strategies, tokenizer=tokenizer,
             model=model, prices=prices, on_event=on_event,
+            summaries=self._summaries(summarizer, summary_window, summary_timeout),
         )  # fmt: skip  # as above
         self._session = self._opened.session
         self._finder = recalling.Finder(self._opened.search)
+
+    def _make_background(self) -> Background:
+        """What summaries are made in."""
+        raise NotImplementedError
+
+    def _summaries(self, summarizer: Summarizer | None, window: int, timeout: float) -> Summaries | None:
+        blocking = not any(map(inspect.iscoroutinefunction, (summarizer, type(summarizer).__call__)))
+        made = Summaries(summarizer or str, window, timeout, blocking, self._make_background())
+        return None if summarizer is None else made
 
     def _fork_name(self, session: str | None) -> str:
         """What a fork is called. Raises `ConfigurationError` where there cannot be one."""

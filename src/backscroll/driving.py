@@ -70,6 +70,23 @@ def drive_held(operation: Operation[T]) -> T:
         operation.close()
 
 
+async def drive_held_async(operation: Operation[T]) -> T:
+    """The same on the present event loop."""
+    answer = None
+    try:
+        while True:
+            question = operation.send(answer)
+            assert isinstance(question, Ask)
+            answer = await _answer_async(question)
+            if isinstance(answer, Exception) and not question.tolerant:
+                raise answer
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    finally:
+        operation.close()
+
+
 def _steps(opened: Opened, operation: Operation[T]) -> Operation[T]:
     """The operation, then what it has to report. An `Ask` is answered by a value or by the exception that came."""
     held = False
@@ -113,8 +130,9 @@ def _emit(opened: Opened, name: str, payload: dict[str, Any]) -> Operation[None]
 async def _answer_async(question: Ask) -> Any:
     try:
         if question.heavy:
-            return await asyncio.to_thread(question.function, *question.arguments)
-        answer = question.function(*question.arguments)
+            answer = await asyncio.to_thread(question.function, *question.arguments)
+        else:
+            answer = question.function(*question.arguments)
         if isinstance(answer, Future):
             return await asyncio.wrap_future(answer)
         return await answer if inspect.isawaitable(answer) else answer

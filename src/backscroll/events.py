@@ -24,6 +24,9 @@ EDIT_REFUSED = "context:edit_refused"
 OVERFLOW = "context:overflow"
 STORE_UNAVAILABLE = "context:store_unavailable"
 PROVIDER_IGNORED = "context:provider_ignored"
+SUMMARY_STARTED = "context:summary_started"
+SUMMARY_READY = "context:summary_ready"
+SUMMARY_FAILED = "context:summary_failed"
 TOKENIZER_FALLBACK = "context:tokenizer_fallback"
 
 ALL = (
@@ -45,6 +48,9 @@ ALL = (
     OVERFLOW,
     STORE_UNAVAILABLE,
     PROVIDER_IGNORED,
+    SUMMARY_STARTED,
+    SUMMARY_READY,
+    SUMMARY_FAILED,
     TOKENIZER_FALLBACK,
 )
 """Every event that can be reported."""

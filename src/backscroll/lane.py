@@ -14,19 +14,32 @@ from backscroll.budget import Options
 from backscroll.compaction.batch import Prices, batch
 from backscroll.compaction.draft import Draft, Goals
 from backscroll.compaction.ladder import compact, crowded
-from backscroll.compaction.window import Strategy, floor_seqs
+from backscroll.compaction.window import Strategy, Unit, Window, floor_seqs, look, spare
 from backscroll.history import History
-from backscroll.log import LaneMark, Overflowed, PlanAt, PlanRecorded, Requested, Settled, UsageObserved
-from backscroll.plan import Plan, covers, until, without
+from backscroll.log import (
+    LaneMark,
+    Overflowed,
+    PlanAt,
+    PlanRecorded,
+    Requested,
+    Settled,
+    SummaryFailed,
+    SummaryMade,
+    UsageObserved,
+)
+from backscroll.plan import Note, Plan, covers, until, without
 from backscroll.ports import Event
 from backscroll.reporting import Compaction, refusals, reports_of, rules_left_out, too_large
+from backscroll.summaries import MOST_FAILURES, Order, order_of
 from backscroll.turns import Group
-from backscroll.usage import Estimate, Meter, Report
+from backscroll.usage import Estimate, Meter, Report, Spent
 from backscroll.view import Ephemeral, Surroundings, View
 
 LOOK_AGAIN = 0.9  # of a batch: after a look that found too little, a tenth more has to come before the next
 WORTH = 0.05  # a compaction that wins less than this share of the room costs more in rewritten cache than it saves
 REFUSED = 0.8  # of a request that a provider refused as too long: the next may be no longer than that
+EARLY = 0.5  # of the way from target to threshold: there a summary is begun, to be ready at the threshold
+NEW = 0.1  # of the room that has to be new before a summarizer that failed again and again is asked once more
 _UNDO_DEPTH = 32
 
 
@@ -69,6 +82,11 @@ class Lane:
         """What the provider refused last as too long."""
         self._guessed = False
         """Whether nothing was known then of what stands outside the messages."""
+        self.summary: SummaryMade | None = None
+        """A model's summary that no compaction has told of yet."""
+        self.spent = Spent(0, 0, 0, 0)
+        self.tried = (0, -1)
+        """Summaries that failed in a row, and the newest entry that the last of them should have told of."""
         self._sent_messages = 0
         self._shown = 0
         """Ephemeral messages with a lower number were shown at least once."""
@@ -85,6 +103,10 @@ class Lane:
             self._before.append(self.plan)
             self.compactions += 1
         self.plan = event.plan
+        if self.summary and any(
+            note.kind == "prose" and note.last >= self.summary.last for note in event.plan.digest.notes
+        ):
+            self.summary = None
         self._settled = self._batched = event.tokens
         self._settled_messages = event.messages
         self.meter.compacted(Estimate(*event.removed))
@@ -112,7 +134,19 @@ class Lane:
         self._before = deque((_cut(plan, to) for plan in self._before), maxlen=_UNDO_DEPTH)
         self._settled = self._batched = self._settled_messages = 0
         self.sent = None
+        if self.summary is not None and self.summary.last > to:
+            self.summary = None
         self.meter.forget()
+
+    def summarised(self, event: SummaryMade) -> None:
+        """A summary is ready for the next compaction."""
+        self.summary, self.tried = event, (0, -1)
+        self.spent = self.spent.plus(1, 0, event.input_tokens, event.output_tokens)
+
+    def not_summarised(self, event: SummaryFailed) -> None:
+        """There is none; the digest serves."""
+        self.tried = self.tried[0] + 1, event.last
+        self.spent = self.spent.plus(0, 1, event.input_tokens, event.output_tokens)
 
     def requested(self, event: Requested) -> None:
         """A view was handed out: usage reports are about it."""
@@ -124,7 +158,7 @@ class Lane:
         return LaneMark(
             self.name, self.plan, tuple(self._before), self._settled, self._batched, self._settled_messages,
             self.compactions, self.budget, self.sent, refused, self._guessed, self.prompt,
-            self.meter.mark(),
+            self.summary, self.spent, self.tried, self.meter.mark(),
         )  # fmt: skip  # one thought
 
     def resume(self, mark: LaneMark) -> None:
@@ -132,7 +166,7 @@ class Lane:
         self._before.extend(mark.before)
         self._settled, self._batched, self._settled_messages = mark.settled, mark.batched, mark.settled_messages
         self.compactions, self.budget, self._guessed = mark.compactions, mark.budget, mark.guessed
-        self.prompt = mark.prompt
+        self.prompt, self.summary, self.spent, self.tried = mark.prompt, mark.summary, mark.spent, mark.tried
         self.sent = None if mark.sent is None else Estimate(*mark.sent)
         self._refused = None if mark.refused is None else Overflowed(self.name, *mark.refused)
         self.meter.restore(mark.meter)
@@ -248,7 +282,33 @@ class Lane:
     def _draft(self, now: Situation, goals: Goals, *, regrow: bool = True) -> Draft:
         assert self.view is not None
         fresh = [found for found in now.ephemerals if found.number >= max(self.expired, self._shown)]
-        return Draft(now.history, self.view, self.meter, goals, self._around, fresh=fresh, regrow=regrow)
+        return Draft(
+            now.history, self.view, self.meter, goals, self._around, fresh=fresh, regrow=regrow, prose=self._prose()
+        )
+
+    def order(self, now: Situation, most: int, focus: str | None = None) -> Order | None:
+        """The summary to have made of what the next compaction will fold; None where it is too early for that, where
+        one is ready, or where several failed and there is little new. `most`: tokens of the summarizer's window.
+        """
+        goals, used = self._goals(now, self.budget)
+        if self.summary is not None or self.view is None:
+            return None
+        if focus is None and used < goals.target + (goals.threshold - goals.target) * EARLY:
+            return None
+        window = look(now.history, self.view, goals.budget - self.meter.overhead(goals.budget), self._around)
+        spare(window, int(window.budget * now.options.protected_recent), now.options.protected_results)
+        chosen = _oldest(window, max(goals.threshold, used) - goals.target)
+        failures, tried = self.tried
+        given_up = failures >= MOST_FAILURES
+        fresh = sum(unit.tokens for unit in chosen if not given_up or unit.seqs[-1] > tried)
+        if fresh < window.budget * (NEW if given_up else WORTH):
+            return None
+        groups = [unit.entries for unit in chosen]
+        return order_of(self.name, self.plan, groups, window=most, room=window.summary_room(), focus=focus)
+
+    def _prose(self) -> Note | None:
+        found = self.summary
+        return None if found is None else Note(found.first, found.last, "prose", found.text)
 
     def _decide(self, now: Situation, draft: Draft, used: int, force: bool) -> Fitted:
         budget, room = draft.goals.budget, draft.room
@@ -308,6 +368,18 @@ class Lane:
         if self.sent is None:
             return None
         return Overflowed(self.name, self.meter.total(self.sent, self.budget).upper, limit)
+
+
+def _oldest(window: Window, tokens: int) -> list[Unit]:
+    """The units that a compaction will fold to win so much, as far as can be told."""
+    chosen: list[Unit] = []
+    for unit in window.units:
+        if tokens <= 0:
+            break
+        if unit.free:
+            chosen.append(unit)
+            tokens -= unit.tokens
+    return chosen
 
 
 def _cut(plan: Plan | PlanAt, to: int) -> Plan | PlanAt:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from backscroll.messages import Message
 from backscroll.messages.parts import Path
 from backscroll.plan import Plan
-from backscroll.usage import Counts, MeterMark, Report
+from backscroll.usage import Counts, MeterMark, Report, Spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +129,34 @@ class Requested:
     """Messages in it that are never stored: behind which `seq` each stands, and its SHA-256."""
 
 
+@dataclass(frozen=True, slots=True)
+class SummaryMade:
+    """A model summarised what a lane will fold next; told from the lane's next compaction on."""
+
+    lane: str
+    first: int
+    last: int
+    """The entries that it tells of, those before it included."""
+    text: str
+    model: str
+    prompt: int
+    """The version of the instructions that it was made with."""
+    input_tokens: int
+    output_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryFailed:
+    """A summary could not be had, or not be used."""
+
+    lane: str
+    last: int
+    """The newest entry that it should have told of."""
+    reason: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
 # -- where a session stands, so that a resume need not begin at the beginning --
 
 
@@ -192,6 +220,12 @@ class LaneMark:
     guessed: bool
     prompt: str | None
     """Digest of the system prompt of its newest request."""
+    summary: SummaryMade | None
+    """That no compaction has told of yet."""
+    spent: Spent
+    """On summaries."""
+    tried: tuple[int, int]
+    """Failures in a row, and the newest entry of the last one."""
     meter: MeterMark
 
 
@@ -206,5 +240,5 @@ class Checkpoint:
 
 Event = (
     LaneOpened | MessageAdded | Identified | PlanRecorded | PinChanged | UsageObserved | Rewound | Settled
-    | Overflowed | PromptSeen | Requested | Checkpoint
+    | Overflowed | PromptSeen | Requested | SummaryMade | SummaryFailed | Checkpoint
 )  # fmt: skip  # one union

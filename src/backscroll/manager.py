@@ -4,8 +4,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from backscroll import recall as recalling
+from backscroll.background import Task
 from backscroll.base import ManagerBase
 from backscroll.driving import drive_async
+from backscroll.ports import Background
 from backscroll.recall import Recalled
 from backscroll.reporting import Compaction
 from backscroll.telling import Explained
@@ -35,10 +37,18 @@ class ContextManager(ManagerBase):
       largest output.
     - `tokenizer`: `"auto"` (exact o200k, offline), another name, or a function from text to tokens.
     - `model`: the model's name, for its family's factor and image rules; a `Family` overrides the table.
+    - `summarizer`: a function, plain or async, from a `SummaryRequest` to a text, so that a model's summary stands in
+      the digest; None = the digest is written by code alone.
+    - `summary_window`: tokens that one call of it may take in; more is summarised in parts.
+    - `summary_timeout`: seconds that a request waits for a summary that is being made; 0 = the digest serves meanwhile.
     - `on_event(name, payload)`: hears what happens; may be async. Names are in `backscroll.events`.
 
     Raises `ConfigurationError` for values that can never work.
     """
+
+    def _make_background(self) -> Background:
+        self._background = Task()
+        return self._background
 
     # -- Amplifier's protocol --
 
@@ -89,9 +99,13 @@ class ContextManager(ManagerBase):
         """Takes a pin back; `critical` messages stay protected. Raises `ReferenceNotFound`."""
         await drive_async(self._opened, self._session.pin(seq, False))
 
-    async def compact(self, *, lane: str = "main") -> Compaction | None:
-        """Compacts the lane now, down to `target_usage` of its last budget; None if there was nothing to win."""
-        return await drive_async(self._opened, self._session.compact(lane))
+    async def compact(self, focus: str | None = None, *, lane: str = "main") -> Compaction | None:
+        """Compacts the lane now, down to `target_usage` of its last budget; None if there was nothing to win.
+
+        `focus`: what matters most, for the summarizer; then a summary is made first, and waited for. Raises
+        `ConfigurationError` where there is no summarizer.
+        """
+        return await drive_async(self._opened, self._session.compact(lane, focus))
 
     async def undo_compaction(self, *, lane: str = "main") -> bool:
         """Brings back the plan before the lane's newest compaction; False if there is none.
@@ -185,4 +199,5 @@ class ContextManager(ManagerBase):
         it needs.
         """
         await drive_async(self._opened, self._session.flush())
+        await self._background.cancel()
         self._opened.search.close()

@@ -22,6 +22,7 @@ from backscroll.ports import Event, EventHandler, Store, Tokenizer
 from backscroll.session import Session
 from backscroll.stores.addresses import open_store
 from backscroll.stores.search import SearchIndex
+from backscroll.summaries import Summaries
 from backscroll.tokenizers import resolve
 from backscroll.turnstile import Turnstile
 
@@ -34,6 +35,7 @@ DEGRADED = frozenset(
         events.PROVIDER_IGNORED,
         events.RULES_LEFT_OUT,
         events.STORE_UNAVAILABLE,
+        events.SUMMARY_FAILED,
     )
 )
 """Events that also warn: something was asked for and could not be done as asked."""
@@ -62,6 +64,7 @@ def open_session(
     tokenizer: str | Callable[[str], int] | Tokenizer,
     model: str | Family | None,
     prices: Prices | None,
+    summaries: Summaries | None,
     on_event: EventHandler | None,
 ) -> Opened:
     """Puts a session together. Raises `ConfigurationError` for what can never work."""
@@ -79,6 +82,7 @@ def open_session(
         counted_by=lambda: counter.name,
         prices=prices or (Prices() if masks_batches(strategy, strategies) else None),
         logbook=None if keeper is None else Logbook(keeper, name),
+        summaries=summaries,
         family=_families(model, counted=not isinstance(tokenizer, str), counter=counter),
     )
     session.outbox = fallbacks  # a tokenizer reports into the same queue, from whichever count finds the fault

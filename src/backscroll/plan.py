@@ -64,7 +64,7 @@ GAPS = (Drop, Fold)
 
 Edit = Clip | Mask | Drop | Fold
 
-NoteKind = Literal["user", "rule", "turn", "line", "error"]
+NoteKind = Literal["user", "rule", "turn", "line", "error", "prose"]
 
 
 class Note(NamedTuple):
@@ -74,7 +74,8 @@ class Note(NamedTuple):
     last: int
     kind: NoteKind
     """`user`: what a user wrote; `rule`: a sentence of a user that states one, word for word; `turn`: what the agent
-    did, in one line; `line` and `error`: a line of a message, word for word.
+    did, in one line; `line` and `error`: a line of a message, word for word; `prose`: a model's summary of all of these
+    entries, of which there is one at most.
     """
     text: str
 

@@ -127,6 +127,31 @@ class Ask:
     """An exception is an answer: it is sent back instead of ending the operation."""
 
 
+class Background(Protocol):
+    """Does one thing at a time beside everything else; what comes of it is fetched later."""
+
+    @property
+    def running(self) -> bool:
+        """Whether something was begun whose result was not fetched yet."""
+        ...
+
+    def start(self, operation: "Operation[Any]") -> None:
+        """Begins an operation that asks for no lock. Nothing may be running."""
+        ...
+
+    def wait(self, seconds: float) -> Any:
+        """Waits until it is done, or so long; may answer an awaitable."""
+        ...
+
+    def fetch(self) -> Any:
+        """The result, once; None while there is none."""
+        ...
+
+    def cancel(self) -> Any:
+        """Ends what is running, without a result; may answer an awaitable."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Exclusive:
     """Hold the session's lock from here to the end of the operation. Asked at most once in an operation."""

@@ -30,11 +30,13 @@ from backscroll.log import (
     Requested,
     Rewound,
     Settled,
+    SummaryFailed,
+    SummaryMade,
     UsageObserved,
 )
 from backscroll.plan import NO_DIGEST, Clip, Digest, Drop, Edit, Fold, Mask, Note, Plan, until
 from backscroll.ports import Record, Stored
-from backscroll.usage import Count, MediaCount, MeterMark, Report
+from backscroll.usage import Count, MediaCount, MeterMark, Report, Spent
 
 FORMAT = 2
 """Of everything that is written today. 1 did not note which groups a message joins."""
@@ -109,9 +111,9 @@ class Codec:
         return body | {"digest": _digest(plan.digest)}
 
     def _lane(self, mark: LaneMark) -> Body:
-        body = {each.name: getattr(mark, each.name) for each in fields(mark)}
         plan, *before = (self._standing(mark.name, plan) for plan in (mark.plan, *mark.before))
-        return body | {"plan": plan, "before": before}
+        summary = None if mark.summary is None else _fields(mark.summary)
+        return _fields(mark) | {"plan": plan, "before": before, "summary": summary}
 
     def _standing(self, lane: str, plan: Plan | PlanAt) -> Body:
         """Where a plan is written, or the plan where that is nowhere."""
@@ -183,7 +185,14 @@ class Codec:
         meter = MeterMark(*body["meter"])
         anchor, earlier = (None if told is None else Report(*told) for told in (meter.anchor, meter.before))
         told = {key: _frozen(value) for key, value in body.items()}
-        told |= {"plan": plan, "before": tuple(before), "meter": meter._replace(anchor=anchor, before=earlier)}
+        summary = None if body["summary"] is None else SummaryMade(**body["summary"])
+        told["spent"] = Spent(*told["spent"])
+        told |= {
+            "plan": plan,
+            "summary": summary,
+            "before": tuple(before),
+            "meter": meter._replace(anchor=anchor, before=earlier),
+        }
         return LaneMark(**told)
 
 
@@ -276,8 +285,12 @@ def _read_requested(body: Body) -> Requested:
     return Requested(body["lane"], body["budget"], body["plan"], body["last"], estimate, body.get("prompt"), ephemerals)
 
 
+def _fields(value: Any) -> Body:
+    return {each.name: getattr(value, each.name) for each in fields(value)}
+
+
 def _history(mark: HistoryMark) -> Body:
-    told = {each.name: getattr(mark, each.name) for each in fields(mark)}
+    told = _fields(mark)
     groups = [(g.first, g.members, g.open_calls, g.answered, g.orphans) for g in mark.groups]
     return told | {"groups": groups}
 
@@ -305,6 +318,8 @@ _WRITERS: Mapping[type, tuple[str, _Write]] = {
     Rewound: ("rewind", lambda event: {"to": event.to}),
     PromptSeen: ("prompt", lambda event: {"digest": event.digest, "text": event.text}),
     Requested: ("request", _requested),
+    SummaryMade: ("summary", _fields),
+    SummaryFailed: ("no_summary", _fields),
     Checkpoint: (
         "checkpoint",
         lambda event: {"history": _history(event.history), "newest_lane": event.newest_lane},
@@ -327,6 +342,8 @@ _READERS: Mapping[str, Callable[[Body], Event]] = {
     "rewind": lambda body: Rewound(body["to"]),
     "prompt": lambda body: PromptSeen(body["digest"], body["text"]),
     "request": _read_requested,
+    "summary": lambda body: SummaryMade(**body),
+    "no_summary": lambda body: SummaryFailed(**body),
     "checkpoint": _read_checkpoint,
     "settled": lambda body: Settled(body["lane"], body["tokens"], body["messages"], body["batch"]),
 }

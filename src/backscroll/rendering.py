@@ -147,7 +147,7 @@ def note_text(note: Note, text: str | None = None) -> str:
     text = _ENVELOPE.sub("&lt;", text) if "<" in text else text
     if note.kind in LINES:
         return f"  {text}"
-    who = {"user": "user: ", "rule": "rule of the user: "}.get(note.kind, "")
+    who = {"user": "user: ", "rule": "rule of the user: ", "prose": "in short: "}.get(note.kind, "")
     return f"{reference(note.first, note.last)} {who}{text}"
 
 

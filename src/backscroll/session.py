@@ -12,7 +12,7 @@ from hashlib import sha256
 from backscroll import events
 from backscroll.adding import Addition, Read, additions, passing, why_not
 from backscroll.budget import provider_window, resolve_budget
-from backscroll.errors import ConflictError, StoreUnavailable
+from backscroll.errors import ConfigurationError, ConflictError, StoreUnavailable
 from backscroll.history import Entry
 from backscroll.holding import chunks, hold, hold_group, past
 from backscroll.lane import Lane
@@ -21,6 +21,7 @@ from backscroll.messages import Message, accept, read_message
 from backscroll.ports import Ask, Operation
 from backscroll.reporting import Compaction
 from backscroll.state import TRIES, outrun
+from backscroll.summaries import Made, Order, Summaries, ask
 from backscroll.telling import Explained, explain
 from backscroll.timeline import Timeline
 from backscroll.view import Ephemeral
@@ -173,12 +174,39 @@ class Session(Timeline):
         prompt = yield from self._prompt()
         yield from self.enter()
         lane = self.lane(lane_name)
+        yield from self._waited(lane, prompt, budget)
         yield from self._fitted(lane, prompt, budget)
         digest = None if prompt is None else (yield from self._seen(prompt))
         self._steer(lane.hand_out(budget, self._situation(prompt), digest))
         self._asked = lane
+        yield from self._begin_summary(lane, prompt)
         assert lane.view is not None
         return lane.view.copies()
+
+    def _waited(self, lane: Lane, prompt: str | None, budget: int) -> Operation[None]:
+        """Waits for a summary that is being made, where one is needed now and the user allows for it."""
+        summaries = self._summaries
+        if summaries is None or not summaries.timeout:
+            return
+        now = yield from self._refreshed(lane, prompt)
+        if not lane.is_due(now, budget):
+            return
+        yield from self._begin_summary(lane, prompt)
+        yield Ask(summaries.background.wait, (summaries.timeout,))
+        self._settle_usage()
+
+    def _begin_summary(self, lane: Lane, prompt: str | None) -> Operation[None]:
+        """Has a summary made, beside everything else, once the lane nears its next compaction."""
+        summaries = self._summaries
+        if summaries is None or summaries.background.running:
+            return
+        order = lane.order(self._situation(prompt), summaries.window)
+        if order is not None:
+            self.outbox.append((events.SUMMARY_STARTED, {"lane": lane.name, "first": order.first, "last": order.last}))
+            yield Ask(summaries.background.start, (self._made(order, summaries),))
+
+    def _made(self, order: Order, summaries: Summaries) -> Operation[Made]:
+        return ask(order, summaries.summarizer, lambda text: self._count(text).tokens, summaries.blocking)
 
     def _seen(self, prompt: str) -> Operation[str]:
         """Has the text of a system prompt stored, once; answers its digest."""
@@ -232,12 +260,25 @@ class Session(Timeline):
         if self._ephemerals and self._ephemerals[0].number < oldest:
             self._ephemerals = [found for found in self._ephemerals if found.number >= oldest]
 
-    def compact(self, lane_name: str) -> Operation[Compaction | None]:
-        """Compacts now, down to the target. None where nothing could be won."""
+    def compact(self, lane_name: str, focus: str | None = None) -> Operation[Compaction | None]:
+        """Compacts now, down to the target. None where nothing could be won.
+
+        `focus`: what matters most; then a summary is made first, and waited for.
+        """
         prompt = yield from self._prompt()
         yield from self.enter()
         lane = self.lane(lane_name)
+        if focus is not None:
+            yield from self._focused(lane, prompt, focus)
         return lane.last_compaction if (yield from self._fitted(lane, prompt, lane.budget, force=True)) else None
+
+    def _focused(self, lane: Lane, prompt: str | None, focus: str) -> Operation[None]:
+        if self._summaries is None:
+            raise ConfigurationError("focus tells a summarizer what to keep, and there is none: give summarizer=")
+        now = yield from self._refreshed(lane, prompt)
+        order = lane.order(now, self._summaries.window, focus)
+        if order is not None:
+            self._settle((yield from self._made(order, self._summaries)))
 
     def is_due(self, lane_name: str) -> Operation[bool]:
         """Whether a request now would start a compaction, within the budget of the one before."""

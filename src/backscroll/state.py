@@ -29,6 +29,8 @@ from backscroll.log import (
     Requested,
     Rewound,
     Settled,
+    SummaryFailed,
+    SummaryMade,
     UsageObserved,
 )
 from backscroll.logbook import FAR, Logbook
@@ -36,6 +38,7 @@ from backscroll.messages import Reading, read_message
 from backscroll.plan import Plan
 from backscroll.ports import Event as Report
 from backscroll.ports import Exclusive, Operation
+from backscroll.summaries import PROMPT, Made, Summaries
 from backscroll.telling import usage
 from backscroll.usage import Count, Counts, Usage
 from backscroll.view import Ephemeral, Surroundings
@@ -66,6 +69,7 @@ class SessionState:
         family: Callable[[str], Family],
         prices: Prices | None = None,
         logbook: Logbook | None = None,
+        summaries: Summaries | None = None,
     ) -> None:
         self._begin()
         self.options = options
@@ -75,6 +79,7 @@ class SessionState:
         self.listened_to = False
         """Whether anybody hears events; the one that comes with every message is spared otherwise."""
         self._logbook = logbook
+        self._summaries = summaries
         self._strategies = tuple(strategies)
         self._prices = prices
         self._measure = measure
@@ -139,6 +144,10 @@ class SessionState:
                 self._lanes[event.lane].overflowed(event)
             case Requested():
                 self._lanes[event.lane].requested(event)
+            case SummaryMade():
+                self._lanes[event.lane].summarised(event)
+            case SummaryFailed():
+                self._lanes[event.lane].not_summarised(event)
 
     def _follow_in_lanes(self, event: MessageAdded | Rewound | PinChanged) -> None:
         """What changes the branch may bring back what a lane's plan left out."""
@@ -306,7 +315,28 @@ class SessionState:
         """The lane of that name as it is, or as it would be opened; changes nothing."""
         return self._lanes.get(name) or self._make_lane(name, self._plan_to_start_from())
 
+    def _settle(self, made: Made) -> None:
+        """Takes in what came of a summary that was ordered; one of what was taken back meanwhile is of no use."""
+        order, spent = made.order, (made.input_tokens, made.output_tokens)
+        told = {"lane": order.lane, "first": order.first, "last": order.last}
+        reason = made.reason
+        if not reason and (order.lane not in self._lanes or order.last not in self.history.branch):
+            reason = "what it tells of was taken back meanwhile"
+        if order.lane not in self._lanes:
+            return
+        if reason:
+            self._steer(SummaryFailed(order.lane, order.last, reason, *spent))
+            self.outbox.append((events.SUMMARY_FAILED, told | {"reason": reason}))
+            return
+        self._steer(SummaryMade(order.lane, order.first, order.last, made.text, made.model, PROMPT, *spent))
+        self.outbox.append(
+            (events.SUMMARY_READY, told | {"model": made.model, "input_tokens": spent[0], "output_tokens": spent[1]})
+        )
+
     def _settle_usage(self) -> None:
+        made = self._summaries.background.fetch() if self._summaries else None
+        if made is not None:
+            self._settle(made)
         reported, self._reported = self._reported, []
         for report in reported:
             if isinstance(report, dict):

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from backscroll import recall as recalling
+from backscroll.background import Thread
 from backscroll.base import ManagerBase
 from backscroll.driving import drive
+from backscroll.ports import Background
 from backscroll.recall import Recalled
 from backscroll.reporting import Compaction
 from backscroll.telling import Explained
@@ -20,6 +22,10 @@ class ContextManager(ManagerBase):
 
     Async callables given to it (`on_event`, a system prompt factory, a provider) run in an event loop of their own.
     """
+
+    def _make_background(self) -> Background:
+        self._background = Thread()
+        return self._background
 
     # -- Amplifier's protocol --
 
@@ -61,9 +67,13 @@ class ContextManager(ManagerBase):
         """Takes a pin back; `critical` messages stay protected. Raises `ReferenceNotFound`."""
         drive(self._opened, self._session.pin(seq, False))
 
-    def compact(self, *, lane: str = "main") -> Compaction | None:
-        """Compacts the lane now, down to `target_usage` of its last budget; None if there was nothing to win."""
-        return drive(self._opened, self._session.compact(lane))
+    def compact(self, focus: str | None = None, *, lane: str = "main") -> Compaction | None:
+        """Compacts the lane now, down to `target_usage` of its last budget; None if there was nothing to win.
+
+        `focus`: what matters most, for the summarizer; then a summary is made first, and waited for. Raises
+        `ConfigurationError` where there is no summarizer.
+        """
+        return drive(self._opened, self._session.compact(lane, focus))
 
     def undo_compaction(self, *, lane: str = "main") -> bool:
         """Brings back the plan before the lane's newest compaction; False if there is none."""
@@ -140,4 +150,5 @@ class ContextManager(ManagerBase):
         it needs.
         """
         drive(self._opened, self._session.flush())
+        self._background.cancel()
         self._opened.search.close()

@@ -113,6 +113,7 @@ def usage(history: History, lane: Lane) -> Usage:
         messages=len(view.flat) if view else 0,
         stored=len(history.branch),
         compactions=lane.compactions,
+        summarizer=lane.spent,
     )
 
 

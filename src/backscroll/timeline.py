@@ -105,6 +105,7 @@ class Timeline(SessionState):
         return type(self)(
             self.options, self._strategies, measure=self._measure, count=self._count, counted_by=self._counted_by,
             family=self._family, prices=self._prices, logbook=logbook,
+            summaries=None,
         )  # fmt: skip  # names that repeat themselves tell nothing
 
     def fork(self, new: str, at: int | None) -> Operation[None]:

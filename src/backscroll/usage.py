@@ -228,6 +228,25 @@ class Meter:
         self._anchor = Report(tokens, anchor.middle - removed.middle, anchor.upper - removed.upper)
 
 
+class Spent(NamedTuple):
+    """What a lane's summaries took of a model."""
+
+    summaries: int
+    """Calls that gave one."""
+    failures: int
+    """Calls that gave none, or none that could be used."""
+    input_tokens: int
+    output_tokens: int
+    """As the summarizer told; else as counted here."""
+
+    def plus(self, summaries: int, failures: int, input_tokens: int, output_tokens: int) -> "Spent":
+        """With one more."""
+        return Spent(
+            self.summaries + summaries, self.failures + failures,
+            self.input_tokens + input_tokens, self.output_tokens + output_tokens,
+        )  # fmt: skip  # one thought
+
+
 Origin = Literal["measured", "estimated"]
 
 
@@ -261,3 +280,5 @@ class Usage:
     """Messages in the history."""
     compactions: int
     """Compactions of this lane so far."""
+    summarizer: Spent
+    """What this lane's summaries took, which is not in the view."""

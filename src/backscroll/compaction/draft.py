@@ -7,7 +7,7 @@ from backscroll.budget import Options
 from backscroll.compaction.window import look, within
 from backscroll.compaction.writer import Frame, shrink, write
 from backscroll.history import Entry, History
-from backscroll.plan import GAPS, Digest, Edit, Fold, Gap, Plan, merge, without
+from backscroll.plan import GAPS, Digest, Edit, Fold, Gap, Note, Plan, merge, without
 from backscroll.usage import NOTHING, Estimate, Meter
 from backscroll.view import EPHEMERAL, Ephemeral, Surroundings, View
 
@@ -46,6 +46,7 @@ class Draft:
         *,
         fresh: Sequence[Ephemeral] = (),
         regrow: bool = True,
+        prose: Note | None = None,
     ) -> None:
         self.history = history
         self.fresh = fresh
@@ -60,6 +61,7 @@ class Draft:
         self._gone_for, self._gone = view, NOTHING
         self._view = self._whole_again(view)
         self.window = look(history, self._view, self.room, around)
+        self.window.prose = prose
         self._regrow = regrow
         self._edits: list[Edit] = []
         self._folded: list[tuple[Entry, ...]] = []
@@ -127,8 +129,15 @@ class Draft:
         usual, now = window.usual_allowance(0), window.digest_allowance(0)
         squeezed = now < usual / 2  # by a huge result, soon to be cut: what finds no room now is only kept aside
         frame = Frame(window.salience, kept, usual if squeezed else now, window.budget, self._tokens)
-        digest = write(before, self._folded, told, frame)
+        digest = write(before, self._folded, told, frame, self._told_in_short())
         return shrink(digest, now, self._tokens) if squeezed else digest
+
+    def _told_in_short(self) -> Note | None:
+        """The summary that is ready, once everything that it tells of and that may leave has left."""
+        prose = self.window.prose
+        if prose is None or any(unit.free and unit.seqs[-1] <= prose.last for unit in self.window.units):
+            return None
+        return prose
 
     def _tokens(self, text: str) -> int:
         return self.window.tokens(self._around.count(text))
@@ -161,8 +170,9 @@ class Draft:
 
     def look_again(self) -> None:
         """The window as the view has it, with nothing spared: after this only the floor is sacred."""
-        _ = self.view
+        _, prose = self.view, self.window.prose
         self.window = look(self.history, self._view, self.room, self._around)
+        self.window.prose = prose
 
     def settle(self) -> int:
         """`used` by the view itself, its notices included."""

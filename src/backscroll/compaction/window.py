@@ -10,7 +10,7 @@ from backscroll.families import Family
 from backscroll.history import Entry, History
 from backscroll.messages import Part
 from backscroll.messages.rewriting import replaceable
-from backscroll.plan import GAPS, NO_DIGEST, Clip, Digest, Edit, Fold, Gap, Mask, reference
+from backscroll.plan import GAPS, NO_DIGEST, Clip, Digest, Edit, Fold, Gap, Mask, Note, reference
 from backscroll.rendering import clipped, masked
 from backscroll.usage import Count, Estimate, estimate_count, estimate_message
 from backscroll.view import Surroundings, View
@@ -18,6 +18,7 @@ from backscroll.view import Surroundings, View
 NEAREST = 1 / 3  # of what is spared as recent: nothing of it is even cut
 SHARE = 0.25  # of the budget that a digest takes at most
 FREE_SHARE = 0.6  # of what the floor leaves of the budget
+PROSE = 0.4  # of a digest that a model's summary takes at most: users' words and facts stand beside it
 OF_TOLD = 0.45  # of what it tells: a digest that is nearly as long as the original is no digest
 
 
@@ -98,6 +99,8 @@ class Window:
     """What the view's summary tells by now."""
     digest_tokens: int = 0
     """What it takes, by the upper estimate."""
+    prose: Note | None = None
+    """A model's summary that is ready to be told; what it tells of may leave the view with the least harm."""
     salience: Salience = field(init=False)
     """What weighs among the units, as they were at the start."""
     by_seq: dict[int, Unit] = field(init=False)
@@ -192,6 +195,10 @@ class Window:
         """The same where what must stay leaves room for it."""
         return min(int(self.budget * SHARE), int((self.digest.told + folded) * OF_TOLD))
 
+    def summary_room(self) -> int:
+        """Tokens that a model's summary may take."""
+        return max(1, int(self.budget * SHARE * PROSE))
+
     def digest_growth(self, folded: int) -> int:
         """Tokens by which the digest is expected to grow when `folded` more tokens are folded. It fills what it may
         take, unless there was so little to tell that it did not even fill half of that before.
@@ -202,11 +209,13 @@ class Window:
         return int(self.digest_allowance(folded) * share) - self.digest_tokens
 
     def fold(self, units: Iterable[Unit], tokens: int, by: str) -> list[Edit]:
-        """The first of these units folded, as many as win `tokens` after what the digest grows by."""
+        """The first of these units folded, as many as win `tokens` after what the digest grows by, and at least those
+        that a summary tells of.
+        """
         edits: list[Edit] = []
-        folded = 0
+        folded, summarised = 0, self.prose.last if self.prose else -1
         for unit in units:
-            if folded - self.digest_growth(folded) >= tokens:
+            if unit.seqs[-1] > summarised and folded - self.digest_growth(folded) >= tokens:
                 break
             edits += [Fold(seq, seq, by) for seq in unit.seqs]
             folded += unit.tokens

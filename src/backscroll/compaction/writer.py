@@ -31,7 +31,8 @@ _CHARACTERS = 3.2  # for each token of a line, before it is counted
 _OFTEN_SHORTER = 1.4  # how many more tokens of lines are chosen by that figure: plain words have 4.5 characters a token
 _TURNS = "turns: "
 _TALLY = re.compile(r"turns: [^,]+ x\d+(?:, [^,]+ x\d+)*")
-_ORDER = ("line", "error", "turn", "user")
+MOST_PROSE = 0.6  # of what a digest takes that a model's summary may take in it: asked for are two fifths at most
+_ORDER = ("line", "error", "turn", "prose", "user")
 """What gives way first where a digest has to shrink."""
 
 
@@ -68,12 +69,17 @@ class Said(NamedTuple):
         return not any(end.isalnum() or end == "_" for end in around)
 
 
-def write(before: Digest, groups: Sequence[Sequence[Entry]], told: int, frame: Frame) -> Digest:
-    """The digest of what `before` told and of these groups. `told`: tokens of everything told."""
+def write(
+    before: Digest, groups: Sequence[Sequence[Entry]], told: int, frame: Frame, prose: Note | None = None
+) -> Digest:
+    """The digest of what `before` told and of these groups. `told`: tokens of everything told; `prose`: a model's new
+    summary, in place of the one before.
+    """
     known = sorted([*before.notes, *before.spare], key=_place)
     facts = [Facts(group) for group in groups]
     headings = [note for note in known if note.kind not in LINES]
     headings += [note for told_by in facts for note in told_by.headings()]
+    headings = _in_short(headings, prose, int(frame.allowance * MOST_PROSE), frame.tokens)
     headings, squeezed = fit_headings(headings, int(frame.allowance * HEADINGS), frame.tokens)
     room = frame.allowance - sum(frame.tokens(text) + 1 for text in note_texts(headings))
     lines = [note for note in known if note.kind in LINES]
@@ -93,6 +99,21 @@ def write(before: Digest, groups: Sequence[Sequence[Entry]], told: int, frame: F
         (*squeezed, *spare),
         told,
     )
+
+
+def _in_short(headings: Sequence[Note], prose: Note | None, room: int, tokens: Callable[[str], int]) -> list[Note]:
+    """With the newest summary that fits in place of the turns that it tells of."""
+    prose = max(
+        [note for note in headings if note.kind == "prose"] + ([prose] if prose else []), key=_last, default=None
+    )
+    others = [note for note in headings if note.kind != "prose"]
+    if prose is None or tokens(note_text(prose)) > room:
+        return others
+    return sorted([prose, *(note for note in others if note.kind != "turn" or note.last > prose.last)], key=_place)
+
+
+def _last(note: Note) -> int:
+    return note.last
 
 
 def _place(note: Note) -> tuple[int, bool]:

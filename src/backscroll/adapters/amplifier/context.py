@@ -296,10 +296,10 @@ class OldContext(AmplifierContext):
         await self._load()
         return await drive_async(self._opened, self._session.is_due(self._sent))
 
-    async def compact(self, *, lane: str | None = None) -> Compaction | None:
+    async def compact(self, focus: str | None = None, *, lane: str | None = None) -> Compaction | None:
         """Compacts down to the target."""
         await self._load()
-        return await super().compact(lane=lane or self._sent)
+        return await super().compact(focus, lane=lane or self._sent)
 
 
 async def _model_of(provider: Any) -> str:
