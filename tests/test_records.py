@@ -17,7 +17,9 @@ from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk, conversations
 from tests.test_promises import ASK, BUDGETS, Watched, walked
 
-pytestmark = pytest.mark.filterwarnings("ignore:context.(overflow|usage|rules|summary_failed)")  # asked for, to have such records
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:context.(overflow|usage|rules|summary_failed)"
+)  # asked for, to have such records
 GOLDEN = Path(__file__).parent / "golden"
 
 

@@ -71,6 +71,14 @@ def test_the_history_at_a_message_ends_with_it_also_where_it_was_left_behind_sin
     assert manager.recall(100) == whole[100]["content"]
 
 
+def test_what_was_sent_before_a_rewind_can_be_seen_right_after_it(past):
+    manager, sent = past
+    whole = manager.get_messages()
+    manager.rewind(20)
+    assert manager.history(at=160) == whole
+    assert manager.view(at=160) == sent[160]
+
+
 def test_a_rewind_to_the_very_beginning_is_a_new_conversation_with_the_old_numbers_used(past):
     manager, _ = past
     manager.rewind(-1)

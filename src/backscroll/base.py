@@ -2,8 +2,8 @@
 here.
 """
 
-import inspect
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import fields
 from pathlib import Path
 
 from backscroll import recall as recalling
@@ -15,7 +15,7 @@ from backscroll.families import Family
 from backscroll.opening import Opened, new_name, open_session
 from backscroll.ports import Background, EventHandler, Operation, Store, Tokenizer
 from backscroll.recall import Recalled
-from backscroll.summaries import Summaries, Summarizer
+from backscroll.summaries import Summarizer
 from backscroll.usage import Usage
 
 SystemPrompt = Callable[[], str | Awaitable[str]]
@@ -51,28 +51,18 @@ class ManagerBase:
     ) -> None:
         given = locals()
         self._given = {name: given[name] for name in given if name not in ("self", "session", "store", "__class__")}
-        options = Options(
-            max_tokens=max_tokens, compact_threshold=compact_threshold, target_usage=target_usage,
-            protected_recent=protected_recent, protected_results=protected_results, max_messages=max_messages,
-            min_batch_tokens=min_batch_tokens, overhead_tokens=overhead_tokens, margin_tokens=margin_tokens,
-            output_reserve=output_reserve,
-        )  # fmt: skip  # names that repeat themselves tell nothing
+        figures = [field.name for field in fields(Options)]
+        options = Options(**{name: given[name] for name in figures})
+        others = {name: value for name, value in self._given.items() if name not in figures}
         self._opened: Opened = open_session(
-            options, name=session, store=store, strategy=strategy, strategies=strategies, tokenizer=tokenizer,
-            model=model, prices=prices, on_event=on_event,
-            summaries=self._summaries(summarizer, summary_window, summary_timeout),
-        )  # fmt: skip  # as above
+            options, name=session, store=store, background=self._make_background(), **others
+        )
         self._session = self._opened.session
         self._finder = recalling.Finder(self._opened.search)
 
     def _make_background(self) -> Background:
         """What summaries are made in."""
         raise NotImplementedError
-
-    def _summaries(self, summarizer: Summarizer | None, window: int, timeout: float) -> Summaries | None:
-        blocking = not any(map(inspect.iscoroutinefunction, (summarizer, type(summarizer).__call__)))
-        made = Summaries(summarizer or str, window, timeout, blocking, self._make_background())
-        return None if summarizer is None else made
 
     def _fork_name(self, session: str | None) -> str:
         """What a fork is called. Raises `ConfigurationError` where there cannot be one."""

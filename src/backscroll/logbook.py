@@ -119,9 +119,10 @@ class Logbook:
         return at + 1
 
     def place_before_next(self, seq: int) -> Operation[int]:
-        """The place of the first message behind this one, or the log's end."""
-        at: int | None = yield Ask(partial(self.store.find, seq=seq + 1), (self.session,))
-        return at if at is not None else (yield from self.place_at_end())
+        """The place of the first message behind this one, or of a rewind before that, or the log's end."""
+        behind = yield from self.place_behind(seq)
+        place: int = yield Ask(self._branch_goes_on, (seq, behind), heavy=True)
+        return place
 
     def place_at_end(self) -> Operation[int]:
         """The place behind the last record."""
@@ -162,6 +163,12 @@ class Logbook:
         return found
 
     # -- called outside --
+
+    def _branch_goes_on(self, seq: int, behind: int) -> int:
+        following = self.store.find(self.session, seq=seq + 1)
+        stop = self.store.end(self.session) if following is None else following
+        read = self.store.read(self.session, behind, stop)
+        return next((stored.at for stored in read if stored.record.kind == "rewind"), stop)
 
     def _fetch(self, at: int) -> Stored:
         for stored in self.store.read(self.session, at, at + 1):

@@ -3,6 +3,7 @@
 The only place that knows both the core and the edges it is put together from.
 """
 
+import inspect
 import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -18,11 +19,11 @@ from backscroll.compaction.strategies import choose, masks_batches
 from backscroll.families import COUNTED, UNKNOWN, Family, family_of
 from backscroll.logbook import Logbook
 from backscroll.measuring import Measurer
-from backscroll.ports import Event, EventHandler, Store, Tokenizer
+from backscroll.ports import Background, Event, EventHandler, Store, Tokenizer
 from backscroll.session import Session
 from backscroll.stores.addresses import open_store
 from backscroll.stores.search import SearchIndex
-from backscroll.summaries import Summaries
+from backscroll.summaries import Summaries, Summarizer
 from backscroll.tokenizers import resolve
 from backscroll.turnstile import Turnstile
 
@@ -64,7 +65,10 @@ def open_session(
     tokenizer: str | Callable[[str], int] | Tokenizer,
     model: str | Family | None,
     prices: Prices | None,
-    summaries: Summaries | None,
+    summarizer: Summarizer | None,
+    summary_window: int,
+    summary_timeout: float,
+    background: Background,
     on_event: EventHandler | None,
 ) -> Opened:
     """Puts a session together. Raises `ConfigurationError` for what can never work."""
@@ -82,12 +86,19 @@ def open_session(
         counted_by=lambda: counter.name,
         prices=prices or (Prices() if masks_batches(strategy, strategies) else None),
         logbook=None if keeper is None else Logbook(keeper, name),
-        summaries=summaries,
+        summaries=_summaries(summarizer, summary_window, summary_timeout, background),
         family=_families(model, counted=not isinstance(tokenizer, str), counter=counter),
     )
     session.outbox = fallbacks  # a tokenizer reports into the same queue, from whichever count finds the fault
     session.listened_to = on_event is not None
     return Opened(name, session, keeper, measurer, SearchIndex(), Turnstile(), on_event)
+
+
+def _summaries(summarizer: Summarizer | None, window: int, timeout: float, background: Background) -> Summaries | None:
+    """Settings are checked also where there is no summarizer."""
+    blocking = not any(map(inspect.iscoroutinefunction, (summarizer, type(summarizer).__call__)))
+    made = Summaries(str if summarizer is None else summarizer, window, timeout, blocking, background)
+    return None if summarizer is None else made
 
 
 def new_name() -> str:

@@ -79,14 +79,14 @@ class Timeline(SessionState):
         return next(seen, None)
 
     def _as_of(self, at: int) -> Operation[Self]:
-        """A session of its own that stands where this one stood before a message came behind `at`."""
+        """A session of its own that stands where this one stood before the branch went on behind `at`, or back."""
         yield from self.enter()
         self._check(at)
         logbook = self._logbook
         if logbook is None:
             twin = self._twin(None)
             for event in self.events:
-                if isinstance(event, MessageAdded) and event.seq > at:
+                if twin.history.next_seq > at and isinstance(event, MessageAdded | Rewound):
                     break
                 twin.apply(event)
             return twin
