@@ -14,6 +14,7 @@ from tests.stores.programs import record
 from tests.stores.running import FAULTS, ROOT
 
 PARTS = ("", "-wal", "-commits")
+ONE, TWO = 2 << 32, 3 << 32  # where the numbers of their records begin
 LARGEST = 2_500
 
 WRITING = """
@@ -193,19 +194,21 @@ def test_a_database_that_is_gone_is_not_taken_for_a_new_one(closed, tmp_path):
 @pytest.mark.parametrize(
     ("statement", "place", "what"),
     [
-        ("delete from record where at = 7 and session = 2", ("one", 7), "missing"),
-        ("delete from record where at = 50 and session = 2", ("one", 50), "missing"),
-        ("update record set body = x'00' where at = 7 and session = 2", ("one", 7), "not what was written"),
-        ("update record set kind = 'other' where at = 7 and session = 2", ("one", 7), "not what was written"),
-        ("update record set seq = null where at = 7 and session = 2", ("one", 7), "not what was written"),
-        ("update record set session = 3, at = 55 where at = 50 and session = 2", ("one", 50), "missing"),
-        ("update record set session = 9 where session = 2 and at = 0", ("one", 0), "missing"),
-        ("update session set next = 50 where id = 2", None, "not what was written"),
-        ("update session set name = 'One' where id = 2", None, "not what was written"),
-        ("delete from session where id = 2", None, "2 sessions, and there should be 3"),
-        ("update meta set commits = 1000", None, "not what was written"),
-        ("delete from meta", None, "not what was written"),
-        ("drop index record_at", None, "tables"),
+        (f"delete from record where number = {ONE + 7}", ("one", 7), "missing"),
+        (f"delete from record where number = {ONE + 50}", ("one", 50), "missing"),
+        (f"update record set body = x'00' where number = {ONE + 7}", ("one", 7), "not what was written"),
+        (f"update record set kind = 'other' where number = {ONE + 7}", ("one", 7), "not what was written"),
+        (f"update record set seq = null where number = {ONE + 7}", ("one", 7), "not what was written"),
+        (f"update record set key = 'key' where number = {ONE + 7}", ("one", 7), "not what was written"),
+        (f"update record set number = {TWO + 55} where number = {ONE + 50}", ("one", 50), "missing"),
+        (f"update record set number = {9 << 32} where number = {ONE}", ("one", 0), "missing"),
+        ("update log set next = 50 where id = 2", None, "not what was written"),
+        ("update log set name = 'One' where id = 2", None, "not what was written"),
+        ("update log set parent = 1, shared = 3 where id = 2", None, "not what was written"),
+        ("delete from log where id = 2", None, "2 sessions, and there should be 3"),
+        ("update log set next = 1000 where id = 0", None, "not what was written"),
+        ("delete from log where id = 0", None, "not what was written"),
+        ("drop index record_key", None, "tables"),
         ("pragma user_version = 0", None, "number 0"),
     ],
 )

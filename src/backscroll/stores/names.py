@@ -1,4 +1,4 @@
-"""What a session, and the key of a record, may be called. Nothing else may live here.
+"""What a session and the key of a record may be called, and a lease may be. Nothing else may live here.
 
 A name is data and never a path, so slashes, dots and quotes are as good as letters. Refused is what some technology
 cannot hold as it is: no name at all, control characters with NUL among them, lone surrogates, more than 255 bytes.
@@ -11,17 +11,16 @@ from backscroll.errors import ConfigurationError
 from backscroll.ports import Record
 
 LONGEST = 255  # bytes: what any database takes as a key
-
-
 LONGEST_KEY = 300
+LONGEST_LEASE = 31_536_000  # seconds: a year, so that no owner keeps a session for ever who is not there any more
 
 
 def checked_keys(records: Iterable[Record]) -> list[Record]:
     """Records as they came. Raises `ConfigurationError` for one with a key that no store could keep."""
     found = list(records)
     for record in found:
-        if record.key is not None and not 0 < len(record.key.encode("utf-8", "replace")) <= LONGEST_KEY:
-            raise ConfigurationError(f"the key {record.key!r:.80} has not 1 to {LONGEST_KEY} bytes")
+        if record.key is not None and not 0 < _size(record.key) <= LONGEST_KEY:
+            raise ConfigurationError(f"the key {record.key!r:.80} has not 1 to {LONGEST_KEY} bytes of UTF-8")
     return found
 
 
@@ -42,3 +41,20 @@ def checked(session: str) -> str:
     if any(unicodedata.category(character) == "Cc" for character in session):
         raise ConfigurationError(f"the session name {session!r:.80} holds a control character")
     return session
+
+
+def checked_lease(owner: str, seconds: float) -> tuple[str, float]:
+    """Both as they came. Raises `ConfigurationError` for an owner without a name, and for seconds that are none."""
+    if not isinstance(owner, str) or not 0 < _size(owner) <= LONGEST:
+        raise ConfigurationError(f"the owner {owner!r:.80} of a lease has not 1 to {LONGEST} bytes of UTF-8")
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= LONGEST_LEASE:
+        raise ConfigurationError(f"a lease of {seconds!r} seconds: it takes 0 to {LONGEST_LEASE}, and 0 ends it")
+    return owner, seconds
+
+
+def _size(text: str) -> int:
+    """Bytes in UTF-8; 0 for what is no Unicode text."""
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError:
+        return 0

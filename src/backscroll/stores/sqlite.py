@@ -16,11 +16,12 @@ from concurrent.futures import Future
 from backscroll.errors import ConfigurationError, ConflictError
 from backscroll.ports import Record, Stored
 from backscroll.stores import sqlite_rows as rows
-from backscroll.stores.names import checked, checked_keys
+from backscroll.stores.names import checked, checked_keys, checked_lease
 from backscroll.stores.sqlite_file import Database
 from backscroll.stores.sqlite_gate import GATE, closes_for_forks
+from backscroll.stores.sqlite_jobs import Append, Erase, Fork, Job, Lease
 from backscroll.stores.sqlite_verify import Problem, accept_loss, verify
-from backscroll.stores.sqlite_writer import Job, Writer
+from backscroll.stores.sqlite_writer import Writer
 
 DURABILITIES = ("full", "normal")
 TIMEOUT = 30.0  # seconds
@@ -54,12 +55,12 @@ class SqliteStore:
     @property
     def capabilities(self) -> frozenset[str]:
         """Everything that a store can do."""
-        return frozenset(("durable", "shared", "erase"))
+        return frozenset(("durable", "shared", "erase", "fork", "lease"))
 
     def append(self, session: str, first: int, records: Sequence[Record]) -> Future[None]:
         """Queues records for the places from `first` on. Done when they are as safe as `durability` says."""
         name = checked(session)
-        return self._put(Job(name, first, rows.rows_of(name, first, checked_keys(records))))
+        return self._put(Append(name, first, rows.rows_of(name, first, checked_keys(records))))
 
     def _put(self, job: Job) -> Future[None]:
         with self._lock:
@@ -117,15 +118,19 @@ class SqliteStore:
             return [session.name for session in sorted(rows.all_begun(connection), key=lambda session: session.id)]
 
     def fork(self, session: str, new: str, at: int) -> Future[None]:
-        """Not yet."""
-        raise NotImplementedError
+        """Begins a session that shares the first `at` records of another. Costs one row, however many these are."""
+        return self._put(Fork(checked(session), checked(new), at))
+
+    def lease(self, session: str, owner: str, seconds: float) -> Future[None]:
+        """Keeps a session for one writer for so many seconds from now, by the clock of this machine."""
+        return self._put(Lease(checked(session), *checked_lease(owner, seconds)))
 
     def erase(self, session: str, cascade: bool = False) -> None:
         """Deletes a session, and every trace of it in every file. Also finishes an erasure that was cut short.
 
         Costs as much as writing the whole database: others wait, but several erasures at once share that cost.
         """
-        self._put(Job(checked(session), 0, (), erases=True)).result()
+        self._put(Erase(checked(session), cascade)).result()
 
     def close(self) -> None:
         """Waits for what is queued and frees everything. The next use opens anew."""

@@ -57,16 +57,22 @@ def damaged(path: str, what: str) -> DamagedError:
     return DamagedError(f"{path} is damaged: {what}; `verify()` lists what is wrong, and a backup is the way back")
 
 
+def translated(path: str, error: BaseException) -> BaseException:
+    """The error to raise instead of another one: one of Backscroll's, and damage with the name of the file."""
+    if isinstance(error, DamagedError):
+        return error if str(error).startswith(path) else DamagedError(f"{path}: {error}")
+    if isinstance(error, UnicodeDecodeError):  # by which Python fails to tell of a damaged name
+        return damaged(path, f"a name in it is no text any more: {error.object!r:.200}")
+    return fault(path, error) if isinstance(error, sqlite3.Error | OSError) else error
+
+
 @contextmanager
 def told(path: str) -> Iterator[None]:
-    """Whatever goes wrong inside is raised as one of Backscroll's errors, and damage with the name of the file."""
+    """Whatever goes wrong inside is raised as one of Backscroll's errors."""
     try:
         yield
-    except DamagedError as error:
-        if str(error).startswith(path):
+    except Exception as error:
+        instead = translated(path, error)
+        if instead is error:
             raise
-        raise DamagedError(f"{path}: {error}") from error
-    except UnicodeDecodeError as error:  # by which Python fails to tell of a damaged name
-        raise damaged(path, f"a name in it is no text any more: {error.object!r:.200}") from error
-    except (sqlite3.Error, OSError) as error:
-        raise fault(path, error) from error
+        raise instead from error

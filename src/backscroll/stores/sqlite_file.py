@@ -150,12 +150,25 @@ class Database:
             return
         connection.execute("begin")
         try:
-            commits = rows.meta_of(connection).commits
-            if commits < acknowledged:
-                yield self.lost(acknowledged, commits)
-            yield from (found for found in rows.begun(connection) if isinstance(found, str))
+            known, number = self._meta(connection), 0
+            if isinstance(known, str):
+                yield known
+            elif known.commits < acknowledged:
+                yield self.lost(acknowledged, known.commits)
+            for found in rows.begun(connection):
+                number += 1
+                if isinstance(found, str):
+                    yield found
+            if isinstance(known, rows.Meta) and number != known.sessions:
+                yield f"there are {number} sessions, and there should be {known.sessions}"
         finally:
             connection.rollback()
+
+    def _meta(self, connection: sqlite3.Connection) -> rows.Meta | str:
+        try:
+            return rows.meta_of(connection)
+        except DamagedError as error:
+            return str(error)
 
     def lost(self, acknowledged: int, commits: int) -> str:
         """Says how many commits are gone."""

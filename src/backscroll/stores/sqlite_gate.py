@@ -26,18 +26,19 @@ class Gate:
     """Any number may be inside; who shuts it waits until nobody is."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition(threading.Lock())
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._inside = 0
         self._shut = False
 
     def __enter__(self) -> None:
-        with self._changed:
+        with self._lock:
             while self._shut:
                 self._changed.wait()
             self._inside += 1
 
     def __exit__(self, *_: object) -> None:
-        with self._changed:
+        with self._lock:
             self._inside -= 1
             if self._shut:
                 self._changed.notify_all()

@@ -1,7 +1,8 @@
 """Rows and their checksums: what is written, and what is checked when it comes back. No connection is opened here.
 
 A row that was altered fails its checksum, a row that is missing leaves a gap in its log or a wrong count. Checksums
-begin with the session's name, so that no row can pass for one of another session.
+begin with the session's name, so that no row can pass for one of another session. A fork has rows for what is its own
+only; what it shares stands under the session that it was forked from.
 """
 
 import sqlite3
@@ -14,11 +15,17 @@ from backscroll.ports import Record, Stored
 
 BATCH = 500  # rows
 BATCH_BYTES = 4_000_000
+_BITS = 32
+"""Of a row's number: that of the session stands above them, the place in its log below."""
+MOST = 2**_BITS
+"""Places in a log."""
 _INTEGERS = range(-(2**63), 2**63)
 _LARGEST = 999_000_000  # bytes of a row that SQLite takes, with room for the other columns
 
 Row = tuple[int, str, int | None, str | None, int, int, bytes]
 """at, kind, seq, key, format, crc, body"""
+_LOG = "select name, id, next, parent, shared, crc from log"
+_RECORD = "select number, kind, seq, key, format, crc, body from record"
 
 
 class Meta(NamedTuple):
@@ -36,10 +43,40 @@ class Begun(NamedTuple):
     name: str
     id: int
     end: int
+    parent: int | None = None
+    """The id of the session that it was forked from."""
+    shared: int = 0
+    """So many records stand there; its own begin at this place."""
+
+
+class Part(NamedTuple):
+    """Places of a log whose rows stand under one session."""
+
+    holder: Begun
+    start: int
+    stop: int
 
 
 def _sum(*values: object) -> int:
     return crc32("\n".join(map(str, values)).encode())
+
+
+def sum_of(session: Begun) -> int:
+    """The checksum of a session's row. One that is no fork has the sum that it had before there were forks."""
+    name, id_, end, parent, shared = session
+    told = f"{name}\n{id_}\n{end}"
+    return crc32((told if parent is None else f"{told}\n{parent}\n{shared}").encode())
+
+
+def sum_of_meta(meta: Meta) -> int:
+    """The checksum of the row of the whole file."""
+    commits, begun, sessions = meta
+    return crc32(f"{commits}\n{begun}\n{sessions}".encode())
+
+
+def number_of(session: int, at: int) -> int:
+    """The number of the row for a place in the log of a session."""
+    return (session << _BITS) + at
 
 
 def rows_of(session: str, first: int, records: Sequence[Record]) -> list[Row]:
@@ -48,7 +85,7 @@ def rows_of(session: str, first: int, records: Sequence[Record]) -> list[Row]:
     for at, (kind, seq, body, number, key) in enumerate(records, first):
         if len(body) > _LARGEST:
             raise ConfigurationError(f"a record of {len(body)} bytes is too large: SQLite keeps at most {_LARGEST}")
-        if any(value not in _INTEGERS for value in (number, 0 if seq is None else seq)):
+        if number not in _INTEGERS or (seq is not None and seq not in _INTEGERS):
             raise ConfigurationError(f"seq {seq} or format {number} has more than 64 bits")
         rows.append((at, kind, seq, key, number, crc32(body, _head(session, at, kind, seq, number, key)), body))
     return rows
@@ -56,102 +93,178 @@ def rows_of(session: str, first: int, records: Sequence[Record]) -> list[Row]:
 
 def stored_of(session: str, row: Sequence[Any]) -> Stored:
     """A record from its row; texts come as bytes. Raises `DamagedError` for a row that is not as it was written."""
-    at, kind, seq, key, number, crc, body = row
+    number, kind, seq, key, format_, crc, body = row
+    at = number % MOST
     try:
         told, known = kind.decode(), None if key is None else key.decode()
-        fits = crc32(body, _head(session, at, told, seq, number, known)) == crc
+        fits = crc32(body, _head(session, at, told, seq, format_, known)) == crc
     except (AttributeError, TypeError, UnicodeDecodeError):  # a value that turned into one of another type
         fits = False
     if not fits:
         raise DamagedError(f"session {session!r}: the record at place {at} is not what was written there")
-    return Stored(at, Record(told, seq, body, number, known))
+    return Stored(at, Record(told, seq, body, format_, known))
 
 
-def _head(*values: object) -> int:
+def _head(session: str, at: int, kind: str, *others: object) -> int:
     """Of everything but the body. A record without a key has the sum that it had before there were keys."""
-    return _sum(*(values[:-1] if values[-1] is None else values))
+    seq, number, key = others
+    told = f"{session}\n{at}\n{kind}\n{seq}\n{number}"
+    return crc32((told if key is None else f"{told}\n{key}").encode())
 
 
 # -- reading --
 
 
+def find(connection: sqlite3.Connection, name: str) -> Begun | None:
+    """The session of a name; None where it has not begun."""
+    row = connection.execute(f"{_LOG} where name = ?", (name,)).fetchone()
+    return None if row is None else begun_of(row, f"session {name!r}")
+
+
+def begun_of(row: Sequence[Any], what: str) -> Begun:
+    """A session from its row. Raises `DamagedError` for one that is not as it was written."""
+    try:
+        session = Begun(row[0].decode(), *row[1:5])
+        if row[5] == sum_of(session):
+            return session
+    except (AttributeError, UnicodeDecodeError):  # a name that turned into something else
+        pass
+    raise DamagedError(f"{what}: the row that tells where its log ends is not what was written")
+
+
+def parts(connection: sqlite3.Connection, session: Begun) -> Iterator[Part]:
+    """The parts of a log, the newest first: its own, what it shares with its parent, with the parent of that one ..."""
+    stop = session.end
+    while True:
+        if session.shared < stop:
+            yield Part(session, session.shared, stop)
+        if session.parent is None:
+            return
+        stop, session = min(stop, session.shared), parent_of(connection, session)
+
+
+def parent_of(connection: sqlite3.Connection, session: Begun) -> Begun:
+    """The session that one was forked from. Raises `DamagedError` where it does not hold what is shared."""
+    row = connection.execute(f"{_LOG} where id = ?", (session.parent,)).fetchone()
+    what = f"session {session.name!r}: of the session that it was forked from"
+    if row is None:
+        raise DamagedError(f"{what}, which has the number {session.parent}, there is nothing")
+    parent = begun_of(row, what)
+    if parent.end < session.shared or parent.id >= session.id:
+        raise DamagedError(f"{what}, {parent.name!r}, it shares more than there is")
+    return parent
+
+
 def load(connection: sqlite3.Connection, session: Begun, start: int, stop: int) -> list[Stored]:
     """Some records from `start` on, at least one where there is one to load; the caller asks again for the rest."""
+    part = next(part for part in parts(connection, session) if part.start <= start)
+    stop = min(stop, part.stop, start + BATCH)
     got: list[Stored] = []
     size = 0
-    for row in _rows(connection, session.id, start, min(stop, start + BATCH)):
-        stored = stored_of(session.name, row)
+    for row in between(connection, part.holder, start, stop):
+        stored = stored_of(part.holder.name, row)
         if stored.at != start + len(got):
             break
         got.append(stored)
         size += len(stored.record.body)
         if size >= BATCH_BYTES:
             return got
-    if start + len(got) < min(stop, start + BATCH):
+    if start + len(got) < stop:
         raise DamagedError(
-            f"session {session.name!r}: the record at place {start + len(got)} is missing; its log ends before place "
-            f"{session.end}"
+            f"session {part.holder.name!r}: the record at place {start + len(got)} is missing; its log ends before "
+            f"place {part.holder.end}"
         )
     return got
 
 
-def _rows(connection: sqlite3.Connection, session: int, start: int, stop: int) -> Iterable[Sequence[Any]]:
+def between(connection: sqlite3.Connection, holder: Begun, start: int, stop: int) -> Iterable[Sequence[Any]]:
+    """Rows that stand under a session, in order, for places from `start` to before `stop`."""
     return connection.execute(
-        "select at, kind, seq, key, format, crc, body from record where session = ? and at >= ? and at < ? order by at",
-        (session, start, stop),
+        f"{_RECORD} where number >= ? and number < ? order by number",
+        (number_of(holder.id, start), number_of(holder.id, stop)),
     )
+
+
+def at_of(row: Sequence[Any]) -> int:
+    """The place of a row."""
+    return int(row[0] % MOST)
+
+
+def holders(connection: sqlite3.Connection) -> Iterator[int]:
+    """The ids of all sessions under which rows stand."""
+    number = -(2**63)
+    next_one = "select number from record where number >= ? order by number limit 1"
+    while row := connection.execute(next_one, (number,)).fetchone():
+        yield row[0] >> _BITS
+        number = number_of((row[0] >> _BITS) + 1, 0)
 
 
 def place(connection: sqlite3.Connection, session: Begun, seq: int | None, key: str | None) -> int | None:
     """Where the first record with at least this `seq` stands, or the one with this key."""
-    by_seq = "select at from record where session = ? and seq >= ? order by seq limit 1"
-    by_key = "select at from record where session = ? and key = ?"
-    row = connection.execute(by_seq if key is None else by_key, (session.id, seq if key is None else key)).fetchone()
-    return None if row is None or row[0] >= session.end else int(row[0])
+    if key is not None:
+        return _keyed(connection, session, key)
+    found = None
+    for part in parts(connection, session):
+        at, follows = _searched(connection, part, seq or 0)
+        found = found if at is None else at
+        if follows:
+            break
+    return found
 
 
-def wrong(connection: sqlite3.Connection, session: Begun) -> Iterator[tuple[int, str]]:
-    """Every place of a session's log that is not as it should be, and what is wrong there."""
-    expected = 0
-    for row in _rows(connection, session.id, 0, _INTEGERS.stop - 1):
-        at = row[0]
-        for missing in range(expected, min(at, session.end)):
-            yield missing, "the record is missing"
-        expected = at + 1
-        if at >= session.end:
-            yield at, f"there is a record behind the end of the log, which is before place {session.end}"
-        try:
-            stored_of(session.name, row)
-        except DamagedError:
-            yield at, "the record is not what was written there"
-    for missing in range(expected, session.end):
-        yield missing, "the record is missing"
+def _keyed(connection: sqlite3.Connection, session: Begun, key: str) -> int | None:
+    wanted = "select number from record where number >> 32 = ? and key = ?"
+    for part in parts(connection, session):
+        row = connection.execute(wanted, (part.holder.id, key)).fetchone()
+        if row is not None and part.start <= row[0] % MOST < part.stop:
+            return int(row[0] % MOST)
+    return None
 
 
-def find(connection: sqlite3.Connection, name: str) -> Begun | None:
-    """The session of a name; None where it has not begun."""
-    row = connection.execute("select id, next, crc from session where name = ?", (name,)).fetchone()
-    if row is None:
-        return None
-    if row[2] != _sum(name, row[0], row[1]):
-        raise DamagedError(f"session {name!r}: the row that tells where its log ends is not what was written")
-    return Begun(name, row[0], row[1])
+def _searched(connection: sqlite3.Connection, part: Part, seq: int) -> tuple[int | None, bool]:
+    """The first place of a part with at least this `seq`, and whether the part has a smaller one before it.
+
+    By halves: an index would cost a page with every append. What led there is read once more with its checksum, so
+    that no altered `seq` leads astray.
+    """
+    holder, low, high = part
+    below, found, follows = low, None, False
+    while low < high:
+        middle = (low + high) // 2
+        row = connection.execute(
+            "select number, seq >= ? from record where number >= ? and number < ? and seq is not null order by number "
+            "limit 1",
+            (seq, number_of(holder.id, middle), number_of(holder.id, high)),
+        ).fetchone()
+        if row is None:
+            high = middle
+        elif row[1]:
+            high, found = middle, row[0] % MOST
+        else:
+            below, follows = row[0] % MOST, True
+            low = below + 1
+    last = part.stop if found is None else found + 1
+    while below < last:
+        below += len(load(connection, holder, below, last))
+    return found, follows
 
 
 def begun(connection: sqlite3.Connection) -> Iterator[Begun | str]:
-    """All sessions in the order of their names; for a damaged one what is wrong, and so for their number."""
-    before, number, meta = b"", 0, meta_of(connection)
-    for name, id_, end, crc in connection.execute("select name, id, next, crc from session order by name"):
-        number += 1
-        if crc != _sum(_text(name), id_, end):
-            yield f"the row of the session {name!r:.300} is not what was written"
-        elif name <= before:
-            yield f"the session {_text(name)!r} stands at a wrong place, where it cannot be found"
-        else:
-            yield Begun(_text(name), id_, end)
-            before = name
-    if number != meta.sessions:
-        yield f"there are {number} sessions, and there should be {meta.sessions}"
+    """All sessions in the order of their names; for a damaged one what is wrong."""
+    before = b""
+    for row in connection.execute(f"{_LOG} order by name"):
+        if row[0] == b"":
+            continue  # the row of the whole file
+        try:
+            session = begun_of(row, "")
+        except DamagedError:
+            yield f"the row of the session {row[0]!r:.300} is not what was written"
+            continue
+        if row[0] <= before:
+            yield f"the session {session.name!r} stands at a wrong place, where it cannot be found"
+            continue
+        yield session
+        before = row[0]
 
 
 def all_begun(connection: sqlite3.Connection) -> list[Begun]:
@@ -164,17 +277,12 @@ def all_begun(connection: sqlite3.Connection) -> list[Begun]:
     return sessions
 
 
-def _text(name: object) -> str:
-    """Never fails: what is no UTF-8 cannot have the right checksum."""
-    return name.decode("utf-8", "replace") if isinstance(name, bytes) else repr(name)
-
-
 def meta_of(connection: sqlite3.Connection) -> Meta:
     """The facts of the whole file."""
-    rows = connection.execute("select commits, begun, sessions, crc from meta").fetchall()
-    if len(rows) != 1 or rows[0][3] != _sum(*rows[0][:3]):
+    row = connection.execute("select next, parent, shared, id, crc from log where name = ''").fetchone()
+    if row is None or row[3] != 0 or row[4] != sum_of_meta(Meta(*row[:3])):
         raise DamagedError("the row that counts commits and sessions is not what was written")
-    return Meta(*rows[0][:3])
+    return Meta(*row[:3])
 
 
 # -- writing --
@@ -182,27 +290,82 @@ def meta_of(connection: sqlite3.Connection) -> Meta:
 
 def write_meta(connection: sqlite3.Connection, meta: Meta) -> None:
     """Replaces the facts of the whole file."""
-    connection.execute("update meta set commits = ?, begun = ?, sessions = ?, crc = ?", (*meta, _sum(*meta)))
-
-
-def write_session(connection: sqlite3.Connection, session: Begun) -> None:
-    """Begins a session, or moves its end."""
     connection.execute(
-        "insert into session (name, id, next, crc) values (?, ?, ?, ?) "
-        "on conflict (name) do update set next = excluded.next, crc = excluded.crc",
-        (*session, _sum(*session)),
+        "update log set next = ?, parent = ?, shared = ?, crc = ? where name = ''", (*meta, sum_of_meta(meta))
     )
 
 
-def write_records(connection: sqlite3.Connection, session: int, rows: Iterable[Row]) -> None:
-    """Puts rows into a session's log."""
+def write_ends(connection: sqlite3.Connection, meta: Meta, moved: Iterable[Begun]) -> None:
+    """Replaces the number of commits, and where logs end: what every commit does, without touching an index."""
+    ends = [(session.end, sum_of(session), session.name) for session in moved]
     connection.executemany(
-        "insert into record (session, at, kind, seq, key, format, crc, body) values (?, ?, ?, ?, ?, ?, ?, ?)",
-        ((session, *row) for row in rows),
+        "update log set next = ?, crc = ? where name = ?", [*ends, (meta.commits, sum_of_meta(meta), "")]
+    )
+
+
+def write_session(connection: sqlite3.Connection, session: Begun) -> None:
+    """Begins a session."""
+    connection.execute(
+        "insert into log (name, id, next, parent, shared, crc) values (?, ?, ?, ?, ?, ?)", (*session, sum_of(session))
+    )
+
+
+def write_records(connection: sqlite3.Connection, session: int, rows: Sequence[Row]) -> None:
+    """Puts rows into a session's log."""
+    first = session << _BITS
+    connection.executemany(
+        "insert into record (number, kind, seq, key, format, crc, body) values (?, ?, ?, ?, ?, ?, ?)",
+        [(first | row[0], *row[1:]) for row in rows],
     )
 
 
 def delete(connection: sqlite3.Connection, session: Begun) -> None:
-    """Deletes a session with its records."""
-    connection.execute("delete from record where session = ?", (session.id,))
-    connection.execute("delete from session where name = ?", (session.name,))
+    """Deletes a session with the records that are its own."""
+    connection.execute(
+        "delete from record where number >= ? and number < ?", (session.id << _BITS, (session.id + 1) << _BITS)
+    )
+    connection.execute("delete from log where name = ?", (session.name,))
+
+
+def forks(connection: sqlite3.Connection, session: Begun) -> list[Begun]:
+    """What was forked from a session."""
+    found = connection.execute(f"{_LOG} where parent = ? and name > ''", (session.id,)).fetchall()
+    return [begun_of(row, f"session {row[0]!r:.300}") for row in found]
+
+
+# -- leases --
+
+
+def lease_of(connection: sqlite3.Connection, name: str) -> tuple[str, int] | None:
+    """Who keeps a session, and until when, in microseconds since 1970; None where nobody does."""
+    row = connection.execute("select name, owner, until, crc from lease where name = ?", (name,)).fetchone()
+    if row is None:
+        return None
+    try:
+        owner, until = row[1].decode(), row[2]
+        if row[3] == _sum(name, owner, until):
+            return owner, until
+    except (AttributeError, UnicodeDecodeError):  # an owner that turned into something else
+        pass
+    raise DamagedError(f"session {name!r}: the row that tells who keeps it is not what was written")
+
+
+def leased(connection: sqlite3.Connection) -> list[str]:
+    """Names of the sessions that have a row of this kind, whatever it holds."""
+    return [row[0].decode("utf-8", "replace") for row in connection.execute("select cast(name as blob) from lease")]
+
+
+def write_lease(connection: sqlite3.Connection, name: str, owner: str, until: int) -> None:
+    """Keeps a session that nobody keeps."""
+    row = name, owner, until, _sum(name, owner, until)
+    connection.execute("insert into lease (name, owner, until, crc) values (?, ?, ?, ?)", row)
+
+
+def free(connection: sqlite3.Connection, name: str) -> bool:
+    """Ends what keeps a session; whether anything did."""
+    return connection.execute("delete from lease where name = ?", (name,)).rowcount > 0
+
+
+def forget_leases(connection: sqlite3.Connection, now: int) -> bool:
+    """Deletes those that are over; whether there were any."""
+    return connection.execute("delete from lease where until <= ?", (now,)).rowcount > 0

@@ -24,8 +24,25 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "create index record_seq on record (session, seq) where seq is not null",
     ),
     (
-        "alter table record add column key text",
-        "create unique index record_key on record (session, key) where key is not null",
+        # What changes with every append stands on one page, and a record is found by its number alone. The row without
+        # a name is that of the whole file: `next` counts its commits, `parent` the sessions that ever began, `shared`
+        # those that there are. Checksums stay as they were, so that bringing a file up cannot hide what is wrong in it.
+        "create table log (name text primary key not null, id integer not null, next integer not null, "
+        "parent integer, shared integer not null, crc integer not null) without rowid",
+        "insert into log select '', 0, commits, begun, sessions, crc from meta",
+        "insert into log select name, id, next, null, 0, crc from session",
+        "create unique index log_id on log (id, parent, shared)",
+        "alter table record rename to placed",
+        "create table record (number integer primary key not null, kind text not null, seq integer, key text, "
+        "format integer not null, crc integer not null, body blob not null)",
+        "insert into record select session << 32 | at, kind, seq, null, format, crc, body from placed "
+        "order by session, at",
+        "create unique index record_key on record (number >> 32, key) where key is not null",
+        "create table lease (name text primary key not null, owner text not null, until integer not null, "
+        "crc integer not null) without rowid",
+        "drop table placed",
+        "drop table session",
+        "drop table meta",
     ),
 )
 VERSION = len(STEPS)

@@ -1,7 +1,9 @@
 """Looking through a database for what is not as it was written, and going on after a loss. Nothing is repaired."""
 
 import contextlib
+import os
 import sqlite3
+import tempfile
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -24,7 +26,7 @@ class Problem(NamedTuple):
 
 
 def verify(database: Database, name: str | None) -> Iterator[Problem]:
-    """Reads all sessions, or the one of that name, and what they share. Changes nothing, also not by closing.
+    """Reads all sessions, or the one of that name with what it shares. Changes nothing, also not by closing.
 
     What is found is yielded while no connection is open: the caller may take any time, and fork.
     """
@@ -33,10 +35,38 @@ def verify(database: Database, name: str | None) -> Iterator[Problem]:
         if acknowledged:
             yield Problem(None, None, database.lost(acknowledged, 0))
         return
+    if _version(database) in range(1, schema.VERSION):
+        yield from _brought_up(database, name)
+        return
     yield from _found(database, None, lambda connection: _whole(database, connection, acknowledged, name is None))
     for session in _sessions(database):
         if name is None or session.name == name:
-            yield from _found(database, session.name, lambda connection, of=session: _session(connection, of))
+            look = _session if name is None else _log
+            yield from _found(database, session.name, lambda connection, of=session, look=look: look(connection, of))
+
+
+def _version(database: Database) -> int:
+    try:
+        with _looking(database) as connection:
+            return schema.version(connection, database.path)
+    except DamagedError:  # told of by whoever looks further
+        return schema.VERSION
+
+
+def _brought_up(database: Database, name: str | None) -> Iterator[Problem]:
+    """The same for a file of an earlier version: a copy of it is brought up, since nothing may change here."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Database(os.path.join(folder, "copy"), "off", database.timeout)
+        copy.guard = database.guard
+        try:
+            with _looking(database) as connection, contextlib.closing(copy.raw()) as target:
+                connection.backup(target)
+                schema.bring_up(target, copy.path, copy.timeout)
+        except DamagedError as error:
+            yield Problem(None, None, str(error))
+            return
+        for problem in verify(copy, name):
+            yield problem._replace(what=problem.what.replace(copy.path, database.path))
 
 
 @contextlib.contextmanager
@@ -65,9 +95,23 @@ def _whole(database: Database, connection: sqlite3.Connection, acknowledged: int
         return
     for what in database.problems(connection, acknowledged):
         yield Problem(None, None, what)
-    for (what,) in connection.execute("pragma integrity_check") if deep else ():
+    if deep:
+        yield from _deep(connection)
+
+
+def _deep(connection: sqlite3.Connection) -> Iterator[Problem]:
+    for (what,) in connection.execute("pragma integrity_check"):
         if what != b"ok":
             yield Problem(None, None, what.decode("utf-8", "replace"))
+    for name in rows.leased(connection):
+        try:
+            rows.lease_of(connection, name)
+        except DamagedError as error:
+            yield Problem(name, None, str(error))
+    known = {session.id for session in rows.begun(connection) if isinstance(session, rows.Begun)}
+    for number in rows.holders(connection):
+        if number not in known:
+            yield Problem(None, None, f"there are records of a session with the number {number}, which is not listed")
 
 
 def _sessions(database: Database) -> list[rows.Begun]:
@@ -80,11 +124,42 @@ def _sessions(database: Database) -> list[rows.Begun]:
 
 
 def _session(connection: sqlite3.Connection, session: rows.Begun) -> Iterator[Problem]:
+    """What is a session's own."""
     connection.execute("begin")  # all of it as it is at one moment
     now = rows.find(connection, session.name)
     if now is not None:
-        for at, what in rows.wrong(connection, now):
-            yield Problem(session.name, at, what)
+        yield from _rows(connection, session.name, rows.Part(now, now.shared, now.end))
+        if now.parent is not None:
+            rows.parent_of(connection, now)  # what it shares is looked at with that one
+
+
+def _log(connection: sqlite3.Connection, session: rows.Begun) -> Iterator[Problem]:
+    """All that a session reads."""
+    connection.execute("begin")
+    now = rows.find(connection, session.name)
+    if now is not None:
+        for part in reversed(list(rows.parts(connection, now))):
+            yield from _rows(connection, session.name, part)
+
+
+def _rows(connection: sqlite3.Connection, name: str, part: rows.Part) -> Iterator[Problem]:
+    """Every place of a part of a log that is not as it should be, and what is wrong there."""
+    holder, expected, stop = part
+    whole = stop == holder.end  # and else it ends where others go on
+    for row in rows.between(connection, holder, 0 if whole else expected, rows.MOST if whole else stop):
+        at = rows.at_of(row)
+        for missing in range(expected, min(at, stop)):
+            yield Problem(name, missing, "the record is missing")
+        expected = max(expected, at + 1)
+        if whole and not holder.shared <= at < holder.end:
+            beside = f"before place {holder.end}" if at >= holder.end else f"which begins at place {holder.shared}"
+            yield Problem(name, at, f"there is a record outside of the log, which ends {beside}")
+        try:
+            rows.stored_of(holder.name, row)
+        except DamagedError:
+            yield Problem(name, at, "the record is not what was written there")
+    for missing in range(expected, stop):
+        yield Problem(name, missing, "the record is missing")
 
 
 def accept_loss(database: Database) -> int:
@@ -94,6 +169,7 @@ def accept_loss(database: Database) -> int:
         if not database.empty():
             with contextlib.closing(database.raw()) as connection:
                 if schema.version(connection, database.path):
+                    schema.bring_up(connection, database.path, database.timeout)
                     commits = rows.meta_of(connection).commits
         if commits >= acknowledged:
             return 0

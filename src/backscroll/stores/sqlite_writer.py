@@ -1,56 +1,31 @@
 """The one thread of a process that writes to a database, committing together what came together. Only that lives here.
 
-A commit costs a wait for the disk, whatever is in it. So appends are queued, and what has queued up while one commit
-was waiting is the next one. Each append is checked by itself: a conflict is an answer and disturbs no other.
+A commit costs a wait for the disk, whatever is in it. So jobs are queued, and what has queued up while one commit was
+waiting is the next one. Only where a job is alone, and a thread waits for it, that thread does it by itself: to wake
+another one, and to be woken by it, takes as long as the rest of the work.
 """
 
 import atexit
+import contextlib
 import functools
-import queue
-import sqlite3
 import threading
+from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 
-from backscroll.errors import ConflictError, StoreUnavailable
-from backscroll.stores import sqlite_rows as rows
-from backscroll.stores.sqlite_faults import ALONE, code, told
+from backscroll.errors import StoreUnavailable
+from backscroll.stores.sqlite_faults import ALONE, code, told, translated
 from backscroll.stores.sqlite_file import Database
 from backscroll.stores.sqlite_gate import GATE, closes_for_forks
 from backscroll.stores.sqlite_guard import Guard
+from backscroll.stores.sqlite_jobs import Erase, Job, Transactions
 
 MOST = 1_000  # jobs of one commit
 MOST_BYTES = 8_000_000  # of one commit, so that a large append does not hold up many small ones for long
-_MOST_KNOWN = 10_000  # sessions whose ends are remembered
+_DOZE = 0.005  # seconds: how long a job may have to wait that nobody waits for
 _LIVE: "set[Writer]" = set()
 """Those that have something to finish before the interpreter ends."""
-
-
-@dataclass(slots=True, eq=False)
-class Job:
-    """What is to be done, and whom to tell."""
-
-    session: str
-    first: int
-    rows: Sequence[rows.Row]
-    erases: bool = False
-    done: Future[None] = field(default_factory=Future)
-    error: Exception | None = None
-
-    @property
-    def size(self) -> int:
-        """Bytes of bodies."""
-        return sum(len(row[-1]) for row in self.rows)
-
-    def answer(self, error: BaseException | None = None) -> None:
-        """Tells how it went."""
-        if error is None:
-            error = self.error
-        if error is None:
-            self.done.set_result(None)
-        else:
-            self.done.set_exception(error)
+Answer = tuple[Job, BaseException | None]
 
 
 class Writer:
@@ -58,8 +33,18 @@ class Writer:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._file: _File | None = None
+        self._queue: deque[Job] = deque()
+        self._ending = False
+        self._put = 0
+        """Jobs that were ever queued."""
+        self._dozing = False
+        """Whether the thread looks by itself soon, and need not be woken."""
+        self._woken = threading.Lock()
+        """Released to wake it."""
+        self._woken.acquire()
+        self._turn = threading.Lock()
+        """Held by whoever takes jobs out of the queue, until they are done: so their order stays."""
+        self._file: Transactions | None = None
         self._guard = Guard(database.path)  # one of its own, since it is kept open
         self._thread = threading.Thread(target=self._run, name=f"writes {database.path}", daemon=True)
 
@@ -76,11 +61,32 @@ class Writer:
 
     def put(self, job: Job) -> None:
         """Queues a job. Must not be called after `stop`."""
-        self._queue.put(job)
+        job.done.writer = self
+        self._queue.append(job)
+        self._put += 1
+        if not self._dozing:
+            self.wake()
 
     def stop(self) -> None:
         """No job comes after this."""
-        self._queue.put(None)
+        self._ending = True
+        self.wake()
+
+    def wake(self) -> None:
+        """Has the thread look at once."""
+        with contextlib.suppress(RuntimeError):  # it was released before
+            self._woken.release()
+
+    def help(self, done: Future[None]) -> None:
+        """Does the job that somebody is about to wait for, if it is the only one; else has it done at once."""
+        if not self._turn.locked():
+            with self._turn:
+                alone = len(self._queue) == 1 and self._queue[0].done is done
+                answers = self._tried([self._queue.popleft()]) if alone else []
+            for job, error in answers:
+                job.answer(error)
+        if not done.done():
+            self.wake()
 
     def join(self) -> None:
         """Waits until everything is done."""
@@ -96,52 +102,57 @@ class Writer:
         _LIVE.discard(self)
 
     def _run(self) -> None:
-        going = True
-        while going:
-            jobs, going = self._next()
-            self._commit([job for job in jobs if job.done.set_running_or_notify_cancel()])
-            jobs.clear()  # while it waits, nothing of them is kept alive
-        with GATE:
+        while not self._ending or self._queue:
+            if not self._queue:
+                self._rest()
+            with self._turn:
+                answers = self._tried(self._next())
+            for job, error in answers:
+                job.answer(error)
+            del answers  # while it waits, nothing of them is kept alive
+        with self._turn, GATE:
             self._drop()
         _LIVE.discard(self)
 
-    def _next(self) -> tuple[list[Job], bool]:
-        """What is queued, or waits for the first; and whether more can come."""
+    def _rest(self) -> None:
+        """Waits until it is woken, or has something to do: as long as jobs come one after the other, it only dozes."""
+        before, self._dozing = -1, True
+        while before != self._put and not self._ending:
+            before = self._put
+            if self._woken.acquire(timeout=_DOZE) or self._queue:
+                return
+        self._dozing = False
+        if not self._queue and not self._ending:
+            self._woken.acquire()
+
+    def _next(self) -> list[Job]:
+        """What is queued, as far as it goes into one commit."""
         jobs: list[Job] = []
         size = 0
-        try:
-            while len(jobs) < MOST and size < MOST_BYTES:
-                job = self._queue.get(block=not jobs)
-                if job is None:
-                    return jobs, False
-                jobs.append(job)
-                size += job.size
-        except queue.Empty:
-            pass
-        return jobs, True
+        while self._queue and len(jobs) < MOST and size < MOST_BYTES:
+            jobs.append(self._queue.popleft())
+            size += jobs[-1].size
+        return jobs
 
-    def _commit(self, jobs: list[Job]) -> None:
-        if not jobs:
-            return
+    def _tried(self, jobs: list[Job]) -> list[Answer]:
+        """Does all jobs that nobody cancelled, and says how it went with each."""
+        jobs = [job for job in jobs if job.done.set_running_or_notify_cancel()]
+        return self._done(jobs) if jobs else []
+
+    def _done(self, jobs: list[Job]) -> list[Answer]:
         try:
-            with told(self._database.path), GATE:
+            with GATE:
                 self._whole(jobs)
         except BaseException as error:  # whatever it was: somebody waits for each of them
-            if len(jobs) > 1 and code(error.__cause__) in ALONE:
-                for job in jobs:
-                    self._commit([job])
-                return
-            for job in jobs:
-                job.answer(error)
-            return
-        erasing = [job for job in jobs if job.erases]
-        for job in jobs:
-            if not job.erases:
-                job.answer()
-        if erasing:
-            failure = self._clear()
-            for job in erasing:
-                job.answer(failure)
+            if len(jobs) > 1 and code(error) in ALONE:
+                return [answer for job in jobs for answer in self._done([job])]
+            instead = translated(self._database.path, error)
+            if instead is not error:
+                instead.__cause__ = error
+            return [(job, instead) for job in jobs]
+        erased = [job for job in jobs if isinstance(job, Erase) and job.error is None]
+        failure = self._clear() if erased else None
+        return [(job, failure if job in erased else job.error) for job in jobs]
 
     def _whole(self, jobs: Sequence[Job]) -> None:
         """All jobs or none."""
@@ -153,7 +164,7 @@ class Writer:
 
     def _write(self, jobs: Sequence[Job]) -> None:
         if self._file is None:
-            self._file = _File(self._database.connect())
+            self._file = Transactions(self._database.connect())
         self._database.check_place()
         if not self._file.write(jobs):
             return
@@ -167,7 +178,7 @@ class Writer:
         """
         try:
             with told(self._database.path), GATE:
-                self._file = self._file or _File(self._database.connect())
+                self._file = self._file or Transactions(self._database.connect())
                 self._file.connection.execute("vacuum")
                 busy = self._file.connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
         except Exception as error:
@@ -187,81 +198,6 @@ class Writer:
         if file is not None:
             file.connection.close()
         self._guard.close()
-
-
-class _File:
-    """A connection, and what is known of the file as long as nobody else writes to it.
-
-    A failure may leave what is known behind what is: then all of it is thrown away, with the connection.
-    """
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.connection = connection
-        self.meta = rows.Meta(0, 0, 0)
-        self._sessions: dict[str, rows.Begun] = {}
-        self._version: int | None = None
-
-    def write(self, jobs: Sequence[Job]) -> bool:
-        """All jobs in one transaction. Says whether there was anything to commit."""
-        self.connection.execute("begin immediate")
-        version = self.connection.execute("pragma data_version").fetchone()[0]
-        if version != self._version or len(self._sessions) > _MOST_KNOWN:  # another one wrote
-            self.meta, self._version = rows.meta_of(self.connection), version
-            self._sessions.clear()
-        changed = False
-        for job in jobs:
-            job.error = None
-            changed |= self._erase(job) if job.erases else self._append(job)
-        if not changed:
-            self.connection.execute("rollback")
-            return False
-        self.meta = self.meta._replace(commits=self.meta.commits + 1)
-        rows.write_meta(self.connection, self.meta)
-        self.connection.execute("commit")
-        return True
-
-    def _append(self, job: Job) -> bool:
-        session = self._find(job.session)
-        end = session.end if session else 0
-        if job.first != end:
-            job.error = ConflictError(
-                f"session {job.session!r}: its log ends before place {end}, not before {job.first}"
-            )
-            return False
-        if not job.rows:
-            return False
-        if taken := self._taken(session, [row[3] for row in job.rows if row[3] is not None]):
-            job.error = ConflictError(f"session {job.session!r}: its log has a record with the key {taken!r}")
-            return False
-        if session is None:
-            self.meta = self.meta._replace(begun=self.meta.begun + 1, sessions=self.meta.sessions + 1)
-            session = rows.Begun(job.session, self.meta.begun, 0)
-        session = session._replace(end=end + len(job.rows))
-        rows.write_records(self.connection, session.id, job.rows)
-        rows.write_session(self.connection, session)
-        self._sessions[session.name] = session
-        return True
-
-    def _taken(self, session: rows.Begun | None, keys: Sequence[str]) -> str | None:
-        """The first of these keys that is in use, also by an earlier one of them."""
-        for number, key in enumerate(keys):
-            if key in keys[:number]:
-                return key
-            if session is not None and rows.place(self.connection, session, None, key) is not None:
-                return key
-        return None
-
-    def _erase(self, job: Job) -> bool:
-        session = self._find(job.session)
-        if session is None:
-            return False
-        rows.delete(self.connection, session)
-        self._sessions.pop(session.name, None)
-        self.meta = self.meta._replace(sessions=self.meta.sessions - 1)
-        return True
-
-    def _find(self, name: str) -> rows.Begun | None:
-        return self._sessions.get(name) or rows.find(self.connection, name)
 
 
 @functools.cache
