@@ -43,6 +43,11 @@ class Record(NamedTuple):
     """What it is found by besides its place; no two records of a session have the same. 1 to 300 bytes in UTF-8."""
 
 
+LOST = "lost"
+"""The kind of a record that a repair puts where one was lost, so that places stay dense: in format 0, without `seq` and
+key, and its body is a text in UTF-8 that says why."""
+
+
 class Stored(NamedTuple):
     """A record as it came back."""
 
@@ -68,7 +73,9 @@ class Store(Protocol):
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What it can do besides: `durable` (survives the process), `shared` (several processes), `erase`, `fork`."""
+        """What it can do besides: `durable` (survives the process), `shared` (several processes), `erase`, `fork`,
+        `lease`.
+        """
         ...
 
     def append(self, session: str, first: int, records: Sequence[Record]) -> Pending:
@@ -96,6 +103,15 @@ class Store(Protocol):
 
         Only with the capability `fork`. Fails with `ConflictError` where `new` has begun already, and with
         `ConfigurationError` where the log of `session` is shorter, or `at` is 0.
+        """
+        ...
+
+    def lease(self, session: str, owner: str, seconds: float) -> Pending:
+        """Keeps a session for one writer for so many seconds from now on, by the store's clock; 0 ends that.
+
+        Only with the capability `lease`. The same owner, 1 to 255 bytes, takes it anew at any time. Fails with
+        `ConflictError`, which names the holder and says for how long, while another one holds it. An append of others
+        is not refused: the place that each expects is the fence, and a lease only tells early.
         """
         ...
 

@@ -9,6 +9,7 @@ what is absent: a capability that a store does not claim is never counted as pas
 
 import os
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -28,6 +29,7 @@ NAMES = (
     *("con", "nul.txt", "a:b", "a b", "x" * 255, "é" * 127, "👩" * 63, "memory:", "sqlite:///x", "~", "\ufeff"),
 )  # fmt: skip
 REFUSED = ("", "\0", "a\0b", "\n", "a\tb", "\x1b[0m", "\x7f", "\x85", "\ud800", "a\udfff", "x" * 256, "é" * 128)
+PATIENCE = 60  # seconds, for what has to happen at some time
 
 
 @dataclass(frozen=True, slots=True)
@@ -488,6 +490,48 @@ def check_erasing_what_forks_share(make: Make, reopen: Make | None = None) -> Ab
     same((store.sessions(), list(store.read("a"))), (["a"], stored(0, log)), "after erasing a fork with its own")
     store.erase("a")
     same(store.sessions(), [], "after erasing everything")
+    store.close()
+    return None
+
+
+def check_a_lease_keeps_a_session(make: Make, reopen: Make | None = None) -> Absent:
+    """For its owner, who may take it anew and give it back; another one is told who has it. Appends are not refused."""
+    store = make()
+    if "lease" not in store.capabilities:
+        return "the store does not claim to lease"
+    for _ in range(2):
+        store.lease("a", "one", 600).result()
+    error = failure(partial(store.lease, "a", "other", 600))
+    expect(isinstance(error, ConflictError) and "'one'" in str(error), f"a lease that another one holds gave {error!r}")
+    expect(isinstance(failure(partial(store.lease, "a", "other", 0)), ConflictError), "another one could end a lease")
+    store.lease("b", "other", 600).result()
+    same((store.sessions(), store.end("a")), ([], 0), "sessions after leases")
+    store.append("a", 0, [record(0)]).result()
+    store.lease("a", "one", 0).result()
+    store.lease("a", "other", 600).result()
+    error = failure(partial(store.lease, "a", "one", 600))
+    expect(isinstance(error, ConflictError) and "'other'" in str(error), f"a lease that went on gave {error!r}")
+    for owner, seconds in (("", 1), ("x" * 256, 1), ("o", -1), ("o", float("nan")), ("o", float("inf"))):
+        error = failure(partial(store.lease, "c", owner, seconds))
+        expect(isinstance(error, ConfigurationError), f"{seconds} seconds for {owner!r:.20} gave {error!r}")
+    store.close()
+    return None
+
+
+def check_a_lease_ends_by_itself(make: Make, reopen: Make | None = None) -> Absent:
+    """After its seconds another owner may have it; and with the session that is erased."""
+    store = make()
+    if "lease" not in store.capabilities:
+        return "the store does not claim to lease"
+    store.lease("a", "one", 0.2).result()
+    until = time.monotonic() + PATIENCE
+    while (error := failure(partial(store.lease, "a", "other", 600))) is not None:
+        expect(isinstance(error, ConflictError), f"waiting for the end of a lease gave {error!r}")
+        expect(time.monotonic() < until, f"a lease of 0.2 seconds is held after {PATIENCE}")
+        time.sleep(0.02)
+    if "erase" in store.capabilities:
+        store.erase("a")
+        store.lease("a", "one", 600).result()
     store.close()
     return None
 

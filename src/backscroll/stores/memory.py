@@ -1,6 +1,7 @@
 """Sessions in memory: for tests, and the plainest thing that keeps the contract of a store. No file is touched here."""
 
 import threading
+import time
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
@@ -8,7 +9,7 @@ from dataclasses import dataclass, field
 
 from backscroll.errors import ConfigurationError, ConflictError
 from backscroll.ports import Record, Stored
-from backscroll.stores.names import checked, checked_keys
+from backscroll.stores.names import checked, checked_keys, checked_lease, kept
 
 
 @dataclass(slots=True)
@@ -27,11 +28,13 @@ class MemoryStore:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._logs: dict[str, _Log] = {}
+        self._leases: dict[str, tuple[str, float]] = {}
+        """Owners, and until when by the monotonic clock."""
 
     @property
     def capabilities(self) -> frozenset[str]:
         """It neither survives the process nor is seen by another one."""
-        return frozenset(("erase", "fork"))
+        return frozenset(("erase", "fork", "lease"))
 
     def append(self, session: str, first: int, records: Sequence[Record]) -> Future[None]:
         """Puts records behind the log's end, which must be `first`. What comes back is done already."""
@@ -78,6 +81,18 @@ class MemoryStore:
             _extend(self._logs[name], log.records[:at])
         return _done(None)
 
+    def lease(self, session: str, owner: str, seconds: float) -> Future[None]:
+        """Keeps a session for one writer for so many seconds from now on. What comes back is done already."""
+        name, (owner, seconds), now = checked(session), checked_lease(owner, seconds), time.monotonic()
+        with self._lock:
+            holder, until = self._leases.get(name, (owner, now))
+            if holder != owner and until > now:
+                return _done(kept(name, holder, until - now))
+            self._leases[name] = owner, now + seconds
+            if not seconds:
+                del self._leases[name]
+        return _done(None)
+
     def sessions(self) -> list[str]:
         """Names, the session that began first before the others."""
         with self._lock:
@@ -94,6 +109,7 @@ class MemoryStore:
             for each in going:  # grows on the way
                 going += [fork for fork, log in self._logs.items() if log.shares == each]
                 self._logs.pop(each, None)
+                self._leases.pop(each, None)
 
     def close(self) -> None:
         """Nothing to wait for and nothing to free: the records live as long as the object."""

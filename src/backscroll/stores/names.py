@@ -1,4 +1,4 @@
-"""What a session and the key of a record may be called, and a lease may be. Nothing else may live here.
+"""What a session and the key of a record may be called, and what a lease may be. Nothing else may live here.
 
 A name is data and never a path, so slashes, dots and quotes are as good as letters. Refused is what some technology
 cannot hold as it is: no name at all, control characters with NUL among them, lone surrogates, more than 255 bytes.
@@ -7,7 +7,7 @@ cannot hold as it is: no name at all, control characters with NUL among them, lo
 import unicodedata
 from collections.abc import Iterable
 
-from backscroll.errors import ConfigurationError
+from backscroll.errors import ConfigurationError, ConflictError
 from backscroll.ports import Record
 
 LONGEST = 255  # bytes: what any database takes as a key
@@ -50,6 +50,11 @@ def checked_lease(owner: str, seconds: float) -> tuple[str, float]:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= LONGEST_LEASE:
         raise ConfigurationError(f"a lease of {seconds!r} seconds: it takes 0 to {LONGEST_LEASE}, and 0 ends it")
     return owner, seconds
+
+
+def kept(session: str, holder: str, seconds: float) -> ConflictError:
+    """What is raised while another one holds a lease."""
+    return ConflictError(f"session {session!r} is kept by {holder!r} for another {seconds:.1f} s")
 
 
 def _size(text: str) -> int:

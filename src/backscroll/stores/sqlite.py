@@ -20,6 +20,8 @@ from backscroll.stores.names import checked, checked_keys, checked_lease
 from backscroll.stores.sqlite_file import Database
 from backscroll.stores.sqlite_gate import GATE, closes_for_forks
 from backscroll.stores.sqlite_jobs import Append, Erase, Fork, Job, Lease
+from backscroll.stores.sqlite_repair import repair
+from backscroll.stores.sqlite_salvage import Mended
 from backscroll.stores.sqlite_verify import Problem, accept_loss, verify
 from backscroll.stores.sqlite_writer import Writer
 
@@ -156,6 +158,20 @@ class SqliteStore:
     def accept_loss(self) -> int:
         """Goes on with what is left, where acknowledged commits are gone. Answers how many these were."""
         return accept_loss(self._database)
+
+    def repair(self) -> list[Mended]:
+        """Mends the file, and says what it did and what was lost; an empty list where nothing is wrong.
+
+        A new file is written from every record that is as it was written, wherever it stands; the damaged one is kept
+        beside it as `.damaged-1` (2, 3 ...) with its `-wal` and `-commits`. Where a record is lost, one of the kind
+        `lost` (`ports.LOST`) takes its place, so that all others can be read as before. Nobody else may have the file
+        open (`StoreUnavailable`). `DamagedError` where nothing in it can be read; then it is left as it is.
+
+        Were the process killed in the very moment when the files change places, the next use says that commits are
+        gone, and all that was there is in the `.damaged` files.
+        """
+        self.close()
+        return repair(self._database)
 
     def let_go(self) -> None:
         """Closes what is open between uses: for a fork, while nothing is in use."""

@@ -54,7 +54,9 @@ def fault(path: str, error: sqlite3.Error | OSError) -> StoreError:
 
 def damaged(path: str, what: str) -> DamagedError:
     """The file is not as it was written."""
-    return DamagedError(f"{path} is damaged: {what}; `verify()` lists what is wrong, and a backup is the way back")
+    return DamagedError(
+        f"{path} is damaged: {what}; `verify()` lists what is wrong, `repair()` saves what can still be read"
+    )
 
 
 def translated(path: str, error: BaseException) -> BaseException:

@@ -5,10 +5,12 @@ for locks of its parent, or go without locks that it needs. So a process forks o
 uses one does so inside the gate, and those that are kept for later are closed while it is shut.
 """
 
+import contextlib
 import functools
 import os
 import threading
 import weakref
+from collections.abc import Iterator
 from typing import Protocol
 
 
@@ -70,6 +72,16 @@ def closes_for_forks(keeper: Keeper) -> None:
     """From now on a keeper lets go before a fork, as long as it lives."""
     _register()
     _keepers.add(keeper)
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Nothing is open in this process meanwhile, of no store: for who works on a file without SQLite."""
+    _before()
+    try:
+        yield
+    finally:
+        GATE.open()
 
 
 @functools.cache

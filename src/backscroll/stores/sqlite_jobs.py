@@ -12,6 +12,7 @@ from typing import Protocol
 
 from backscroll.errors import BackscrollError, ConfigurationError, ConflictError
 from backscroll.stores import sqlite_rows as rows
+from backscroll.stores.names import kept
 from backscroll.stores.sqlite_rows import Begun, Row
 
 _MOST_KNOWN = 10_000  # sessions whose ends are remembered
@@ -260,9 +261,7 @@ class Lease(Job):
         forgot = rows.forget_leases(file.connection, now)
         held = rows.lease_of(file.connection, self.session)
         if held is not None and held[0] != self.owner:
-            self.error = ConflictError(
-                f"session {self.session!r} is kept by {held[0]!r} for another {(held[1] - now) / 1e6:.1f} s"
-            )
+            self.error = kept(self.session, held[0], (held[1] - now) / 1e6)
             return forgot
         rows.free(file.connection, self.session)
         if self.seconds:

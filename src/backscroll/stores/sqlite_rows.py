@@ -190,6 +190,11 @@ def at_of(row: Sequence[Any]) -> int:
     return int(row[0] % MOST)
 
 
+def holder_of(row: Sequence[Any]) -> int:
+    """The id of the session under which a row stands."""
+    return int(row[0] >> _BITS)
+
+
 def holders(connection: sqlite3.Connection) -> Iterator[int]:
     """The ids of all sessions under which rows stand."""
     number = -(2**63)

@@ -80,6 +80,8 @@ def _found(database: Database, session: str | None, look: Callable[..., Iterator
     found: list[Problem] = []
     try:
         with _looking(database) as connection:
+            if session is not None:
+                connection.execute("begin")  # all of it as it is at one moment
             for problem in look(connection):
                 found.append(problem)  # noqa: PERF402 - what was found before a failure counts
     except DamagedError as error:
@@ -125,7 +127,6 @@ def _sessions(database: Database) -> list[rows.Begun]:
 
 def _session(connection: sqlite3.Connection, session: rows.Begun) -> Iterator[Problem]:
     """What is a session's own."""
-    connection.execute("begin")  # all of it as it is at one moment
     now = rows.find(connection, session.name)
     if now is not None:
         yield from _rows(connection, session.name, rows.Part(now, now.shared, now.end))
@@ -135,11 +136,17 @@ def _session(connection: sqlite3.Connection, session: rows.Begun) -> Iterator[Pr
 
 def _log(connection: sqlite3.Connection, session: rows.Begun) -> Iterator[Problem]:
     """All that a session reads."""
-    connection.execute("begin")
     now = rows.find(connection, session.name)
     if now is not None:
         for part in reversed(list(rows.parts(connection, now))):
             yield from _rows(connection, session.name, part)
+
+
+def wrong(database: Database, connection: sqlite3.Connection) -> Iterator[Problem]:
+    """All that is wrong with what a connection sees, where nobody else writes."""
+    yield from _whole(database, connection, 0, deep=True)
+    for session in rows.all_begun(connection):
+        yield from _session(connection, session)
 
 
 def _rows(connection: sqlite3.Connection, name: str, part: rows.Part) -> Iterator[Problem]:
