@@ -44,8 +44,9 @@ class Record(NamedTuple):
 
 
 LOST = "lost"
-"""The kind of a record that a repair puts where one was lost, so that places stay dense: in format 0, without `seq` and
-key, and its body is a text in UTF-8 that says why."""
+"""The kind of a record that a repair puts where one was lost, so that places stay dense: in format 0, with the `seq`
+that was lost if that can be told, without a key. Its body is a text in UTF-8 that says why.
+"""
 
 
 class Stored(NamedTuple):

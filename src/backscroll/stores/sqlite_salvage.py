@@ -56,8 +56,8 @@ class Salvage:
         self._pages, self._connection = pages, connection
         self._meta: Meta | None = None
         self._sessions: dict[int, Begun] = {}
-        self._altered: set[int] = set()
-        """Numbers of rows that were found, and are not as they were written."""
+        self._altered: dict[int, int | None] = {}
+        """Numbers of rows that were found and are not as they were written, and which `seq` they tell."""
         self._unsure: set[int] = set()
         """Ids of sessions that are told of without a checksum."""
         self._strange: set[int] = set()
@@ -195,7 +195,7 @@ class Salvage:
             try:
                 rows.stored_of(session.name, row)
             except DamagedError:
-                self._altered.add(row[0])
+                self._altered[row[0]] = row[2]
             else:
                 yield row
 
@@ -229,16 +229,42 @@ class Salvage:
             most = self._sessions[session.parent].end
             session = session._replace(shared=min(session.shared, most), end=min(session.end, most))
         session = self._sessions[session.id] = session._replace(end=self._end(session))
-        expected, lost = session.shared, list[int]()
-        for row in rows.between(self._connection, session, session.shared, session.end):
-            lost += range(expected, rows.at_of(row))
+        expected, before = session.shared, self._seq_before(session)
+        gap: list[int] = []
+        asked = "select number, seq from record where number >= ? and number < ? order by number"
+        bounds = rows.number_of(session.id, session.shared), rows.number_of(session.id, session.end)
+        for row in self._connection.execute(asked, bounds).fetchall():
+            gap += range(expected, rows.at_of(row))
             expected = rows.at_of(row) + 1
-        for at in [*lost, *range(expected, session.end)]:
+            if row[1] is not None:
+                self._lose(session, gap, before, row[1])
+                gap, before = [], row[1]
+        self._lose(session, [*gap, *range(expected, session.end)], before, None)
+        return session
+
+    def _seq_before(self, session: Begun) -> int:
+        """The highest `seq` of what a session shares; -1 without one."""
+        asked = "select max(seq) from record where number >= ? and number < ?"
+        for holder, start, stop in rows.parts(self._connection, session._replace(end=session.shared)):
+            bounds = rows.number_of(holder.id, start), rows.number_of(holder.id, stop)
+            if (found := self._connection.execute(asked, bounds).fetchone()[0]) is not None:
+                return int(found)
+        return -1
+
+    def _lose(self, session: Begun, gap: list[int], before: int, after: int | None) -> None:
+        """Fills places between two of these `seq`s."""
+        told = [self._altered.get(rows.number_of(session.id, at)) for at in gap]
+        missing = range(before + 1, before + 1 + len(gap) if after is None else after)
+        seqs: list[int | None] = [seq if seq in missing else None for seq in told]
+        if after is not None and len(missing) == len(gap):
+            seqs = list(missing)  # each of them had one
+        elif (known := [seq for seq in seqs if seq is not None]) != sorted(set(known)):
+            seqs = [None] * len(gap)
+        for at, seq in zip(gap, seqs, strict=True):
             why = _ALTERED if rows.number_of(session.id, at) in self._altered else _NOTHING
             self._say(f"lost: {why}", session.name, at)
-            record = Record(LOST, None, why.encode(), 0)
+            record = Record(LOST, seq, why.encode(), 0)
             rows.write_records(self._connection, session.id, rows.rows_of(session.name, at, [record]))
-        return session
 
 
 # -- rows --
