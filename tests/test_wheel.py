@@ -17,7 +17,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 BASE = ("toktok", "imagesize")  # what the base installation names, by import name
 NEEDS_EXTRA = ("backscroll.replay.commands", "backscroll.replay.screen", "backscroll.replay.table")
-WITHHELD = ("click", "rich", "pydantic", "tiktoken", "strands", "amplifier_core")
+NEEDS_DRIVER = "backscroll.stores.postgres"  # and what begins like it
+WITHHELD = ("click", "rich", "psycopg", "pydantic", "tiktoken", "strands", "amplifier_core")
 
 
 @dataclass(frozen=True)
@@ -106,11 +107,13 @@ def test_every_module_of_the_base_installation_imports_by_itself(wheel):
                 del sys.modules[loaded]
             try:
                 importlib.import_module(module)
-            except ModuleNotFoundError as error:
-                failed[module] = error.name.partition(".")[0]
+            except (ModuleNotFoundError, ValueError) as error:
+                failed[module] = (getattr(error, "name", None) or str(error)).partition(".")[0]
         print(json.dumps(failed))
     """
     failed = json.loads(wheel.run(program))
+    told = {why for module, why in list(failed.items()) if module.startswith(NEEDS_DRIVER) and failed.pop(module)}
+    assert [why.partition("(")[0] for why in told] == ["a store in PostgreSQL needs psycopg "]
     assert tuple(failed) == NEEDS_EXTRA
     assert set(failed.values()) <= {"click", "rich"}
 

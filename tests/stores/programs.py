@@ -3,6 +3,7 @@
 What a record holds follows from its session and place, so that whoever reads it knows what was written.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -17,7 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from backscroll import ConflictError, StoreUnavailable, sync
-from backscroll.ports import Record
+from backscroll.ports import Record, Store
+from backscroll.stores.addresses import open_store
 from backscroll.stores.sqlite import SqliteStore
 
 CHANGING = "erased now and then"
@@ -28,7 +30,7 @@ def record(session: str, at: int, largest: int = 6_000) -> Record:
     return Record("message", at, chance.randbytes(chance.randrange(largest)), 1)
 
 
-def differs(store: SqliteStore, session: str, largest: int = 6_000) -> bool:
+def differs(store: Store, session: str, largest: int = 6_000) -> bool:
     return any(stored.record != record(session, stored.at, largest) for stored in store.read(session))
 
 
@@ -112,9 +114,9 @@ def kill(folder: str, rounds: str, seed: str) -> Iterator[object]:
 # -- raced --
 
 
-def pairs(path: str, name: str, count: str) -> Iterator[object]:
+def pairs(address: str, name: str, count: str) -> Iterator[object]:
     """Appends pairs to one session among others who do the same."""
-    store, conflicts = SqliteStore(path), 0
+    store, conflicts = open_store(address), 0
     sys.stdin.readline()
     for number in range(int(count)):
         while True:
@@ -132,6 +134,27 @@ def pairs(path: str, name: str, count: str) -> Iterator[object]:
                 break
     store.close()
     yield conflicts
+
+
+def tools(address: str, name: str, count: str) -> Iterator[object]:
+    """The same as an agent does it: calls and their results, and views in between."""
+    context = sync.ContextManager("shared", address, tokenizer=len, max_tokens=9_000)
+    sys.stdin.readline()
+    for number in range(int(count)):
+        mine = f"{name} {number}"
+        call = {"id": mine, "type": "function", "function": {"name": "read", "arguments": "{}"}}
+        pair = (
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": mine, "content": mine},
+        )
+        done = False
+        while not done:
+            with contextlib.suppress(ConflictError):  # others were faster many times in a row
+                done = context.append(*pair, id=mine) >= 0
+        if number % 10 == 9:
+            context.get_messages_for_request()
+    context.close()
+    yield "done"
 
 
 # -- starved --
@@ -166,17 +189,17 @@ def starve(path: str) -> Iterator[object]:
 # -- ended, forked --
 
 
-def end(path: str) -> Iterator[object]:
+def end(address: str) -> Iterator[object]:
     """Ends without waiting or closing."""
-    store = SqliteStore(path)
+    store = open_store(address)
     for at in range(200):
         store.append("a", at, [record("a", at)])
     yield "queued"
 
 
-def fork(path: str) -> Iterator[object]:
+def fork(address: str) -> Iterator[object]:
     """Forks in the middle of everything; both go on with the same object."""
-    store, over = SqliteStore(path), threading.Event()
+    store, over = open_store(address), threading.Event()
 
     def write() -> None:
         at = 0

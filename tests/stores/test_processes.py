@@ -1,12 +1,32 @@
-"""SQLite under what happens to processes: killed, raced, starved, forked, ended in the middle."""
+"""Stores under what happens to processes: killed, raced, starved, forked, ended in the middle."""
 
 import json
 
 import pytest
 
-from backscroll.stores.sqlite import SqliteStore
+from backscroll import sync
+from backscroll.stores.addresses import open_store
 from tests.stores.programs import differs
 from tests.stores.running import FAULTS, run, start
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def address(request, tmp_path):
+    """Of a new place that several processes can use."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'a.db'}"
+    return request.getfixturevalue("postgres")("a")
+
+
+def race(program, address, writers, count):
+    """What each of them told, after all began at the same moment."""
+    processes = [start(program, address, number, count) for number in range(writers)]
+    for process in processes:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    told = [process.communicate(timeout=120 + 2 * FAULTS) for process in processes]
+    assert [err for _, err in told] == [""] * writers
+    return [json.loads(out) for out, _ in told]
 
 
 def test_what_was_acknowledged_survives_kill_9_at_any_moment(tmp_path):
@@ -20,23 +40,29 @@ def test_what_was_acknowledged_survives_kill_9_at_any_moment(tmp_path):
     assert told["logs"] > rounds / 4, "it was hardly ever killed with something in the log"
 
 
-@pytest.mark.parametrize("writers", [2, 8])
-def test_processes_that_compete_lose_nothing_and_split_no_pair(tmp_path, writers):
-    count = 200 // writers
-    processes = [start("pairs", tmp_path / "a.db", number, count) for number in range(writers)]
-    for process in processes:
-        process.stdin.write("\n")
-        process.stdin.flush()
-    told = [process.communicate(timeout=120) for process in processes]
-    assert [err for _, err in told] == [""] * writers
-    assert sum(json.loads(out) for out, _ in told) > 0, "they did not compete"
-    store = SqliteStore(tmp_path / "a.db")
+@pytest.mark.parametrize("writers", [8])
+def test_processes_that_compete_lose_nothing_and_split_no_pair(address, writers):
+    count = FAULTS or 120 // writers
+    assert sum(race("pairs", address, writers, count)) > 0, "they did not compete"
+    store = open_store(address)
     bodies = [stored.record.body.decode() for stored in store.read("shared")]
     calls = [body.removeprefix("call ") for body in bodies[::2]]
     assert [body.removeprefix("result ") for body in bodies[1::2]] == calls
     assert sorted(calls) == sorted(f"{writer} {number}" for writer in range(writers) for number in range(count))
     assert list(store.verify()) == []
     store.close()
+
+
+@pytest.mark.parametrize("writers", [2, 8])
+def test_agents_that_share_a_session_lose_nothing_and_split_no_pair(address, writers):
+    count = FAULTS or 80 // writers
+    race("tools", address, writers, count)
+    context = sync.ContextManager("shared", address, tokenizer=len)
+    kept = context.get_messages()
+    calls = [message["tool_calls"][0]["id"] for message in kept[::2]]
+    assert [message["tool_call_id"] for message in kept[1::2]] == calls
+    assert sorted(calls) == sorted(f"{writer} {number}" for writer in range(writers) for number in range(count))
+    context.close()
 
 
 def test_without_room_nothing_is_half_written_and_with_room_it_goes_on(tmp_path):
@@ -50,14 +76,14 @@ def test_without_room_nothing_is_half_written_and_with_room_it_goes_on(tmp_path)
     assert opened == {"end": full["written"] + 2, "sessions": [*"0123456789", "a"]}
 
 
-def test_what_is_queued_is_written_before_the_process_ends(tmp_path):
-    assert run("end", tmp_path / "a.db") == ["queued"]
-    store = SqliteStore(tmp_path / "a.db")
+def test_what_is_queued_is_written_before_the_process_ends(address):
+    assert run("end", address) == ["queued"]
+    store = open_store(address)
     assert store.end("a") == 200
     assert not differs(store, "a")
     store.close()
 
 
-def test_a_forked_process_opens_anew_and_the_other_goes_on(tmp_path):
-    (told,) = run("fork", tmp_path / "a.db")
+def test_a_forked_process_opens_anew_and_the_other_goes_on(address):
+    (told,) = run("fork", address)
     assert told == {"statuses": [0] * 10, "problems": [], "written": True}

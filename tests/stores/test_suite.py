@@ -8,6 +8,7 @@ import pytest
 from backscroll import ConflictError
 from backscroll.ports import Stored
 from backscroll.stores.memory import MemoryStore
+from backscroll.stores.postgres import PostgresStore
 from backscroll.stores.sqlite import SqliteStore
 from backscroll.testing import CHECKS, check_store
 
@@ -31,6 +32,20 @@ def test_sqlite(check, durability, tmp_path):
 
     def make():
         made.append(tmp_path / f"{len(made)}.db")
+        return reopen()
+
+    assert check(make, reopen) is None
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_postgres(check, postgres):
+    made = []
+
+    def reopen():
+        return PostgresStore(postgres(made[-1]))
+
+    def make():
+        made.append(f"s{len(made)}")
         return reopen()
 
     assert check(make, reopen) is None

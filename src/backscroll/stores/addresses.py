@@ -4,11 +4,14 @@ None, memory:                      in memory
 sqlite:///sessions.db              a file, from the working directory
 sqlite:////var/lib/sessions.db     a file, from the root
 sqlite:///sessions.db?durability=normal
+postgresql://user:password@host:5432/database?schema=backscroll
 """
 
+import re
 import threading
 import weakref
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from backscroll.errors import ConfigurationError
@@ -16,16 +19,22 @@ from backscroll.ports import Store
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.sqlite import SqliteStore
 
-KNOWN = ("memory:", "sqlite:///relative/path.db", "sqlite:////absolute/path.db")
+if TYPE_CHECKING:  # it needs an extra
+    from backscroll.stores.postgres import PostgresStore
+
+KNOWN = ("memory:", "sqlite:///relative/path.db", "sqlite:////absolute/path.db", "postgresql://user@host/database")
 _open: "weakref.WeakValueDictionary[str, SqliteStore]" = weakref.WeakValueDictionary()
 """By file: a process has one store for each, so that what it writes at one time is one commit."""
+_servers: "weakref.WeakValueDictionary[tuple[object, ...], PostgresStore]" = weakref.WeakValueDictionary()
+"""By schema: a process has one set of connections for each."""
 _lock = threading.Lock()
 
 
 def open_store(address: str | Path | Store | None) -> Store:
-    """The store of an address; a store is its own. The same file gives the same object as long as anybody holds it.
+    """The store of an address; a store is its own. The same file or schema gives the same object as long as
+    anybody holds it.
 
-    Touches no file. Raises `ConfigurationError` for an address that names nothing known.
+    Touches no file and no server. Raises `ConfigurationError` for an address that names nothing known.
     """
     if address is None:
         return MemoryStore()
@@ -36,8 +45,10 @@ def open_store(address: str | Path | Store | None) -> Store:
     scheme, _, rest = address.partition(":")
     if scheme == "memory" and not rest:
         return MemoryStore()
+    if scheme in ("postgresql", "postgres"):
+        return _postgres(address)
     if scheme != "sqlite":
-        raise ConfigurationError(f"{address!r} names no store; known are {', '.join(KNOWN)}")
+        raise ConfigurationError(f"{_shown(address)!r} names no store; known are {', '.join(KNOWN)}")
     parts = urlsplit(address)
     if not rest.startswith("///") or parts.netloc or parts.fragment or len(parts.path) < 2:
         raise ConfigurationError(f"{address!r} is not of the form {KNOWN[1]} or {KNOWN[2]}")
@@ -58,3 +69,16 @@ def _sqlite(path: str, durability: str) -> SqliteStore:
             f"drop that one before opening it with durability={durability}"
         )
     return store
+
+
+def _postgres(address: str) -> "PostgresStore":
+    from backscroll.stores.postgres import PostgresStore  # noqa: PLC0415  needs an extra
+
+    new = PostgresStore(address)
+    with _lock:
+        return _servers.setdefault(new.address.key, new)
+
+
+def _shown(address: str) -> str:
+    """Without what may be a password."""
+    return re.sub(r"(//[^:/@]*):.*@", r"\1:***@", re.sub(r"(password=)[^&]*", r"\1***", address))

@@ -1,0 +1,36 @@
+"""The one thing that is too dear for each test to build by itself: a PostgreSQL server."""
+
+import os
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from tests.stores.serving import shared
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory):
+    """The address of a server: that in `BACKSCROLL_TEST_POSTGRES`, or one that all workers of this run share."""
+    given = os.environ.get("BACKSCROLL_TEST_POSTGRES")
+    if given:
+        yield given
+        return
+    folder = tmp_path_factory.getbasetemp()
+    with shared(folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) as address:
+        yield address
+
+
+@pytest.fixture
+def postgres(postgres_server):
+    """Addresses of a schema for each name, and nothing of them afterwards: `postgres("a")`."""
+    run, made = uuid4().hex[:12], set()
+
+    def address(name="a"):
+        made.add(f"test_{run}_{name}")
+        return f"{postgres_server}{'&' if '?' in postgres_server else '?'}schema=test_{run}_{name}"
+
+    yield address
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
+        for schema in made:
+            connection.execute(f'drop schema if exists "{schema}" cascade')
