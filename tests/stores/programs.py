@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from backscroll import ConflictError, StoreUnavailable, sync
@@ -147,14 +147,19 @@ def tools(address: str, name: str, count: str) -> Iterator[object]:
             {"role": "assistant", "content": None, "tool_calls": [call]},
             {"role": "tool", "tool_call_id": mine, "content": mine},
         )
-        done = False
-        while not done:
-            with contextlib.suppress(ConflictError):  # others were faster many times in a row
-                done = context.append(*pair, id=mine) >= 0
+        insist(lambda pair=pair, mine=mine: context.append(*pair, id=mine))
         if number % 10 == 9:
-            context.get_messages_for_request()
-    context.close()
+            insist(context.get_messages_for_request)
+    insist(context.close)
     yield "done"
+
+
+def insist(action: Callable[[], object]) -> None:
+    """Tries again as long as others are faster many times in a row."""
+    while True:
+        with contextlib.suppress(ConflictError):
+            action()
+            return
 
 
 # -- starved --

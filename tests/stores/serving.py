@@ -30,8 +30,8 @@ QUICK = ("fsync=off", "full_page_writes=off", "shared_buffers=32MB", "max_connec
 class PostgresServer:
     """A server with a folder and a socket of its own; it listens on no port unless it is told one."""
 
-    def __init__(self, *settings: str) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="backscroll-postgres-", dir="/tmp"))
+    def __init__(self, *settings: str, folder: Path = Path("/tmp")) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="backscroll-postgres-", dir=folder))
         self.address = f"postgresql://postgres@/postgres?host={self.folder}"
         self._settings = [*QUICK, "listen_addresses=", f"unix_socket_directories={self.folder}", *settings]
         self._process = None

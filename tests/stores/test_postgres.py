@@ -342,7 +342,7 @@ def test_what_a_role_is_set_up_to_do_otherwise(postgres, sql, setting):
     try:
         sql(f"grant usage on schema {schema_of(store)} to {role}")
         sql(f"grant all on all tables in schema {schema_of(store)} to {role}")
-        sql(f"alter role {role} set {setting} = {"'repeatable read'" if 'isolation' in setting else 'on'}")
+        sql(f"alter role {role} set {setting} = '{'repeatable read' if 'isolation' in setting else 'on'}'")
         theirs = PostgresStore(postgres().replace("//postgres@", f"//{role}@"))
         if "isolation" in setting:
             check = next(check for check in CHECKS if check.__name__ == "check_threads_on_one_session")

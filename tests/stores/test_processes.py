@@ -55,7 +55,7 @@ def test_processes_that_compete_lose_nothing_and_split_no_pair(address, writers)
 
 @pytest.mark.parametrize("writers", [2, 8])
 def test_agents_that_share_a_session_lose_nothing_and_split_no_pair(address, writers):
-    count = FAULTS or 80 // writers
+    count = FAULTS or 48 // writers
     race("tools", address, writers, count)
     context = sync.ContextManager("shared", address, tokenizer=len)
     kept = context.get_messages()

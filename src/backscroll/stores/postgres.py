@@ -7,7 +7,6 @@ mode. Nothing is opened before the first use, which makes the schema and its tab
 """
 
 import secrets
-import weakref
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from functools import partial
@@ -40,7 +39,6 @@ class PostgresStore:
         self.server = Server(self.address)
         """What else works on these tables shares its connections."""
         self._lanes = Lanes(self.address.connections)
-        weakref.finalize(self, self.server.close)
 
     def __repr__(self) -> str:
         return f"PostgresStore({self.address.shown!r})"

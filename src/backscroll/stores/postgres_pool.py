@@ -5,9 +5,11 @@ learn after a timeout that there is none, and not why; and its threads are absen
 opens the connection that it needs, and gets the server's own answer at once.
 """
 
+import contextlib
 import os
 import select
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -30,6 +32,7 @@ class Pool:
     def _begin(self) -> None:
         self._free = threading.BoundedSemaphore(self._most)
         self._kept: list[Connection] = []
+        self._unclosed = weakref.finalize(self, _close, self._kept)
         self._generation = 0
 
     @contextmanager
@@ -52,15 +55,14 @@ class Pool:
 
     def _take(self) -> Connection | None:
         """The one that was used last, if it is still good."""
-        while self._kept:
+        while True:
             try:
                 connection = self._kept.pop()
-            except IndexError:  # another thread took the last one
-                break
+            except IndexError:
+                return None
             if not _stirs(connection):
                 return connection
             connection.close()
-        return None
 
     def _give(self, connection: Connection, generation: int) -> None:
         if generation == self._generation and connection.info.transaction_status == _IDLE:
@@ -71,20 +73,26 @@ class Pool:
     def close(self) -> None:
         """Closes all; one that is in use when it comes back. The next use opens anew."""
         self._generation += 1
-        while self._kept:
-            self._kept.pop().close()
+        _close(self._kept)
 
     def forked(self) -> None:
         """Begins anew, in the child of a fork: the connections are those of the parent, and closing one as usual would
         tell the server that the parent is gone.
         """
         kept = self._kept
+        self._unclosed.detach()
         self._begin()
         nowhere = os.open(os.devnull, os.O_RDWR)
         for connection in kept:
             os.dup2(nowhere, connection.fileno(), inheritable=False)
             connection.close()
         os.close(nowhere)
+
+
+def _close(kept: list[Connection]) -> None:
+    with contextlib.suppress(IndexError):  # other threads may take some meanwhile
+        while True:
+            kept.pop().close()
 
 
 def _stirs(connection: Connection) -> bool:

@@ -35,15 +35,14 @@ _ADD = (
 )
 _FIND = (  # BM25 with what ts_rank_cd makes of a term as its frequency: that counts the parts of a name by half
     "with term as (select query::tsquery, number from unnest(%(terms)s::text[]) with ordinality as t(query, number)), "
-    "own as (select id from {s}.session where name = %(name)b), "
-    "total as (select count(*) as passages from {s}.passage where session = (select id from own)), "
-    "hit as (select passage.id, number, length(words) as words, "
-    "ts_rank_cd('{0, 0.5, 1, 1}', words, query) as often from term join {s}.passage "
-    "on session = (select id from own) and words @@ query), "
-    "rarity as (select number, ln(1 + (passages - count(*) + 0.5) / (count(*) + 0.5)) as worth "
-    "from hit, total group by number, passages), "
-    "best as (select id, sum(worth * often / (often + 1.2 * (0.25 + 0.75 * words / %(length)s))) as score "
-    "from hit join rarity using (number) group by id order by score desc, id desc limit %(most)s) "
+    "own as materialized (select id from {s}.session where name = %(name)b), "
+    "total as materialized (select count(*) as passages from {s}.passage where session = (select id from own)), "
+    "hit as (select passage.id, ts_rank_cd('{0, 0.5, 1, 1}', words, query)::float as often, "
+    "count(*) over (partition by number)::float as holding, "
+    "1.2 * (0.25 + 0.75 * length(words) / %(length)s)::float as long "
+    "from term join {s}.passage on session = (select id from own) and words @@ query), "
+    "best as (select id, sum(ln(1 + ((select passages from total) - holding + 0.5) / (holding + 0.5)) "
+    "* often / (often + long)) as score from hit group by id order by score desc, id desc limit %(most)s) "
     "select seq, part, start, shown from best join {s}.passage using (id) order by score desc, id desc"
 )
 
@@ -104,6 +103,9 @@ class PostgresSearch:
             return []
         values = {"name": self._session.encode(), "terms": list(dict.fromkeys(wanted)), "most": most, "length": _LENGTH}
         return self._server.run(partial(self._find, values))
+
+    def close(self) -> None:
+        """Nothing to free: the connections are those of the store, and the index stays."""
 
     def _find(self, values: dict[str, Any], connection: Connection) -> list[Hit]:
         rows = connection.execute(self._of(_FIND), values, binary=True).fetchall()

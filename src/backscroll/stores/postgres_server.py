@@ -6,6 +6,7 @@ nothing is prepared, set or locked for longer than a transaction.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TypeVar
 
 from backscroll.errors import DamagedError, StoreUnavailable
@@ -27,7 +28,7 @@ class Server:
 
     def __init__(self, address: Address) -> None:
         self.address, self.schema = address, address.schema
-        self._pool = Pool(self._connect, address.connections)
+        self._pool = Pool(partial(_connect, address), address.connections)
 
     def run(self, work: Callable[[Connection], T], *, changes: bool = False) -> T:
         """Does work, which has to be good for being done again: where the connection is lost meanwhile, or others
@@ -69,16 +70,18 @@ class Server:
         """Closes all connections. The next use opens anew."""
         self._pool.close()
 
-    def _connect(self) -> Connection:
-        try:
-            place = conninfo.make_conninfo("", **self.address.parameters)
-            connection = psycopg.connect(place, autocommit=True, prepare_threshold=None)
-        except psycopg.Error as error:
-            raise unreachable(self.address, error) from error
-        try:
-            connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
-            schema.check(connection, self.address)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+
+def _connect(address: Address) -> Connection:
+    """A connection to tables that are as they should be."""
+    try:
+        place = conninfo.make_conninfo("", **address.parameters)
+        connection = psycopg.connect(place, autocommit=True, prepare_threshold=None)
+    except psycopg.Error as error:
+        raise unreachable(address, error) from error
+    try:
+        connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+        schema.check(connection, address)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
