@@ -136,5 +136,5 @@ class ManagerBase:
         recalling.check(wanted)
         session = self._session
         yield from session.enter()
-        scroll = recalling.Scroll(session.history, session.fetch, session.in_view)
+        scroll = recalling.Scroll(session.history, session.fetch, session.in_view, self._opened.compile)
         return (yield from recalling.recall(scroll, self._finder, self._opened.measurer.tokenizer.count, wanted))

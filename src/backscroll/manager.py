@@ -168,13 +168,14 @@ class ContextManager(ManagerBase):
         - `ref`: `12`, `12-40`, `12.1` or as it stands in a view, `[ref:12]`. One part alone comes back byte for byte.
         - `query`: words, names or paths; the best passages of everything ever added, each under its reference: first
           those that the newest view left out, best first, then those that it shows.
-        - `pattern`: a regular expression; the lines it finds, in `ref` or in the whole conversation.
+        - `pattern`: a regular expression in Python's syntax, or in that of the package `regex`; the lines it finds, in
+          `ref` or in the whole conversation.
         - `lines`: first and last line of `ref`, counted from 1.
         - `offset`: characters to skip, as `.next_offset` of the page before said.
         - `limit`: tokens of a page; by default 4,000, at most a quarter of the budget.
 
         Raises `ReferenceNotFound` for a reference that names nothing, `ConfigurationError` for arguments that do not go
-        together.
+        together and for a pattern that takes longer than about two seconds.
         """
         return await drive_async(self._opened, self._recall(ref, query, pattern, lines, offset, limit))
 

@@ -19,7 +19,8 @@ from backscroll.compaction.strategies import choose, masks_batches
 from backscroll.families import COUNTED, UNKNOWN, Family, family_of
 from backscroll.logbook import Logbook
 from backscroll.measuring import Measurer
-from backscroll.ports import Background, Event, EventHandler, Store, Tokenizer
+from backscroll.patterns import LimitedPattern
+from backscroll.ports import Background, Event, EventHandler, Pattern, Store, Tokenizer
 from backscroll.session import Session
 from backscroll.stores.addresses import open_store
 from backscroll.stores.search import SearchIndex
@@ -51,6 +52,7 @@ class Opened:
     store: Store | None
     measurer: Measurer
     search: SearchIndex
+    compile: Callable[[str], Pattern]
     turnstile: Turnstile
     on_event: EventHandler | None
 
@@ -91,7 +93,7 @@ def open_session(
     )
     session.outbox = fallbacks  # a tokenizer reports into the same queue, from whichever count finds the fault
     session.listened_to = on_event is not None
-    return Opened(name, session, keeper, measurer, SearchIndex(), Turnstile(), on_event)
+    return Opened(name, session, keeper, measurer, SearchIndex(), LimitedPattern, Turnstile(), on_event)
 
 
 def _summaries(summarizer: Summarizer | None, window: int, timeout: float, background: Background) -> Summaries | None:

@@ -30,6 +30,14 @@ class Tokenizer(Protocol):
         ...
 
 
+class Pattern(Protocol):
+    """A regular expression that was compiled; see `patterns.py`."""
+
+    def finds(self, line: str) -> bool:
+        """Whether it matches somewhere in the line. Raises `ConfigurationError` where that takes too long."""
+        ...
+
+
 class Record(NamedTuple):
     """One event of a session, as bytes; see `records.py`."""
 

@@ -14,7 +14,7 @@ from backscroll.errors import BackscrollError, ConfigurationError, ReferenceNotF
 from backscroll.history import Entry, History
 from backscroll.holding import chunks
 from backscroll.plan import reference
-from backscroll.ports import Ask, Operation
+from backscroll.ports import Ask, Operation, Pattern
 
 MOST_HITS = 80
 _MOST_CANDIDATES = 400  # passages of which those come first that the view left out
@@ -158,21 +158,13 @@ def pick_lines(text: str, lines: tuple[int, int]) -> str:
     return "".join(text.splitlines(keepends=True)[first - 1 : last])
 
 
-def expression_of(pattern: str) -> re.Pattern[str]:
-    """The compiled pattern. Raises `ConfigurationError` for what is none."""
-    try:
-        return re.compile(pattern)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise ConfigurationError(f"{pattern!r:.80} is no regular expression: {error}") from None
-
-
-def match_lines(entries: Iterable[Entry], part: int | None, expression: re.Pattern[str]) -> Iterator[Hit]:
-    """Every line that the regular expression finds, in order."""
+def match_lines(entries: Iterable[Entry], part: int | None, pattern: Pattern) -> Iterator[Hit]:
+    """Every line in which the pattern finds something, in order."""
     for entry in entries:
         for number in range(len(entry.reading.parts)) if part is None else (part,):
             offset = 0
             for line in entry.reading.parts[number].text.splitlines(keepends=True):
-                if expression.search(line[:_LONGEST_LINE]):
+                if pattern.finds(line[:_LONGEST_LINE]):
                     yield Hit(entry.seq, number, offset, line.rstrip("\r\n"))
                 offset += len(line)
 
@@ -305,6 +297,8 @@ class Scroll(NamedTuple):
     """Entries by their `seq`s, which grow, also those that are not held."""
     in_view: Callable[[], Iterable[str]]
     """The texts that the model has in front of it."""
+    compile: Callable[[str], Pattern]
+    """Raises `ConfigurationError` for what is no pattern."""
 
 
 def recall(scroll: Scroll, finder: Finder, count: Callable[[str], int], wanted: Wanted) -> Operation[Recalled]:
@@ -337,12 +331,16 @@ def check(wanted: Wanted) -> None:
 
 
 def _matches(scroll: Scroll, seqs: Sequence[int], part: int | None, pattern: str) -> Operation[list[Hit]]:
-    expression, hits = expression_of(pattern), list[Hit]()
+    expression, hits = scroll.compile(pattern), list[Hit]()
     for some in chunks(seqs):
         entries = yield from scroll.fetch(some)
         if part is not None:
             checked_part(entries[0], part)
-        hits += islice(match_lines(entries, part, expression), MOST_HITS - len(hits))
+        lines = islice(match_lines(entries, part, expression), MOST_HITS - len(hits))
+        found = yield Ask(list, (lines,), heavy=True, tolerant=True)  # it may take seconds, and say so by an error
+        if isinstance(found, Exception):
+            raise found
+        hits += found
         if len(hits) >= MOST_HITS:
             break
     return hits

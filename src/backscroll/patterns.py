@@ -1,0 +1,97 @@
+"""Regular expressions that a model writes, with a limit on the time and the room they take. Nothing else may live here.
+
+The syntax is that of Python's `re` with what the package `regex` adds, but no recursion. Python's own engine cannot be
+stopped: a pattern like `(a|aa)*b` would hold up everything for ever.
+"""
+
+import re
+import time
+from typing import Any
+
+from backscroll.errors import ConfigurationError
+
+LIMIT = 2.0
+"""Seconds that a pattern may take longer than patterns usually do, in all."""
+LONGEST = 5_000  # characters of a pattern: compiling takes some microseconds for each
+_MOST_NODES = 50_000  # of a compiled pattern, where a repetition is written out: about 300 bytes each
+_PER_LINE = 20e-6  # seconds of processor time; a pattern that does no harm takes a tenth of that
+_PER_CHARACTER = 50e-9
+_AT_ONCE = 0.02  # seconds for which other threads may be kept waiting; letting them go costs more than most searches
+_RECURSION = re.compile(r"\(\?(?:R|[+-]?\d|&|P>)")
+_TOKEN = re.compile(r"(?P<least>\{\s*(\d*)\s*(?:,\s*\d*\s*)?\}[?+]?)|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\s+|.", re.DOTALL)
+
+
+class LimitedPattern:
+    """A compiled pattern. Its time is counted over all lines that it is asked about."""
+
+    def __init__(self, pattern: str, limit: float = LIMIT) -> None:
+        self._pattern, self._left = pattern, limit
+        self._expression = _compiled(pattern)
+
+    def finds(self, line: str) -> bool:
+        """Whether it matches somewhere in the line. Raises `ConfigurationError` where that takes too long."""
+        start, found = time.thread_time(), False
+        if self._left > 0:
+            try:
+                found = self._search(line)
+            except TimeoutError:
+                self._left = 0
+        self._left -= max(0, time.thread_time() - start - _PER_LINE - _PER_CHARACTER * len(line))
+        if self._left > 0:
+            return found
+        raise ConfigurationError(
+            f"the pattern {self._pattern!r:.80} takes too long, and was stopped: write it without repetitions inside "
+            "repetitions, or search for words with a query"
+        )
+
+    def _search(self, line: str) -> bool:
+        try:
+            return self._expression.search(line, timeout=min(_AT_ONCE, self._left)) is not None
+        except TimeoutError:
+            return self._expression.search(line, timeout=self._left, concurrent=True) is not None
+
+
+def _compiled(pattern: str) -> Any:
+    import regex  # noqa: PLC0415 - loaded at the first pattern, and not with the package
+
+    if len(pattern) > LONGEST:
+        raise ConfigurationError(
+            f"{pattern!r:.80} is no regular expression that is taken: it has {len(pattern)} characters, at most "
+            f"{LONGEST} are allowed"
+        )
+    if _RECURSION.search(pattern):  # stacks up hundreds of megabytes in the time that a pattern has
+        raise ConfigurationError(f"{pattern!r:.80} is no regular expression that is taken: write it without recursion")
+    if nodes(pattern) > _MOST_NODES:
+        raise ConfigurationError(
+            f"{pattern!r:.80} is no regular expression that is taken: it repeats too much, write smaller numbers"
+        )
+    try:
+        return regex.compile(pattern, cache_pattern=False)  # which would keep hundreds, of any size
+    except (regex.error, ValueError, LookupError, TypeError, RecursionError, OverflowError, MemoryError) as error:
+        raise ConfigurationError(f"{pattern!r:.80} is no regular expression: {error}") from None
+
+
+def nodes(pattern: str) -> int:
+    """At least as many nodes as the compiled pattern has: what must come n times is written out n times.
+
+    Not a parser. Where it is unclear what a number repeats, it is taken to be the largest that stands before it.
+    """
+    groups: list[tuple[int, int]] = []
+    total, largest, single = 0, 1, False  # of the group that is open: all nodes, and those of its largest member
+    for token in _TOKEN.finditer(pattern):
+        text = token[0]
+        if token["least"]:
+            least = int(token[2].lstrip("0")[:9] or 0)
+            total += (1 if single else largest) * (max(1, least) - 1)
+        elif text == "(":
+            groups.append((total, largest))
+            total, largest = 1, 1
+        elif text == ")" and groups:
+            before, most = groups.pop()
+            total, largest = before + total, max(most, total)
+        elif not text.isspace():
+            total += 1
+        single = text not in "()*+?" and not text.isspace()
+        if total > _MOST_NODES:
+            break
+    return total + sum(before for before, _ in groups)
