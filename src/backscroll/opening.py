@@ -24,6 +24,7 @@ from backscroll.ports import Background, Event, EventHandler, Pattern, Store, To
 from backscroll.session import Session
 from backscroll.stores.addresses import open_store
 from backscroll.stores.search import SearchIndex
+from backscroll.stores.searching import Index, search_for
 from backscroll.summaries import Summaries, Summarizer
 from backscroll.tokenizers import resolve
 from backscroll.turnstile import Turnstile
@@ -51,7 +52,7 @@ class Opened:
     session: Session
     store: Store | None
     measurer: Measurer
-    search: SearchIndex
+    search: Index
     compile: Callable[[str], Pattern]
     turnstile: Turnstile
     on_event: EventHandler | None
@@ -80,6 +81,7 @@ def open_session(
     measurer = Measurer(counter)
     name = new_name() if name is None else name
     keeper = None if store is None else open_store(store)
+    search = SearchIndex() if keeper is None else search_for(keeper, name)
     session = Session(
         options,
         chosen,
@@ -93,7 +95,7 @@ def open_session(
     )
     session.outbox = fallbacks  # a tokenizer reports into the same queue, from whichever count finds the fault
     session.listened_to = on_event is not None
-    return Opened(name, session, keeper, measurer, SearchIndex(), LimitedPattern, Turnstile(), on_event)
+    return Opened(name, session, keeper, measurer, search, LimitedPattern, Turnstile(), on_event)
 
 
 def _summaries(summarizer: Summarizer | None, window: int, timeout: float, background: Background) -> Summaries | None:

@@ -258,10 +258,7 @@ class Finder:
         """What the query finds, what the view left out first; `again`: as it was found before, where that is known."""
         if again and query in self._answers:
             return self._answers[query]
-        calls = _Calls()
-        for seqs in chunks(range(self._search.indexed, scroll.history.next_seq)):
-            entries = yield from scroll.fetch(seqs)
-            yield Ask(self._search.add, (calls.sources(entries), seqs[-1] + 1), heavy=len(seqs) > _FEW)
+        yield from index(self._search, scroll.history.next_seq, scroll.fetch)
         hits: list[Hit] = yield Ask(self._search.search, (query, _MOST_CANDIDATES))
         found = left_out_first(hits, scroll.in_view())[:MOST_HITS]
         self._answers.pop(query, None)
@@ -269,6 +266,14 @@ class Finder:
         if len(self._answers) > _MOST_ANSWERS:
             del self._answers[next(iter(self._answers))]
         return found
+
+
+def index(search: Search, upto: int, fetch: Callable[[Sequence[int]], Operation[list[Entry]]]) -> Operation[None]:
+    """Indexes what a session has below `upto` and the index has not yet."""
+    calls = _Calls()
+    for seqs in chunks(range(search.indexed, upto)):
+        entries = yield from fetch(seqs)
+        yield Ask(search.add, (calls.sources(entries), seqs[-1] + 1), heavy=len(seqs) > _FEW)
 
 
 def left_out_first(hits: Iterable[Hit], in_view: Iterable[str]) -> list[Hit]:
@@ -280,8 +285,7 @@ def left_out_first(hits: Iterable[Hit], in_view: Iterable[str]) -> list[Hit]:
         if hit.text not in newest or newest[hit.text].seq < hit.seq:
             newest[hit.text] = hit
     known = {line.strip() for text in in_view for line in text.splitlines()} | {""}
-    left_out: list[Hit] = []
-    seen: list[Hit] = []
+    left_out, seen = list[Hit](), list[Hit]()
     for hit in newest.values():
         lines = {line.strip() for line in hit.text.splitlines()}
         (seen if lines <= known else left_out).append(hit)
@@ -298,7 +302,6 @@ class Scroll(NamedTuple):
     in_view: Callable[[], Iterable[str]]
     """The texts that the model has in front of it."""
     compile: Callable[[str], Pattern]
-    """Raises `ConfigurationError` for what is no pattern."""
 
 
 def recall(scroll: Scroll, finder: Finder, count: Callable[[str], int], wanted: Wanted) -> Operation[Recalled]:
@@ -334,8 +337,7 @@ def _matches(scroll: Scroll, seqs: Sequence[int], part: int | None, pattern: str
     expression, hits = scroll.compile(pattern), list[Hit]()
     for some in chunks(seqs):
         entries = yield from scroll.fetch(some)
-        if part is not None:
-            checked_part(entries[0], part)
+        checked_part(entries[0], part)
         lines = islice(match_lines(entries, part, expression), MOST_HITS - len(hits))
         found = yield Ask(list, (lines,), heavy=True, tolerant=True)  # it may take seconds, and say so by an error
         if isinstance(found, Exception):

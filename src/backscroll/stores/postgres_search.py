@@ -17,7 +17,7 @@ from backscroll.stores.names import checked
 from backscroll.stores.postgres_driver import Connection
 from backscroll.stores.postgres_schema import of
 from backscroll.stores.postgres_server import Server
-from backscroll.stores.search import _parts, _spaced, passages, terms
+from backscroll.stores.passages import parts, passages, spaced, terms
 
 _TOGETHER = 2_000  # passages of a transaction
 _WORD = re.compile(r"[^\W_]+")
@@ -78,7 +78,7 @@ class PostgresSearch:
                 new = []
             for at, text in passages(whole):
                 shown = text.encode("utf-8", "surrogatepass")
-                new.append((seq, part, at, shown, _vector(_spaced(text), _spaced(about), _parts(text))))
+                new.append((seq, part, at, shown, _vector(spaced(text), spaced(about), parts(text))))
         self._server.run(partial(self._insert, new, upto))
 
     def _insert(self, new: Sequence[_Row], upto: int, connection: Connection) -> None:

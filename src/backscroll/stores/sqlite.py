@@ -15,6 +15,7 @@ from concurrent.futures import Future
 
 from backscroll.errors import ConfigurationError, ConflictError
 from backscroll.ports import Record, Stored
+from backscroll.stores import sqlite_beside
 from backscroll.stores import sqlite_rows as rows
 from backscroll.stores.names import checked, checked_keys, checked_lease
 from backscroll.stores.sqlite_file import Database
@@ -31,6 +32,8 @@ TIMEOUT = 30.0  # seconds
 
 class SqliteStore:
     """A store in one SQLite file and two more beside it: its `-wal` log and its `-commits`. Move or copy all three.
+
+    The folder `-search` beside them is made by searching, and made again where it is missing.
 
     `durability` says when an append is done: `full` when it would survive a power cut, `normal` when it would survive
     the end of the process; a power cut may then take what came since the last checkpoint, and nothing tells of it.
@@ -114,6 +117,18 @@ class SqliteStore:
             found = rows.find(connection, name)
             return None if found is None else rows.place(connection, found, seq, key)
 
+    def number(self, session: str) -> int | None:
+        """The session's own number in this file, which no other one ever gets; None before it begins."""
+        name = checked(session)
+        with self._database.readers.reading() as connection:
+            found = rows.find(connection, name)
+        return found.id if found else None
+
+    def numbers(self) -> set[int]:
+        """Those of all sessions."""
+        with self._database.readers.reading() as connection:
+            return rows.numbers(connection)
+
     def sessions(self) -> list[str]:
         """Names, the session that began first before the others. Raises `DamagedError` where one is not as it was."""
         with self._database.readers.reading() as connection:
@@ -132,7 +147,10 @@ class SqliteStore:
 
         Costs as much as writing the whole database: others wait, but several erasures at once share that cost.
         """
-        self._put(Erase(checked(session), cascade)).result()
+        try:
+            self._put(Erase(checked(session), cascade)).result()
+        finally:
+            sqlite_beside.sweep(self.path, self.numbers)
 
     def close(self) -> None:
         """Waits for what is queued and frees everything. The next use opens anew."""

@@ -282,6 +282,11 @@ def all_begun(connection: sqlite3.Connection) -> list[Begun]:
     return sessions
 
 
+def numbers(connection: sqlite3.Connection) -> set[int]:
+    """The ids of all sessions, of damaged rows as well."""
+    return {id_ for (id_,) in connection.execute("select id from log where name <> ''")}
+
+
 def meta_of(connection: sqlite3.Connection) -> Meta:
     """The facts of the whole file."""
     row = connection.execute("select next, parent, shared, id, crc from log where name = ''").fetchone()

@@ -66,7 +66,7 @@ def version(connection: sqlite3.Connection, path: str) -> int:
 
 def bring_up(connection: sqlite3.Connection, path: str, timeout: float) -> None:
     """Gives a file the steps that it lacks, whoever else is doing so at the same moment."""
-    _write_ahead(connection, timeout)
+    write_ahead(connection, timeout)
     if version(connection, path) == VERSION:
         return
     connection.execute("begin immediate")
@@ -105,7 +105,7 @@ def _text(value: object) -> object:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
-def _write_ahead(connection: sqlite3.Connection, timeout: float) -> None:
+def write_ahead(connection: sqlite3.Connection, timeout: float) -> None:
     """Turns the write-ahead log on. SQLite does not wait here when two do so at once, so it is tried again."""
     until = time.monotonic() + timeout
     while True:

@@ -1,0 +1,50 @@
+"""Indexing what is in a store and not in an index yet, from the store alone. Nothing is searched here."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from backscroll import recall
+from backscroll.history import Entry, History
+from backscroll.holding import fetch
+from backscroll.logbook import Logbook
+from backscroll.ports import Ask, Operation, Store
+
+T = TypeVar("T")
+
+
+def catch_up(store: Store, session: str, search: recall.Search) -> None:
+    """Indexes the messages of a session that are not indexed yet, some hundreds at a time.
+
+    Raises `DamagedError` where one of them cannot be read.
+    """
+    logbook, nothing = Logbook(store, session), History()
+
+    def load(seqs: Sequence[int]) -> Operation[list[Entry]]:
+        return fetch(nothing, logbook, seqs)
+
+    _run(recall.index(search, _behind(store, session, search.indexed), load))
+
+
+def _behind(store: Store, session: str, known: int) -> int:
+    """The `seq` that the session's next message will have, which is at least `known`; they have no gaps."""
+    low, step = known, 1
+    while store.find(session, seq=low + step - 1) is not None:
+        low, step = low + step, 2 * step
+    high = low + step - 1
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if store.find(session, seq=middle) is not None else (low, middle)
+    return low
+
+
+def _run(operation: Operation[T]) -> T:
+    """Runs an operation that only asks for what can be answered at once."""
+    answer = None
+    try:
+        while True:
+            question = operation.send(answer)
+            assert isinstance(question, Ask)
+            answer = question.function(*question.arguments)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result

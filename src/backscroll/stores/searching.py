@@ -1,0 +1,85 @@
+"""From a store to the search over it: over one of its sessions, and over all of them. How texts are ranked is not known
+here.
+"""
+
+import warnings
+from collections.abc import Iterable
+
+from backscroll.errors import ConflictError, StoreError
+from backscroll.ports import Store
+from backscroll.recall import Hit, Source
+from backscroll.stores.catching_up import catch_up
+from backscroll.stores.search import SearchIndex
+from backscroll.stores.sqlite import SqliteStore
+from backscroll.stores.sqlite_search import SqliteSearch
+
+_LEAST_EACH = 8
+_MOST_EACH = 4_000
+_MOST_POOLED = 20_000  # passages of some 800 characters
+
+Index = SearchIndex | SqliteSearch
+
+
+def search_for(store: Store, session: str) -> Index:
+    """The search over one session. Nothing is touched before its first use.
+
+    That of an SQLite store is kept beside the database; for any other store it lives as long as the object.
+    """
+    if isinstance(store, SqliteStore):
+        return SqliteSearch(store, session)
+    return SearchIndex()
+
+
+def search_everywhere(
+    store: Store, query: str, most: int, sessions: Iterable[str] | None = None
+) -> list[tuple[str, Hit]]:
+    """The best `most` passages of several sessions, or of all, best first; newer sessions first among equals. A passage
+    that several sessions have is given once, of the newest.
+
+    First indexes what is stored and not indexed yet, which reads all of it where nothing is. A session that cannot be
+    read is left out with a RuntimeWarning, one that is erased meanwhile without. Raises the store's error where it
+    cannot even tell its sessions.
+    """
+    names = list(dict.fromkeys(store.sessions() if sessions is None else sessions))
+    each = max(_LEAST_EACH, min(most, _MOST_EACH // max(1, len(names))))
+    pool = _Pool()
+    for name in names:
+        search = search_for(store, name)
+        try:
+            catch_up(store, name, search)
+            pool.put(name, search.found(query, each), query)
+        except ConflictError:
+            continue
+        except StoreError as error:
+            warnings.warn(f"session {name!r} is not searched: {error}", RuntimeWarning, stacklevel=2)
+        finally:
+            search.close()
+    return pool.best(query, most)
+
+
+class _Pool:
+    """The best passages of several sessions, ranked together: how rare a word is in one says little of the others."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[str, Hit, str]] = {}
+        """By their texts."""
+
+    def put(self, session: str, found: Iterable[tuple[Hit, str]], query: str) -> None:
+        """Takes in what was found in one more session."""
+        for hit, about in reversed(list(found)):
+            self._found.pop(hit.text, None)
+            self._found[hit.text] = (session, hit, about)
+        if len(self._found) > _MOST_POOLED:
+            kept = self.best(query, _MOST_POOLED // 4)
+            texts = {hit.text for _, hit in kept}
+            self._found = {text: found for text, found in self._found.items() if text in texts}
+
+    def best(self, query: str, most: int) -> list[tuple[str, Hit]]:
+        """The best of them."""
+        pooled, index = list(self._found.values()), SearchIndex()
+        try:
+            texts = (Source(number, 0, about, hit.text) for number, (_, hit, about) in enumerate(pooled))
+            index.add(texts, len(pooled))
+            return [pooled[ranked.seq][:2] for ranked in index.search(query, most)]
+        finally:
+            index.close()
