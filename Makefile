@@ -42,12 +42,13 @@ check: $(READY) ## lint, format, types, import contracts, pictures, tables, and 
 	$(BIN)/python docs/write_settings.py --check
 	$(BIN)/python -m pytest tests/test_wheel.py
 
-bench: $(READY) ## measure the cost of a step, of a compaction, of counting, of Amplifier sessions and of storing
+bench: $(READY) ## measure the cost of a step, of a compaction, of counting, of Amplifier sessions, of storing and of searching
 	$(BIN)/python benchmarks/steps.py
 	$(BIN)/python benchmarks/compaction.py
 	$(BIN)/python benchmarks/counting.py
 	$(BIN)/python benchmarks/amplifier.py
 	$(BIN)/python benchmarks/stores.py
+	$(BIN)/python benchmarks/search.py --messages 10000
 
 lock: $(READY) ## resolve the development dependencies again
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --group dev --upgrade \

@@ -259,7 +259,7 @@ class Finder:
         if again and query in self._answers:
             return self._answers[query]
         yield from index(self._search, scroll.history.next_seq, scroll.fetch)
-        hits: list[Hit] = yield Ask(self._search.search, (query, _MOST_CANDIDATES))
+        hits: list[Hit] = yield Ask(self._search.search, (query, _MOST_CANDIDATES), heavy=True)
         found = left_out_first(hits, scroll.in_view())[:MOST_HITS]
         self._answers.pop(query, None)
         self._answers[query] = found

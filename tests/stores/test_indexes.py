@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll import ConflictError, StoreUnavailable, sync
-from backscroll.ports import Record
 from backscroll.recall import Hit, Source
 from backscroll.stores.catching_up import catch_up
 from backscroll.stores.memory import MemoryStore
@@ -83,7 +82,7 @@ TEXT = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
 )
 def test_every_index_answers_the_same(tmp_path_factory, texts, query, most, data):
     store = SqliteStore(tmp_path_factory.mktemp("same") / "a.db")
-    store.append("s", 0, [Record("message", seq, b"", 1) for seq in range(len(texts))]).result()
+    told(store, [text for text, _ in texts])
     whole, spilled, kept = SearchIndex(memory=None), SearchIndex(memory=100_000), SqliteSearch(store, "s")
     sources = [Source(seq, 0, about, text) for seq, (text, about) in enumerate(texts)]
     whole.add(sources, len(sources))
@@ -208,6 +207,8 @@ def test_what_was_erased_is_in_no_file_and_a_new_session_of_that_name_does_not_f
     reader.close()
     assert other.search("another", 1) == [Hit(0, 0, 0, "another one")]
     told(store, ["nothing of that"])
+    with pytest.raises(ConflictError, match="'s' was erased"):  # by somebody who has never searched before
+        SqliteSearch(store, "s").add([Source(0, 0, "", "the secret word is swordfish, says 0")], 1)
     for action in (lambda: old.indexed, lambda: old.search("swordfish", 1), lambda: old.add([Source(1, 0, "", "")], 2)):
         with pytest.raises(ConflictError, match="'s' was erased"):
             action()
@@ -219,14 +220,14 @@ def test_what_was_erased_is_in_no_file_and_a_new_session_of_that_name_does_not_f
 
 
 def test_what_is_erased_while_it_is_indexed_leaves_nothing(store):
-    told(store, SOME)
+    said = ["x" * BATCH, "swordfish", "y" * BATCH]
+    told(store, said)
     search = SqliteSearch(store, "s")
 
     def texts():
-        yield Source(0, 0, "", "x" * BATCH)
-        yield Source(1, 0, "", "swordfish")
+        yield from (Source(seq, 0, "", text) for seq, text in enumerate(said[:2]))
         store.erase("s")
-        yield Source(2, 0, "", "y" * BATCH)
+        yield Source(2, 0, "", said[2])
 
     with pytest.raises(ConflictError, match="was erased"):
         search.add(texts(), 3)

@@ -7,9 +7,9 @@ import pytest
 
 from backscroll import ConflictError, StoreUnavailable
 from backscroll.recall import Hit, Source
+from backscroll.stores.passages import passages
 from backscroll.stores.postgres import PostgresStore
 from backscroll.stores.postgres_search import PostgresSearch
-from backscroll.stores.passages import passages
 from backscroll.stores.search import SearchIndex
 from tests.stores.programs import record
 

@@ -1,9 +1,10 @@
 """Indexing what is in a store and not in an index yet, from the store alone. Nothing is searched here."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from backscroll import recall
+from backscroll.errors import ConflictError, DamagedError
 from backscroll.history import Entry, History
 from backscroll.holding import fetch
 from backscroll.logbook import Logbook
@@ -15,14 +16,29 @@ T = TypeVar("T")
 def catch_up(store: Store, session: str, search: recall.Search) -> None:
     """Indexes the messages of a session that are not indexed yet, some hundreds at a time.
 
-    Raises `DamagedError` where one of them cannot be read.
+    Raises `DamagedError` where one of them cannot be read, and `ConflictError` if the session is erased meanwhile.
     """
+    upto = _behind(store, session, search.indexed)
+    try:
+        _run(recall.index(search, upto, _loading(store, session)))
+    except DamagedError:
+        if store.find(session, seq=upto - 1) is None:
+            raise ConflictError(f"session {session!r} was erased while it was read") from None
+        raise
+
+
+def text_of(store: Store, session: str, seq: int, part: int) -> str | None:
+    """The text of a part of a message; None where the session has no such message or part."""
+    if store.find(session, seq=seq) is None:
+        return None
+    (entry,) = _run(_loading(store, session)([seq]))
+    parts = entry.reading.parts
+    return parts[part].text if part < len(parts) else None
+
+
+def _loading(store: Store, session: str) -> Callable[[Sequence[int]], Operation[list[Entry]]]:
     logbook, nothing = Logbook(store, session), History()
-
-    def load(seqs: Sequence[int]) -> Operation[list[Entry]]:
-        return fetch(nothing, logbook, seqs)
-
-    _run(recall.index(search, _behind(store, session, search.indexed), load))
+    return lambda seqs: fetch(nothing, logbook, seqs)
 
 
 def _behind(store: Store, session: str, known: int) -> int:

@@ -19,6 +19,7 @@ BATCH = 1_000_000  # characters that are indexed at once, besides what one messa
 _WORD = re.compile(r"\w+", re.UNICODE)
 _IDEOGRAPH = re.compile(r"([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])")
 _CAMEL = re.compile(r"\b\w*[a-z0-9][A-Z]\w*")
+_IN_CAMEL = re.compile(r"[a-z0-9][A-Z]")  # told much faster than which names these are
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _MOST_TERMS = 96
 
@@ -117,7 +118,8 @@ def terms(query: str) -> list[str]:
 
 def parts(text: str) -> str:
     """The parts of names in camel case; those of other names are words of their own to the index."""
-    return spaced(" ".join(_HUMP.sub(" ", name) for name in dict.fromkeys(_CAMEL.findall(text))))
+    names = dict.fromkeys(_CAMEL.findall(text)) if _IN_CAMEL.search(text) else ()
+    return spaced(" ".join(_HUMP.sub(" ", name) for name in names))
 
 
 def spaced(text: str) -> str:

@@ -14,10 +14,10 @@ from typing import Any
 from backscroll.errors import ConflictError
 from backscroll.recall import Hit, Source
 from backscroll.stores.names import checked
+from backscroll.stores.passages import parts, passages, spaced, terms
 from backscroll.stores.postgres_driver import Connection
 from backscroll.stores.postgres_schema import of
 from backscroll.stores.postgres_server import Server
-from backscroll.stores.passages import parts, passages, spaced, terms
 
 _TOGETHER = 2_000  # passages of a transaction
 _WORD = re.compile(r"[^\W_]+")

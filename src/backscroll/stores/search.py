@@ -7,7 +7,8 @@ is in memory. Of a large one some 32 MB are, and the rest is in a temporary file
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from backscroll.recall import Hit, Source
 from backscroll.stores import passages
@@ -32,21 +33,17 @@ class SearchIndex:
         """The first `seq` that is not indexed yet."""
 
     def add(self, texts: Iterable[Source], upto: int) -> None:
-        """Indexes texts; `upto` is the first `seq` behind them. Where they cannot be read to their end, none is."""
-        with self._lock, told("the index for searching"):
-            connection = self._open()
-            with GATE:
-                connection.execute("begin")
-            try:
-                for batch, _ in passages.batches(texts, upto):  # they may come from a store, which has to pass the gate
-                    with GATE:
-                        passages.insert(connection, batch)
-            except BaseException:
-                connection.rollback()
-                raise
-            with GATE:
-                connection.execute("commit")
-            self.indexed = upto
+        """Indexes texts; `upto` is the first `seq` behind them. Those below `indexed` are left out.
+
+        Where they cannot be read to their end, some may be indexed, up to the end of a message; `indexed` says so.
+        """
+        with self._lock:
+            for batch, behind in passages.batches(texts, upto):  # outside the gate: they may come from a store
+                with self._using() as connection:
+                    connection.execute("begin")
+                    with connection:
+                        passages.insert(connection, (source for source in batch if source.seq >= self.indexed))
+                    self.indexed = max(self.indexed, behind)
 
     def search(self, query: str, most: int) -> list[Hit]:
         """The best `most` passages, best first; newer ones first among equals. Empty for a query without a word."""
@@ -54,10 +51,14 @@ class SearchIndex:
 
     def found(self, query: str, most: int) -> list[tuple[Hit, str]]:
         """The same, each with what it is about."""
-        with self._lock, told("the index for searching"):
-            connection = self._open()
-            with GATE:
-                return passages.best(connection, query, most)
+        with self._lock, self._using() as connection:
+            return passages.best(connection, query, most)
+
+    @contextmanager
+    def _using(self) -> Iterator[sqlite3.Connection]:
+        """Outside of it there is no transaction: a process that forks shares the file, and would roll it back."""
+        with told("the index for searching"), GATE:
+            yield self._open()
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:

@@ -9,7 +9,7 @@ from backscroll.errors import ConflictError, StoreError
 from backscroll.ports import Store
 from backscroll.recall import Hit, Source
 from backscroll.stores.catching_up import catch_up
-from backscroll.stores.search import SearchIndex
+from backscroll.stores.search import MEMORY, SearchIndex
 from backscroll.stores.sqlite import SqliteStore
 from backscroll.stores.sqlite_search import SqliteSearch
 
@@ -23,11 +23,12 @@ Index = SearchIndex | SqliteSearch
 def search_for(store: Store, session: str) -> Index:
     """The search over one session. Nothing is touched before its first use.
 
-    That of an SQLite store is kept beside the database; for any other store it lives as long as the object.
+    That of an SQLite store is kept beside the database; for any other store it lives as long as the object, and of a
+    store that is `encrypted` no text goes to a disk.
     """
     if isinstance(store, SqliteStore):
         return SqliteSearch(store, session)
-    return SearchIndex()
+    return SearchIndex(None if "encrypted" in store.capabilities else MEMORY)
 
 
 def search_everywhere(

@@ -40,7 +40,10 @@ def folder(database: str) -> str:
 
 def newest(database: str, number: int) -> tuple[str, int] | None:
     """The file of a session that counts, with its turn; None where there is none."""
-    turns = [turn for _, of, turn in _files(database) if of == number]
+    first = _path(database, number, 0)
+    if os.path.exists(first):  # nearly always, and cheaper than to look through thousands
+        return first, 0
+    turns = [turn for _, _, turn in _files(database, f"{number}-")]
     return (_path(database, number, max(turns)), max(turns)) if turns else None
 
 
@@ -53,7 +56,7 @@ def begin(database: str, number: int, turn: int) -> str:
         with contextlib.suppress(FileExistsError):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         with contextlib.suppress(PermissionError):  # where open files cannot be removed, the next time will do
-            _remove(name for name, of, before in _files(database) if of == number and before < turn)
+            _remove(name for name, _, before in _files(database, f"{number}-") if before < turn)
     return path
 
 
@@ -129,13 +132,13 @@ def _path(database: str, number: int, turn: int) -> str:
     return os.path.join(folder(database), f"{number}-{turn}")
 
 
-def _files(database: str) -> list[tuple[str, int, int]]:
-    """Path, number and turn of each file, those that SQLite puts beside one among them."""
+def _files(database: str, beginning: str = "") -> list[tuple[str, int, int]]:
+    """Path, number and turn of each file that is called so, those that SQLite puts beside one among them."""
     try:
         names = os.listdir(folder(database))
     except (FileNotFoundError, NotADirectoryError):
         return []
-    found = ((name, _NAME.fullmatch(name)) for name in names)
+    found = ((name, _NAME.fullmatch(name)) for name in names if name.startswith(beginning))
     return [(os.path.join(folder(database), name), int(it[1]), int(it[2])) for name, it in found if it]
 
 

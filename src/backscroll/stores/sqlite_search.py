@@ -19,7 +19,7 @@ from backscroll.errors import ConflictError, DamagedError
 from backscroll.recall import Hit, Source
 from backscroll.stores import passages
 from backscroll.stores import sqlite_beside as beside
-from backscroll.stores.catching_up import catch_up
+from backscroll.stores.catching_up import catch_up, text_of
 from backscroll.stores.search import SearchIndex
 from backscroll.stores.sqlite import SqliteStore
 from backscroll.stores.sqlite_beside import Unfit, Unreachable
@@ -85,7 +85,7 @@ class SqliteSearch:
                 catch_up(self._store, self._session, self)
             for batch, behind in passages.batches(texts, upto):
                 if self._gave_up:
-                    self._instead.add((source for source in batch if source.seq >= self._instead.indexed), behind)
+                    self._instead.add(batch, behind)
                 elif not self._added(batch, behind):
                     catch_up(self._store, self._session, self)
 
@@ -152,11 +152,10 @@ class SqliteSearch:
         """Puts a batch into the file; False where that cannot be done, or somebody made the file anew meanwhile."""
         mark = self._mark(behind)
         try:
-            path = self._look()
-            number = self._number
+            path, number, last = self._look(), self._number, next((each for each in reversed(batch) if each.text), None)
+            if last is not None and text_of(self._store, self._session, last.seq, last.part) != last.text:
+                raise self._erased()  # whoever adds it still has what was erased
             if number is None:
-                if batch:
-                    raise self._erased()
                 return True
             if path is None:
                 path = beside.begin(self._store.path, number, 0)
@@ -233,11 +232,12 @@ class SqliteSearch:
         if self._turns > _MOST_TURNS:
             self._give_up(why)
             return
-        _warn(f"the search index {bad[0]} is thrown away and made anew: {why}")
         try:
             beside.begin(self._store.path, number, bad[1] + 1)
         except Unreachable as error:
             self._give_up(error)
+        else:
+            _warn(f"the search index {bad[0]} is thrown away and made anew: {why}")
 
     def _give_up(self, why: object) -> None:
         self._gave_up, self._told = True, 0
