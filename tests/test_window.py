@@ -40,40 +40,28 @@ class Pair:
 
 def act(pair, chance, budget):
     """One thing that a user may do."""
-    seqs = max(1, len(pair.whole._session.history.branch))
-    match chance.randrange(14):
-        case 0:
-            seq = chance.randrange(seqs)
-            pair.both(lambda manager: manager.pin(seq))
-        case 1:
-            seq = chance.randrange(seqs)
-            pair.both(lambda manager: manager.unpin(seq))
-        case 2:
-            pair.both(lambda manager: manager.undo_compaction())
-        case 3:
-            keep = chance.randrange(seqs)
-            pair.both(lambda manager: manager.set_messages(manager.get_messages()[:keep]))
-        case 4:
-            pair.both(lambda manager: manager.get_messages_for_request(token_budget=budget, lane="other"))
-        case 5:
-            pair.window.close()
-            pair.resume()
-        case 6:
-            seq = chance.randrange(seqs)
-            pair.both(lambda manager: manager.recall(seq, limit=50))
-        case 7:
-            pair.both(lambda manager: manager.recall(pattern="bug|the", limit=200))
-        case 8:
-            pair.both(lambda manager: manager.explain())
-        case 9:
-            pair.both(lambda manager: manager.compact())
-        case 10:
-            seq = chance.randrange(seqs)
-            pair.both(lambda manager: manager.history(at=seq))
-            pair.both(lambda manager: manager.view(at=seq))
-        case 11:
-            seq = chance.randrange(seqs)
-            pair.both(lambda manager: manager.rewind(seq))
+    seq = chance.randrange(max(1, len(pair.whole._session.history.branch)))
+    act = chance.choice(
+        (
+            lambda manager: manager.pin(seq),
+            lambda manager: manager.unpin(seq),
+            lambda manager: manager.undo_compaction(),
+            lambda manager: manager.set_messages(manager.get_messages()[:seq]),
+            lambda manager: manager.get_messages_for_request(token_budget=budget, lane="other"),
+            lambda manager: manager.recall(seq, limit=50),
+            lambda manager: manager.recall(pattern="bug|the", limit=200),
+            lambda manager: manager.explain(),
+            lambda manager: manager.compact(),
+            lambda manager: (manager.history(at=seq), manager.view(at=seq)),
+            lambda manager: manager.rewind(seq),
+            None,
+        )
+    )
+    if act is None:
+        pair.window.close()
+        pair.resume()
+    else:
+        pair.both(act)
 
 
 @pytest.mark.filterwarnings("ignore:context")  # budgets too small for what random users rule

@@ -1,0 +1,56 @@
+"""Summaries by Anthropic's models, through the client `anthropic`. Nothing else may live here."""
+
+from importlib import import_module
+from typing import Any
+
+from backscroll.errors import ConfigurationError
+from backscroll.summaries import SummaryAnswer, SummaryRequest
+
+
+class AnthropicSummarizer:
+    """A summarizer for `ContextManager(summarizer=...)`.
+
+    - `model`: its name.
+    - `base_url`, `api_key`: as the client takes them; None = as it reads them from the environment
+      (`ANTHROPIC_BASE_URL`, `ANTHROPIC_API_KEY`).
+    - `timeout`: seconds of one attempt.
+    - `max_retries`: further attempts of the client after what may pass: 429 with its `retry-after`, 5xx, a lost
+      connection.
+    - `options` go into every call as they are.
+
+    Raises `ConfigurationError` without the extra `anthropic`.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        timeout: float = 60.0,
+        max_retries: int = 2,
+        **options: Any,
+    ) -> None:
+        try:
+            self._client: Any = import_module("anthropic").AsyncAnthropic
+        except ImportError as error:
+            raise ConfigurationError(
+                "this summarizer needs the client anthropic: pip install 'backscroll[anthropic]'"
+            ) from error
+        self._model, self._options = model, options
+        self._settings = {"base_url": base_url, "api_key": api_key, "timeout": timeout, "max_retries": max_retries}
+
+    async def __call__(self, request: SummaryRequest) -> SummaryAnswer:
+        """Asks once. A connection lives for one call, since each may come from another event loop."""
+        async with self._client(**self._settings) as client:
+            made = await client.messages.create(
+                model=self._model,
+                system=request.system,
+                messages=[{"role": "user", "content": request.prompt}],
+                max_tokens=2 * request.max_tokens,  # what is too long is refused later, and not cut
+                **self._options,
+            )
+        text = "".join(block.text for block in made.content if block.type == "text")
+        usage = made.usage
+        cached = (usage.cache_creation_input_tokens or 0) + (usage.cache_read_input_tokens or 0)
+        return SummaryAnswer(text, made.model, usage.input_tokens + cached, usage.output_tokens)

@@ -1,0 +1,60 @@
+"""Summaries by any endpoint that speaks OpenAI's chat protocol, through the client `openai`. Nothing else may live
+here.
+"""
+
+from importlib import import_module
+from typing import Any
+
+from backscroll.errors import ConfigurationError
+from backscroll.summaries import SummaryAnswer, SummaryRequest
+
+
+class OpenAISummarizer:
+    """A summarizer for `ContextManager(summarizer=...)`.
+
+    - `model`: its name.
+    - `base_url`, `api_key`: as the client takes them; None = as it reads them from the environment
+      (`OPENAI_BASE_URL`, `OPENAI_API_KEY`).
+    - `timeout`: seconds of one attempt.
+    - `max_retries`: further attempts of the client after what may pass: 429 with its `retry-after`, 5xx, a lost
+      connection.
+    - `options` go into every call as they are.
+
+    Raises `ConfigurationError` without the extra `openai`.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        timeout: float = 60.0,
+        max_retries: int = 2,
+        **options: Any,
+    ) -> None:
+        try:
+            self._client: Any = import_module("openai").AsyncOpenAI
+        except ImportError as error:
+            raise ConfigurationError(
+                "this summarizer needs the client openai: pip install 'backscroll[openai]'"
+            ) from error
+        self._model, self._options = model, options
+        self._settings = {"base_url": base_url, "api_key": api_key, "timeout": timeout, "max_retries": max_retries}
+
+    async def __call__(self, request: SummaryRequest) -> SummaryAnswer:
+        """Asks once. A connection lives for one call, since each may come from another event loop."""
+        async with self._client(**self._settings) as client:
+            made = await client.chat.completions.create(
+                model=self._model,
+                messages=[{"role": "system", "content": request.system}, {"role": "user", "content": request.prompt}],
+                max_completion_tokens=2 * request.max_tokens,  # reasoning counts too; what is too long is refused later
+                **self._options,
+            )
+        usage = made.usage
+        return SummaryAnswer(
+            made.choices[0].message.content or made.choices[0].message.refusal or "" if made.choices else "",
+            made.model or self._model,
+            usage.prompt_tokens if usage else None,
+            usage.completion_tokens if usage else None,
+        )

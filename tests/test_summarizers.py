@@ -1,0 +1,166 @@
+"""Summarizers over real sockets: the official clients against a server that answers as a test wants."""
+
+import asyncio
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from backscroll import ConfigurationError, SummaryRequest, events
+from backscroll.replay.validity import problems
+from tests.test_summaries import FAILED, begun, summary_in
+
+pytest.importorskip("openai")
+pytest.importorskip("anthropic")
+
+from backscroll.summarizers.anthropic import AnthropicSummarizer
+from backscroll.summarizers.openai import OpenAISummarizer
+
+
+def chat(text, **more):
+    """A chat completion, as OpenAI's protocol has it."""
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+    usage = {"prompt_tokens": 1_200, "completion_tokens": 40, "total_tokens": 1_240}
+    return {
+        "id": "c",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "small-1",
+        "choices": [choice],
+        "usage": usage,
+    } | more
+
+
+def message(text):
+    """An answer, as Anthropic's protocol has it."""
+    usage = {"input_tokens": 200, "output_tokens": 40, "cache_read_input_tokens": 1_000}
+    return {
+        "id": "m", "type": "message", "role": "assistant", "model": "claude-x", "stop_reason": "end_turn",
+        "stop_sequence": None, "content": [{"type": "text", "text": text}], "usage": usage,
+    }  # fmt: skip  # one thought
+
+
+class Server(ThreadingHTTPServer):
+    """Answers each request with the next of its answers, the last one for ever: (status, headers, body)."""
+
+    daemon_threads = True
+
+    def __init__(self, *answers):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.answers, self.requests = list(answers), []
+        self.url = f"http://127.0.0.1:{self.server_port}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.requests.append((self.path, body))
+        answers = self.server.answers
+        status, headers, answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        if status is None:  # never answers
+            threading.Event().wait(5)
+            return
+        data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+        self.send_response(status)
+        for name, value in {"content-type": "application/json", "content-length": str(len(data)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def serve():
+    servers = []
+
+    def start(*answers):
+        server = Server(*answers)
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        servers.append(server)
+        return server
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def openai_at(server, **more):
+    return OpenAISummarizer("small", base_url=f"{server.url}/v1", api_key="k", **more)
+
+
+TOO_LONG = {"error": {"message": "maximum context length is 4096 tokens", "code": "context_length_exceeded"}}
+
+
+def test_openais_protocol_is_spoken_and_what_was_counted_comes_back(serve):
+    server = serve((200, {}, chat("<summary>All went well.</summary>")))
+    answer = asyncio.run(openai_at(server)(SummaryRequest("be brief", "the record", 300)))
+    assert answer == ("<summary>All went well.</summary>", "small-1", 1_200, 40)
+    path, body = server.requests[0]
+    assert (path, body["model"]) == ("/v1/chat/completions", "small")
+    assert [each["content"] for each in body["messages"]] == ["be brief", "the record"]
+
+
+def test_anthropics_protocol_is_spoken_and_cached_tokens_count(serve):
+    server = serve((200, {}, message("All went well.")))
+    summarizer = AnthropicSummarizer("claude", base_url=server.url, api_key="k")
+    answer = asyncio.run(summarizer(SummaryRequest("be brief", "the record", 300)))
+    assert answer == ("All went well.", "claude-x", 1_200, 40)
+    path, body = server.requests[0]
+    assert (path, body["system"], body["messages"]) == (
+        "/v1/messages",
+        "be brief",
+        [{"role": "user", "content": "the record"}],
+    )
+
+
+def test_a_summary_over_the_wire_stands_in_the_view(serve):
+    server = serve((200, {}, chat("<summary>Over the wire.</summary>")))
+    watched = begun(openai_at(server))
+    assert "in short: Over the wire." in summary_in(watched.rounds(30))
+    assert watched.manager.usage().summarizer.input_tokens == 1_200 * len(watched.told(events.SUMMARY_READY))
+
+
+def test_the_client_waits_and_tries_again_where_that_may_help(serve):
+    fine = 200, {}, chat("<summary>At last.</summary>")
+    server = serve((429, {"retry-after": "0"}, {}), (500, {}, {}), fine)
+    watched = begun(openai_at(server, max_retries=2))
+    watched.rounds(24)
+    assert watched.told(events.SUMMARY_FAILED) == []
+    assert len(server.requests) == 2 + len(watched.told(events.SUMMARY_READY))
+
+
+@FAILED
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ((429, {"retry-after": "0"}, {}), "RateLimitError"),
+        ((500, {}, {}), "InternalServerError"),
+        ((400, {}, TOO_LONG), "maximum context length"),
+        ((401, {}, {}), "AuthenticationError"),
+        ((200, {}, b"<html>not what you think</html>"), ""),
+        ((200, {}, chat("", choices=[])), "empty"),
+        ((None, {}, {}), "APITimeoutError"),
+    ],
+)
+def test_whatever_the_server_does_nothing_is_lost_and_calls_are_few(serve, answer, reason):
+    server = serve(answer)
+    watched = begun(openai_at(server, max_retries=0, timeout=0.2))
+    view = watched.rounds(30)
+    failures = watched.told(events.SUMMARY_FAILED)
+    assert failures
+    assert all(reason in told["reason"] for told in failures)
+    assert len(server.requests) <= 5
+    assert len(watched.manager.get_messages()) == 61
+    assert problems(view, watched.manager.get_messages()) == []
+    assert "in short" not in summary_in(view)
+
+
+@pytest.mark.parametrize("name", ["openai", "anthropic"])
+def test_without_its_client_a_summarizer_says_what_to_install(monkeypatch, name):
+    monkeypatch.setitem(__import__("sys").modules, name, None)
+    with pytest.raises(ConfigurationError, match=rf"backscroll\[{name}\]"):
+        {"openai": OpenAISummarizer, "anthropic": AnthropicSummarizer}[name]("x")
