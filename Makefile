@@ -25,9 +25,9 @@ $(READY): requirements-dev.lock pyproject.toml
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $(READY)
 
-demo: $(READY) ## record a session of real tools over this tree and replay it at a budget of 16k
-	@mkdir -p $(DEMO)
-	$(BIN)/python examples/record_session.py $(DEMO)/session.jsonl
+demo: $(READY) ## run a session of real tools over this tree, kill it in the middle, resume it, and replay it at 16k
+	$(BIN)/python examples/demo.py $(DEMO)
+	$(BIN)/backscroll verify $(DEMO)/session.db
 	$(BIN)/backscroll replay $(DEMO)/session.jsonl --budget 16k
 
 test: $(READY) ## run the test suite

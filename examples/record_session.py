@@ -1,6 +1,6 @@
 """Records an agent's session by really running tools over a source tree. It may run tools and write one file.
 
-    python examples/record_session.py session.jsonl [--root FOLDER] [--tokens 120000]
+    python examples/record_session.py session.jsonl [--root FOLDER] [--tokens 120000] [--store sqlite:///session.db]
 
 The agent is scripted: no model, no network, and the same tree gives the same session. Its tools are real: it lists and
 reads files, searches them, and runs Python on them, so results are long, repeat each other and sometimes fail, as they
@@ -8,19 +8,23 @@ do in practice. What it answers is computed from what its tools returned. The re
 """
 
 import argparse
+import hashlib
 import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from backscroll.sync import ContextManager
+
 SKIPPED = {".git", ".venv", "venv", "build", "dist", "node_modules", "__pycache__"}
 READABLE = {".py", ".md", ".toml", ".txt", ".cfg", ".yml", ".yaml", ".json", ".sh", ""}
 MAX_RESULT = 12_000  # characters; tools of real agents cut their output near there
+BUDGET = 16_000  # tokens of a request, where the session is kept in a store
 CHARACTERS_PER_TOKEN = 3.6  # of code and its listings; only used to decide when the session is long enough
 
 SYSTEM = (
@@ -115,18 +119,25 @@ class Tools:
 # The record
 
 
+def nothing(*_messages: dict[str, Any]) -> None:
+    """Where the session is kept in memory only."""
+
+
 @dataclass
 class Session:
-    """The messages so far."""
+    """The messages so far. `keep` hears each step: one message, or a call with all of its results."""
 
     tools: Tools
+    keep: Callable[..., object] = nothing
+    stored: list[dict[str, Any]] = field(default_factory=list)
+    """Of an earlier run that was interrupted: these are taken, and not made or kept again."""
     messages: list[dict[str, Any]] = field(default_factory=list)
     characters: int = 0
     calls: int = 0
 
     def say(self, role: str, text: str) -> None:
         """One plain message."""
-        self._add({"role": role, "content": text})
+        self._step(1, lambda: [{"role": role, "content": text}])
 
     def call(self, text: str, *calls: tuple[str, dict[str, Any]]) -> list[str]:
         """One assistant message that calls tools, in parallel if several; their results."""
@@ -135,15 +146,26 @@ class Session:
             self.calls += 1
             function = {"name": name, "arguments": json.dumps(arguments)}
             made.append({"id": f"call_{self.calls:04}", "type": "function", "function": function})
-        self._add({"role": "assistant", "content": text or None, "tool_calls": made})
-        results = [self.tools.run(name, arguments) for name, arguments in calls]
-        for call, result in zip(made, results, strict=True):
-            self._add({"role": "tool", "tool_call_id": call["id"], "content": result})
-        return results
 
-    def _add(self, message: dict[str, Any]) -> None:
-        self.messages.append(message)
-        self.characters += len(json.dumps(message, ensure_ascii=False))
+        def run() -> list[dict[str, Any]]:
+            results = [self.tools.run(name, arguments) for name, arguments in calls]
+            answers = zip(made, results, strict=True)
+            return [
+                {"role": "assistant", "content": text or None, "tool_calls": made},
+                *({"role": "tool", "tool_call_id": call["id"], "content": result} for call, result in answers),
+            ]
+
+        return [message["content"] for message in self._step(1 + len(calls), run)[1:]]
+
+    def _step(self, number: int, make: Callable[[], list[dict[str, Any]]]) -> list[dict[str, Any]]:
+        at = len(self.messages)
+        step = self.stored[at : at + number]
+        if not step:
+            step = make()
+            self.keep(*step)
+        self.messages += step
+        self.characters += sum(len(json.dumps(message, ensure_ascii=False)) for message in step)
+        return step
 
 
 # What the user asks for, and how the agent goes about it
@@ -299,14 +321,45 @@ def tasks(session: Session) -> Iterator[None]:
         at += len(paths) % len(turns) == 0  # else every file would meet the same question each time
 
 
-def record(root: Path, tokens: int, least: int = 150) -> Session:
-    """A session of about `tokens` tokens and at least `least` messages over the tree at `root`."""
-    session = Session(Tools(root))
+def record(session: Session, tokens: int, least: int = 150) -> Session:
+    """Lets a session go on until it has about `tokens` tokens and at least `least` messages."""
     session.say("system", SYSTEM)
     for _ in tasks(session):
         if session.characters >= tokens * CHARACTERS_PER_TOKEN and len(session.messages) >= least:
             break
     return session
+
+
+def record_in_store(address: str, root: Path, tokens: int) -> Session:
+    """The same in a store, where a session that was interrupted goes on. A line tells of each step that is safe: the
+    number of messages, and the checksum of the next view.
+    """
+    context = opened(address)
+
+    def keep(*messages: dict[str, Any]) -> None:
+        last = context.append(*messages)
+        print(last + 1, checksum(context.get_messages_for_request()), flush=True)
+
+    session = record(Session(Tools(root), keep, context.get_messages()), tokens)
+    context.close()
+    return session
+
+
+def opened(address: str) -> ContextManager:
+    """The recorded session in a store, with the budget of the replay."""
+    return ContextManager("demo", address, max_tokens=BUDGET)
+
+
+def checksum(view: list[dict[str, Any]]) -> str:
+    """Of every byte of a view, as it would be sent."""
+    return hashlib.sha256(json.dumps(view, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def write(messages: list[dict[str, Any]], path: Path) -> None:
+    """A transcript, a message a line."""
+    with path.open("w", encoding="utf-8") as file:
+        for message in messages:
+            file.write(json.dumps(message, ensure_ascii=False) + "\n")
 
 
 def main() -> int:
@@ -315,11 +368,14 @@ def main() -> int:
     parser.add_argument("output", type=Path, help="where to write the transcript (.jsonl)")
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent, help="the tree to explore")
     parser.add_argument("--tokens", type=int, default=120_000, help="about how many tokens to record")
+    parser.add_argument("--store", help="keep the session in this store as well, and go on with it if it is there")
     options = parser.parse_args()
-    session = record(options.root.resolve(), options.tokens)
-    with options.output.open("w", encoding="utf-8") as file:
-        for message in session.messages:
-            file.write(json.dumps(message, ensure_ascii=False) + "\n")
+    root = options.root.resolve()
+    if options.store:
+        session = record_in_store(options.store, root, options.tokens)
+    else:
+        session = record(Session(Tools(root)), options.tokens)
+    write(session.messages, options.output)
     size = f"{len(session.messages)} messages, {session.calls} tool calls, {session.characters:,} characters"
     print(f"{options.output}: {size}")
     return 0

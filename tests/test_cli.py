@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,9 +13,10 @@ from click.testing import CliRunner, Result
 
 from backscroll.cli import main
 from backscroll.compaction.strategies import STRATEGIES
-from backscroll.replay.commands import app, parse_budget
+from backscroll.replay.commands import parse_budget
 from backscroll.replay.readers import read
 from backscroll.replay.screen import clean, line
+from backscroll.stores_cli.commands import app
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
@@ -344,7 +346,7 @@ def test_control_characters_never_reach_the_terminal(tmp_path: Path) -> None:
 def run(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[bytes]:
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     command = [sys.executable, *(str(argument) for argument in arguments)]
-    return subprocess.run(command, env=environment, capture_output=True, timeout=60, check=False, **options)
+    return subprocess.run(command, env=environment, capture_output=True, timeout=300, check=False, **options)
 
 
 def test_a_reader_that_goes_away_ends_the_output_quietly(large: Path) -> None:
@@ -389,15 +391,32 @@ def test_without_the_extra_one_line_says_what_to_install() -> None:
     assert done.stderr.count(b"\n") == 1
 
 
-# the example that records a session
+# the example that records a session, and is killed in the middle
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("recorded") / "session.jsonl"
-    done = run(ROOT / "examples" / "record_session.py", path)
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    folder = tmp_path_factory.mktemp("demo")
+    done = run(ROOT / "examples" / "demo.py", folder)
     assert done.returncode == 0, done.stderr
-    return path
+    return done.stdout.decode(), folder
+
+
+@pytest.fixture(scope="module")
+def recorded(demo: tuple[str, Path]) -> Path:
+    return demo[1] / "session.jsonl"
+
+
+def test_the_demo_is_killed_in_the_middle_and_goes_on_with_the_same_view(demo: tuple[str, Path]) -> None:
+    printed, folder = demo
+    told = int(re.findall(r"killed:  with SIGKILL, after it had told of (\d+) messages", printed)[-1])
+    assert f"resumed: all {told} messages are there, and the next view is the same, byte for byte:" in printed
+    number = int(re.search(r"went on: (\d+) messages", printed)[1])  # type: ignore[index]
+    assert told < number
+    assert all(len(line) <= 120 for line in printed.replace(str(folder), "build/demo").splitlines())
+    rows = json.loads(invoke("sessions", folder / "session.db", "--json").stdout)["sessions"]
+    assert [(row["session"], row["messages"]) for row in rows] == [("demo", number)]
+    assert invoke("verify", folder / "session.db").exit_code == 0
 
 
 def test_the_recorded_session_is_long_and_names_no_place_of_this_machine(recorded: Path) -> None:

@@ -138,6 +138,83 @@ def test_a_stream_and_a_path_are_read_like_bytes(tmp_path: Path) -> None:
         assert read(stream, "stream")[0].messages == CHAT
 
 
+# Codex
+
+
+def item(kind: str, **more: Any) -> dict[str, Any]:
+    return {"type": kind, **more}
+
+
+def said(role: str, *texts: str) -> dict[str, Any]:
+    kind = "output_text" if role == "assistant" else "input_text"
+    return item("message", role=role, content=[{"type": kind, "text": text} for text in texts])
+
+
+CODEX = [
+    said("developer", "Be brief."),
+    said("user", "<environment_context>", "Look."),
+    item("reasoning", summary=[], encrypted_content="gAAA"),
+    said("assistant", "I will."),
+    item("function_call", name="shell", arguments='{"command":["ls"]}', call_id="c1"),
+    item("custom_tool_call", name="apply_patch", input="*** Begin Patch", call_id="c2", status="completed"),
+    item("function_call_output", call_id="c1", output='{"output":"x.py","metadata":{"exit_code":0}}'),
+    item("custom_tool_call_output", call_id="c2", output={"content": "Done!", "success": True}),
+    item("local_shell_call", call_id="c3", action={"type": "exec", "command": ["ls"]}),
+    item("function_call_output", call_id="c3", output=[{"type": "input_text", "text": "y.py"}]),
+    item("message", role="user", content=[item("input_image", image_url="data:x"), item("input_text", text="?")]),
+]  # fmt: skip  # an item a line
+FROM_CODEX = [
+    {"role": "developer", "content": "Be brief."},
+    {"role": "user", "content": "<environment_context>\nLook."},
+    {
+        "role": "assistant",
+        "content": "I will.",
+        "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "shell", "arguments": '{"command":["ls"]}'}},
+            {"id": "c2", "type": "custom", "custom": {"name": "apply_patch", "input": "*** Begin Patch"}},
+        ],
+    },
+    {"role": "tool", "tool_call_id": "c1", "content": '{"output":"x.py","metadata":{"exit_code":0}}'},
+    {"role": "tool", "tool_call_id": "c2", "content": "Done!"},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {
+                "id": "c3",
+                "type": "function",
+                "function": {"name": "local_shell", "arguments": '{"type": "exec", "command": ["ls"]}'},
+            }
+        ],
+    },
+    {"role": "tool", "tool_call_id": "c3", "content": "y.py"},
+    {
+        "role": "user",
+        "content": [{"type": "image_url", "image_url": {"url": "data:x"}}, {"type": "text", "text": "?"}],
+    },
+]
+
+
+def test_items_of_a_codex_session_are_put_together_to_messages() -> None:
+    noted = [
+        {"timestamp": "t", "type": "session_meta", "payload": {"id": "s", "instructions": None}},
+        {"timestamp": "t", "type": "turn_context", "payload": {"cwd": "."}},
+        {"timestamp": "t", "type": "event_msg", "payload": {"type": "user_message", "message": "Look."}},
+    ]
+    wrapped = [{"timestamp": "t", "type": "response_item", "payload": each} for each in CODEX]
+    found = only(as_lines(*noted, *wrapped))
+    assert (found.format, found.messages) == ("codex", FROM_CODEX)
+    assert found.reasons == {"session_meta line": 1, "turn_context line": 1, "event_msg line": 1, "reasoning item": 1}
+    old = only(as_lines({"id": "s", "timestamp": "t", "instructions": None}, *CODEX, {"record_type": "state"}))
+    assert (old.format, old.messages) == ("codex", FROM_CODEX)
+    assert old.reasons == {"untyped line": 2, "reasoning item": 1}
+
+
+def test_a_codex_message_without_a_role_is_named_with_its_line() -> None:
+    with pytest.raises(TranscriptError, match="sample: line 2: the message has no role"):
+        only(as_lines(CODEX[4], {"type": "response_item", "payload": {"type": "message", "content": []}}))
+
+
 # Claude Code
 
 

@@ -16,7 +16,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 BASE = ("toktok", "imagesize")  # what the base installation names, by import name
-NEEDS_EXTRA = ("backscroll.replay.commands", "backscroll.replay.screen", "backscroll.replay.table")
+NEEDS_EXTRA = (
+    *(f"backscroll.replay.{name}" for name in ("commands", "screen", "table")),
+    *(f"backscroll.stores_cli.{name}" for name in ("commands", "moving", "places", "showing")),
+)
 NEEDS_DRIVER = "backscroll.stores.postgres"  # and what begins like it
 WITHHELD = ("click", "rich", "psycopg", "pydantic", "tiktoken", "strands", "amplifier_core")
 
@@ -36,7 +39,7 @@ class Wheel:
             cwd=self.folder,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
         assert (done.returncode, done.stderr) == (0, "")

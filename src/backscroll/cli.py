@@ -14,7 +14,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         import click  # noqa: PLC0415  the extra may be missing, and that is found out here
 
-        from backscroll.replay.commands import app  # noqa: PLC0415  needs the extra as well
+        from backscroll.stores_cli.commands import app  # noqa: PLC0415  needs the extra as well
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         if missing not in _EXTRA:

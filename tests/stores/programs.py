@@ -20,7 +20,6 @@ from pathlib import Path
 from backscroll import ConflictError, StoreUnavailable, sync
 from backscroll.ports import Record, Store
 from backscroll.stores.addresses import open_store
-from backscroll.stores.sqlite import SqliteStore
 
 CHANGING = "erased now and then"
 
@@ -37,9 +36,9 @@ def differs(store: Store, session: str, largest: int = 6_000) -> bool:
 # -- killed --
 
 
-def work(path: Path, durability: str, pipe: int) -> None:
+def work(address: str, pipe: int) -> None:
     """Appends pairs to four sessions at once until it is killed, telling of each that was acknowledged."""
-    store = SqliteStore(path, durability)
+    store = open_store(address)
 
     def write(session: str) -> None:
         at = store.end(session)
@@ -59,21 +58,21 @@ def work(path: Path, durability: str, pipe: int) -> None:
     change()
 
 
-def written(path: str, durability: str) -> Iterator[object]:
+def written(address: str) -> Iterator[object]:
     """The same as a program of its own."""
-    store = SqliteStore(path, durability)
+    store = open_store(address)
     store.append("begun", 0, [record("begun", 0)]).result()
     yield "begun"
-    work(Path(path), durability, sys.stdout.fileno())
+    work(address, sys.stdout.fileno())
 
 
-def killed(path: Path, durability: str, seconds: float) -> dict[str, int]:
+def killed(address: str, seconds: float) -> dict[str, int]:
     """Ends of the sessions that a process had acknowledged when it was killed."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         try:
-            work(path, durability, writing)
+            work(address, writing)
         finally:
             os._exit(1)
     os.close(writing)
@@ -85,7 +84,7 @@ def killed(path: Path, durability: str, seconds: float) -> dict[str, int]:
     return {line.split()[0]: int(line.split()[1]) for line in lines if line.endswith("\n")}
 
 
-def kill(folder: str, rounds: str, seed: str) -> Iterator[object]:
+def kill(kind: str, folder: str, rounds: str, seed: str) -> Iterator[object]:
     """Kills a writer at `rounds` random moments, and looks at what it left each time."""
     chance, moments, left = random.Random(seed), {}, 0
     told = {"rounds": 0, "acknowledged": 0, "lost": 0, "unreadable": 0, "halves": 0, "problems": 0, "logs": 0}
@@ -93,15 +92,15 @@ def kill(folder: str, rounds: str, seed: str) -> Iterator[object]:
         path = Path(folder) / f"{number // 20}.db"
         if number % 20 == 0:
             moments = {}
-        durability = ("full", "normal")[number // 20 % 2]
-        ends = killed(path, durability, chance.choice((0.02, 0.06, 0.15)) * chance.random())
+        address = f"{kind}:///{path}?durability={('full', 'normal')[number // 20 % 2]}"
+        ends = killed(address, chance.choice((0.02, 0.06, 0.15)) * chance.random())
         told["acknowledged"] += sum(end - moments.get(name, 0) for name, end in ends.items())
         moments |= ends
         left = Path(f"{path}-wal").stat().st_size if Path(f"{path}-wal").exists() else 0
         told["logs"] += left > 0
         told["rounds"] += 1
-        store = SqliteStore(path, durability)
-        told["problems"] += len(list(store.verify()))
+        store = open_store(address)
+        told["problems"] += sum(not problem.harmless for problem in store.verify())
         for name, end in moments.items():
             told["lost"] += max(end - store.end(name), 0)
             told["halves"] += store.end(name) % 2
@@ -165,9 +164,9 @@ def insist(action: Callable[[], object]) -> None:
 # -- starved --
 
 
-def starve(path: str) -> Iterator[object]:
+def starve(address: str) -> Iterator[object]:
     """Runs out of room, and gets some again."""
-    store, at = SqliteStore(path), 0
+    store, at = open_store(address), 0
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, hard))
     large = Record("message", None, bytes(500_000), 1)
@@ -186,7 +185,8 @@ def starve(path: str) -> Iterator[object]:
     store.append("5", 0, [large]).result()
     yield {"end": store.end("a"), "differs": differs(store, "a", 60_000), "problems": list(store.verify())}
     store.close()
-    again = SqliteStore(path)
+    del store
+    again = open_store(address)
     yield {"end": again.end("a"), "sessions": sorted(again.sessions())}
     again.close()
 
@@ -245,9 +245,9 @@ def digest(view: list) -> str:
     return hashlib.sha256(json.dumps(view).encode()).hexdigest()
 
 
-def converse(path: str, begin: str) -> Iterator[list]:
+def converse(address: str, begin: str) -> Iterator[list]:
     """An agent at work, for as long as it lives. After each round it tells what was acknowledged, and the view."""
-    context = sync.ContextManager("s", f"sqlite:///{path}", tokenizer=len, max_tokens=9_000, min_batch_tokens=900)
+    context = sync.ContextManager("s", address, tokenizer=len, max_tokens=9_000, min_batch_tokens=900)
     if begin == "0":
         context.append({"role": "user", "content": "begin"})
     for number in range(int(begin), int(begin) + 400):

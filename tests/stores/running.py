@@ -9,6 +9,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 FAULTS = int(os.environ.get("BACKSCROLL_FAULTS", "0"))
 """How many faults of a kind to try; 0 for as many as a short run has time for."""
+KINDS = ("sqlite", "jsonl")
+"""Of stores that keep sessions in files, by the schemes of their addresses."""
+
+
+def address_of(kind, folder, name="a.db", more=""):
+    return f"{kind}:///{folder / name}{more}"
 
 
 def start(program, *arguments):

@@ -7,6 +7,7 @@ import pytest
 
 from backscroll import ConfigurationError
 from backscroll.stores.addresses import open_store
+from backscroll.stores.jsonl import JsonlStore
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.sqlite import SqliteStore
 
@@ -37,6 +38,16 @@ def test_an_address_names_a_file(tmp_path, address, name):
     assert isinstance(store, SqliteStore)
     assert store.path == str(tmp_path / name)
     assert store.durability == ("normal" if "normal" in address else "full")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("durability", ["full", "normal"])
+def test_an_address_names_a_folder(tmp_path, durability):
+    store = open_store(f"jsonl:///{tmp_path}/a%20b?durability={durability}")
+    assert isinstance(store, JsonlStore)
+    assert (store.path, store.durability) == (str(tmp_path / "a b"), durability)
+    assert open_store(f"jsonl:///{tmp_path}/a%20b?durability={durability}") is store
+    assert open_store(f"sqlite:///{tmp_path}/a%20b") is not store
     assert list(tmp_path.iterdir()) == []
 
 
@@ -76,6 +87,10 @@ def test_a_file_has_one_store_in_a_process_whatever_it_is_called(tmp_path, monke
         ("sqlite:///a.db?durability=memory", "full, normal"),
         ("sqlite:///a%00.db", "names no file"),
         ("memory:x", "memory:, sqlite:///relative"),
+        ("jsonl://folder", "of the form jsonl:///folder"),
+        ("jsonl:///a?mode=ro", "option 'mode'; known is durability"),
+        ("jsonl:///a?durability=off", "full, normal"),
+        ("jsonl:///a%00", "names no folder"),
     ],
 )
 def test_what_names_no_store_is_refused_with_what_would(address, told):

@@ -1,6 +1,5 @@
 """SQLite files that were cut short or altered: what is not as it was written is noticed, never handed out."""
 
-import random
 import subprocess
 import sys
 from pathlib import Path
@@ -8,25 +7,14 @@ from typing import NamedTuple
 
 import pytest
 
-from backscroll import BackscrollError, DamagedError
+from backscroll import DamagedError
 from backscroll.stores.sqlite import SqliteStore
+from tests.stores.damaging import LARGEST, everything, flips, noticed, write
 from tests.stores.programs import record
-from tests.stores.running import FAULTS, ROOT
+from tests.stores.running import FAULTS
 
 PARTS = ("", "-wal", "-commits")
 ONE, TWO = 2 << 32, 3 << 32  # where the numbers of their records begin
-LARGEST = 2_500
-
-WRITING = """
-import os, sys
-from backscroll.stores.sqlite import SqliteStore
-from tests.stores.programs import record
-path, session, first, last = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-store = SqliteStore(path)
-for at in range(first, last):
-    store.append(session, at, [record(session, at, 2_500)]).result()
-os._exit(0)
-"""
 
 
 class Files(NamedTuple):
@@ -44,11 +32,6 @@ class Files(NamedTuple):
         return SqliteStore(path)
 
 
-def write(path, session, first, last):
-    line = [sys.executable, "-c", WRITING, str(path), session, str(first), str(last)]
-    subprocess.run(line, cwd=ROOT, check=True, timeout=60)
-
-
 @pytest.fixture(scope="module")
 def left(tmp_path_factory):
     """Three sessions, half of them in the log, and traces of one that was erased."""
@@ -60,20 +43,10 @@ def left(tmp_path_factory):
     store.erase("gone")
     store.close()
     for session, first, last in (("two", 30, 55), ("three", 0, 5), ("one", 30, 50)):
-        write(path, session, first, last)
+        write(f"sqlite:///{path}", session, first, last)
     parts = {suffix: Path(f"{path}{suffix}").read_bytes() for suffix in PARTS}
     assert all(parts.values())
     return Files(parts, {"one": 50, "two": 55, "three": 5})
-
-
-def everything(store, ends):
-    """Whether all is there and as it was. Raises what the store finds."""
-    same = store.sessions() == list(ends)
-    for session, end in ends.items():
-        records = [stored.record for stored in store.read(session)]
-        same = same and store.end(session) == end
-        same = same and records == [record(session, at, LARGEST) for at in range(end)]
-    return same
 
 
 def test_a_copy_of_what_was_left_is_whole(left, tmp_path):
@@ -112,16 +85,6 @@ def closed(left, tmp_path_factory):
     return Files(parts, left.ends | {"one": 51})
 
 
-def noticed(store, ends):
-    """Whether damage is noticed; False where none can be seen. Fails for damage that is not noticed."""
-    try:
-        same = everything(store, ends)
-    except BackscrollError:
-        return True
-    assert same, "something else was handed out than what was written"
-    return False
-
-
 def test_a_database_without_its_last_bytes_says_what_is_missing_and_keeps_the_others(closed, tmp_path):
     told = 0
     for missing in range(1, 301):
@@ -138,13 +101,6 @@ def test_a_database_without_its_last_bytes_says_what_is_missing_and_keeps_the_ot
                         assert stored.record == record(session, at, LARGEST)
         store.close()
     assert told > 250
-
-
-def flips(content, number, seed):
-    chance = random.Random(seed)
-    for _ in range(number):
-        place, bit = chance.randrange(len(content)), chance.randrange(1, 256)
-        yield content[:place] + bytes([content[place] ^ bit]) + content[place + 1 :], place
 
 
 @pytest.mark.parametrize("part", PARTS)

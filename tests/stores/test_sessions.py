@@ -1,4 +1,4 @@
-"""Whole sessions in an SQLite file: across processes, killed in the middle, and several at once."""
+"""Whole sessions in files: across processes, killed in the middle, and several at once."""
 
 import asyncio
 import json
@@ -10,26 +10,31 @@ import backscroll
 from backscroll import sync
 from tests.histories import Talk
 from tests.stores.programs import digest
-from tests.stores.running import start
+from tests.stores.running import KINDS, address_of, start
 
 TALK = Talk("openai")
 
 
-def opened(path, **options):
+@pytest.fixture(params=KINDS)
+def place(request, tmp_path):
+    return address_of(request.param, tmp_path)
+
+
+def opened(place, **options):
     options = {"tokenizer": len, "max_tokens": 9_000, "min_batch_tokens": 900} | options
-    return sync.ContextManager("s", f"sqlite:///{path}", **options)
+    return sync.ContextManager("s", place, **options)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="a system without SIGKILL")
-def test_a_killed_session_goes_on_where_it_was_with_the_same_view(tmp_path):
-    path, at = tmp_path / "agent.db", 0
+def test_a_killed_session_goes_on_where_it_was_with_the_same_view(place):
+    at = 0
     for rounds in (5, 40, 90):
-        with start("converse", path, at) as worker:
+        with start("converse", place, at) as worker:
             told = [json.loads(worker.stdout.readline()) for _ in range(rounds)]
             worker.kill()
             told += [json.loads(line) for line in worker.stdout if line.endswith("\n")]
         last, length, view_before = told[-1]
-        resumed = opened(path)
+        resumed = opened(place)
         kept = resumed.get_messages()
         assert len(kept) > last  # what was acknowledged is there, and perhaps a round that was not yet
         assert kept[last]["content"].startswith(f"value_{(last - 2) // 2} =")
@@ -41,11 +46,9 @@ def test_a_killed_session_goes_on_where_it_was_with_the_same_view(tmp_path):
         resumed.close()
 
 
-def test_many_tasks_of_one_process_share_a_file(tmp_path):
-    address = f"sqlite:///{tmp_path / 'agent.db'}"
-
+def test_many_tasks_of_one_process_share_a_store(place):
     async def one(number):
-        context = backscroll.ContextManager(f"session {number}", address, tokenizer=len)
+        context = backscroll.ContextManager(f"session {number}", place, tokenizer=len)
         for turn in range(20):
             await context.append(TALK.say("user", f"{number}.{turn}?"), TALK.say("assistant", f"{number}.{turn}!"))
             await context.get_messages_for_request()
@@ -56,13 +59,12 @@ def test_many_tasks_of_one_process_share_a_file(tmp_path):
 
     asyncio.run(all_of_them())
     for number in (0, 17, 29):
-        kept = sync.ContextManager(f"session {number}", address, tokenizer=len).get_messages()
+        kept = sync.ContextManager(f"session {number}", place, tokenizer=len).get_messages()
         assert [message["content"] for message in kept[::2]] == [f"{number}.{turn}?" for turn in range(20)]
 
 
-def test_pins_plans_and_usage_are_on_the_disk_as_well(tmp_path):
-    path = tmp_path / "agent.db"
-    first = opened(path)
+def test_pins_plans_and_usage_are_on_the_disk_as_well(place):
+    first = opened(place)
     rule = first.append(TALK.say("user", "Never lie."), id="rule")
     first.pin(rule)
     for number in range(60):
@@ -70,7 +72,7 @@ def test_pins_plans_and_usage_are_on_the_disk_as_well(tmp_path):
         first.get_messages_for_request()
     first.observe_usage(input_tokens=first.usage().used.tokens + 500)
     first.close()
-    again = opened(path)
+    again = opened(place)
     assert again.get_messages_for_request() == first.get_messages_for_request()
     assert again.usage() == first.usage()
     assert again.append(TALK.say("user", "Never lie."), id="rule") == rule

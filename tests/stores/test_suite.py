@@ -7,6 +7,7 @@ import pytest
 
 from backscroll import ConflictError
 from backscroll.ports import Stored
+from backscroll.stores.jsonl import JsonlStore
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.postgres import PostgresStore
 from backscroll.stores.sqlite import SqliteStore
@@ -23,12 +24,13 @@ def test_memory(check):
 
 
 @pytest.mark.parametrize("durability", ["full", "normal"])
+@pytest.mark.parametrize("kind", [SqliteStore, JsonlStore])
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_sqlite(check, durability, tmp_path):
+def test_stores_in_files(check, kind, durability, tmp_path):
     made = []
 
     def reopen():
-        return SqliteStore(made[-1], durability)
+        return kind(made[-1], durability)
 
     def make():
         made.append(tmp_path / f"{len(made)}.db")

@@ -1,8 +1,9 @@
-"""Replaying recorded conversations. An edge: everything here drives the public manager, and nothing else imports it.
+"""Replaying recorded conversations. An edge that drives the public manager; only the command line imports it.
 
 - `transcript.py` what a recorded conversation is, and the one error for files that hold none
 - `readers.py`    from bytes to values: decoding, JSON, JSON Lines, and telling the format by its content
 - `formats.py`    from values to messages: one function a format
+- `codex.py`      the same for Codex, whose items are put together to messages
 - `run.py`        asks for a view before each assistant message and adds up what it would cost
 - `validity.py`   an oracle that says what a provider would refuse; shares no code with the view that it judges
 - `shapes.py`     the oracle's own reading of messages

@@ -98,7 +98,7 @@ def _version() -> str:
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(_version(), prog_name="backscroll")
 def app() -> None:
-    """Replay recorded agent conversations under a token budget, and look at any request that would have been sent."""
+    """Look after stored sessions, and replay recorded agent conversations under a token budget."""
 
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from backscroll.errors import TranscriptError
-from backscroll.replay import formats
+from backscroll.replay import codex, formats
 from backscroll.replay.formats import Record
 from backscroll.replay.transcript import Transcript, bad
 
@@ -22,8 +22,8 @@ def read(source: Path | bytes | BinaryIO, name: str | None = None) -> list[Trans
     """All conversations that `source` holds, in file order; at least one, and at least one message in all.
 
     Formats, told by content: OpenAI chat as JSON (a list of messages, an object or request body with `messages`, a list
-    of such objects) or as JSON Lines (a message or a conversation a line), Claude Code sessions, SWE-agent files,
-    tau-bench runs, Amplifier transcripts. Raises `TranscriptError` with file and line for anything else.
+    of such objects) or as JSON Lines (a message or a conversation a line), Claude Code and Codex sessions, SWE-agent
+    files, tau-bench runs, Amplifier transcripts. Raises `TranscriptError` with file and line for anything else.
     """
     name = name or (str(source) if isinstance(source, Path) else "input")
     text = _decode(_load(source, name), name)
@@ -132,6 +132,8 @@ def _transcripts(records: _Records, name: str) -> list[Transcript]:
 def _from_lines(records: list[Record], values: list[Any], name: str) -> list[Transcript]:
     if any(formats.is_session_line(value) for value in values):
         return formats.claude_code(records, name)
+    if codex.is_session(values):
+        return [codex.codex(records, name)]
     if "role" in values[0] or (len(values) > 1 and "role" in values[1]):
         return [formats.chat(records, name)]
     return _from_many(records, name)

@@ -55,11 +55,11 @@ def write(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def message(number: int, shown: Message, tokens: int) -> Text:
-    """One message of a view: a header with role and tokens, then its parts."""
+def message(number: int | str, shown: Message, tokens: int, more: str = "") -> Text:
+    """One message: a header with its number or reference, role, tokens and what `more` there is, then its parts."""
     text = Text()
     text.append(f"[{number}] {line(str(shown['role']))}", style="bold")
-    text.append(f"  {tokens:,} tokens\n", style="dim")
+    text.append(f"  {tokens:,} tokens{f', {line(more)}' if more else ''}\n", style="dim")
     for part in read_message(shown).parts:
         body = clean(part.text)
         if part.kind == "call":

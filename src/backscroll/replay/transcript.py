@@ -15,7 +15,7 @@ class Transcript:
     name: str
     """The file it came from, with `#2` for the second conversation of a file."""
     format: str
-    """`openai`, `anthropic`, `bedrock`, `amplifier`, `claude-code`, `swe-agent` or `tau-bench`."""
+    """`openai`, `anthropic`, `bedrock`, `amplifier`, `claude-code`, `codex`, `swe-agent` or `tau-bench`."""
     messages: list[Message]
     """In the dialect of the recording, with nothing but what a request would hold."""
     reasons: dict[str, int] = field(default_factory=dict)

@@ -4,6 +4,7 @@ None, memory:                      in memory
 sqlite:///sessions.db              a file, from the working directory
 sqlite:////var/lib/sessions.db     a file, from the root
 sqlite:///sessions.db?durability=normal
+jsonl:///sessions                  a folder, from the working directory; durability as above
 postgresql://user:password@host:5432/database?schema=backscroll
 """
 
@@ -16,30 +17,35 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from backscroll.errors import ConfigurationError
 from backscroll.ports import Store
+from backscroll.stores.jsonl import JsonlStore
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:  # it needs an extra
     from backscroll.stores.postgres import PostgresStore
 
-KNOWN = ("memory:", "sqlite:///relative/path.db", "sqlite:////absolute/path.db", "postgresql://user@host/database")
-_open: "weakref.WeakValueDictionary[str, SqliteStore]" = weakref.WeakValueDictionary()
-"""By file: a process has one store for each, so that what it writes at one time is one commit."""
+KNOWN = (
+    "memory:", "sqlite:///relative/path.db", "sqlite:////absolute/path.db", "jsonl:///folder",
+    "postgresql://user@host/database",
+)  # fmt: skip  # as they are told
+_PLACES: dict[str, type[SqliteStore] | type[JsonlStore]] = {"sqlite": SqliteStore, "jsonl": JsonlStore}
+_open: "weakref.WeakValueDictionary[str, SqliteStore | JsonlStore]" = weakref.WeakValueDictionary()
+"""By place: a process has one store for each, so that what it writes at one time is written together."""
 _servers: "weakref.WeakValueDictionary[tuple[object, ...], PostgresStore]" = weakref.WeakValueDictionary()
 """By schema: a process has one set of connections for each."""
 _lock = threading.Lock()
 
 
 def open_store(address: str | Path | Store | None) -> Store:
-    """The store of an address; a store is its own. The same file or schema gives the same object as long as
-    anybody holds it.
+    """The store of an address; a path is an SQLite file; a store is its own. The same place or schema gives the same
+    object as long as anybody holds it.
 
     Touches no file and no server. Raises `ConfigurationError` for an address that names nothing known.
     """
     if address is None:
         return MemoryStore()
     if isinstance(address, Path):
-        return _sqlite(str(address), "full")
+        return _of_place("sqlite", str(address), "full")
     if not isinstance(address, str):
         return address
     scheme, _, rest = address.partition(":")
@@ -47,25 +53,26 @@ def open_store(address: str | Path | Store | None) -> Store:
         return MemoryStore()
     if scheme in ("postgresql", "postgres"):
         return _postgres(address)
-    if scheme != "sqlite":
+    if scheme not in _PLACES:
         raise ConfigurationError(f"{_shown(address)!r} names no store; known are {', '.join(KNOWN)}")
     parts = urlsplit(address)
     if not rest.startswith("///") or parts.netloc or parts.fragment or len(parts.path) < 2:
-        raise ConfigurationError(f"{address!r} is not of the form {KNOWN[1]} or {KNOWN[2]}")
+        forms = [known for known in KNOWN if known.startswith(scheme)]
+        raise ConfigurationError(f"{address!r} is not of the form {' or '.join(forms)}")
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     durability = options.pop("durability", "full")
     if options:
         raise ConfigurationError(f"{address!r} has the option {next(iter(options))!r}; known is durability")
-    return _sqlite(unquote(parts.path[1:]), durability)
+    return _of_place(scheme, unquote(parts.path[1:]), durability)
 
 
-def _sqlite(path: str, durability: str) -> SqliteStore:
-    new = SqliteStore(path, durability)
+def _of_place(scheme: str, path: str, durability: str) -> Store:
+    new = _PLACES[scheme](path, durability)
     with _lock:
-        store = _open.setdefault(new.path, new)
+        store = _open.setdefault(f"{scheme} {new.path}", new)
     if store.durability != durability:
         raise ConfigurationError(
-            f"{path} is open with durability={store.durability}, and a process has one store for a file: close and "
+            f"{path} is open with durability={store.durability}, and a process has one store for a place: close and "
             f"drop that one before opening it with durability={durability}"
         )
     return store

@@ -19,7 +19,8 @@ from backscroll.stores.postgres_address import parsed
 from backscroll.stores.postgres_driver import Connection, errors
 from backscroll.stores.postgres_lanes import Lanes
 from backscroll.stores.postgres_server import Server
-from backscroll.stores.postgres_verify import Problem, verify
+from backscroll.stores.postgres_verify import verify
+from backscroll.stores.problems import Problem
 
 
 class PostgresStore:

@@ -2,21 +2,11 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import NamedTuple
 
 from backscroll.errors import DamagedError
 from backscroll.stores import postgres_rows as rows
 from backscroll.stores.postgres_server import Server
-
-
-class Problem(NamedTuple):
-    """Something in the tables that is not as it was written."""
-
-    session: str | None
-    """None where it concerns all of them."""
-    at: int | None
-    """The place in the session's log; None where it concerns more than one."""
-    what: str
+from backscroll.stores.problems import Problem
 
 
 def verify(server: Server, name: str | None) -> Iterator[Problem]:

@@ -18,12 +18,12 @@ from backscroll.ports import Record, Stored
 from backscroll.stores import sqlite_beside
 from backscroll.stores import sqlite_rows as rows
 from backscroll.stores.names import checked, checked_keys, checked_lease
+from backscroll.stores.problems import Mended, Problem
 from backscroll.stores.sqlite_file import Database
 from backscroll.stores.sqlite_gate import GATE, closes_for_forks
 from backscroll.stores.sqlite_jobs import Append, Erase, Fork, Job, Lease
 from backscroll.stores.sqlite_repair import repair
-from backscroll.stores.sqlite_salvage import Mended
-from backscroll.stores.sqlite_verify import Problem, accept_loss, verify
+from backscroll.stores.sqlite_verify import accept_loss, verify
 from backscroll.stores.sqlite_writer import Writer
 
 DURABILITIES = ("full", "normal")

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 
 from backscroll.errors import ConfigurationError, StoreUnavailable
 from backscroll.stores import sqlite_schema as schema
+from backscroll.stores.problems import Mended
 from backscroll.stores.sqlite_faults import damaged, told
 from backscroll.stores.sqlite_file import Database
 from backscroll.stores.sqlite_gate import GATE, alone
 from backscroll.stores.sqlite_pages import Pages
-from backscroll.stores.sqlite_salvage import Mended, Salvage
+from backscroll.stores.sqlite_salvage import Salvage
 from backscroll.stores.sqlite_verify import accept_loss, verify, wrong
 
 if sys.platform != "win32":

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from backscroll.errors import DamagedError
 from backscroll.ports import LOST, Record
 from backscroll.stores import sqlite_rows as rows
+from backscroll.stores.problems import Mended
 from backscroll.stores.sqlite_pages import Cell, Pages
 from backscroll.stores.sqlite_rows import Begun, Meta
 
@@ -21,16 +22,6 @@ _INSERT = (
     "insert or ignore into record (number, kind, seq, key, format, crc, body) "
     "values (?, cast(? as text), ?, cast(? as text), ?, ?, ?)"
 )
-
-
-class Mended(NamedTuple):
-    """What a repair did, and what it could not save."""
-
-    session: str | None
-    """None where it concerns the whole file."""
-    at: int | None
-    """The place in the session's log; None where it concerns more than one."""
-    what: str
 
 
 class _Told(NamedTuple):

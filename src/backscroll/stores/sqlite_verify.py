@@ -5,24 +5,14 @@ import os
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from backscroll.errors import DamagedError
 from backscroll.stores import sqlite_rows as rows
 from backscroll.stores import sqlite_schema as schema
+from backscroll.stores.problems import Problem
 from backscroll.stores.sqlite_faults import told
 from backscroll.stores.sqlite_file import Database
 from backscroll.stores.sqlite_gate import GATE
-
-
-class Problem(NamedTuple):
-    """Something in a file that is not as it was written."""
-
-    session: str | None
-    """None where it concerns the whole file."""
-    at: int | None
-    """The place in the session's log; None where it concerns more than one."""
-    what: str
 
 
 def verify(database: Database, name: str | None) -> Iterator[Problem]:

@@ -1,0 +1,303 @@
+"""Folders of JSON Lines that were cut short or altered: what is not as it was written is noticed, never handed out."""
+
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from backscroll import DamagedError
+from backscroll.ports import Record
+from backscroll.stores.jsonl import JsonlStore
+from backscroll.stores.jsonl_folder import file_name
+from tests.stores.damaging import LARGEST, everything, flips, noticed, write
+from tests.stores.programs import record
+from tests.stores.running import FAULTS
+
+ONE, TWO, THREE = (file_name(session) for session in ("one", "two", "three"))
+
+
+class Files(NamedTuple):
+    """What a process left that ended in the middle."""
+
+    parts: dict[str, bytes]
+    ends: dict[str, int]
+
+    def lay(self, folder: Path, part: str = "", content: bytes | None = None) -> JsonlStore:
+        """A store over a copy, one file of which is another, or is not there."""
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        for name, held in self.parts.items():
+            if name != part:
+                (folder / name).write_bytes(held)
+            elif content is not None:
+                (folder / name).write_bytes(content)
+        return JsonlStore(folder)
+
+
+@pytest.fixture(scope="module")
+def left(tmp_path_factory):
+    """Three sessions, and one that was erased."""
+    folder = tmp_path_factory.mktemp("left") / "a"
+    for session, first, last in (("gone", 0, 3), ("one", 0, 8), ("two", 0, 9), ("three", 0, 5), ("one", 8, 16)):
+        write(f"jsonl:///{folder}", session, first, last)
+    store = JsonlStore(folder)
+    store.erase("gone")
+    store.close()
+    parts = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert sorted(parts) == sorted(
+        [".begun", *(f"{name}{more}" for name in (ONE, TWO, THREE) for more in ("", "-commits"))]
+    )
+    return Files(parts, {"one": 16, "two": 9, "three": 5})
+
+
+def lines_of(content):
+    return content.splitlines(keepends=True)
+
+
+def test_a_copy_of_what_was_left_is_whole(left, tmp_path):
+    store = left.lay(tmp_path / "a")
+    assert everything(store, left.ends)
+    assert list(store.verify()) == []
+
+
+@pytest.mark.parametrize("cut", [range(1, 101), range(101, 201), range(201, 301)], ids=str)
+def test_a_file_without_its_last_bytes_says_that_one_commit_is_gone_and_the_others_do_not_care(left, tmp_path, cut):
+    for missing in cut:
+        torn = left.parts[ONE][:-missing]
+        store = left.lay(tmp_path / "a", ONE, torn)
+        for _ in range(2):  # looking changes nothing
+            with pytest.raises(DamagedError, match=r"16 commits were acknowledged.* holds 15: the last 1 are gone"):
+                store.end("one")
+            assert [(problem.session, problem.at) for problem in store.verify()] == [("one", 15)]
+        with pytest.raises(DamagedError, match="the last 1 are gone"):
+            store.append("one", 15, [record("one", 15, LARGEST)]).result()
+        assert [stored.record for stored in store.read("two")] == [record("two", at, LARGEST) for at in range(9)]
+        assert (tmp_path / "a" / ONE).read_bytes() == torn
+        assert store.accept_loss() == 1
+        assert everything(store, {"one": 15, "two": 9, "three": 5})
+        store.append("one", 15, [record("one", 15, LARGEST)]).result()
+        assert everything(store, left.ends)
+        assert all(problem.harmless for problem in store.verify())
+        store.close()
+
+
+def test_no_altered_byte_is_handed_out(left, tmp_path):
+    told, number = 0, FAULTS or 200
+    for name, content in left.parts.items():
+        share = max(8, number * len(content) // sum(map(len, left.parts.values())))
+        for altered, place in flips(content, share, name):
+            store = left.lay(tmp_path / "a", name, altered)
+            try:
+                told += noticed(store, left.ends)
+            except AssertionError as error:
+                error.add_note(f"byte {place} of {name}")
+                raise
+            finally:
+                store.close()
+    print(f"{told} of {number} noticed, the others harmless, none silent")
+    assert told > number / 2
+
+
+def test_every_byte_of_the_last_lines_may_be_altered(left, tmp_path):
+    """What ends the file could be taken for what a crash left."""
+    files = Files({name: left.parts[name] for name in (THREE, f"{THREE}-commits")}, {"three": 5})
+    content, told = left.parts[THREE], 0
+    start = content.rindex(b"\n", 0, -1) - 200
+    for place in range(start, len(content), 3):
+        for bit in (0x01, 0x20, content[place] ^ 0x0A):  # the last one makes it the end of a line
+            altered = content[:place] + bytes([content[place] ^ bit]) + content[place + 1 :]
+            store = files.lay(tmp_path / "a", THREE, altered)
+            told += noticed(store, files.ends)
+            store.close()
+    assert told >= (len(content) - start) // 3 * 2
+
+
+def test_damage_costs_its_own_place_only_and_is_named_with_file_line_and_byte(left, tmp_path):
+    held = lines_of(left.parts[ONE])
+    held[8] = held[8].replace(b'"kind":"message"', b'"kind":"massage"')
+    store = left.lay(tmp_path / "a", ONE, b"".join(held))
+    where = f"line 9, byte {sum(map(len, held[:8]))}"
+    with pytest.raises(DamagedError, match=rf"{ONE}: {where}: session 'one': the record at place 7 ") as raised:
+        everything(store, left.ends)
+    assert str(raised.value).startswith(store.path)
+    assert [(each.session, each.at, each.what) for each in store.verify()] == [
+        ("one", 7, f"{where}: the record is not what was written there")
+    ]
+    assert store.end("one") == 16
+    for start, stop in ((0, 7), (8, 16)):
+        kept = [stored.record for stored in store.read("one", start, stop)]
+        assert kept == [record("one", at, LARGEST) for at in range(start, stop)]
+    assert (store.find("one", seq=7 - 1), store.find("one", seq=9)) == (6, 9)
+    with pytest.raises(DamagedError, match="place 7 "):
+        store.find("one", seq=7)  # it may be the one that was asked for
+    store.append("one", 16, [record("one", 16, LARGEST)]).result()
+    assert store.end("one") == 17
+
+
+@pytest.mark.parametrize(
+    ("change", "places"),
+    [
+        (lambda held: held[:8] + held[9:], [7]),
+        (lambda held: held[:8] + held[12:], [7, 8, 9, 10]),
+        (lambda held: [*held[:8], b"no line of ours\n", *held[9:]], [7]),
+        (lambda held: [*held[:8], held[8][:-1], *held[9:]], [7, 8]),
+        (lambda held: [*held[:8], held[8][:40] + b"\n" + held[8][40:], *held[9:]], [7]),
+        (lambda held: [*held[:8], held[9], held[8], *held[10:]], [8]),
+        (lambda held: [held[0], *held[2:]], [0]),
+        (lambda held: [*held[:9], held[4], *held[9:]], []),
+        (lambda held: [*held[:9], held[8], *held[9:]], []),
+        (lambda held: [*held[:9], b"\n", b" \n", *held[9:]], []),
+        (lambda held: [*held[:9], b"something else\n", *held[9:]], []),
+        (lambda held: [b"something else\n", *held[1:]], []),
+    ],
+)
+def test_what_somebody_changed_is_noticed_or_harmless(left, tmp_path, change, places):
+    store = left.lay(tmp_path / "a", ONE, b"".join(change(lines_of(left.parts[ONE]))))
+    found = list(store.verify("one"))
+    assert [problem.at for problem in found if problem.at is not None] == places
+    for place in range(16):
+        if place in places:
+            with pytest.raises(DamagedError, match=f"place {place} "):
+                list(store.read("one", place, place + 1))
+        else:
+            assert [stored.record for stored in store.read("one", place, place + 1)] == [record("one", place, LARGEST)]
+
+
+def test_a_line_of_another_session_is_not_taken_for_one_of_this(left, tmp_path):
+    held, others = lines_of(left.parts[ONE]), lines_of(left.parts[TWO])
+    store = left.lay(tmp_path / "a", ONE, b"".join([*held[:8], others[8], *held[9:]]))
+    with pytest.raises(DamagedError, match="place 7 "):
+        list(store.read("one"))
+
+
+def test_a_file_whose_first_line_was_altered_is_reported_and_its_records_can_be_read(left, tmp_path):
+    held = lines_of(left.parts[ONE])
+    store = left.lay(tmp_path / "a", ONE, b"".join([held[0].replace(b"one", b"eno"), *held[1:]]))
+    with pytest.raises(DamagedError, match=rf"{ONE}: line 1, byte 0: .* restore"):
+        store.sessions()
+    assert [each.what.partition(": restore")[0] for each in store.verify()] == [
+        f"{store.path}/{ONE}: line 1, byte 0: the line that names its session is not what was written"
+    ]
+    assert [stored.record for stored in store.read("one")] == [record("one", at, LARGEST) for at in range(16)]
+    assert "line 1, byte 0" in next(store.verify("one")).what
+
+
+def test_a_file_that_was_copied_or_renamed_is_not_taken_for_a_session(left, tmp_path):
+    store = left.lay(tmp_path / "a")
+    shutil.copyfile(tmp_path / "a" / ONE, tmp_path / "a" / file_name("copy"))
+    with pytest.raises(DamagedError, match=r"a copy of the file of the session 'one': move it elsewhere"):
+        store.sessions()
+    with pytest.raises(DamagedError, match="the file of the session 'one', and not of 'copy'"):
+        store.end("copy")
+    (tmp_path / "a" / file_name("copy")).rename(tmp_path / "a" / "notes about one.jsonl")
+    assert everything(store, left.ends), "files of other names are nobody's business"
+
+
+def test_a_file_that_is_gone_is_not_taken_for_a_session_that_never_was(left, tmp_path):
+    for content in (None, b""):
+        store = left.lay(tmp_path / "a", ONE, content)
+        with pytest.raises(DamagedError, match="16 commits were acknowledged, and the file holds none"):
+            store.sessions()
+        with pytest.raises(DamagedError, match="16 commits were acknowledged, and the file holds 0"):
+            store.append("one", 0, [record("one", 0, LARGEST)]).result()
+        assert ["16 commits" in problem.what for problem in store.verify()] == [True]
+        assert store.accept_loss() == 16
+        assert everything(store, {"two": 9, "three": 5})
+        store.append("one", 0, [record("one", 0, LARGEST)]).result()
+        assert everything(store, {"two": 9, "three": 5, "one": 1})
+        store.close()
+
+
+def test_a_lower_number_of_commits_is_a_crash_between_two_writes_and_no_loss(left, tmp_path):
+    for content in ((15).to_bytes(8, "big"), b"", b"\0\0", None):
+        store = left.lay(tmp_path / "a", f"{ONE}-commits", content)
+        assert everything(store, left.ends)
+        assert (list(store.verify()), store.accept_loss()) == ([], 0)
+
+
+# -- what a crash leaves --
+
+
+@pytest.fixture(scope="module")
+def batches(tmp_path_factory):
+    """Appends of three records each, in JSON."""
+    folder = tmp_path_factory.mktemp("batches") / "a"
+    store = JsonlStore(folder)
+    for first in range(0, 9, 3):
+        store.append("a", first, [body(at) for at in range(first, first + 3)]).result()
+    store.close()
+    return (folder / file_name("a")).read_bytes()
+
+
+def body(at):
+    return Record("message", at, b'{"text":"line %d"}' % at, 1)
+
+
+def test_a_torn_append_is_cut_off_whole_wherever_it_was_cut_and_the_next_one_begins_a_new_line(batches, tmp_path):
+    """Without the file that counts commits, as after a power cut: nothing tells but the lines themselves."""
+    path, name = tmp_path / "a" / file_name("a"), file_name("a")
+    ends = [
+        0,
+        *(at + len(line) for at, line in zip(offsets(batches), lines_of(batches), strict=True) if b'"commit"' in line),
+    ]
+    step = 1 if FAULTS else 7
+    for length in sorted({*range(0, len(batches) + 1, step), *(end + by for end in ends for by in (-2, -1, 0, 1))}):
+        if not 0 <= length <= len(batches):
+            continue
+        files = Files({name: batches}, {})
+        store = files.lay(tmp_path / "a", name, batches[:length])
+        whole = sum(end <= length for end in ends[1:])
+        assert store.sessions() == (["a"] if whole else [])
+        assert [stored.record for stored in store.read("a")] == [body(at) for at in range(whole * 3)]
+        torn = length > ends[whole]
+        told = [problem.harmless for problem in store.verify()]
+        assert (any(told), all(told)) == (torn and whole > 0, True)
+        before = path.read_bytes()
+        store.append("a", whole * 3, [body(whole * 3), body(whole * 3 + 1)]).result()
+        assert path.read_bytes().startswith(before), "what is torn stays to be seen"
+        assert [stored.record for stored in store.read("a")] == [body(at) for at in range(whole * 3 + 2)]
+        assert bool(list(store.verify())) == torn, length
+        again = JsonlStore(tmp_path / "a")
+        assert (again.end("a"), again.sessions()) == (whole * 3 + 2, ["a"])
+        store.close()
+
+
+def offsets(content):
+    at = 0
+    for line in lines_of(content):
+        yield at
+        at += len(line)
+
+
+def test_several_torn_appends_behind_each_other_are_no_damage(batches, tmp_path):
+    held = lines_of(batches)
+    torn = [*held[:4], held[4], held[5][:30], b"\n", held[4], b"\n", b"\0" * 300, b"\n", *held[4:]]
+    store = Files({}, {}).lay(tmp_path / "a")
+    (tmp_path / "a" / file_name("a")).write_bytes(b"".join(torn))
+    assert [stored.record for stored in store.read("a")] == [body(at) for at in range(9)]
+    told = list(store.verify())
+    assert all(problem.harmless for problem in told)
+    assert [problem.what.partition(",")[0] for problem in told] == ["line 5", "line 9"]
+
+
+@pytest.mark.parametrize("gone", [(4,), (5,), (4, 5), (5, 6), (4, 5, 6)])
+def test_a_power_cut_may_take_any_part_of_an_append_that_nobody_was_told_of(batches, tmp_path, gone):
+    """The disk writes in an order of its own: the end of an append may be there, and what stands before it not."""
+    held = lines_of(batches)[:7]
+    torn = b"".join(b"\0" * len(line) if number in gone else line for number, line in enumerate(held))
+    name = file_name("a")
+    for acknowledged, whole in ((1, True), (2, False)):
+        files = Files({name: torn, f"{name}-commits": acknowledged.to_bytes(8, "big")}, {})
+        store = files.lay(tmp_path / "a")
+        if not whole:  # somebody was told: it is damage
+            assert [problem.at for problem in store.verify()]
+            continue
+        assert [stored.record for stored in store.read("a")] == [body(at) for at in range(3)]
+        assert all(problem.harmless for problem in store.verify())
+        for first in (3, 6):
+            store.append("a", first, [body(at) for at in range(first, first + 3)]).result()
+        for each in (store, JsonlStore(tmp_path / "a")):
+            assert [stored.record for stored in each.read("a")] == [body(at) for at in range(9)]
+            assert (each.find("a", seq=5), len(list(each.verify()))) == (5, 1)
+        store.close()

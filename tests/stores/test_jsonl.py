@@ -1,0 +1,508 @@
+"""What the JSON Lines store does beside the contract: files that anybody can read, locks, forks, erasing, for ever."""
+
+import gc
+import json
+import os
+import re
+import shutil
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backscroll import ConfigurationError, ConflictError, DamagedError, StoreUnavailable, sync
+from backscroll.ports import Record
+from backscroll.stores import jsonl_lines as lines
+from backscroll.stores.jsonl import JsonlStore
+from backscroll.stores.jsonl_file import BATCH, BATCH_BYTES, locked
+from backscroll.stores.jsonl_folder import file_name
+from backscroll.stores.jsonl_index import Index
+from tests.stores.programs import differs, record
+from tests.stores.running import ROOT, address_of
+
+GOLDEN = ROOT / "tests" / "golden" / "jsonl-1"
+
+
+def appended(store, session, number, first=0):
+    store.append(session, first, [record(session, at) for at in range(first, first + number)]).result()
+
+
+def file_of(store, session):
+    return Path(store.path) / file_name(session)
+
+
+# -- lines --
+
+
+def test_a_session_is_a_file_that_any_tool_can_read(tmp_path):
+    context = sync.ContextManager("support/42", address_of("jsonl", tmp_path, "sessions"), tokenizer=len)
+    context.append(
+        {"role": "user", "content": "My printer is on fire. 日本"}, {"role": "assistant", "content": "Unplug it."}
+    )
+    context.close()
+    (path,) = (tmp_path / "sessions").glob("support-42.*.jsonl")
+    header, *events = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert (header["backscroll"], header["session"]) == (1, "support/42")
+    assert [event["at"] for event in events] == [0, 1]
+    assert [event["kind"] for event in events] == ["message", "message"]
+    assert [event["body"]["message"]["content"] for event in events] == ["My printer is on fire. 日本", "Unplug it."]
+    assert ["commit" in event for event in events] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("name", "readable"),
+    [
+        ("support-42", "support-42"), ("../../etc/passwd", "etc-passwd"), ("..", "session"), ("日本", "session"),
+        ("a/b\\c:d", "a-b-c-d"), ("x" * 255, "x" * 40), ("-rf", "rf"),
+    ],
+)  # fmt: skip
+def test_a_file_is_called_readably_and_safely_whatever_the_session_is_called(tmp_path, name, readable):
+    found = file_name(name)
+    assert re.fullmatch(re.escape(readable) + r"\.[0-9a-f]{20}\.jsonl", found)
+    assert found.lower() not in {file_name(other).lower() for other in (name.upper() + "x", f"{name} ", "a", "A")} - {
+        found
+    }
+    store = JsonlStore(tmp_path / "a")
+    appended(store, name, 2)
+    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == sorted([".begun", found, f"{found}-commits"])
+    assert store.sessions() == [name]
+    store.close()
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters()),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters()), inner),
+    max_leaves=8,
+)
+BODIES = (
+    st.binary()
+    | st.text(st.characters(blacklist_categories=())).map(lambda text: text.encode("utf-8", "surrogatepass"))
+    | JSON.map(lambda value: json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    | JSON.map(lambda value: json.dumps(value, indent=1).encode())
+    | st.sampled_from(
+        [b"NaN", b"[1, Infinity]", b'{"a":1,"a":2}', b" 1 ", b"1\r", b"\xef\xbb\xbf1", b"[" * 9_000, b'"\x7f"']
+    )
+    | st.sampled_from([b"9" * 5_000, '"\ud83d\ude00"'.encode("utf-8", "surrogatepass"), b'","body":1', b'{"crc":"0"}'])
+)
+KEYS = st.none() | st.text(st.characters(blacklist_categories=("Cs",)), min_size=1)
+INTEGERS = st.integers(-(2**63), 2**63 - 1)
+
+
+@given(
+    st.builds(
+        Record, st.text(st.characters(blacklist_categories=("Cs",))), st.none() | INTEGERS, BODIES, INTEGERS, KEYS
+    )
+)
+def test_every_record_is_one_line_of_json_and_comes_back_byte_for_byte(found):
+    (line,) = lines.record_lines("日本", 7, [lines.form_of(found)], 3)
+    assert line.count(b"\n") == 1
+    line = line.removesuffix(b"\n")
+    told = json.loads(line.decode("utf-8"), parse_constant=pytest.fail)
+    assert (told["at"], told["kind"], told["commit"]) == (7, found.kind, 3)
+    assert lines.is_good(line, lines.seed_of("日本"))
+    head = lines.head_of(line)
+    assert (head.at, head.commit, lines.record_of(line, head)) == (7, 3, found)
+
+
+def test_a_body_is_nested_json_where_it_can_be_and_a_text_where_it_is_one():
+    forms = {
+        b'{"a": [1, 2]}': b"body", '{"a":"é日"}'.encode(): b"body", rb'"\ud800"': b"body", b"": b"text",
+        b"plain": b"text",
+        b'{\n"a":1}': b"text", b'{"a":NaN}': b"text", '"\ud800"'.encode("utf-8", "surrogatepass"): b"text",
+        b"\xff": b"base64", '"\ud83d\ude00"'.encode("utf-8", "surrogatepass"): b"base64",
+    }  # fmt: skip
+    assert {body: lines.form_of(Record("k", None, body, 1)).name for body in forms} == forms
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        Record("k", 2**63, b"", 1),
+        Record("k", 0, b"", 2**63),
+        Record("\ud800", 0, b"", 1),
+        Record("k", 0, b"", 1, "\udfff"),
+    ],
+)
+def test_what_no_line_can_hold_is_refused_at_once(tmp_path, bad):
+    store = JsonlStore(tmp_path / "a")
+    with pytest.raises(ConfigurationError, match=r"64 bits|Unicode|UTF-8"):
+        store.append("a", 0, [bad])
+    assert list(tmp_path.iterdir()) == []
+
+
+# -- files --
+
+
+def test_nothing_is_touched_before_something_is_written_and_then_nobody_else_may_read_it(tmp_path):
+    before = os.umask(0)
+    try:
+        store = JsonlStore(tmp_path / "a")
+        assert (store.sessions(), store.end("a"), list(store.read("a")), list(store.verify())) == ([], 0, [], [])
+        store.append("a", 0, []).result()
+        store.erase("a")
+        with pytest.raises(ConflictError):
+            store.append("a", 5, [record("a", 5)]).result()
+        assert list(tmp_path.iterdir()) == []
+        appended(store, "a", 1)
+    finally:
+        os.umask(before)
+    assert oct((tmp_path / "a").stat().st_mode & 0o777) == "0o700"
+    assert {oct(path.stat().st_mode & 0o777) for path in (tmp_path / "a").iterdir()} == {"0o600"}
+    store.close()
+
+
+@pytest.mark.parametrize("path", ["", "a\0b", b"bytes"])
+def test_what_is_no_path_is_refused(path):
+    with pytest.raises(ConfigurationError, match="names no folder"):
+        JsonlStore(path)
+
+
+def test_durability_is_full_or_normal(tmp_path):
+    with pytest.raises(ConfigurationError, match="full, normal"):
+        JsonlStore(tmp_path, "off")
+
+
+@pytest.mark.parametrize(
+    ("name", "what"), [("missing/a", "folder above"), ("file", "another folder"), ("file/a", "another")]
+)
+def test_a_place_that_cannot_be_used_is_named_with_what_to_do(tmp_path, name, what):
+    (tmp_path / "file").write_bytes(b"")
+    store = JsonlStore(tmp_path / name)
+    with pytest.raises(StoreUnavailable, match=rf"{re.escape(store.path)}.*{what}"):
+        appended(store, "a", 1)
+    store.close()
+
+
+def test_a_large_append_is_read_in_parts(tmp_path):
+    store = JsonlStore(tmp_path / "a", "normal")
+    store.append("a", 0, [Record("k", None, b"x" * (BATCH_BYTES // 4), 1)] * 11).result()
+    store.append("b", 0, [Record("k", at, b"%d" % at, 1) for at in range(BATCH * 3)]).result()
+    assert [len(stored.record.body) for stored in store.read("a")] == [BATCH_BYTES // 4] * 11
+    assert [stored.record.body for stored in store.read("b", 400, 1_200)] == [b"%d" % at for at in range(400, 1_200)]
+    store.close()
+
+
+def test_what_is_known_of_a_file_takes_few_bytes_a_record_and_grows_with_it(tmp_path):
+    store = JsonlStore(tmp_path / "a")
+    appended(store, "a", 9)
+    assert store.end("a") == 9
+    content = file_of(store, "a").read_bytes()
+    file_of(store, "a").write_bytes(content.replace(b'"at":3,', b'"at":9,'))  # what was read is not read again
+    appended(store, "a", 3, first=9)
+    assert store.end("a") == 12
+    with pytest.raises(DamagedError, match="place 3 "):
+        list(store.read("a"))
+    index, number = Index("a"), 50_000
+    forms = [lines.form_of(Record("message", at, b"{}", 1)) for at in range(number)]
+    start = 0
+    for line in lines.record_lines("a", 0, forms, 1):
+        index.feed(start, line[:-1])
+        start += len(line)
+    assert index.end == number
+    held = [value for value in vars(index).values() if hasattr(value, "itemsize")]
+    assert sum(each.buffer_info()[1] * each.itemsize for each in held) == 24 * number
+    assert max(len(value) for value in vars(index).values() if isinstance(value, list | dict)) == 0
+    store.close()
+
+
+# -- locks --
+
+
+def test_what_is_locked_for_too_long_is_unavailable_and_available_again(tmp_path):
+    store = JsonlStore(tmp_path / "a", timeout=0.1)
+    appended(store, "a", 2)
+    with file_of(store, "a").open("rb+") as other, locked(other.fileno(), "", 1):
+        with pytest.raises(StoreUnavailable, match=r"locked .*`timeout`"):
+            appended(store, "a", 1, first=2)
+        assert store.end("a") == 2, "reading waits for nobody"
+        appended(store, "b", 1)
+    appended(store, "a", 1, first=2)
+    assert not differs(store, "a")
+    store.close()
+
+
+def test_many_may_begin_the_same_and_other_sessions_of_a_new_folder_at_once(tmp_path):
+    for number in range(8):
+        stores = [JsonlStore(tmp_path / f"{number}") for _ in range(8)]
+        gate, errors = threading.Barrier(8), []
+
+        def begin(store, name, gate=gate, errors=errors):
+            gate.wait()
+            appended(store, name, 2)
+            try:
+                appended(store, "shared", 2)
+            except ConflictError as error:
+                errors.append(error)
+
+        threads = [threading.Thread(target=begin, args=(store, f"s{n}")) for n, store in enumerate(stores)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(errors) == 7
+        assert sorted(stores[0].sessions()) == [*(f"s{n}" for n in range(8)), "shared"]
+        headers = [each.header.begun for each in stores[0]._folder.listed()]
+        assert headers == list(range(1, 10)), "each has a number of its own"
+        assert list(stores[0].verify()) == []
+        for store in stores:
+            store.close()
+
+
+def test_sessions_stay_in_their_order_where_the_file_that_numbers_them_is_lost(tmp_path):
+    for name, content in (("z", None), ("y", b""), ("x", b"1\n"), ("w", b"rubbish")):
+        store = JsonlStore(tmp_path / "a")
+        appended(store, name, 1)
+        store.close()
+        number = tmp_path / "a" / ".begun"
+        number.unlink() if content is None else number.write_bytes(content)
+    appended(store, "v", 1)
+    assert store.sessions() == ["z", "y", "x", "w", "v"]
+    store.close()
+
+
+def test_an_append_that_is_cancelled_in_time_is_not_made(tmp_path):
+    store = JsonlStore(tmp_path / "a")
+    appended(store, "a", 1)
+    with file_of(store, "a").open("rb+") as other, locked(other.fileno(), "", 1):
+        held = store.append("a", 1, [record("a", 1)])
+        while not held.running():
+            time.sleep(0.001)
+        queued = store.append("a", 2, [record("a", 2)])
+        assert (held.cancel(), queued.cancel()) == (False, True)
+    held.result()
+    store.close()
+    assert store.end("a") == 2
+
+
+def test_appends_that_wait_together_are_written_together(tmp_path):
+    store = JsonlStore(tmp_path / "a")
+    appended(store, "a", 1)
+    with file_of(store, "a").open("rb+") as other, locked(other.fileno(), "", 1):
+        held = store.append("a", 1, [record("a", 1)])
+        while not held.running():
+            time.sleep(0.001)
+        pending = [store.append("a", at, [record("a", at)]) for at in range(2, 300)]
+        wrong = store.append("a", 7, [record("a", 7)])
+    for each in pending:
+        each.result()
+    assert isinstance(wrong.exception(), ConflictError)
+    content = file_of(store, "a").read_bytes()
+    assert content.count(b'"commit":') == 300, "each can be told apart"
+    assert not differs(store, "a")
+    store.close()
+
+
+# -- forks --
+
+
+def test_a_fork_is_a_first_line_that_names_its_parent(tmp_path):
+    store = JsonlStore(tmp_path / "a")
+    appended(store, "a", 30)
+    store.fork("a", "b", 20).result()
+    header = json.loads(file_of(store, "b").read_bytes())
+    assert (header["session"], header["parent"], header["shares"]) == ("b", "a", 20)
+    assert [stored.record for stored in store.read("b")] == [record("a", at) for at in range(20)]
+    again = JsonlStore(tmp_path / "a")
+    again.append("b", 20, [record("b", 20)]).result()
+    assert (again.end("b"), store.end("b"), store.sessions()) == (21, 21, ["a", "b"])
+    assert list(store.verify()) == []
+    store.close()
+    again.close()
+
+
+def test_a_hundred_forks_of_forks_are_read_through(tmp_path):
+    store = JsonlStore(tmp_path / "a", "normal")
+    store.append("0", 0, [Record("k", 0, b"0", 1, "key 0")]).result()
+    for number in range(1, 100):
+        store.fork(str(number - 1), str(number), number).result()
+        store.append(str(number), number, [Record("k", number, b"%d" % number, 1, f"key {number}")]).result()
+    assert [stored.record.body for stored in store.read("99")] == [b"%d" % number for number in range(100)]
+    assert (store.find("99", seq=50), store.find("99", key="key 3"), store.find("50", key="key 51")) == (50, 3, None)
+    store.close()
+
+
+def test_a_fork_whose_past_is_gone_says_so_and_keeps_its_own(tmp_path):
+    store = JsonlStore(tmp_path / "a")
+    for replaced in (False, True):
+        appended(store, "a", 9)
+        store.fork("a", "b", 6).result()
+        store.append("b", 6, [record("b", 6)]).result()
+        for more in ("", "-commits"):
+            Path(f"{file_of(store, 'a')}{more}").unlink()
+        if replaced:
+            appended(store, "a", 9)
+        with pytest.raises(DamagedError, match=r"'b' shares its first 6 records with 'a', whose log .* restore"):
+            list(JsonlStore(tmp_path / "a").read("b"))
+        assert ["shares its first 6" in problem.what for problem in store.verify("b")] == [True]
+        store.erase("b")
+        store.erase("a")
+    store.close()
+
+
+def test_a_fork_does_not_care_for_what_its_parent_lost_behind_it(tmp_path):
+    store = JsonlStore(tmp_path / "a")
+    for at in range(9):
+        store.append("a", at, [record("a", at)]).result()
+    store.fork("a", "b", 6).result()
+    content = file_of(store, "a").read_bytes()
+    file_of(store, "a").write_bytes(content[:-5])
+    for each in (store, JsonlStore(tmp_path / "a")):
+        with pytest.raises(DamagedError, match="the last 1 are gone"):
+            list(each.read("a"))
+        assert [stored.record for stored in each.read("b")] == [record("a", at) for at in range(6)]
+    store.close()
+
+
+def test_damage_in_the_past_is_found_through_a_fork(tmp_path):
+    store = JsonlStore(tmp_path / "a")
+    appended(store, "a", 9)
+    store.fork("a", "b", 6).result()
+    held = file_of(store, "a").read_bytes().splitlines(keepends=True)
+    file_of(store, "a").write_bytes(b"".join([*held[:4], held[4].replace(b'"at":3', b'"at":4'), *held[5:]]))
+    again = JsonlStore(tmp_path / "a")
+    with pytest.raises(DamagedError, match=f"{file_name('a')}: line 5, .*place 3 "):
+        list(again.read("b"))
+    assert [(problem.session, problem.at) for problem in again.verify()] == [("a", 3)]
+    store.close()
+
+
+# -- erasing --
+
+
+def test_what_was_erased_is_in_no_file(tmp_path):
+    store = JsonlStore(tmp_path / "a")
+    for name in ("SECRET", "kept"):
+        store.append(
+            name, 0, [Record("SECRET" if name == "SECRET" else "k", 0, b'"SECRET"' * (name == "SECRET"), 1)]
+        ).result()
+    store.erase("SECRET")
+    assert b"SECRET" not in b"".join(path.read_bytes() for path in (tmp_path / "a").iterdir())
+    assert not [path for path in (tmp_path / "a").iterdir() if "SECRET" in path.name]
+    assert (store.sessions(), list(store.verify())) == (["kept"], [])
+    store.close()
+
+
+def test_erasing_that_was_cut_short_leaves_the_session_or_nothing(tmp_path):
+    store = JsonlStore(tmp_path / "a")
+    appended(store, "a", 3)
+    Path(f"{file_of(store, 'a')}-commits").unlink()  # what goes first
+    assert (store.sessions(), store.end("a"), list(store.verify())) == (["a"], 3, [])
+    store.erase("a")
+    appended(store, "a", 2)
+    file_of(store, "a").unlink()
+    store.erase("a")
+    assert (store.sessions(), [path.name for path in (tmp_path / "a").iterdir()]) == ([], [".begun"])
+    store.close()
+
+
+def test_a_reader_of_what_is_erased_is_told(tmp_path):
+    store, other = JsonlStore(tmp_path / "a", "normal"), JsonlStore(tmp_path / "a", "normal")
+    for eraser in (store, other):
+        for begins_again in (False, True):
+            store.append("a", store.end("a"), [Record("k", None, b"", 1)] * (BATCH + 1)).result()
+            reading = store.read("a")
+            next(reading)
+            eraser.erase("a")
+            if begins_again:
+                eraser.append("a", 0, [Record("k", None, b"", 1)] * (BATCH + 1)).result()
+            with pytest.raises(ConflictError, match="erased while it was read"):
+                list(reading)
+            store.erase("a")
+    store.close()
+    other.close()
+
+
+def test_nothing_is_erased_while_a_file_that_may_be_its_fork_cannot_tell(tmp_path):
+    store = JsonlStore(tmp_path / "a")
+    for name in ("a", "b", "c"):
+        appended(store, name, 2)
+    content = file_of(store, "b").read_bytes()
+    file_of(store, "b").write_bytes(content.replace(b'"session"', b'"Session"'))
+    with pytest.raises(DamagedError, match="may be a fork of what is to be erased"):
+        store.erase("a")
+    store.erase("b")
+    store.erase("a")
+    assert store.sessions() == ["c"]
+    store.close()
+
+
+# -- threads --
+
+
+def writers(path):
+    return [thread for thread in threading.enumerate() if thread.name == f"writes {path.resolve()}"]
+
+
+def test_a_process_has_one_thread_for_a_store_and_none_when_it_is_closed_or_dropped(tmp_path):
+    path = tmp_path / "a"
+    store = JsonlStore(path)
+    assert store.end("a") == 0
+    assert writers(path) == []
+    for at in range(3):
+        store.append("a", at, [record("a", at)]).result()
+    assert len(writers(path)) == 1
+    store.close()
+    assert writers(path) == []
+    for at in range(3, 60):
+        store.append("a", at, [record("a", at)])
+    del store
+    gc.collect()
+    until = time.monotonic() + 20
+    while writers(path) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert writers(path) == []
+    assert JsonlStore(path).end("a") == 60, "what was queued is written all the same"
+
+
+def test_whoever_waits_for_an_append_may_close_the_store(tmp_path):
+    store, closed = JsonlStore(tmp_path / "a"), threading.Event()
+    pending = store.append("a", 0, [record("a", 0)])
+    pending.add_done_callback(lambda _: (store.close(), closed.set()))
+    assert closed.wait(20)
+    assert store.end("a") == 1
+
+
+# -- for ever --
+
+
+def test_a_folder_of_version_1_opens_for_ever(tmp_path):
+    shutil.copytree(GOLDEN, tmp_path / "a")
+    store = JsonlStore(tmp_path / "a")
+    assert store.sessions() == ["plain", "../'; --", "fork of plain"]
+    assert {problem.harmless for problem in store.verify()} == {True}
+    odd = [stored.record for stored in store.read("../'; --")]
+    assert odd == [
+        Record("plan", None, b'{"nested": ["json", 1.50, "\xc3\xa9"]}', 1, "a key"),
+        Record("k", 2**53 + 1, "lone \ud800".encode("utf-8", "surrogatepass"), 7),
+        Record("k", None, bytes(range(256)), 1),
+    ]
+    assert [stored.record for stored in store.read("fork of plain")] == [
+        *(record("plain", at, 90) for at in range(8)),
+        record("fork", 8, 90),
+    ]
+    store.append("plain", 12, [record("plain", 12, 90)]).result()
+    assert not differs(store, "plain", 90)
+    store.close()
+
+
+def test_a_later_version_is_refused_and_left_alone(tmp_path):
+    store = JsonlStore(tmp_path / "a")
+    appended(store, "a", 1)
+    path = file_of(store, "a")
+    header, rest = path.read_bytes().split(b"\n", 1)
+    begun = header[: -lines.SEAL].replace(b'"backscroll":1', b'"backscroll":2')
+    path.write_bytes(lines.sealed(begun, 0) + rest)
+    before = path.read_bytes()
+    for action in (
+        lambda: store.end("a"),
+        lambda: appended(store, "a", 1, 1),
+        store.sessions,
+        lambda: list(store.verify()),
+    ):
+        with pytest.raises(StoreUnavailable, match=rf"{re.escape(str(path))}: .*version 2, .* upgrade"):
+            action()
+    assert path.read_bytes() == before
+    store.close()

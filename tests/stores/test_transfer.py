@@ -1,0 +1,212 @@
+"""Sessions copied between stores, and to a file and back: byte for byte, in order, all or nothing."""
+
+import itertools
+import random
+import tracemalloc
+
+import pytest
+
+from backscroll import ConfigurationError, ConflictError, DamagedError, StoreUnavailable
+from backscroll.ports import Record
+from backscroll.stores.addresses import open_store
+from backscroll.stores.memory import MemoryStore
+from backscroll.stores.portable import PortableFile, PortableWriter, is_portable
+from backscroll.stores.transfer import BATCH, copy_session
+from backscroll.testing import EVERY_BYTE, NAMES
+
+KINDS = ("memory", "sqlite", "jsonl")
+
+
+def made(kind, folder):
+    return MemoryStore() if kind == "memory" else open_store(f"{kind}:///{folder}/{kind}?durability=normal")
+
+
+def records(session, number):
+    """Unlike each other, and awkward."""
+    chance = random.Random(session)
+    bodies = (b"", EVERY_BYTE, b'{"a": 1}', '{"é":"\ud800"}'.encode("utf-8", "surrogatepass"), b"{\n}")
+    for at in range(number):
+        key = f"{session} {at}" if at % 3 == 0 else None
+        yield Record(chance.choice(("message", "plan", "日本")), at if at % 2 else None, bodies[at % 5], at % 4, key)
+
+
+def filled(store, ends):
+    for session, end in ends.items():
+        store.append(session, 0, list(records(session, end))).result()
+    return store
+
+
+def whole(store, session):
+    return [stored.record for stored in store.read(session)]
+
+
+ENDS = {"small": 1, "../'; --": 7, "large": 2 * BATCH + 3}
+
+
+@pytest.mark.parametrize(("here", "there"), list(itertools.product(KINDS, KINDS)))
+def test_a_session_is_copied_between_any_two_stores_record_by_record(tmp_path, here, there):
+    (tmp_path / "1").mkdir()
+    (tmp_path / "2").mkdir()
+    source, target, heard = filled(made(here, tmp_path / "1"), ENDS), made(there, tmp_path / "2"), []
+    for session, end in ENDS.items():
+        assert copy_session(source, session, target, progress=heard.append) == end
+        assert whole(target, session) == list(records(session, end))
+        assert target.find(session, key=f"{session} 0") == 0
+    assert target.sessions() == list(ENDS)
+    assert (sum(heard), max(heard)) == (sum(ENDS.values()), BATCH)
+    source.close()
+    target.close()
+
+
+def test_a_session_is_copied_under_another_name_and_never_over_one(tmp_path):
+    store = filled(MemoryStore(), {"a": 5, "b": 2})
+    assert copy_session(store, "a", store, "c") == 5
+    for name in ("b", "a", None):
+        with pytest.raises(ConflictError, match="another name, or erase"):
+            copy_session(store, "a", store, name)
+    with pytest.raises(ConfigurationError, match="no session 'x' to copy; there are 'a', 'b', 'c'"):
+        copy_session(store, "x", store, "y")
+    assert [whole(store, name) for name in "abc"] == [
+        list(records(name, end)) for name, end in zip("aba", (5, 2, 5), strict=True)
+    ]
+
+
+def test_a_fork_is_copied_with_what_it_shares(tmp_path):
+    source = filled(open_store(f"jsonl:///{tmp_path}/a"), {"a": 9})
+    source.fork("a", "b", 6).result()
+    source.append("b", 6, [Record("own", None, b"", 1)]).result()
+    target = MemoryStore()
+    copy_session(source, "b", target)
+    assert whole(target, "b") == [*records("a", 6), Record("own", None, b"", 1)]
+    target.erase("b")  # which shares nothing there
+    source.close()
+
+
+class Failing(MemoryStore):
+    """Runs out of room after one batch."""
+
+    def append(self, session, first, records):
+        if first:
+            raise StoreUnavailable("no room")
+        return super().append(session, first, records)
+
+
+class Keeping(Failing):
+    """Cannot erase either."""
+
+    @property
+    def capabilities(self):
+        return frozenset()
+
+
+def test_what_fails_in_the_middle_leaves_nothing_and_says_so_where_it_must():
+    source, target = filled(MemoryStore(), ENDS), Failing()
+    with pytest.raises(StoreUnavailable, match="no room"):
+        copy_session(source, "large", target)
+    assert target.sessions() == []
+    with pytest.raises(StoreUnavailable) as raised:
+        copy_session(source, "large", Keeping())
+    assert raised.value.__notes__ == [f"session 'large' was copied in part: its first {BATCH} records are there"]
+
+
+class Raced(MemoryStore):
+    """Somebody else goes on with what is being copied."""
+
+    def append(self, session, first, records):
+        if first:
+            super().append(session, first, [Record("theirs", None, b"", 1)]).result()
+        return super().append(session, first, records)
+
+
+def test_what_somebody_else_went_on_with_is_not_taken_back():
+    source, target = filled(MemoryStore(), ENDS), Raced()
+    with pytest.raises(ConflictError):
+        copy_session(source, "large", target)
+    assert target.end("large") == BATCH + 1
+
+
+def test_memory_does_not_grow_with_the_session(tmp_path):
+    source, target = open_store(f"sqlite:///{tmp_path}/a.db"), open_store(f"jsonl:///{tmp_path}/b")
+    for at in range(40):
+        source.append("a", at, [Record("k", at, b"x" * 700_000, 1)]).result()
+    source.close()
+    tracemalloc.start()
+    copy_session(source, "a", target)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert most < 22_000_000
+    source.close()
+    target.close()
+
+
+# -- a file --
+
+
+def exported(store, path, sessions):
+    with path.open("wb") as file:
+        writer = PortableWriter(file)
+        for session in sessions:
+            copy_session(store, session, writer)
+        writer.finish()
+    return path
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sessions_go_to_a_file_and_back(tmp_path, kind):
+    names = {name: number % 4 + 1 for number, name in enumerate(NAMES)} | ENDS
+    source = filled(MemoryStore(), names)
+    path = exported(source, tmp_path / "all.jsonl", names)
+    assert is_portable(path)
+    file, target = PortableFile(path), made(kind, tmp_path)
+    assert file.sessions() == list(names)
+    for session in file.sessions():
+        copy_session(file, session, target)
+    assert target.sessions() == list(names)
+    assert all(whole(target, name) == list(records(name, end)) for name, end in names.items())
+    assert [stored.at for stored in file.read("large", 5, 9)] == [5, 6, 7, 8]
+    target.close()
+
+
+def test_a_file_without_sessions_is_whole(tmp_path):
+    assert PortableFile(exported(MemoryStore(), tmp_path / "none.jsonl", ())).sessions() == []
+
+
+def test_a_file_takes_sessions_one_after_the_other(tmp_path):
+    with (tmp_path / "a").open("wb") as file:
+        writer, one = PortableWriter(file), [Record("k", None, b"", 1)]
+        writer.append("a", 0, one).result()
+        writer.append("b", 0, one).result()
+        for session, first in (("a", 1), ("b", 0), ("c", 1)):
+            with pytest.raises(ConflictError, match="one after the other"):
+                writer.append(session, first, one)
+
+
+def test_any_damage_of_a_file_is_named_before_anything_is_copied(tmp_path):
+    content = exported(filled(MemoryStore(), {"a": 6, "b": 3}), tmp_path / "a.jsonl", ("a", "b")).read_bytes()
+    path, chance = tmp_path / "b.jsonl", random.Random(1)
+    for length in [*range(0, len(content), 7), len(content) - 1]:
+        path.write_bytes(content[:length])
+        with pytest.raises(DamagedError, match=r"b\.jsonl: .* export the sessions again"):
+            PortableFile(path)
+    for _ in range(100):
+        place, bit = chance.randrange(len(content)), chance.randrange(1, 256)
+        path.write_bytes(content[:place] + bytes([content[place] ^ bit]) + content[place + 1 :])
+        with pytest.raises(DamagedError, match=r"b\.jsonl: "):
+            PortableFile(path)
+    held = content.splitlines(keepends=True)
+    for changed in (
+        held[:3] + held[4:],
+        [*held, held[-1]],
+        [*held[:3], held[3], *held[3:]],
+        held[:7] + held[-1:],
+        held * 2,
+    ):
+        path.write_bytes(b"".join(changed))
+        with pytest.raises(DamagedError, match=r"b\.jsonl: line \d+, byte \d+"):
+            PortableFile(path)
+
+
+def test_a_file_that_is_not_there_is_no_damage(tmp_path):
+    with pytest.raises(StoreUnavailable, match=r"missing: No such file"):
+        PortableFile(tmp_path / "missing")
