@@ -12,8 +12,9 @@ from backscroll.compaction.batch import Prices
 from backscroll.compaction.window import Strategy
 from backscroll.errors import ConfigurationError
 from backscroll.families import Family
-from backscroll.opening import Opened, new_name, open_session
-from backscroll.ports import Background, EventHandler, Operation, Store, Tokenizer
+from backscroll.messages import Redact
+from backscroll.opening import Around, Opened, new_name, open_session
+from backscroll.ports import Background, Blobs, EventHandler, Operation, Store, Tokenizer
 from backscroll.recall import Recalled
 from backscroll.summaries import Summarizer
 from backscroll.usage import Usage
@@ -47,16 +48,20 @@ class ManagerBase:
         summarizer: Summarizer | None = None,
         summary_window: int = 32_000,
         summary_timeout: float = 0.0,
+        blobs: str | Path | Blobs | None = None,
+        offload_over: int = 65_536,
+        encryption_key: bytes | str | None = None,
+        redact: Redact | None = None,
         on_event: EventHandler | None = None,
     ) -> None:
         given = locals()
         self._given = {name: given[name] for name in given if name not in ("self", "session", "store", "__class__")}
-        figures = [field.name for field in fields(Options)]
-        options = Options(**{name: given[name] for name in figures})
-        others = {name: value for name, value in self._given.items() if name not in figures}
+        figures, around = [field.name for field in fields(Options)], Around._fields
+        others = {name: value for name, value in self._given.items() if name not in (*figures, *around)}
         self._opened: Opened = open_session(
-            options, name=session, store=store, background=self._make_background(), **others
-        )
+            Options(**{name: given[name] for name in figures}), name=session, store=store,
+            around=Around(*(given[name] for name in around)), background=self._make_background(), **others,
+        )  # fmt: skip  # one thought
         self._session = self._opened.session
         self._finder = recalling.Finder(self._opened.search)
 

@@ -23,6 +23,7 @@ RULES_LEFT_OUT = "context:rules_left_out"
 EDIT_REFUSED = "context:edit_refused"
 OVERFLOW = "context:overflow"
 STORE_UNAVAILABLE = "context:store_unavailable"
+OFFLOAD_FAILED = "context:offload_failed"
 PROVIDER_IGNORED = "context:provider_ignored"
 SUMMARY_STARTED = "context:summary_started"
 SUMMARY_READY = "context:summary_ready"
@@ -47,6 +48,7 @@ ALL = (
     EDIT_REFUSED,
     OVERFLOW,
     STORE_UNAVAILABLE,
+    OFFLOAD_FAILED,
     PROVIDER_IGNORED,
     SUMMARY_STARTED,
     SUMMARY_READY,

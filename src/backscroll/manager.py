@@ -41,6 +41,12 @@ class ContextManager(ManagerBase):
       the digest; None = the digest is written by code alone.
     - `summary_window`: tokens that one call of it may take in; more is summarised in parts.
     - `summary_timeout`: seconds that a request waits for a summary that is being made; 0 = the digest serves meanwhile.
+    - `blobs`: where bodies of more than `offload_over` bytes are kept: a folder, `"s3://bucket/prefix"` or a `Blobs`;
+      None = in the store.
+    - `offload_over`: bytes of a stored message from which it is one of these.
+    - `encryption_key`: 32 bytes, or these as base64 text, by which everything that is stored is encrypted; None = not.
+    - `redact`: a plain function of a message that returns what may be kept of it, run before anything is counted,
+      stored or shown; what it raises refuses the message. Run over its own answer it must change nothing.
     - `on_event(name, payload)`: hears what happens; may be async. Names are in `backscroll.events`.
 
     Raises `ConfigurationError` for values that can never work.
@@ -143,7 +149,7 @@ class ContextManager(ManagerBase):
         """
         name = self._fork_name(session)
         await drive_async(self._opened, self._session.fork(name, at))
-        return ContextManager(name, self._opened.store, **self._given)
+        return ContextManager(name, self._opened.inner, **self._given)
 
     async def erase(self, *, cascade: bool = False) -> None:
         """Leaves nothing of the session, in its store or here. It can begin anew.

@@ -8,21 +8,25 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from backscroll import events
 from backscroll.budget import Options
 from backscroll.compaction.batch import Prices
 from backscroll.compaction.strategies import choose, masks_batches
+from backscroll.errors import ConfigurationError
 from backscroll.families import COUNTED, UNKNOWN, Family, family_of
 from backscroll.logbook import Logbook
 from backscroll.measuring import Measurer
+from backscroll.messages import Redact
 from backscroll.patterns import LimitedPattern
-from backscroll.ports import Background, Event, EventHandler, Pattern, Store, Tokenizer
+from backscroll.ports import Background, Blobs, Event, EventHandler, Pattern, Store, Tokenizer
 from backscroll.session import Session
 from backscroll.stores.addresses import open_store
+from backscroll.stores.layers import Report, layered
 from backscroll.stores.search import SearchIndex
 from backscroll.stores.searching import Index, search_for
 from backscroll.summaries import Summaries, Summarizer
@@ -39,9 +43,18 @@ DEGRADED = frozenset(
         events.RULES_LEFT_OUT,
         events.STORE_UNAVAILABLE,
         events.SUMMARY_FAILED,
+        events.OFFLOAD_FAILED,
     )
 )
 """Events that also warn: something was asked for and could not be done as asked."""
+
+
+class Around(NamedTuple):
+    """What is asked for around a store."""
+
+    blobs: str | Path | Blobs | None
+    offload_over: int
+    encryption_key: bytes | str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +64,8 @@ class Opened:
     name: str
     session: Session
     store: Store | None
+    inner: Store | None
+    """The store without the layers around it, which report to this session."""
     measurer: Measurer
     search: Index
     compile: Callable[[str], Pattern]
@@ -63,6 +78,8 @@ def open_session(
     *,
     name: str | None,
     store: str | Path | Store | None,
+    around: Around,
+    redact: Redact | None,
     strategy: str | None,
     strategies: Sequence[Any] | None,
     tokenizer: str | Callable[[str], int] | Tokenizer,
@@ -75,16 +92,14 @@ def open_session(
     on_event: EventHandler | None,
 ) -> Opened:
     """Puts a session together. Raises `ConfigurationError` for what can never work."""
-    chosen = choose(strategy, strategies)
-    fallbacks: deque[Event] = deque()
-    counter = resolve(tokenizer, lambda name, payload: fallbacks.append((name, payload)))
+    reports: deque[Event] = deque()
+    counter = resolve(tokenizer, partial(_reported, reports))
     measurer = Measurer(counter)
     name = new_name() if name is None else name
-    keeper = None if store is None else open_store(store)
-    search = SearchIndex() if keeper is None else search_for(keeper, name)
+    inner, keeper, search = _kept(store, name, around, partial(_reported, reports, events.OFFLOAD_FAILED))
     session = Session(
         options,
-        chosen,
+        choose(strategy, strategies),
         measure=measurer.measure,
         count=measurer.count,
         counted_by=lambda: counter.name,
@@ -93,9 +108,19 @@ def open_session(
         summaries=_summaries(summarizer, summary_window, summary_timeout, background),
         family=_families(model, counted=not isinstance(tokenizer, str), counter=counter),
     )
-    session.outbox = fallbacks  # a tokenizer reports into the same queue, from whichever count finds the fault
+    session.outbox = reports  # tokenizer and store report into the same queue, from wherever they find the fault
+    session.redact = _checked(redact)
     session.listened_to = on_event is not None
-    return Opened(name, session, keeper, measurer, search, LimitedPattern, Turnstile(), on_event)
+    return Opened(name, session, keeper, inner, measurer, search, LimitedPattern, Turnstile(), on_event)
+
+
+def _kept(
+    store: str | Path | Store | None, name: str, around: Around, failed: Report
+) -> tuple[Store | None, Store | None, Index]:
+    """A store, the same with its layers, and the search over one of its sessions."""
+    inner = None if store is None else open_store(store)
+    keeper = layered(inner, around.blobs, around.offload_over, around.encryption_key, on_failure=failed)
+    return inner, keeper, SearchIndex() if keeper is None else search_for(keeper, name)
 
 
 def _summaries(summarizer: Summarizer | None, window: int, timeout: float, background: Background) -> Summaries | None:
@@ -105,9 +130,20 @@ def _summaries(summarizer: Summarizer | None, window: int, timeout: float, backg
     return None if summarizer is None else made
 
 
+def _reported(reports: deque[Event], name: str, payload: dict[str, Any]) -> None:
+    reports.append((name, payload))
+
+
 def new_name() -> str:
     """A name for a session that nobody named."""
     return uuid4().hex
+
+
+def _checked(redact: Redact | None) -> Redact | None:
+    """As it came. Raises `ConfigurationError` for what cannot be called, or only awaited."""
+    if redact is not None and (not callable(redact) or inspect.iscoroutinefunction(redact)):
+        raise ConfigurationError(f"redact is a plain function from a message to a message, and not {redact!r:.80}")
+    return redact
 
 
 def _families(model: str | Family | None, counted: bool, counter: Tokenizer) -> Callable[[str], Family]:

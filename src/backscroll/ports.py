@@ -83,7 +83,7 @@ class Store(Protocol):
     @property
     def capabilities(self) -> frozenset[str]:
         """What it can do besides: `durable` (survives the process), `shared` (several processes), `erase`, `fork`,
-        `lease`.
+        `lease`, `encrypted` (nobody can read it without its key).
         """
         ...
 
@@ -137,6 +137,38 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Waits for what is being written and frees everything. Can be used again afterwards: it opens anew."""
+        ...
+
+
+class Kept(NamedTuple):
+    """A blob that is there."""
+
+    name: str
+    age: float
+    """Seconds since it was put, by the clock of its place."""
+
+
+class Blobs(Protocol):
+    """Where large bodies are kept, each under a name of its own. One object serves a whole process; safe for threads.
+
+    A name has 1 to 200 ASCII letters, digits, `-` and `_`. Its `repr` tells the place, and no secret.
+    `StoreUnavailable` where the place cannot be reached or is full.
+    """
+
+    def put(self, name: str, data: bytes) -> None:
+        """Keeps data; when this returns, it survives a power cut. Never changes what has the name already."""
+        ...
+
+    def get(self, name: str) -> bytes:
+        """What was put. Raises `DamagedError` where nothing has the name. Whether it was altered the caller checks."""
+        ...
+
+    def delete(self, name: str) -> None:
+        """Leaves nothing of it; that there is nothing is no error."""
+        ...
+
+    def names(self, prefix: str = "") -> Iterator[Kept]:
+        """All that begin with this, in any order; also what a `put` that was cut short left behind."""
         ...
 
 

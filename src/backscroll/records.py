@@ -12,7 +12,7 @@ from dataclasses import fields
 from hashlib import sha256
 from typing import Any
 
-from backscroll.errors import DamagedError
+from backscroll.errors import ConfigurationError, DamagedError
 from backscroll.log import (
     Checkpoint,
     Event,
@@ -41,6 +41,11 @@ from backscroll.usage import Count, MediaCount, MeterMark, Report, Spent
 FORMAT = 2
 """Of everything that is written today. 1 did not note which groups a message joins."""
 FORMATS = (1, 2)
+_LAYERED = {
+    "encrypted": "is encrypted: give the `encryption_key` that it was written with",
+    "offloaded": "has its body elsewhere: give the `blobs` that it was written with",
+}
+"""Kinds that layers around a store write: who reads them here opened the store without that layer."""
 _MOST_PLANS = 40  # of a lane whose places are remembered: those that can be undone
 
 Body = dict[str, Any]
@@ -127,6 +132,8 @@ class Codec:
     def decode(self, stored: Stored) -> Event:
         """The event again. Raises `DamagedError` for what no version of Backscroll wrote."""
         at, record = stored
+        if record.kind in _LAYERED:
+            raise ConfigurationError(f"record {at} {_LAYERED[record.kind]}")
         reader = _READERS.get(record.kind)
         if record.format not in FORMATS or reader is None:
             raise DamagedError(

@@ -17,7 +17,7 @@ from backscroll.history import Entry
 from backscroll.holding import chunks, hold, hold_group, past
 from backscroll.lane import Lane
 from backscroll.log import Event, Identified, PinChanged, PlanAt, PlanRecorded, PromptSeen, Rewound, Settled
-from backscroll.messages import Message, accept, read_message
+from backscroll.messages import Message, Redact, accept, read_message
 from backscroll.ports import Ask, Operation
 from backscroll.reporting import Compaction
 from backscroll.state import TRIES, outrun
@@ -33,11 +33,14 @@ _LONG = 64 * 1024  # characters from which counting is worth a thread: engines r
 class Session(Timeline):
     """The operations on a session."""
 
+    redact: Redact | None = None
+    """Run over each message before anything else; also over what the system prompt factory answers."""
+
     # -- adding --
 
     def read(self, messages: Sequence[object]) -> Operation[list[Read]]:
         """Checks, copies, reads and measures messages; changes nothing."""
-        accepted = [accept(message) for message in messages]
+        accepted = [accept(message, self.redact) for message in messages]
         readings = [read_message(message) for message in accepted]
         heavy = any(len(part.text) > _LONG for reading in readings for part in reading.parts)
         counts = yield Ask(self._measure, (readings,), heavy)
@@ -108,7 +111,7 @@ class Session(Timeline):
 
     def replace(self, messages: Sequence[object]) -> Operation[None]:
         """Makes the branch hold these messages: back to the common prefix, then the rest is appended."""
-        accepted = [accept(message) for message in messages]
+        accepted = [accept(message, self.redact) for message in messages]
         yield from self.enter()
         for _ in range(TRIES):
             branch, same = self.history.branch, (yield from self._in_common(accepted))
@@ -250,6 +253,8 @@ class Session(Timeline):
         if self.prompt is None:
             return None
         text = yield Ask(self.prompt)
+        if text and self.redact is not None:
+            text = accept({"role": "system", "content": str(text)}, self.redact).get("content")
         if text and text != self._included:
             self._included = text
             self.outbox.append((events.INCLUDE, {"source": "system_prompt_factory", "content": str(text)}))

@@ -108,7 +108,7 @@ class ContextManager(ManagerBase):
         """
         name = self._fork_name(session)
         drive(self._opened, self._session.fork(name, at))
-        return ContextManager(name, self._opened.store, **self._given)
+        return ContextManager(name, self._opened.inner, **self._given)
 
     def erase(self, *, cascade: bool = False) -> None:
         """Leaves nothing of the session, in its store or here. It can begin anew.

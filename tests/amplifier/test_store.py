@@ -39,6 +39,27 @@ async def test_a_resumed_session_reads_its_memory_files_no_second_time(tmp_path)
 
 
 @awaited
+async def test_a_session_in_an_encrypted_store_with_its_large_messages_elsewhere(tmp_path):
+    more = {"blobs": str(tmp_path / "blobs"), "offload_over": 1_000, "encryption_key": "A" * 43 + "="}
+    config = stored(tmp_path, **more)
+    for number in range(2):
+        async with mounted(config) as ours:
+            await ours.add(say("user", f"wombat {number}" * 500))
+            assert len(await ours.kept()) == number + 1
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len([path for path in files if path.is_relative_to(tmp_path / "blobs")]) == 2
+    assert not any(b"wombat" in path.read_bytes() for path in files)
+
+
+@pytest.mark.parametrize("option", [{"blobs": "folder"}, {"encryption_key": "A" * 43 + "="}])
+@awaited
+async def test_without_a_store_there_is_nothing_to_offload_or_to_encrypt(option):
+    with pytest.raises(ConfigurationError, match="give a store too"):
+        async with mounted(option):
+            pass
+
+
+@awaited
 async def test_mounting_touches_no_file(tmp_path):
     async with mounted(stored(tmp_path)):
         assert list(tmp_path.iterdir()) == []

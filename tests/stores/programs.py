@@ -5,12 +5,14 @@ What a record holds follows from its session and place, so that whoever reads it
 
 import contextlib
 import hashlib
+import itertools
 import json
 import os
 import random
 import resource
 import signal
 import sys
+import tempfile
 import threading
 import time
 import warnings
@@ -20,6 +22,9 @@ from pathlib import Path
 from backscroll import ConflictError, StoreUnavailable, sync
 from backscroll.ports import Record, Store
 from backscroll.stores.addresses import open_store
+from backscroll.stores.folder_blobs import FolderBlobs
+from backscroll.stores.offloading import OffloadingStore
+from backscroll.stores.sqlite import SqliteStore
 
 CHANGING = "erased now and then"
 
@@ -236,6 +241,75 @@ def fork(address: str) -> Iterator[object]:
     for thread in threads:
         thread.join()
     yield {"statuses": statuses, "problems": list(store.verify()), "written": store.end("parent") > 0}
+
+
+# -- offloaded --
+
+
+class Dying(FolderBlobs):
+    """Kills the process when the third blob is put, before its record is written."""
+
+    puts = 0
+
+    def put(self, name: str, data: bytes) -> None:
+        super().put(name, data)
+        self.puts += 1
+        if self.puts == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def mixed(at: int) -> Record:
+    return Record("message", at, bytes(10 if at == 1 else 5_000), 1)
+
+
+def offload_and_die(folder: str) -> Iterator[object]:
+    store = OffloadingStore(SqliteStore(f"{folder}/a.db"), Dying(f"{folder}/blobs"), 100)
+    for at in range(4):
+        store.append("a", at, [mixed(at)]).result()
+    yield "alive"
+
+
+def offload_for_ever(folder: str) -> Iterator[object]:
+    """Tells how many records were acknowledged."""
+    store = OffloadingStore(SqliteStore(f"{folder}/a.db"), FolderBlobs(f"{folder}/blobs"), 100)
+    for at in itertools.count():
+        store.append("a", at, [mixed(at)]).result()
+        yield at + 1
+
+
+def offload_and_end(folder: str) -> Iterator[object]:
+    """Ends without waiting or closing."""
+    store = OffloadingStore(SqliteStore(f"{folder}/a.db"), FolderBlobs(f"{folder}/blobs"), 100)
+    for at in range(3):
+        store.append("a", at, [mixed(at)])
+    yield "queued"
+
+
+def offload_and_fork() -> Iterator[object]:
+    """Forks while a blob is on its way. The child, whose threads are gone, goes on with the same object and session."""
+    going, ready = threading.Event(), threading.Event()
+
+    class Slow(FolderBlobs):
+        def put(self, name: str, data: bytes) -> None:
+            ready.set()
+            going.wait(10)
+            super().put(name, data)
+
+    with tempfile.TemporaryDirectory() as folder:
+        store = OffloadingStore(SqliteStore(f"{folder}/a.db"), Slow(f"{folder}/blobs"), 100)
+        pending = store.append("a", 0, [mixed(0)])
+        ready.wait(10)
+        warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of every fork beside threads
+        child = os.fork()
+        if child == 0:
+            going.set()
+            store.append("a", 0, [mixed(0), mixed(1)]).result(timeout=20)
+            store.close()
+            os._exit(0)
+        status = os.waitpid(child, 0)[1]
+        going.set()
+        yield [status, type(pending.exception()).__name__, store.end("a")]
+        store.close()
 
 
 # -- a conversation --

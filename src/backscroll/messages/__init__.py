@@ -12,6 +12,17 @@ setting, because real histories mix them. Messages are never converted from one 
 
 from backscroll.messages.parts import Media, Part
 from backscroll.messages.reading import SYSTEM_ROLES, Flags, Reading, read_message
-from backscroll.messages.strict import Message, accept, copy_message
+from backscroll.messages.strict import Message, Redact, accept, copy_message
 
-__all__ = ["SYSTEM_ROLES", "Flags", "Media", "Message", "Part", "Reading", "accept", "copy_message", "read_message"]
+__all__ = [
+    "SYSTEM_ROLES",
+    "Flags",
+    "Media",
+    "Message",
+    "Part",
+    "Reading",
+    "Redact",
+    "accept",
+    "copy_message",
+    "read_message",
+]

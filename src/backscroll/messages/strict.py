@@ -4,21 +4,23 @@ A message is checked and copied in one walk *before* any state changes, so a ref
 JSON encoders are laxer than JSON (NaN, tuples, colliding keys after conversion), therefore types are walked exactly.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Any
 
 from backscroll.errors import MessageError
 
 Message = dict[str, Any]
+Redact = Callable[[Message], object]
+"""What a caller leaves out of a message before anything else happens to it: may change it, and returns it."""
 
 MAX_DEPTH = 200  # json.loads of CPython fails near 1,000 nested levels and other languages' parsers earlier
 _CYCLE_CHECK_DEPTH = 24  # real messages are flatter, so the check for cycles costs them nothing
 _MAX_INT_BITS = 13_000  # CPython refuses to print an int of more than 4,300 digits (about 14,284 bits)
 
 
-def accept(message: object) -> Message:
-    """A private deep copy of `message`, if it is one that can be kept for ever.
+def accept(message: object, redact: Redact | None = None) -> Message:
+    """A private deep copy of `message`, if it is one that can be kept for ever; of what `redact` makes of it, if given.
 
     Takes a mapping or an object with `model_dump()` (pydantic). Raises `MessageError`, which says where, for anything
     that is not strictly JSON: NaN and infinities, bytes, tuples, sets, keys that are not text, nesting over 200 levels.
@@ -33,7 +35,14 @@ def accept(message: object) -> Message:
     role = copy.get("role")
     if type(role) is not str or not role:
         raise MessageError(f"the message has no role: 'role' must be a non-empty text, found {role!r:.80}")
-    return copy
+    return copy if redact is None else accept(_redacted(copy, redact))
+
+
+def _redacted(message: Message, redact: Redact) -> object:
+    try:
+        return redact(message)
+    except Exception as error:
+        raise MessageError(f"redact refused the message with {type(error).__name__}: {error!s:.200}") from error
 
 
 def _can_dump(value: object) -> bool:

@@ -1,9 +1,10 @@
-"""What a session and the key of a record may be called, and what a lease may be. Nothing else may live here.
+"""What a session, the key of a record and a blob may be called, and what a lease may be. Nothing else may live here.
 
 A name is data and never a path, so slashes, dots and quotes are as good as letters. Refused is what some technology
 cannot hold as it is: no name at all, control characters with NUL among them, lone surrogates, more than 255 bytes.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable
 
@@ -13,6 +14,21 @@ from backscroll.ports import Record
 LONGEST = 255  # bytes: what any database takes as a key
 LONGEST_KEY = 300
 LONGEST_LEASE = 31_536_000  # seconds: a year, so that no owner keeps a session for ever who is not there any more
+INTERNAL = "backscroll: "
+"""Sessions in which a layer around a store keeps what it needs itself begin with this."""
+_BLOB = re.compile(r"[A-Za-z0-9_-]{1,200}")
+
+
+def is_blob(name: str) -> bool:
+    """Whether a blob may be called so."""
+    return _BLOB.fullmatch(name) is not None
+
+
+def checked_blob(name: str) -> str:
+    """The name as it came. Raises `ConfigurationError` for one that could be a path."""
+    if not isinstance(name, str) or not is_blob(name):
+        raise ConfigurationError(f"a blob's name has 1 to 200 letters, digits, - and _, and this is {name!r:.80}")
+    return name
 
 
 def checked_keys(records: Iterable[Record]) -> list[Record]:

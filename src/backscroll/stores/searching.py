@@ -9,6 +9,7 @@ from backscroll.errors import ConflictError, StoreError
 from backscroll.ports import Store
 from backscroll.recall import Hit, Source
 from backscroll.stores.catching_up import catch_up
+from backscroll.stores.offloading import OffloadingStore
 from backscroll.stores.search import MEMORY, SearchIndex
 from backscroll.stores.sqlite import SqliteStore
 from backscroll.stores.sqlite_search import SqliteSearch
@@ -23,11 +24,12 @@ Index = SearchIndex | SqliteSearch
 def search_for(store: Store, session: str) -> Index:
     """The search over one session. Nothing is touched before its first use.
 
-    That of an SQLite store is kept beside the database; for any other store it lives as long as the object, and of a
-    store that is `encrypted` no text goes to a disk.
+    That of an SQLite store is kept beside the database, also where its large bodies are elsewhere; for any other store
+    it lives as long as the object, and of a store that is `encrypted` no text goes to a disk.
     """
-    if isinstance(store, SqliteStore):
-        return SqliteSearch(store, session)
+    place = store.inner if isinstance(store, OffloadingStore) else store
+    if isinstance(place, SqliteStore):
+        return SqliteSearch(place, session, store)
     return SearchIndex(None if "encrypted" in store.capabilities else MEMORY)
 
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from backscroll.errors import ConflictError, DamagedError
+from backscroll.ports import Store
 from backscroll.recall import Hit, Source
 from backscroll.stores import passages
 from backscroll.stores import sqlite_beside as beside
@@ -49,8 +50,10 @@ class SqliteSearch:
     Raises `ConflictError` where the session was erased since the first use.
     """
 
-    def __init__(self, store: SqliteStore, session: str) -> None:
+    def __init__(self, store: SqliteStore, session: str, read: Store | None = None) -> None:
         self._store, self._session = store, session
+        self._read = read or store
+        """The store with the layers around it, through which messages are read."""
         self._lock = threading.RLock()
         self._instead = SearchIndex()
         self._gave_up = False
@@ -82,12 +85,12 @@ class SqliteSearch:
         with self._lock:
             told = self._told
             if self.indexed < told:  # the index that was told of is no more
-                catch_up(self._store, self._session, self)
+                catch_up(self._read, self._session, self)
             for batch, behind in passages.batches(texts, upto):
                 if self._gave_up:
                     self._instead.add(batch, behind)
                 elif not self._added(batch, behind):
-                    catch_up(self._store, self._session, self)
+                    catch_up(self._read, self._session, self)
 
     def search(self, query: str, most: int) -> list[Hit]:
         """The best `most` passages, best first; newer ones first among equals. Empty for a query without a word."""
@@ -98,7 +101,7 @@ class SqliteSearch:
         with self._lock:
             told = self._told
             if self._fits is None and self._kept() < told:
-                catch_up(self._store, self._session, self)
+                catch_up(self._read, self._session, self)
             while not self._gave_up:
                 try:
                     upto, found = self._best(query, most)
@@ -109,7 +112,7 @@ class SqliteSearch:
                 except Unreachable as error:
                     self._give_up(error)
                 told = 0  # once is enough: what is told of is in the store
-                catch_up(self._store, self._session, self)
+                catch_up(self._read, self._session, self)
             return self._instead.found(query, most)
 
     def close(self) -> None:
@@ -153,7 +156,7 @@ class SqliteSearch:
         mark = self._mark(behind)
         try:
             path, number, last = self._look(), self._number, next((each for each in reversed(batch) if each.text), None)
-            if last is not None and text_of(self._store, self._session, last.seq, last.part) != last.text:
+            if last is not None and text_of(self._read, self._session, last.seq, last.part) != last.text:
                 raise self._erased()  # whoever adds it still has what was erased
             if number is None:
                 return True

@@ -130,6 +130,15 @@ SETTINGS = (
         "keep the session in a store of Backscroll, under the host's session id: with its plans, so that the next "
         "request after a resume is the same. Instead of a transcript",
     ),
+    Setting(
+        "blobs", None, _is_text, "a folder, or s3://bucket/prefix",
+        "where the store's large messages are kept, instead of in itself",
+    ),
+    Setting("offload_over", 65_536, _is_count, "a whole number of bytes", "size from which a stored message is large"),
+    Setting(
+        "encryption_key", None, _is_text, "32 bytes as base64 text",
+        "encrypts everything that is put into the store; better from the environment than from a file",
+    ),
     Setting("transcript_path", None, _is_text, "a path", "file of the transcript itself, one message a line"),
     Setting(
         "memory_files", [], _is_texts, "a list of paths",
@@ -269,7 +278,10 @@ def _options(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, A
         margin = SIMPLE_MARGIN + values["compaction_notice_token_reserve"] if simple else 1_000
     options = {
         name: values[name]
-        for name in ("max_tokens", "target_usage", "protected_recent", "max_messages", "overhead_tokens", "tokenizer")
+        for name in (
+            *("max_tokens", "target_usage", "protected_recent", "max_messages", "overhead_tokens", "tokenizer"),
+            *("blobs", "offload_over", "encryption_key"),
+        )
     }
     return options | {
         "compact_threshold": _threshold(values, given),

@@ -1,0 +1,141 @@
+"""Blobs as files in a folder. Only files and their faults may live here.
+
+A blob is written beside its place, synced, and linked there: whatever is found under its name is whole. Both the file
+and the folder are on the disk before `put` returns. What a crash leaves in between is listed with the names and deleted
+like a blob. Files are for their owner only.
+"""
+
+import contextlib
+import os
+import re
+import secrets
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from backscroll.errors import ConfigurationError, DamagedError, StoreError, StoreUnavailable
+from backscroll.ports import Kept
+from backscroll.stores.names import checked_blob
+
+_SHARD = 2  # characters at the end of a name, by which a folder of folders stays quick
+_REST = re.compile(r"[0-9a-f]{16}[.]part")  # behind a name and a dot: a file that is being written
+
+
+class FolderBlobs:
+    """Blobs in the folder `path`, which is made when the first one is put. Move or copy it with its database."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        name = os.fspath(path)
+        if not isinstance(name, str) or not name or "\0" in name:
+            raise ConfigurationError(f"{name!r} names no folder for blobs")
+        self.path = os.path.realpath(name)
+
+    def __repr__(self) -> str:
+        return f"FolderBlobs({self.path!r})"
+
+    def put(self, name: str, data: bytes) -> None:
+        """Writes a file and returns when it is on the disk. One that is there already stays as it is."""
+        place = self._place(checked_blob(name))
+        part = place.with_name(f"{name}.{secrets.token_hex(8)}.part")
+        try:
+            self._make(place.parent)
+            try:
+                _write(part, data)
+                _link(part, place)
+            finally:
+                part.unlink(missing_ok=True)
+            _sync_folder(place.parent)
+        except OSError as error:
+            raise self._fault(name, error) from error
+
+    def get(self, name: str) -> bytes:
+        """What a file holds."""
+        try:
+            return self._place(checked_blob(name)).read_bytes()
+        except FileNotFoundError as error:
+            raise DamagedError(f"the blob {name} is missing in {self!r}") from error
+        except OSError as error:
+            raise self._fault(name, error) from error
+
+    def delete(self, name: str) -> None:
+        """Deletes a file, also the rest of one that was being written."""
+        blob, dot, rest = name.partition(".")
+        checked_blob(name if dot and not _REST.fullmatch(rest) else blob)
+        place = self._place(name)
+        try:
+            place.unlink(missing_ok=True)
+            if place.parent.is_dir():
+                _sync_folder(place.parent)
+        except OSError as error:
+            raise self._fault(name, error) from error
+
+    def names(self, prefix: str = "") -> Iterator[Kept]:
+        """All files whose names begin with this, and what is left of files that were being written."""
+        try:
+            with os.scandir(self.path) as found:
+                shards = sorted(entry.path for entry in found if len(entry.name) == _SHARD and entry.is_dir())
+            for shard in shards:
+                yield from self._in_shard(shard, prefix)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise self._fault(f"{prefix}*", error) from error
+
+    def _in_shard(self, shard: str, prefix: str) -> list[Kept]:
+        kept, now = [], time.time()
+        with os.scandir(shard) as found:
+            for entry in found:
+                if entry.name.startswith(prefix):
+                    with contextlib.suppress(FileNotFoundError):  # deleted meanwhile
+                        kept.append(Kept(entry.name, max(now - entry.stat().st_mtime, 0.0)))
+        return kept
+
+    def _place(self, name: str) -> Path:
+        return Path(self.path, name.partition(".")[0][-_SHARD:].rjust(_SHARD, "_"), name)
+
+    def _make(self, shard: Path) -> None:
+        """Makes the folder that is missing, and all above it, so that they are there after a power cut as well."""
+        missing = []
+        folder = shard
+        while not folder.is_dir():
+            missing.append(folder)
+            folder = folder.parent
+        for folder in reversed(missing):
+            folder.mkdir(mode=0o700, exist_ok=True)
+            _sync_folder(folder.parent)
+
+    def _fault(self, name: str, error: OSError) -> StoreError:
+        return StoreUnavailable(
+            f"the blob {name} in {self!r}: {error.strerror or error}: look at the folder, its rights and the room there"
+        )
+
+
+def _write(path: Path, data: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+    with open(descriptor, "wb", buffering=0) as file:
+        view = memoryview(data)
+        while view:
+            view = view[file.write(view) or 0 :]
+        os.fsync(descriptor)
+
+
+def _link(part: Path, place: Path) -> None:
+    """Gives the file its name, unless another one has it."""
+    try:
+        os.link(part, place)
+    except FileExistsError:
+        return
+    except OSError:  # a file system without links
+        if not place.exists():
+            part.rename(place)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Has the disk know what a folder holds; there is no such thing on Windows."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,37 @@
+"""From options to the layers around a store. Nothing else may live here.
+
+Encryption is outside: what is offloaded is encrypted already.
+"""
+
+from pathlib import Path
+
+from backscroll.errors import ConfigurationError
+from backscroll.ports import Blobs, Store
+from backscroll.stores.blob_addresses import open_blobs
+from backscroll.stores.encrypted import EncryptedStore
+from backscroll.stores.offloading import OffloadingStore, Report, checked_over
+
+__all__ = ["Report", "layered"]
+
+
+def layered(
+    store: Store | None,
+    blobs: str | Path | Blobs | None,
+    over: int,
+    key: bytes | str | None,
+    *,
+    on_failure: Report,
+) -> Store | None:
+    """A store with what is asked for around it; None where nothing is to be kept. Touches nothing.
+
+    Raises `ConfigurationError` for what can never work, or goes with no store.
+    """
+    checked_over(over)
+    if store is None:
+        for name, value in (("blobs", blobs), ("encryption_key", key)):
+            if value is not None:
+                raise ConfigurationError(f"{name} is about what a store keeps, and there is none: give a store too")
+        return None
+    if blobs is not None:
+        store = OffloadingStore(store, open_blobs(blobs), over, on_failure=on_failure)
+    return store if key is None else EncryptedStore(store, key)

@@ -1,0 +1,159 @@
+"""Keys, and what is made with them: sealed records, keyed hashes, and the store's key under a master key. No I/O here.
+
+A master key wraps the store's key, which is random and never changes. From that follow, by HMAC-SHA256, a data key for
+each session, by which its records are sealed with AES-256-GCM, and the hashes that stand for names. What is sealed is
+bound to its place and to the session that wrote it.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import importlib
+import json
+import secrets
+from typing import Any, NamedTuple
+
+from backscroll.errors import ConfigurationError, DamagedError
+from backscroll.ports import Record
+
+KIND = "encrypted"
+WRITER = 16  # bytes that stand for the session that wrote a record
+_VERSION = b"\x01"
+_FORMAT = 1
+_KEY, _NONCE, _CHECK = 32, 12, 16  # bytes
+_HEAD = len(_VERSION) + WRITER + _NONCE
+_MOST_CIPHERS = 1_000
+
+
+def master_key(given: bytes | str) -> bytes:
+    """The 32 bytes of a key that was given as such or as base64 text. Raises `ConfigurationError`, without the key."""
+    key = given
+    if isinstance(given, str):
+        try:
+            key = base64.b64decode(given.strip().replace("-", "+").replace("_", "/").encode("ascii"), validate=True)
+        except (binascii.Error, UnicodeEncodeError):
+            key = b""
+    if not isinstance(key, bytes) or len(key) != _KEY:
+        raise ConfigurationError(
+            f"an encryption key is {_KEY} random bytes, or these as base64 text: "
+            '`python -c "import base64, secrets; print(base64.b64encode(secrets.token_bytes(32)).decode())"` makes one'
+        )
+    return key
+
+
+def ciphers() -> Any:
+    """AES-GCM. Raises `ConfigurationError` where the extra is missing."""
+    try:
+        return importlib.import_module("cryptography.hazmat.primitives.ciphers.aead").AESGCM
+    except ImportError as error:
+        raise ConfigurationError("encryption needs cryptography: pip install 'backscroll[encryption]'") from error
+
+
+# -- the store's key --
+
+
+class Wrapped(NamedTuple):
+    """A store's key under some master key."""
+
+    check: bytes
+    """By which the master key is known, so that a wrong one is told apart from damage."""
+    nonce: bytes
+    key: bytes
+
+
+def wrap(key: bytes, master: bytes, number: int) -> bytes:
+    """The store's key as it is kept."""
+    nonce = secrets.token_bytes(_NONCE)
+    sealed: bytes = ciphers()(master).encrypt(nonce, key, _about(number))
+    return _VERSION + check(master) + nonce + sealed
+
+
+def wrapped(body: bytes) -> Wrapped:
+    """The parts of what is kept."""
+    start = len(_VERSION) + _CHECK
+    if not body.startswith(_VERSION) or len(body) != start + _NONCE + _KEY + 16:
+        raise DamagedError("the record of the store's key is not what was written")
+    return Wrapped(body[len(_VERSION) : start], body[start : start + _NONCE], body[start + _NONCE :])
+
+
+def unwrap(found: Wrapped, master: bytes, number: int) -> bytes:
+    """The store's key. Raises `DamagedError`; that the master key is the right one was checked before."""
+    try:
+        key: bytes = ciphers()(master).decrypt(found.nonce, found.key, _about(number))
+    except importlib.import_module("cryptography.exceptions").InvalidTag as error:
+        raise DamagedError("the record of the store's key is not what was written") from error
+    return key
+
+
+def check(master: bytes) -> bytes:
+    """What tells nothing about a master key, except whether it is this one."""
+    return _keyed(master, b"check", b"")[:_CHECK]
+
+
+def new_key() -> bytes:
+    """A key for a store."""
+    return secrets.token_bytes(_KEY)
+
+
+def _about(number: int) -> bytes:
+    return b"store key %d" % number
+
+
+def _keyed(key: bytes, purpose: bytes, what: bytes) -> bytes:
+    return hmac.digest(key, purpose + b"\0" + what, hashlib.sha256)
+
+
+# -- records --
+
+
+class Sealer:
+    """Seals the records of one store."""
+
+    def __init__(self, key: bytes) -> None:
+        self.key = key
+        self._cipher = ciphers()
+        self._invalid: Any = importlib.import_module("cryptography.exceptions").InvalidTag
+        self._ciphers: dict[bytes, Any] = {}
+
+    def writer(self, session: str) -> bytes:
+        """What stands for a session in the records that it wrote."""
+        return _keyed(self.key, b"session", session.encode())[:WRITER]
+
+    def name(self, purpose: str, what: str) -> str:
+        """What stands for a name: a record's key, or where a fork is noted."""
+        return _keyed(self.key, purpose.encode(), what.encode("utf-8", "surrogatepass")).hex()
+
+    def seal(self, record: Record, writer: bytes, at: int) -> Record:
+        """A record that tells nothing but its size and its `seq`."""
+        key = None if record.key is None else self.name("key", record.key)
+        nonce = secrets.token_bytes(_NONCE)
+        plain = json.dumps([record.kind, record.format, record.key]).encode() + b"\n" + record.body
+        sealed = self._of(writer).encrypt(nonce, plain, _place(writer, at, record.seq, key))
+        return Record(KIND, record.seq, _VERSION + writer + nonce + sealed, _FORMAT, key)
+
+    def open(self, record: Record, at: int) -> tuple[Record, bytes]:
+        """What was sealed, and who wrote it. Raises `DamagedError` for anything that was not sealed for this place."""
+        body = record.body
+        writer, nonce = body[len(_VERSION) : len(_VERSION) + WRITER], body[_HEAD - _NONCE : _HEAD]
+        if not body.startswith(_VERSION) or record.format != _FORMAT or len(nonce) != _NONCE:
+            raise DamagedError("it is in no format that this version encrypts")
+        try:
+            plain = self._of(writer).decrypt(nonce, body[_HEAD:], _place(writer, at, record.seq, record.key))
+        except self._invalid as error:
+            raise DamagedError("it is not what was encrypted there") from error
+        head, _, body = plain.partition(b"\n")
+        kind, number, key = json.loads(head)
+        return Record(kind, record.seq, body, number, key), writer
+
+    def _of(self, writer: bytes) -> Any:
+        found = self._ciphers.get(writer)
+        if found is None:
+            if len(self._ciphers) >= _MOST_CIPHERS:
+                self._ciphers.clear()
+            found = self._ciphers[writer] = self._cipher(_keyed(self.key, b"data", writer))
+        return found
+
+
+def _place(writer: bytes, at: int, seq: int | None, key: str | None) -> bytes:
+    return json.dumps([writer.hex(), at, seq, key]).encode()

@@ -1,0 +1,112 @@
+"""What a caller leaves out of messages before anything is counted, stored or shown."""
+
+import re
+
+import pytest
+
+import backscroll
+from backscroll import ConfigurationError, MessageError, sync
+from tests.histories import Talk
+
+TALK = Talk("openai")
+CARD = re.compile(r"\d{4}-\d{4}")
+
+
+def without_cards(message):
+    message["content"] = CARD.sub("[card]", message["content"])
+    return message
+
+
+def refusing(message):
+    if "drop table" in str(message):
+        raise ValueError("no tables today")
+    return message
+
+
+def opened(redact, store=None, **options):
+    return sync.ContextManager("s", store, tokenizer=len, redact=redact, **options)
+
+
+def test_what_is_left_out_is_nowhere(tmp_path):
+    heard, counted = [], []
+
+    def count(text):
+        counted.append(text)
+        return len(text)
+
+    context = sync.ContextManager(
+        "s", f"sqlite:///{tmp_path}/a.db", tokenizer=count, redact=without_cards,
+        on_event=lambda *event: heard.append(event),
+    )  # fmt: skip  # one thought
+    context.set_system_prompt_factory(lambda: "The owner's card is 1111-2222.")
+    context.add_message(TALK.say("user", "Pay with 1234-5678."))
+    context.append(TALK.say("assistant", "1234-5678? Paid."), TALK.say("user", "And 9999-0000."))
+    view = context.get_messages_for_request()
+    assert [message["content"] for message in view] == [
+        "The owner's card is [card].", "Pay with [card].", "[card]? Paid.", "And [card].",
+    ]  # fmt: skip  # one thought
+    assert context.recall(0) == "Pay with [card]."
+    assert context.recall(query="1234") == ""
+    context.set_messages([TALK.say("user", "Pay with 4321-8765."), TALK.say("assistant", "No.")])
+    assert [message["content"] for message in context.get_messages()] == ["Pay with [card].", "No."]
+    context.close()
+    held = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"[card]" in held
+    assert not re.search(rb"\d{4}-\d{4}", held)
+    assert not CARD.search(str(heard) + str(counted))
+
+
+def test_the_callers_message_stays_as_it_is():
+    message = TALK.say("user", "Pay with 1234-5678.")
+    opened(without_cards).append(message)
+    assert message == TALK.say("user", "Pay with 1234-5678.")
+
+
+def test_an_exception_refuses_the_message_and_all_that_came_with_it():
+    context = opened(refusing)
+    context.append(TALK.say("user", "hello"))
+    for change in (
+        lambda: context.append(TALK.say("assistant", "fine"), TALK.say("user", "drop table users")),
+        lambda: context.set_messages([TALK.say("user", "hello"), TALK.say("assistant", "drop table users")]),
+    ):
+        with pytest.raises(MessageError, match="redact refused the message with ValueError: no tables today"):
+            change()
+    assert context.get_messages() == [TALK.say("user", "hello")]
+
+
+@pytest.mark.parametrize(
+    "answer", [None, "text", {"content": "no role"}, {"role": "user", "content": float("nan")}, {"role": "user", 1: ""}]
+)
+def test_what_it_returns_is_checked_like_any_message(answer):
+    context = opened(lambda message: answer)
+    with pytest.raises(MessageError):
+        context.append(TALK.say("user", "hello"))
+    assert context.get_messages() == []
+
+
+def test_what_it_was_given_and_returned_may_be_changed_afterwards():
+    given = []
+    context = opened(lambda message: given.append(message) or message)
+    context.append(TALK.say("user", "hello"))
+    given[0]["content"] = "changed"
+    assert context.get_messages() == [TALK.say("user", "hello")]
+
+
+def test_setting_what_was_got_changes_nothing():
+    context = opened(without_cards)
+    context.append(TALK.say("user", "1234-5678"), TALK.say("assistant", "yes"))
+    heard = context.explain()
+    context.set_messages(context.get_messages())
+    context.set_messages([TALK.say("user", "1234-5678"), TALK.say("assistant", "yes")])
+    assert context.explain() == heard
+
+
+async def awaited(message):
+    return message
+
+
+@pytest.mark.parametrize("redact", [awaited, "strip", 7])
+def test_what_is_no_plain_function_is_refused_at_construction(redact):
+    for manager in (sync.ContextManager, backscroll.ContextManager):
+        with pytest.raises(ConfigurationError, match="redact is a plain function"):
+            manager(redact=redact)
