@@ -75,9 +75,14 @@ class Pooler:
         with self._changed:
             self._changed.wait_for(lambda: self._free)
             backend = self._free.pop(next(self._turn) % len(self._free))
-            self.used[self._backends.index(backend)] += 1
+            number = self._backends.index(backend)
+            self.used[number] += 1
         try:
             yield backend
+        except ConnectionError:  # perhaps in the middle of a transaction
+            backend.close()
+            backend = self._backends[number] = self._connect()
+            raise
         finally:
             with self._changed:
                 self._free.append(backend)
@@ -91,7 +96,7 @@ class Pooler:
                 while kind != b"Z":
                     kind, answer = receive(backend)
                     answers += answer
-                if self.losing:
+                if self.losing and answers[-1:] == b"I":  # what was asked for is done
                     self.losing = False
                     raise ConnectionError
                 client.sendall(answers)

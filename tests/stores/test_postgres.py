@@ -207,8 +207,12 @@ def test_an_append_whose_answer_was_lost_is_neither_lost_nor_doubled(pooler, pos
         assert not pooler.losing
     assert store.end("a") == 3
     pooler.losing = True
-    with pytest.raises(ConflictError):
-        store.append("a", 1, [record("a", 1)]).result()
+    store.fork("a", "b", 2).result()
+    assert store.end("b") == 2
+    for action in (lambda: store.append("a", 1, [record("a", 1)]), lambda: store.fork("a", "b", 2)):
+        pooler.losing = True
+        with pytest.raises(ConflictError):
+            action().result()
     store.close()
 
 
@@ -538,6 +542,7 @@ def test_a_record_that_was_altered_is_named_and_never_handed_out(postgres, sql, 
         "update {s}.session set shared = 3 where name = 'b'",
         "update {s}.session set origin = null where name = 'b'",
         "update {s}.session set past = 3 where name = 'a'",
+        "update {s}.session set mark = 3 where name = 'b'",
         "update {s}.session set id = default where name = 'c'",
     ],
 )

@@ -126,12 +126,10 @@ class PostgresStore:
     def fork(self, session: str, new: str, at: int) -> Future[None]:
         """Begins a session with the first `at` records of another. Copies nothing."""
         name, fork = checked(session), checked(new)
-        return self._lanes.put(name, partial(self._fork, name, fork, at), begins=fork)
+        share = partial(self._share, name, fork, at, secrets.randbits(63))
+        return self._lanes.put(name, partial(self.server.run, share, changes=True), begins=fork)
 
-    def _fork(self, name: str, new: str, at: int) -> None:
-        self.server.run(partial(self._share, name, new, at), changes=True)
-
-    def _share(self, name: str, new: str, at: int, connection: Connection) -> None:
+    def _share(self, name: str, new: str, at: int, mark: int, connection: Connection) -> None:
         schema = self.server.schema
         with connection.transaction():
             rows.durable(connection)
@@ -140,7 +138,7 @@ class PostgresStore:
             end = source[-1].high if source else 0
             if not 0 < at <= end:
                 raise ConfigurationError(f"session {name!r} has {end} records, and not {at} to share")
-            if not rows.fork(connection, schema, source[-1], new, at):
+            if not rows.fork(connection, schema, source[-1], new, at=at, mark=mark):
                 raise ConflictError(f"session {new!r} has begun already")
 
     def erase(self, session: str, cascade: bool = False) -> None:

@@ -23,13 +23,13 @@ LAST = _INTEGERS.stop - 1
 _LARGEST = 500_000_000  # bytes of an append: PostgreSQL takes messages of 1 GB, and holds each one several times
 
 _PART = (  # the session itself and those that it shares records of, with the places of each: low to before high
-    "part as (select 0 as depth, id, name, next, crc, origin, shared, past, shared as low, next as high "
+    "part as (select 0 as depth, id, name, next, crc, origin, shared, past, mark, shared as low, next as high "
     "from {s}.session where name = %(name)b union all "
-    "select part.depth + 1, up.id, up.name, up.next, up.crc, up.origin, up.shared, up.past, "
+    "select part.depth + 1, up.id, up.name, up.next, up.crc, up.origin, up.shared, up.past, up.mark, "
     "least(up.shared, part.low), part.low from part join {s}.session up on up.id = part.origin)"
 )
 _PARTS = (
-    "with recursive {part} select id, name, next, crc, origin, shared, past, low, high from part order by depth"
+    "with recursive {part} select id, name, next, crc, origin, shared, past, mark, low, high from part order by depth"
 ).replace("{part}", _PART)
 _LOAD = (  # the sizes are known without the bodies, which are read for those rows only that are sent
     "select at, mark, kind, seq, key, format, crc, body from (select *, "
@@ -57,8 +57,8 @@ _APPEND = (  # one statement and so one transaction
     "%(crcs)s::bigint[], %(bodies)b::bytea[]) with ordinality as new(kind, seq, key, format, crc, body, number)"
 ).replace("{durable}", _DURABLE)
 _BEGIN = (
-    "insert into {s}.session (name, next, crc, shared, past) "
-    "values (%(name)b, %(next)s, %(sum)s, 0, %(past)s) on conflict (name) do nothing"
+    "insert into {s}.session (name, next, crc, shared, past, mark) "
+    "values (%(name)b, %(next)s, %(sum)s, 0, %(past)s, %(mark)s) on conflict (name) do nothing"
 )
 _MOVE = "update {s}.session set next = %(next)s, crc = %(sum)s where name = %(name)b and next = %(first)s"
 _UNUSED = (
@@ -119,7 +119,7 @@ def new_rows(session: str, first: int, mark: int, records: Sequence[Record]) -> 
     end, keys = first + len(records), [record.key for record in records]
     values = {
         "name": _bytes(session), "first": first, "next": end, "sum": _sum(session, end), "mark": mark,
-        "past": _sum(session, "", 0),
+        "past": _sum(session, "", 0, mark),
         "kinds": [_bytes(record.kind) for record in records],
         "seqs": [record.seq for record in records],
         "keys": [None if key is None else _bytes(key) for key in keys],
@@ -148,7 +148,7 @@ def is_there(connection: Connection, schema: str, new: New) -> bool:
     """Whether these very rows were inserted."""
     query = "select from {s}.record join {s}.session on session.id = record.session where name = %b and at = %s "
     values = (_bytes(new.session), new.first, new.mark)
-    return connection.execute(of(schema, query + "and mark = %s"), values).fetchone() is not None
+    return connection.execute(of(schema, query + "and record.mark = %s"), values).fetchone() is not None
 
 
 def durable(connection: Connection) -> None:
@@ -156,11 +156,14 @@ def durable(connection: Connection) -> None:
     connection.execute(_DURABLE)
 
 
-def fork(connection: Connection, schema: str, source: Part, new: str, at: int) -> bool:
-    """Begins a session with the first places of another; False where it has begun already."""
-    values = (_bytes(new), at, _sum(new, at), source.id, at, _sum(new, source.name, at))
-    query = "insert into {s}.session (name, next, crc, origin, shared, past) values (%b, %s, %s, %s, %s, %s) "
-    return connection.execute(of(schema, query + "on conflict (name) do nothing"), values).rowcount > 0
+def fork(connection: Connection, schema: str, source: Part, new: str, *, at: int, mark: int) -> bool:
+    """Begins a session with the first places of another; False where it has begun already, and not by this `mark`."""
+    values = (_bytes(new), at, _sum(new, at), source.id, at, _sum(new, source.name, at, mark), mark)
+    query = "insert into {s}.session (name, next, crc, origin, shared, past, mark) values (%b, %s, %s, %s, %s, %s, %s) "
+    if connection.execute(of(schema, query + "on conflict (name) do nothing"), values).rowcount > 0:
+        return True
+    query = "select from {s}.session where name = %b and mark = %s"
+    return connection.execute(of(schema, query), (_bytes(new), mark)).fetchone() is not None
 
 
 def lock(connection: Connection, schema: str, name: str) -> bool:
@@ -244,10 +247,10 @@ def parts(connection: Connection, schema: str, name: str) -> list[Part]:
     """Where the records of a log are, the oldest first; empty for a session that has not begun."""
     rows = connection.execute(of(schema, _PARTS), {"name": _bytes(name)}, binary=True).fetchall()
     found: list[Part] = []
-    for number, (id_, data, next_, crc, origin, shared, past, low, high) in enumerate(rows):
+    for number, (id_, data, next_, crc, origin, shared, past, mark, low, high) in enumerate(rows):
         above = rows[number + 1] if number + 1 < len(rows) else None
         own = _checked(_text(data), next_, crc)
-        if past != _sum(own, _text(above[1]) if above else "", shared) or (above is None) != (origin is None):
+        if past != _sum(own, _text(above[1]) if above else "", shared, mark) or (above is None) != (origin is None):
             raise DamagedError(f"what the session {own!r:.300} shares with another one is not what was written")
         found.append(Part(id_, own, low, high))
     return found[::-1]

@@ -19,7 +19,8 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "insert into {s}.meta values (0)",
         "create table {s}.session (id bigint generated always as identity primary key, name bytea not null, "
         "next bigint not null, crc bigint not null, origin bigint references {s}.session, shared bigint not null, "
-        "past bigint not null) with (fillfactor = 70)",  # with room for the next version of a row, which has a new end
+        "past bigint not null, mark bigint not null) "
+        "with (fillfactor = 70)",  # with room for the next version of a row, which has a new end
         "create unique index session_name on {s}.session (name)",
         "create index session_origin on {s}.session (origin) where origin is not null",
         "create table {s}.record (session bigint not null, at bigint not null, mark bigint not null, "
