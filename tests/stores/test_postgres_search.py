@@ -156,17 +156,18 @@ def test_each_session_finds_its_own_and_erasing_it_erases_its_index(store):
 
 def test_many_texts_are_indexed_in_several_steps_none_of_which_is_half_a_message(store):
     def texts():
-        for seq in range(3):
-            yield Source(seq, 0, "", "common line\n" * 90_000)
+        for seq in range(1_500):
+            yield Source(seq, 0, "", "common line")
+            yield Source(seq, 1, "", "common end")
         raise RuntimeError
 
     search = index(store)
     with pytest.raises(RuntimeError):
-        search.add(texts(), 4)
-    assert search.indexed == 2
-    assert {hit.seq for hit in search.search("common", 9_999)} == {0, 1}
-    search.add(sources("common line", "common end", first=2), 4)
-    assert (search.indexed, found(search, "end")) == (4, [3])
+        search.add(texts(), 1_500)
+    assert search.indexed == 1_000
+    assert sorted(found(search, "common", 9_999)) == sorted([*range(1_000)] * 2)
+    search.add(sources("common start", first=1_000), 1_001)
+    assert (search.indexed, found(search, "start")) == (1_001, [1_000])
 
 
 def test_a_server_that_cannot_be_reached_is_told():
