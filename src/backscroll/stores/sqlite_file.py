@@ -140,29 +140,26 @@ class Database:
         return True
 
     def _check(self, connection: sqlite3.Connection, acknowledged: int) -> None:
+        connection.execute("begin")  # all of it as it is at one moment
         for problem in self.problems(connection, acknowledged):
             raise damaged(self.path, problem) if not problem.startswith(self.path) else DamagedError(problem)
 
     def problems(self, connection: sqlite3.Connection, acknowledged: int) -> Iterator[str]:
-        """What is wrong with the file as a whole and with its list of sessions."""
+        """What is wrong with the file as a whole and with its list of sessions. Asked in a transaction."""
         if schema.altered(connection):
             yield "its tables are not those that were made"
             return
-        connection.execute("begin")
-        try:
-            known, number = self._meta(connection), 0
-            if isinstance(known, str):
-                yield known
-            elif known.commits < acknowledged:
-                yield self.lost(acknowledged, known.commits)
-            for found in rows.begun(connection):
-                number += 1
-                if isinstance(found, str):
-                    yield found
-            if isinstance(known, rows.Meta) and number != known.sessions:
-                yield f"there are {number} sessions, and there should be {known.sessions}"
-        finally:
-            connection.rollback()
+        known, number = self._meta(connection), 0
+        if isinstance(known, str):
+            yield known
+        elif known.commits < acknowledged:
+            yield self.lost(acknowledged, known.commits)
+        for found in rows.begun(connection):
+            number += 1
+            if isinstance(found, str):
+                yield found
+        if isinstance(known, rows.Meta) and number != known.sessions:
+            yield f"there are {number} sessions, and there should be {known.sessions}"
 
     def _meta(self, connection: sqlite3.Connection) -> rows.Meta | str:
         try:

@@ -42,8 +42,9 @@ class Pages:
         self._file, self._log = file, log
         self._length = os.fstat(file).st_size
         self.size = self._size()
-        self.frames, self.doubtful, self.tail = _frames(log, self.size)
-        """Frames of the log that were committed; those of them that are damaged; and those behind the last commit."""
+        most = self._length // self.size + len(log) // self.size + 1
+        self.frames, self.tail = _frames(log, self.size, most)
+        """Frames of the log that were committed, and those behind the last commit."""
         self._newest: dict[int, int] = {}
         self._count()
 
@@ -54,7 +55,7 @@ class Pages:
 
     def trust_tail(self) -> None:
         """Takes what stands behind the last commit for committed: whoever knows of another commit may ask for it."""
-        self.frames += [frame for frame in self.tail if frame not in self.doubtful]
+        self.frames += self.tail
         self.tail = []
         self._count()
 
@@ -86,9 +87,7 @@ class Pages:
         return self._log[start + _FRAME : start + _FRAME + self.size].ljust(self.size, b"\0")
 
     def older(self) -> Iterator[tuple[int, bytes]]:
-        """Pages that were damaged in the log, and pages as they were before they were last committed: newest first."""
-        for frame in reversed(self.doubtful):
-            yield frame.page, self.framed(frame.start)
+        """Pages as they were before they were last committed, the newest first."""
         for frame in reversed(self.frames):
             if self._newest[frame.page] != frame.start:
                 yield frame.page, self.framed(frame.start)
@@ -195,7 +194,7 @@ def _is_record(image: bytes, at: int, length: int) -> bool:
         return False
     end, told = at + image[at], image[at]
     at += 1
-    while at < end:
+    while at < end and told <= length:
         kind, at = _varint(image, at)
         told += _length(kind)
     return at == end and told == length
@@ -229,26 +228,24 @@ def _values(payload: bytes) -> tuple[Any, ...]:
 # -- the log --
 
 
-def _frames(log: bytes, size: int) -> tuple[list[Frame], list[Frame], list[Frame]]:
-    """Frames that were committed, those whose checksum is wrong, and those behind the last commit."""
+def _frames(log: bytes, size: int, most: int) -> tuple[list[Frame], list[Frame]]:
+    """Frames that were committed, and those behind the last commit; only of pages up to `most`."""
     committed: list[Frame] = []
-    doubtful: list[Frame] = []
     tail: list[Frame] = []
-    for frame, commits, good in _chain(log, _FRAME + size):
-        if not good:
-            doubtful.append(frame)
-        tail.append(frame)
+    for frame, commits in _chain(log, _FRAME + size):
+        if 0 < frame.page <= most:
+            tail.append(frame)
         if commits:
-            committed += [each for each in tail if each not in doubtful[-len(tail) :]]
+            committed += tail
             tail = []
-    return committed, doubtful, tail
+    return committed, tail
 
 
-def _chain(log: bytes, step: int) -> Iterator[tuple[Frame, bool, bool]]:
-    """Each frame of the log, whether it ends a commit, and whether it is as it was written.
+def _chain(log: bytes, step: int) -> Iterator[tuple[Frame, bool]]:
+    """Each frame of the log, and whether it ends a commit.
 
-    Its checksum goes on from the one before. SQLite takes the first wrong one for the end of the log. Here the log goes
-    on where the next frame shows that only this one was hit.
+    The checksum of a frame goes on from the one before. SQLite takes the first wrong one for the end of the log. Here
+    the log goes on where the next frame shows that only this one was hit.
     """
     if len(log) < _HEADER + _FRAME:
         return
@@ -259,20 +256,20 @@ def _chain(log: bytes, step: int) -> Iterator[tuple[Frame, bool, bool]]:
     for start in range(_HEADER, len(log) - _FRAME, step):
         told = _told(log, start + 16)
         got = None if before is None else _sum(_covered(log, start, step), before, order)
-        good, before = got == told, told
-        if not good:
+        before = told
+        if got != told:
             ahead = start + step
             if ahead + _FRAME >= len(log):
                 if log[start + 8 : start + 16] != salts:
                     return  # what an earlier log left there
             else:
-                following = [_sum(_covered(log, ahead, step), sums, order) for sums in (got, told) if sums]
+                following = [_sum(_covered(log, ahead, step), sums, order) for sums in (told, got) if sums]
                 if log[ahead + 8 : ahead + 16] != salts or _told(log, ahead + 16) not in following:
                     return
-                if got and following[0] == _told(log, ahead + 16):  # nothing is wrong but what stands for the checksum
-                    good, before = True, got
+                if got and following[-1] == _told(log, ahead + 16):
+                    before = got  # nothing is wrong but what stands for the checksum
         page, commits = struct.unpack_from(">II", log, start)
-        yield Frame(page, start), commits > 0, good
+        yield Frame(page, start), commits > 0
 
 
 def _covered(log: bytes, start: int, step: int) -> bytes:

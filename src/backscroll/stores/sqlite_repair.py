@@ -23,29 +23,27 @@ if sys.platform != "win32":
 _LOCKS = 0x4000_0000
 """Where SQLite's locks begin in a file; who holds all of these bytes is its only user."""
 _LOCKED = 512  # bytes
+_WRITABLE = (b"\1\1", b"\2\2")
+"""What the header says of a file that SQLite may read and write; of another one it says nothing but that it may not."""
 
 
 def repair(database: Database) -> list[Mended]:
     """Mends what `verify` finds, and says what was lost. Does nothing where it finds nothing."""
     try:
-        if next(verify(database, None), None) is None:
-            return []
+        whole = next(verify(database, None), None) is None
     except (ConfigurationError, StoreUnavailable):  # of another program, or of a later version: unless that is a lie
+        whole = False
         if not _is_ours(database):
             raise
     if database.empty():
-        return [Mended(None, None, f"there is no database any more: {accept_loss(database)} commits are gone")]
-    new = f"{database.path}.repairing"
+        lost = accept_loss(database)
+        return [Mended(None, None, f"there is no database any more: {lost} commits are gone")] if lost else []
     with told(database.path), alone(), _kept(database.path) as file:
-        try:
-            done = _salvaged(database, new, file)
-            kept = _swapped(database.path, new)
-        finally:
-            for suffix in ("", "-wal", "-shm"):
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(f"{new}{suffix}")
+        if whole and os.pread(file, 2, 18) in _WRITABLE:
+            return []
+        done = _salvaged(database, f"{database.path}.repairing", file)
         database.forget()
-    return [Mended(None, None, f"the file was written anew from what could be read; the damaged one is {kept}"), *done]
+    return done
 
 
 def _is_ours(database: Database) -> bool:
@@ -69,12 +67,26 @@ def _kept(path: str) -> Iterator[int]:
 
 
 def _salvaged(database: Database, new: str, file: int) -> list[Mended]:
-    """Makes the new file, and syncs it."""
-    owner = os.fstat(file)
-    descriptor = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, stat.S_IMODE(owner.st_mode))
+    """Makes a new file, and puts it in place of the other one."""
     try:
-        if sys.platform != "win32" and (os.geteuid(), os.getegid()) != (owner.st_uid, owner.st_gid):
-            os.fchown(descriptor, owner.st_uid, owner.st_gid)
+        done = _made(database, new, file)
+        kept = _swapped(database.path, new)
+    finally:
+        for suffix in ("", "-wal", "-shm"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(f"{new}{suffix}")
+    return [Mended(None, None, f"the file was written anew from what could be read; the damaged one is {kept}"), *done]
+
+
+def _made(database: Database, new: str, file: int) -> list[Mended]:
+    """Writes the new file, and syncs it."""
+    owner = os.fstat(file)
+    descriptor = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        if sys.platform != "win32":
+            os.fchmod(descriptor, stat.S_IMODE(owner.st_mode))
+            if (os.geteuid(), os.getegid()) != (owner.st_uid, owner.st_gid):
+                os.fchown(descriptor, owner.st_uid, owner.st_gid)
         target = Database(new, "off", database.timeout)
         with contextlib.closing(target.raw()) as connection:
             schema.bring_up(connection, new, database.timeout)

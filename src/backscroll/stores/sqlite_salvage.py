@@ -32,6 +32,8 @@ class _Told(NamedTuple):
     """By their ids; of several rows for one the longest log."""
     copies: dict[int, Begun]
     """From the index, which has no checksums, and no ends of logs."""
+    sessions: list[int]
+    """How many there are, from the index."""
 
     @property
     def meta(self) -> Meta | None:
@@ -46,6 +48,8 @@ class Salvage:
         self.done: list[Mended] = []
         self._pages, self._connection = pages, connection
         self._meta: Meta | None = None
+        self._number: int | None = None
+        """How many sessions there are; None where nothing tells."""
         self._sessions: dict[int, Begun] = {}
         self._altered: dict[int, int | None] = {}
         """Numbers of rows that were found and are not as they were written, and which `seq` they tell."""
@@ -61,6 +65,7 @@ class Salvage:
         if (told.meta is None or told.meta.commits < acknowledged) and self._pages.tail:
             self._pages.trust_tail()
             told = _told(self._newest())
+            self._say("the last of the acknowledged commits is not whole; what is left of it was taken")
         self._meta = told.meta
         if self._meta is None:
             self._say("the row that counts commits and sessions was lost, and is made anew")
@@ -116,6 +121,7 @@ class Salvage:
     def _list(self, told: _Told) -> None:
         """Which sessions there are."""
         self._sessions |= told.logs
+        self._number = told.meta.sessions if told.meta else max(told.sessions, default=None)
         if self._is_listed():
             return
         self._add(told.copies.values(), sure=False)
@@ -125,7 +131,7 @@ class Salvage:
             self._add(older.copies.values(), sure=False)
 
     def _is_listed(self) -> bool:
-        return self._meta is not None and len(self._sessions) >= self._meta.sessions
+        return self._number is not None and len(self._sessions) >= self._number
 
     def _add(self, found: Iterable[Begun], sure: bool) -> None:
         names = {session.name for session in self._sessions.values()}
@@ -192,9 +198,9 @@ class Salvage:
 
     def _lacks(self) -> bool:
         """Whether any record is not there yet."""
-        return any(self._end(session) - session.shared > self._number(session) for session in self._sessions.values())
+        return any(self._end(session) - session.shared > self._count(session) for session in self._sessions.values())
 
-    def _number(self, session: Begun) -> int:
+    def _count(self, session: Begun) -> int:
         asked = "select count(*) from record where number >= ? and number < ?"
         bounds = rows.number_of(session.id, session.shared), rows.number_of(session.id + 1, 0)
         return int(self._connection.execute(asked, bounds).fetchone()[0])
@@ -262,7 +268,7 @@ class Salvage:
 
 
 def _told(cells: Iterable[Cell]) -> _Told:
-    told = _Told([], {}, {})
+    told = _Told([], {}, {}, [])
     for cell in cells:
         if found := _log(cell):
             told.logs[found.id] = max(found, told.logs.get(found.id, found), key=lambda log: log.end)
@@ -270,6 +276,8 @@ def _told(cells: Iterable[Cell]) -> _Told:
             told.metas.append(meta)
         elif copy := _copy(cell):
             told.copies[copy.id] = copy
+        elif cell.number is None and len(cell.values) == 4 and cell.values[0] == 0 and cell.values[3] == b"":
+            told.sessions.append(cell.values[2])
     return told
 
 

@@ -4,7 +4,8 @@ import contextlib
 import os
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from backscroll.errors import DamagedError
 from backscroll.stores import sqlite_rows as rows
@@ -13,6 +14,8 @@ from backscroll.stores.problems import Problem
 from backscroll.stores.sqlite_faults import told
 from backscroll.stores.sqlite_file import Database
 from backscroll.stores.sqlite_gate import GATE
+
+Look = Callable[[sqlite3.Connection], Iterator[Problem]]
 
 
 def verify(database: Database, name: str | None) -> Iterator[Problem]:
@@ -28,11 +31,21 @@ def verify(database: Database, name: str | None) -> Iterator[Problem]:
     if _version(database) in range(1, schema.VERSION):
         yield from _brought_up(database, name)
         return
-    yield from _found(database, None, lambda connection: _whole(database, connection, acknowledged, name is None))
-    for session in _sessions(database):
-        if name is None or session.name == name:
-            look = _session if name is None else _log
-            yield from _found(database, session.name, lambda connection, of=session, look=look: look(connection, of))
+    yield from _found(database, [(None, lambda connection: _whole(database, connection, acknowledged, name is None))])
+    for together in _together([each for each in _sessions(database) if name in (None, each.name)]):
+        look = _session if name is None else _log
+        yield from _found(database, [(session.name, partial(look, session=session)) for session in together])
+
+
+def _together(sessions: Iterable[rows.Begun]) -> Iterator[list[rows.Begun]]:
+    """Sessions that are looked at one after the other: small ones are not worth a connection each."""
+    together: list[rows.Begun] = []
+    for session in sessions:
+        together.append(session)
+        if sum(each.end - each.shared + 1 for each in together) > rows.BATCH:
+            yield together
+            together = []
+    yield together
 
 
 def _version(database: Database) -> int:
@@ -65,17 +78,29 @@ def _looking(database: Database) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def _found(database: Database, session: str | None, look: Callable[..., Iterator[Problem]]) -> list[Problem]:
-    """What a look finds. Damage that ends it is a finding as well; a file that cannot be reached is none."""
+def _found(database: Database, looks: Iterable[tuple[str | None, Look]]) -> list[Problem]:
+    """What looks find. Damage that ends one is a finding as well; a file that cannot be reached is none."""
     found: list[Problem] = []
     try:
         with _looking(database) as connection:
-            if session is not None:
-                connection.execute("begin")  # all of it as it is at one moment
+            for session, look in looks:
+                found += _seen(database, connection, session, look)
+    except DamagedError as error:
+        found.append(Problem(None, None, str(error)))
+    return found
+
+
+def _seen(database: Database, connection: sqlite3.Connection, session: str | None, look: Look) -> list[Problem]:
+    found: list[Problem] = []
+    try:
+        with told(database.path):
+            connection.execute("begin")  # all of it as it is at one moment
             for problem in look(connection):
                 found.append(problem)  # noqa: PERF402 - what was found before a failure counts
     except DamagedError as error:
         found.append(Problem(session, None, str(error)))
+    finally:
+        connection.rollback()
     return found
 
 
