@@ -14,7 +14,7 @@ from functools import partial
 from backscroll.errors import ConfigurationError, ConflictError, DamagedError, StoreUnavailable
 from backscroll.ports import Record, Stored
 from backscroll.stores import postgres_rows as rows
-from backscroll.stores.names import checked, checked_keys
+from backscroll.stores.names import checked, checked_keys, checked_lease, kept
 from backscroll.stores.postgres_address import parsed
 from backscroll.stores.postgres_driver import Connection, errors
 from backscroll.stores.postgres_lanes import Lanes
@@ -47,7 +47,7 @@ class PostgresStore:
     @property
     def capabilities(self) -> frozenset[str]:
         """Everything that a store can do."""
-        return frozenset(("durable", "shared", "erase", "fork"))
+        return frozenset(("durable", "shared", "erase", "fork", "lease"))
 
     def append(self, session: str, first: int, records: Sequence[Record]) -> Future[None]:
         """Queues records for the places from `first` on. Those of one session are written in their order."""
@@ -141,6 +141,17 @@ class PostgresStore:
             if not rows.fork(connection, schema, source[-1], new, at=at, mark=mark):
                 raise ConflictError(f"session {new!r} has begun already")
 
+    def lease(self, session: str, owner: str, seconds: float) -> Future[None]:
+        """Keeps a session for one writer for so many seconds from now, by the server's clock."""
+        name, (owner, seconds) = checked(session), checked_lease(owner, seconds)
+        return self._lanes.put(name, partial(self._lease, name, owner, seconds))
+
+    def _lease(self, name: str, owner: str, seconds: float) -> None:
+        schema = self.server.schema
+        holder = self.server.run(lambda connection: rows.lease(connection, schema, name, owner, seconds), changes=True)
+        if holder is not None:
+            raise kept(name, *holder)
+
     def erase(self, session: str, cascade: bool = False) -> None:
         """Deletes a session with its records and what searches them, and has the server free their rows.
 
@@ -173,6 +184,7 @@ class PostgresStore:
                         f"session {name!r} shares its records with its forks {names}: erase them as well"
                     )
                 going = going + found
+            rows.free(connection, schema, [name, *(each for _, each in going)])
             rows.delete(connection, schema, [id_ for id_, _ in going])
         return bool(going)
 

@@ -195,6 +195,27 @@ def delete(connection: Connection, schema: str, ids: Sequence[int]) -> None:
     connection.execute(of(schema, "delete from {s}.session where id = any(%s::bigint[])"), (list(ids),))
 
 
+def lease(connection: Connection, schema: str, name: str, owner: str, seconds: float) -> tuple[str, float] | None:
+    """Takes or ends a lease, by the server's clock; who holds it and for how many seconds where another one does."""
+    query = (
+        "insert into {s}.lease (name, owner, until) "
+        "values (%b, %b, clock_timestamp() + %s * interval '1 second') on conflict (name) do update "
+        "set owner = excluded.owner, until = excluded.until "
+        "where lease.owner = excluded.owner or lease.until <= clock_timestamp() returning 1"
+    )
+    if connection.execute(of(schema, query), (_bytes(name), _bytes(owner), seconds)).fetchone():
+        return None
+    holder = "select owner, extract(epoch from until - clock_timestamp())::float8 from {s}.lease where name = %b"
+    found = connection.execute(of(schema, holder), (_bytes(name),)).fetchone()
+    return None if found is None else (bytes(found[0]).decode(), max(0.0, found[1]))
+
+
+def free(connection: Connection, schema: str, names: Sequence[str]) -> None:
+    """Forgets leases, also of sessions that never began."""
+    given = ([_bytes(name) for name in names],)
+    connection.execute(of(schema, "delete from {s}.lease where name = any(%s::bytea[])"), given)
+
+
 def vacuum(connection: Connection, schema: str) -> None:
     """Frees what was deleted. Not inside a transaction."""
     connection.execute(of(schema, f"vacuum {', '.join(f'{{s}}.{table}' for table in TABLES)}"))

@@ -36,10 +36,11 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "part integer not null, start integer not null, shown bytea not null, words tsvector not null)",
         "create index passage_session on {s}.passage (session)",
         "create index passage_words on {s}.passage using gin (words)",
+        "create table {s}.lease (name bytea primary key, owner bytea not null, until timestamptz not null)",
     ),
 )
 VERSION = len(STEPS)
-TABLES = ("session", "record", "indexed", "passage")
+TABLES = ("session", "record", "indexed", "passage", "lease")
 
 
 def of(schema: str, statement: str) -> bytes:
