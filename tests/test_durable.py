@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 import backscroll
 from backscroll import BackscrollError, sync
-from backscroll.errors import ConflictError, StoreUnavailable
+from backscroll.errors import ConfigurationError, ConflictError, StoreUnavailable
 from backscroll.ports import Stored
+from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk, conversations
 from tests.test_manager import quarter
 from tests.test_promises import ASK, BUDGETS, Watched, walked
@@ -325,3 +326,33 @@ def test_a_writer_that_is_always_outrun_gives_up_and_says_so():
         manager.append(TALK.say("user", "hello?"))
     shelf.fails.clear()
     assert len(manager.get_messages()) == 1
+
+
+# -- one writer --
+
+
+def test_a_lease_keeps_others_from_writing_until_it_is_given_back():
+    store = MemoryStore()
+    one = opened(store, lease=600)
+    other, third = opened(store, lease=600), opened(store)
+    one.append(TALK.say("user", "begin"))
+    with pytest.raises(ConflictError, match="is kept by"):
+        other.append(TALK.say("user", "me too"))
+    assert other.get_messages() == [TALK.say("user", "begin")]
+    one.close()
+    other.append(TALK.say("assistant", "now me"))
+    third.append(TALK.say("user", "I lease nothing"))
+    with pytest.raises(ConflictError, match="ends before place"):  # who leases takes in nobody else's writing
+        other.append(TALK.say("assistant", "mine"))
+
+
+@pytest.mark.parametrize("wrong", [0, -1, True, "600", 1e9])
+def test_a_lease_that_cannot_be_is_refused_at_construction(wrong):
+    with pytest.raises(ConfigurationError, match="lease must be"):
+        opened(MemoryStore(), lease=wrong)
+
+
+def test_a_lease_needs_a_store_that_can_keep_sessions():
+    for store in (None, Shelf()):
+        with pytest.raises(ConfigurationError, match="lease needs a store"):
+            sync.ContextManager("s", store, lease=5)

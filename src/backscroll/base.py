@@ -30,6 +30,7 @@ class ManagerBase:
         session: str | None = None,
         store: str | Path | Store | None = None,
         *,
+        lease: float | None = None,
         strategy: str | None = "auto",
         strategies: Sequence[str | Strategy] | None = None,
         max_tokens: int = 200_000,

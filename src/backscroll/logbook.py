@@ -12,7 +12,7 @@ from functools import partial
 from backscroll.errors import ConflictError, DamagedError
 from backscroll.log import Checkpoint, Event, Identified, MessageAdded, PlanAt, PromptSeen
 from backscroll.plan import Plan
-from backscroll.ports import Ask, Operation, Record, Store, Stored
+from backscroll.ports import Ask, Keeper, Operation, Record, Store, Stored
 from backscroll.records import Codec, id_key, prompt_key
 
 FAR = 2_000  # records behind a checkpoint from which another one is due
@@ -24,8 +24,10 @@ _BETWEEN = 8  # records of other kinds that are expected among some messages
 class Logbook:
     """One session's log in a store."""
 
-    def __init__(self, store: Store, session: str) -> None:
+    def __init__(self, store: Store, session: str, lease: Keeper | None = None) -> None:
         self.session = session
+        self.lease = lease
+        """Keeps the session for this writer alone: then whoever else wrote is a conflict, and not taken in."""
         self.store = store
         self._codec = Codec(self._fetch)
         self._end = 0
@@ -53,10 +55,15 @@ class Logbook:
         happening = (*self._waiting, *events)
         if not happening:
             return True
+        if self.lease is not None:
+            kept = yield Ask(self.lease.keep, tolerant=True)
+            if isinstance(kept, Exception):
+                self.lease.refused()
+                raise kept
         codec = self._codec.after(happening)
         records: list[Record] = [codec.encode(event, at) for at, event in enumerate(happening, self._end)]
         failed = yield Ask(self.store.append, (self.session, self._end, records), tolerant=True)
-        if isinstance(failed, ConflictError):
+        if isinstance(failed, ConflictError) and self.lease is None:
             return False
         if isinstance(failed, Exception):
             raise failed

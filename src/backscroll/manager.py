@@ -20,6 +20,8 @@ class ContextManager(ManagerBase):
 
     - `session`: its name in the store; None = a new one of its own, told by `session_id`.
     - `store`: an address (`"sqlite:///agent.db"`) or a `Store`; None = kept in memory only.
+    - `lease`: seconds for which the session is kept for this manager, renewed by its changes; another writer gets a
+      `ConflictError` at once. None = several may write, and take in what the others wrote.
     - `strategy`: `"auto"` (everything, least harm first), the name of one strategy, or None (nothing but the last
       resort).
     - `strategies`: instead, a list of names (`"supersede"`, `"clip"`, `"mask"`, `"digest"`, `"importance"`, `"drop"`)

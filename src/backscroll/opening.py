@@ -19,6 +19,7 @@ from backscroll.compaction.batch import Prices
 from backscroll.compaction.strategies import choose, masks_batches
 from backscroll.errors import ConfigurationError
 from backscroll.families import COUNTED, UNKNOWN, Family, family_of
+from backscroll.leasing import Lease
 from backscroll.logbook import Logbook
 from backscroll.measuring import Measurer
 from backscroll.messages import Redact
@@ -78,6 +79,7 @@ def open_session(
     *,
     name: str | None,
     store: str | Path | Store | None,
+    lease: float | None,
     around: Around,
     redact: Redact | None,
     strategy: str | None,
@@ -104,7 +106,7 @@ def open_session(
         count=measurer.count,
         counted_by=lambda: counter.name,
         prices=prices or (Prices() if masks_batches(strategy, strategies) else None),
-        logbook=None if keeper is None else Logbook(keeper, name),
+        logbook=_logbook(keeper, name, lease),
         summaries=_summaries(summarizer, summary_window, summary_timeout, background),
         family=_families(model, counted=not isinstance(tokenizer, str), counter=counter),
     )
@@ -121,6 +123,11 @@ def _kept(
     inner = None if store is None else open_store(store)
     keeper = layered(inner, around.blobs, around.offload_over, around.encryption_key, on_failure=failed)
     return inner, keeper, SearchIndex() if keeper is None else search_for(keeper, name)
+
+
+def _logbook(store: Store | None, session: str, seconds: float | None) -> Logbook | None:
+    lease = None if seconds is None else Lease(store, session, seconds)
+    return None if store is None else Logbook(store, session, lease)
 
 
 def _summaries(summarizer: Summarizer | None, window: int, timeout: float, background: Background) -> Summaries | None:

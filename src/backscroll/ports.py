@@ -172,6 +172,22 @@ class Blobs(Protocol):
         ...
 
 
+class Keeper(Protocol):
+    """Keeps a session for this writer alone; see `leasing.py`."""
+
+    def keep(self) -> Any:
+        """Before each change; may answer something to wait for. Fails with `ConflictError` while another one has it."""
+        ...
+
+    def refused(self) -> None:
+        """That failed: the next change asks again."""
+        ...
+
+    def release(self) -> Any:
+        """At the end; may answer something to wait for."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Ask:
     """Call `function(*arguments)` outside; an answer that is awaitable or a future is waited for, and sent back."""

@@ -103,9 +103,11 @@ class Session(Timeline):
             self.outbox.append((events.MESSAGE_ADDED, added))
 
     def flush(self) -> Operation[None]:
-        """Stores what waits for the next event."""
+        """Stores what waits for the next event, and gives a lease back."""
         yield from self.enter(look=False)
         yield from self._flushed()
+        if self._logbook is not None and self._logbook.lease is not None:
+            yield Ask(self._logbook.lease.release)
 
     # -- the branch --
 

@@ -12,7 +12,7 @@ from backscroll.stores.addresses import open_store
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.portable import PortableFile, PortableWriter, is_portable
 from backscroll.stores.transfer import BATCH, copy_session
-from backscroll.testing import EVERY_BYTE, NAMES
+from backscroll.testing.expecting import EVERY_BYTE, NAMES
 
 KINDS = ("memory", "sqlite", "jsonl")
 
