@@ -2,10 +2,11 @@
 
 import random
 import threading
+from contextlib import closing
 
 import pytest
 
-from backscroll import ConflictError, StoreUnavailable
+from backscroll import ConflictError, StoreUnavailable, sync
 from backscroll.recall import Hit, Source
 from backscroll.stores.passages import passages
 from backscroll.stores.postgres import PostgresStore
@@ -175,3 +176,13 @@ def test_a_server_that_cannot_be_reached_is_told():
     for action in (lambda: search.indexed, lambda: search.search("word", 1), lambda: search.add(sources("x"), 1)):
         with pytest.raises(StoreUnavailable, match="cannot be reached"):
             action()
+
+
+def test_a_manager_searches_with_what_its_store_has_indexed(postgres):
+    address = postgres()
+    with closing(sync.ContextManager("s", address, tokenizer=len)) as manager:
+        manager.append({"role": "user", "content": "the port is 5433"}, {"role": "assistant", "content": "noted"})
+        assert manager.recall(query="port").hits[0].seq == 0
+    with closing(sync.ContextManager("s", address, tokenizer=len)) as again:
+        assert again._opened.search.indexed == 2
+        assert again.recall(query="port").hits[0].text == "the port is 5433"

@@ -4,32 +4,51 @@ here.
 
 import warnings
 from collections.abc import Iterable
+from importlib import import_module
+from typing import Any, Protocol
 
 from backscroll.errors import ConflictError, StoreError
 from backscroll.ports import Store
-from backscroll.recall import Hit, Source
+from backscroll.recall import Hit, Search, Source
 from backscroll.stores.catching_up import catch_up
 from backscroll.stores.offloading import OffloadingStore
 from backscroll.stores.search import MEMORY, SearchIndex
 from backscroll.stores.sqlite import SqliteStore
 from backscroll.stores.sqlite_search import SqliteSearch
 
+POSTGRES = "backscroll.stores.postgres"
+"""By name: it needs an extra, so that it is loaded by those only who have such a store."""
 _LEAST_EACH = 8
 _MOST_EACH = 4_000
 _MOST_POOLED = 20_000  # passages of some 800 characters
 
-Index = SearchIndex | SqliteSearch
+
+class Index(Search, Protocol):
+    """A search that also tells by what it found something, and that can be closed."""
+
+    def found(self, query: str, most: int) -> list[tuple[Hit, str]]:
+        """The best passages, each with what it is about."""
+        ...
+
+    def close(self) -> None:
+        """Frees it."""
+        ...
 
 
 def search_for(store: Store, session: str) -> Index:
     """The search over one session. Nothing is touched before its first use.
 
-    That of an SQLite store is kept beside the database, also where its large bodies are elsewhere; for any other store
-    it lives as long as the object, and of a store that is `encrypted` no text goes to a disk.
+    That of an SQLite store is kept beside the database, that of a PostgreSQL store in it, also where large bodies are
+    elsewhere; for any other store it lives as long as the object, and of a store that is `encrypted` no text goes to a
+    disk.
     """
     place = store.inner if isinstance(store, OffloadingStore) else store
     if isinstance(place, SqliteStore):
         return SqliteSearch(place, session, store)
+    if type(place).__module__ == POSTGRES:
+        shared: Any = place
+        made: Index = import_module(f"{POSTGRES}_search").PostgresSearch(shared.server, session)
+        return made
     return SearchIndex(None if "encrypted" in store.capabilities else MEMORY)
 
 
