@@ -16,12 +16,13 @@ import pytest
 from backscroll import ConfigurationError, ConflictError, DamagedError, StoreUnavailable
 from backscroll.ports import Record
 from backscroll.stores.sqlite import SqliteStore
+from backscroll.stores.sqlite_guard import Guard
 from backscroll.stores.sqlite_rows import BATCH
 from backscroll.stores.sqlite_schema import VERSION
 from tests.stores.programs import differs, record
 from tests.stores.running import ROOT
 
-GOLDEN = ROOT / "tests" / "golden" / "sqlite-1.db"
+GOLDEN = ROOT / "tests" / "golden"
 
 
 def appended(store, session, number):
@@ -131,6 +132,16 @@ def test_a_lower_number_of_commits_is_a_crash_between_two_writes_and_no_loss(tmp
         DamagedError, match="6 commits were acknowledged, and the database holds 5: the last 1 are gone"
     ):
         store.end("a")
+
+
+def test_a_late_process_does_not_lower_the_number_of_commits(tmp_path):
+    guard = Guard(str(tmp_path / "a.db"))
+    for number in (1, 2, 40, 39, 25):
+        guard.raise_to(number)
+    assert guard.read() == 40
+    guard.lower_to(38)
+    assert guard.read() == 38
+    guard.close()
 
 
 # -- locks --
@@ -256,6 +267,26 @@ def test_what_was_erased_is_in_no_file(tmp_path, seed):
     assert files().count(b"SECRET") == 0
 
 
+def test_erasing_a_fork_leaves_no_byte_of_it_and_none_of_what_it_shared_is_lost(tmp_path):
+    store = SqliteStore(tmp_path / "a.db", "normal")
+    store.append("kept", 0, [Record("k", at, b"KEPT-%d" % at * 50, 1) for at in range(60)]).result()
+    for number in range(3):
+        store.fork("kept", f"SECRET-{number}", 40).result()
+        for at in range(40, 60):
+            store.append(f"SECRET-{number}", at, [Record("k", at, b"SECRET" * 99, 1, f"SECRET-KEY-{at}")]).result()
+        store.lease(f"SECRET-{number}", "SECRET-OWNER", 600).result()
+    store.fork("SECRET-0", "SECRET-3", 50).result()
+    with pytest.raises(ConflictError, match=r"'SECRET-3'.*cascade"):
+        store.erase("SECRET-0")
+    for number in range(3):
+        store.erase(f"SECRET-{number}", cascade=True)
+    assert b"SECRET" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert store.sessions() == ["kept"]
+    assert [stored.record.body for stored in store.read("kept")] == [b"KEPT-%d" % at * 50 for at in range(60)]
+    assert list(store.verify()) == []
+    store.close()
+
+
 def test_erasing_says_when_a_reader_keeps_the_log_and_finishes_later(tmp_path):
     store = SqliteStore(tmp_path / "a.db", timeout=0.1)
     appended(store, "a", 20)
@@ -298,6 +329,113 @@ def test_reading_holds_nothing_while_the_reader_thinks(tmp_path):
     store.close()
 
 
+# -- forks --
+
+
+def test_a_fork_copies_nothing(tmp_path):
+    store = SqliteStore(tmp_path / "a.db")
+    appended(store, "a", 50)
+    for number in range(20):
+        store.fork("a", f"fork {number}", 50).result()
+    counting = other(store.path)
+    assert counting.execute("select count(*) from record").fetchone() == (50,)
+    counting.close()
+    assert all(list(store.read(f"fork {number}")) == list(store.read("a")) for number in range(20))
+    store.close()
+
+
+def test_jobs_of_one_commit_see_each_other(tmp_path):
+    store = SqliteStore(tmp_path / "a.db")
+    appended(store, "a", 1)
+    blocking = other(store.path)
+    blocking.execute("begin immediate")
+    held = store.append("held", 0, [record("held", 0)])
+    while not held.running():
+        time.sleep(0.001)
+    good = [
+        store.append("a", 1, [Record("k", None, b"", 1, "key")]),
+        store.fork("a", "b", 2),
+        store.append("b", 2, [Record("k", None, b"", 1, "other key")]),
+        store.fork("b", "c", 3),
+        store.append("c", 3, [Record("k", None, b"", 1, "third key")]),
+    ]
+    bad = [store.append("c", 4, [Record("k", None, b"", 1, key)]) for key in ("key", "other key", "third key")]
+    bad += [store.fork("a", "c", 1), store.append("b", 2, [record("b", 2)])]
+    blocking.execute("rollback")
+    blocking.close()
+    assert [type(each.exception()).__name__ for each in (*good, *bad)] == ["NoneType"] * 5 + ["ConflictError"] * 5
+    assert (store.end("a"), store.end("b"), store.end("c")) == (2, 3, 4)
+    assert list(store.verify()) == []
+    store.close()
+
+
+def test_damage_in_what_is_shared_is_told_by_everyone_who_reads_it(tmp_path):
+    store = SqliteStore(tmp_path / "a.db")
+    appended(store, "a", 30)
+    store.fork("a", "fork", 20).result()
+    store.append("fork", 20, [record("fork", 20)]).result()
+    store.close()
+    with other(store.path) as connection:
+        connection.execute("update record set seq = 1 where number = ?", ((1 << 32) + 7,))
+    connection.close()
+    for session in ("a", "fork"):
+        with pytest.raises(DamagedError, match="session 'a': the record at place 7 "):
+            list(store.read(session))
+        with pytest.raises(DamagedError, match="session 'a': the record at place 7 "):
+            store.find(session, seq=7)
+        assert [(problem.session, problem.at) for problem in store.verify(session)] == [(session, 7)]
+        assert store.find(session, seq=15) == 15
+    assert [(problem.session, problem.at) for problem in store.verify()] == [("a", 7)]
+    store.close()
+
+
+def test_a_fork_whose_parent_is_gone_says_so(tmp_path):
+    store = SqliteStore(tmp_path / "a.db")
+    appended(store, "a", 30)
+    store.fork("a", "fork", 20).result()
+    store.append("fork", 20, [record("fork", 20)]).result()
+    with other(store.path) as connection:
+        connection.execute("delete from log where name = 'a'")
+    connection.close()
+    with pytest.raises(DamagedError, match="session 'fork': of the session that it was forked from"):
+        list(store.read("fork"))
+    assert [stored.at for stored in store.read("fork", 20)] == [20]
+    assert ("fork", None) in [(problem.session, problem.at) for problem in store.verify()]
+    store.close()
+
+
+# -- leases --
+
+
+def test_a_lease_is_one_for_all_who_use_the_file_and_tells_who_has_it(tmp_path):
+    one, two = SqliteStore(tmp_path / "a.db"), SqliteStore(tmp_path / "a.db")
+    one.lease("a", "first worker", 600).result()
+    with pytest.raises(ConflictError, match=r"session 'a' is kept by 'first worker' for another (600\.0|599\.\d) s"):
+        two.lease("a", "second worker", 600).result()
+    two.append("a", 0, [record("a", 0)]).result()  # the place is the fence
+    one.close()
+    with pytest.raises(ConflictError, match="first worker"):
+        two.lease("a", "second worker", 600).result()
+    one.lease("a", "first worker", 0).result()
+    two.lease("a", "second worker", 600).result()
+    one.close()
+    two.close()
+
+
+def test_a_damaged_lease_is_told_of_and_repaired(tmp_path):
+    store = SqliteStore(tmp_path / "a.db")
+    store.lease("a", "worker", 600).result()
+    with other(store.path) as connection:
+        connection.execute("update lease set owner = 'burglar'")
+    connection.close()
+    with pytest.raises(DamagedError, match="who keeps it is not what was written"):
+        store.lease("a", "worker", 600).result()
+    assert [problem.session for problem in store.verify()] == ["a"]
+    assert store.repair()
+    store.lease("a", "other", 600).result()
+    store.close()
+
+
 # -- threads --
 
 
@@ -328,6 +466,18 @@ def test_a_process_has_one_thread_for_a_store_and_none_when_it_is_closed_or_drop
     again.close()
 
 
+def test_what_nobody_waits_for_is_written_soon_as_well(tmp_path):
+    store = SqliteStore(tmp_path / "a.db")
+    for at in range(4):  # the thread that writes sleeps, dozes, or is awake
+        pending = store.append("a", at, [record("a", at)])
+        until = time.monotonic() + 20
+        while not pending.done() and time.monotonic() < until:
+            time.sleep(0.001)
+        assert pending.done()
+        time.sleep(0.02 * (at % 2))
+    store.close()
+
+
 def test_whoever_waits_for_an_append_may_close_the_store(tmp_path):
     store, closed = SqliteStore(tmp_path / "a.db"), threading.Event()
     pending = store.append("a", 0, [record("a", 0)])
@@ -351,17 +501,50 @@ def test_what_no_row_can_hold_is_refused_at_once(tmp_path, bad):
 # -- for ever --
 
 
-def test_a_database_of_schema_1_opens_for_ever(tmp_path):
+GOLDEN_NAMES = ["plain", "'; drop table record; --", "\U0001f469/.."]
+
+
+def golden(tmp_path, number):
     for suffix in ("", "-commits"):
-        (tmp_path / f"a.db{suffix}").write_bytes(Path(f"{GOLDEN}{suffix}").read_bytes())
-    store = SqliteStore(tmp_path / "a.db")
-    assert store.sessions() == ["plain", "'; drop table record; --", "\U0001f469/.."]
+        (tmp_path / f"a.db{suffix}").write_bytes((GOLDEN / f"sqlite-{number}.db{suffix}").read_bytes())
+    return SqliteStore(tmp_path / "a.db")
+
+
+@pytest.mark.parametrize("verified_first", [True, False])
+def test_a_database_of_schema_1_opens_for_ever(tmp_path, verified_first):
+    store = golden(tmp_path, 1)
+    if verified_first:
+        assert list(store.verify()) == list(store.verify("plain")) == []
+        assert (tmp_path / "a.db").read_bytes() == (GOLDEN / "sqlite-1.db").read_bytes()
+    assert store.sessions() == GOLDEN_NAMES
     assert list(store.verify()) == []
     assert not any(differs(store, session, 90) for session in store.sessions()[:2])
-    (odd,) = store.read("\U0001f469/..")
+    (odd,) = store.read(GOLDEN_NAMES[2])
     assert odd.record == Record("plan", None, bytes(range(256)), 7)
+    assert [store.find("plain", seq=seq) for seq in (0, 7, 12)] == [0, 7, None]
     store.append("plain", 12, [record("plain", 12, 90)]).result()
+    store.fork("plain", "fork", 13).result()
     assert not differs(store, "plain", 90)
+    assert list(store.read("fork")) == list(store.read("plain"))
+    store.close()
+
+
+def test_a_database_of_schema_2_opens_for_ever(tmp_path):
+    store = golden(tmp_path, 2)
+    assert list(store.verify()) == []
+    assert store.sessions() == [*GOLDEN_NAMES, "fork", "fork of a fork"]
+    assert not any(differs(store, session, 90) for session in store.sessions()[:2])
+    key = "id:\U0001f469\n'"
+    (odd,) = store.read(GOLDEN_NAMES[2])
+    assert odd.record == Record("plan", None, bytes(range(256)), 7, key)
+    assert store.find(GOLDEN_NAMES[2], key=key) == 0
+    plain = [record("plain", at, 90) for at in range(12)]
+    fork = [*plain[:8], *(record("fork", at, 90)._replace(key=f"key {at}") for at in range(8, 12))]
+    assert [stored.record for stored in store.read("fork")] == fork
+    assert [stored.record for stored in store.read("fork of a fork")] == [*fork[:10], record("fork of a fork", 10, 90)]
+    assert [store.find("fork of a fork", key=f"key {at}") for at in (8, 9, 10)] == [8, 9, None]
+    with pytest.raises(ConflictError, match="'fork', 'fork of a fork'"):
+        store.erase("plain")
     store.close()
 
 

@@ -143,6 +143,14 @@ class Boasting(MemoryStore):
         return frozenset(("durable", "shared", "erase"))
 
 
+class Giving(MemoryStore):
+    """Keeps a session for whoever asked last."""
+
+    def lease(self, session, owner, seconds):
+        self._leases.pop(session, None)
+        return super().lease(session, owner, seconds)
+
+
 class Closing(MemoryStore):
     """Claims to survive, and forgets at the first close."""
 
@@ -166,6 +174,7 @@ class Closing(MemoryStore):
         (Remembering, "check_what_is_erased_is_gone"),
         (Boasting, "check_what_is_durable_survives"),
         (Boasting, "check_what_is_shared_is_seen_by_others"),
+        (Giving, "check_a_lease_keeps_a_session"),
         (Closing, "check_use_after_close_opens_anew"),
     ],
 )
