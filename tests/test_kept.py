@@ -7,7 +7,11 @@ import pytest
 
 import backscroll
 from backscroll import ConfigurationError, DamagedError, StoreUnavailable, sync
+from backscroll.driving import drive_held
+from backscroll.logbook import Logbook
 from backscroll.stores.folder_blobs import FolderBlobs
+from backscroll.stores.offloading import OffloadingStore
+from backscroll.stores.sqlite import SqliteStore
 from tests.histories import Talk
 from tests.stores.test_offloading import Shelf
 
@@ -78,6 +82,20 @@ def test_a_blob_that_is_gone_is_named(tmp_path):
     blob.unlink()
     with pytest.raises(DamagedError, match=f"session 's', the record at place 0: the blob {blob.name} is missing"):
         opened(tmp_path).get_messages()
+
+
+def test_fetching_a_small_message_fetches_no_large_neighbour(tmp_path):
+    shelf = Shelf()
+    context = opened(tmp_path, blobs=shelf)
+    for number in range(6):
+        context.append(TALK.say("user", "small" if number % 2 == 0 else "x" * 70_000))
+    context.close()
+    log = Logbook(OffloadingStore(SqliteStore(tmp_path / "agent.db"), shelf), "s")
+    (found,) = drive_held(log.load([2]))
+    assert (found.message["content"], shelf.got) == ("small", [])
+    assert [event.seq for event in drive_held(log.load([0, 1, 4]))] == [0, 1, 4]
+    assert len(shelf.got) == 1
+    log.store.close()
 
 
 def test_what_is_offloaded_is_searched_by_an_index_that_is_kept(tmp_path):

@@ -207,14 +207,16 @@ class Logbook:
             at = self.store.find(self.session, seq=first)
             missing = last - first + 1
             while missing and at is not None:
-                read = list(self.store.read(self.session, at, at + missing + _BETWEEN))
-                for stored in read:
+                start, at = at, None
+                for stored in self.store.read(self.session, start, start + missing + _BETWEEN):
+                    at = stored.at + 1
                     if stored.record.kind == "message" and stored.record.seq is not None and stored.record.seq <= last:
                         event = self._codec.decode(stored)
                         assert isinstance(event, MessageAdded)
                         found.append(event)
                         missing -= 1
-                at = at + len(read) if read else None
+                    if not missing:  # what follows may be large, and elsewhere
+                        break
             if missing:
                 raise DamagedError(f"session {self.session!r}: of the messages {first} to {last} {missing} are missing")
         return found
