@@ -393,3 +393,23 @@ def on_a_terminal(*arguments: str | Path) -> str:
     os.close(ours)
     assert process.returncode == 0, shown
     return shown.decode().replace("\r\n", "\n")
+
+
+# -- what is around a store --
+
+
+def test_an_encrypted_store_with_its_large_messages_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key, blobs, database = "A" * 43 + "=", tmp_path / "blobs", tmp_path / "agent.db"
+    added = talk(f"sqlite:///{database}", "s", 3, blobs=str(blobs), offload_over=0, encryption_key=key)
+    assert "give the `blobs`" in bad(2, "show", database, "s")
+    monkeypatch.setenv("BACKSCROLL_BLOBS", str(blobs))
+    assert "give the `encryption_key`" in bad(2, "show", database, "s")
+    monkeypatch.setenv("BACKSCROLL_ENCRYPTION_KEY", key)
+    assert [each["message"] for each in found("show", database, "s")["messages"]] == added
+    assert [each["session"] for each in found("sessions", database)["sessions"]] == ["s"]
+    good("export", database, f"jsonl:///{tmp_path}/plain")
+    good("erase", database, "s", "--yes")
+    assert not [path for path in blobs.rglob("*") if path.is_file() and path.stat().st_size > 300]
+    for name in ("BACKSCROLL_BLOBS", "BACKSCROLL_ENCRYPTION_KEY"):
+        monkeypatch.delenv(name)
+    assert [each["message"] for each in found("show", f"jsonl:///{tmp_path}/plain", "s")["messages"]] == added

@@ -121,7 +121,7 @@ def _kept(
 ) -> tuple[Store | None, Store | None, Index]:
     """A store, the same with its layers, and the search over one of its sessions."""
     inner = None if store is None else open_store(store)
-    keeper = layered(inner, around.blobs, around.offload_over, around.encryption_key, on_failure=failed)
+    keeper = layered(inner, around.blobs, around.offload_over, around.encryption_key, failed)
     return inner, keeper, SearchIndex() if keeper is None else search_for(keeper, name)
 
 

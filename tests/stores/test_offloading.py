@@ -65,11 +65,6 @@ def bodies(store, session, *places):
     return [each.record.body for each in store.read(session, *places)]
 
 
-def absent(inner, check):
-    """What a layer can do depends on the store inside."""
-    return {"fork"} - inner.capabilities and "fork" in check.__name__
-
-
 # -- the published suite --
 
 
@@ -94,7 +89,7 @@ def test_over_sqlite(check, tmp_path):
         places[-1].mkdir()
         return reopen()
 
-    assert check(make, reopen) is None or absent(SqliteStore("unused.db"), check)
+    assert check(make, reopen) is None
 
 
 # -- where bodies are --

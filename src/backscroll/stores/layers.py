@@ -9,9 +9,9 @@ from backscroll.errors import ConfigurationError
 from backscroll.ports import Blobs, Store
 from backscroll.stores.blob_addresses import open_blobs
 from backscroll.stores.encrypted import EncryptedStore
-from backscroll.stores.offloading import OffloadingStore, Report, checked_over
+from backscroll.stores.offloading import OVER, OffloadingStore, Report, checked_over
 
-__all__ = ["Report", "layered"]
+__all__ = ["OVER", "Report", "layered"]
 
 
 def layered(
@@ -19,8 +19,7 @@ def layered(
     blobs: str | Path | Blobs | None,
     over: int,
     key: bytes | str | None,
-    *,
-    on_failure: Report,
+    on_failure: Report | None = None,
 ) -> Store | None:
     """A store with what is asked for around it; None where nothing is to be kept. Touches nothing.
 

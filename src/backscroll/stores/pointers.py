@@ -43,8 +43,8 @@ def fits(name: str, body: bytes) -> bool:
 def pointing(record: Record, blob: str | None) -> Record:
     """What is stored for a record: where its body is, or the body again, where there is no blob."""
     told: dict[str, Any] = {"kind": record.kind, "format": record.format, "blob": blob, "size": len(record.body)}
-    body = json.dumps(told, separators=(",", ":")).encode() + b"\n" + (record.body if blob is None else b"")
-    return record._replace(kind=KIND, format=_FORMAT, body=body)
+    head = json.dumps(told, separators=(",", ":")).encode()
+    return record._replace(kind=KIND, format=_FORMAT, body=head if blob is not None else head + b"\n" + record.body)
 
 
 def pointer(record: Record) -> Pointer | None:

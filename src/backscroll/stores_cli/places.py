@@ -14,6 +14,7 @@ from backscroll.ports import Store
 from backscroll.replay import screen
 from backscroll.replay.commands import BadInput
 from backscroll.stores.addresses import KNOWN, open_store
+from backscroll.stores.layers import OVER, layered
 
 DATABASES = (".db", ".sqlite", ".sqlite3")
 """Suffixes by which the path of a file that is not there yet is one of a database."""
@@ -45,11 +46,19 @@ def _told(error: BaseException) -> str:
 def existing(place: str) -> Store:
     """The store of an address or path; one that is there already. Raises `BadInput`."""
     with blamed():
-        store = open_store(address_of(place))
+        store = _with_layers(open_store(address_of(place)))
     path = getattr(store, "path", None)
     if path is not None and not os.path.exists(path):
         raise BadInput(f"{place}: there is no store: {path} does not exist")
     return store
+
+
+def _with_layers(store: Store) -> Store:
+    """What its manager puts around it, as the environment tells: a key on a command line could be read by others."""
+    blobs, key = (os.environ.get(name) or None for name in ("BACKSCROLL_BLOBS", "BACKSCROLL_ENCRYPTION_KEY"))
+    found = layered(store, blobs, OVER, key)
+    assert found is not None
+    return found
 
 
 def any_store(place: str) -> Store:
