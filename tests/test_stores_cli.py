@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -276,6 +277,27 @@ def test_damage_is_told_with_its_place_and_mended(folder: Path) -> None:
     assert f"beta, place {place}: this record was not" in good("repair", folder, "--yes")
     assert good("repair", folder, "--yes") == "nothing was to be done\n"
     assert good("verify", folder) == "nothing is missing\n"
+
+
+def test_a_damaged_database_is_mended_as_well(tmp_path: Path) -> None:
+    place = tmp_path / "a.db"
+    talk(f"sqlite:///{place}", "alpha", 2)
+    with sqlite3.connect(place) as connection:
+        connection.execute("update record set body = x'00' where number = (select max(number) from record)")
+    connection.close()
+    assert re.search(
+        r"^alpha, place \d+: the record is not what was written", invoke("verify", place).stdout, re.MULTILINE
+    )
+    mended = good("repair", place, "--yes")
+    assert f"the damaged one is {place}.damaged-1" in mended
+    assert re.search(r"^alpha, place \d+: lost: ", mended, re.MULTILINE)
+    assert good("verify", place) == "nothing is missing\n"
+
+
+def test_no_password_is_printed(folder: Path, tmp_path: Path) -> None:
+    secret = "postgresql://me:secret@127.0.0.1:1/x?connect_timeout=1"
+    for arguments in (("sessions", secret), ("export", folder, secret), ("import", folder, secret)):
+        assert "secret" not in bad(2, *arguments)
 
 
 def test_what_a_store_cannot_do_is_said(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def open_store(address: str | Path | Store | None) -> Store:
     if scheme in ("postgresql", "postgres"):
         return _postgres(address)
     if scheme not in _PLACES:
-        raise ConfigurationError(f"{_shown(address)!r} names no store; known are {', '.join(KNOWN)}")
+        raise ConfigurationError(f"{shown(address)!r} names no store; known are {', '.join(KNOWN)}")
     parts = urlsplit(address)
     if not rest.startswith("///") or parts.netloc or parts.fragment or len(parts.path) < 2:
         forms = [known for known in KNOWN if known.startswith(scheme)]
@@ -86,6 +86,6 @@ def _postgres(address: str) -> "PostgresStore":
         return _servers.setdefault(new.address.key, new)
 
 
-def _shown(address: str) -> str:
-    """Without what may be a password."""
+def shown(address: str) -> str:
+    """An address to be printed: without what may be a password."""
     return re.sub(r"(//[^:/@]*):.*@", r"\1:***@", re.sub(r"(password=)[^&]*", r"\1***", address))

@@ -15,6 +15,7 @@ from rich.text import Text
 from backscroll.ports import Store
 from backscroll.replay import screen
 from backscroll.replay.commands import BadInput, app
+from backscroll.stores.addresses import shown
 from backscroll.stores.problems import Problem
 from backscroll.stores.searching import search_everywhere
 from backscroll.stores_cli import moving, places, showing
@@ -188,7 +189,7 @@ def import_command(*, source: str, place: str, sessions: tuple[str, ...], name: 
 
 def _moved(told: Sequence[dict[str, Any]], target: str, as_json: bool) -> None:
     if as_json:
-        _print({"to": target, "sessions": told})
+        _print({"to": shown(target), "sessions": told})
         return
     lines = []
     for each in told:
@@ -197,7 +198,7 @@ def _moved(told: Sequence[dict[str, Any]], target: str, as_json: bool) -> None:
         lines.append(Text(f"{screen.line(name)}: {number}"))
         reasons = ", ".join(f"{count} x {reason}" for reason, count in each.get("left_out", {}).items())
         lines += [Text(f"  left out: {screen.line(reasons)}", style="dim")] if reasons else []
-    screen.show(*lines, Text(f"{_number(len(told), 'session')} to {screen.line(target)}", style="bold"))
+    screen.show(*lines, Text(f"{_number(len(told), 'session')} to {screen.line(shown(target))}", style="bold"))
 
 
 # -- keeping --
@@ -226,7 +227,7 @@ def verify_command(ctx: click.Context, *, place: str, as_json: bool) -> None:
 def repair_command(*, place: str, yes: bool, as_json: bool) -> None:
     """Mend what can be mended in STORE, so that the rest of it can be used. Tells what was done."""
     store = places.existing(place)
-    _ask(f"Repair {place}? What is not as it was written is lost then", yes)
+    _ask(f"Repair {shown(place)}? What is not as it was written is lost then", yes)
     found = _problems(store, "repair", "mending", "restore it from a backup")
     _report(found, as_json, "mended" if found else "nothing was to be done")
 
@@ -276,7 +277,7 @@ def erase_command(*, place: str, session: str, cascade: bool, yes: bool, as_json
     """
     store = places.existing(place)
     places.known(store, session)
-    _ask(f"Erase {session}{' and its forks' if cascade else ''} from {place}?", yes)
+    _ask(f"Erase {session}{' and its forks' if cascade else ''} from {shown(place)}?", yes)
     with places.blamed(), places.progress("erasing", None):
         before = store.sessions()
         store.erase(session, cascade)
