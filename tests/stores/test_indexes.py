@@ -16,6 +16,7 @@ from backscroll.recall import Hit, Source
 from backscroll.stores.catching_up import catch_up
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.passages import BATCH, batches
+from backscroll.stores.postgres import PostgresStore
 from backscroll.stores.search import SearchIndex
 from backscroll.stores.searching import search_everywhere, search_for
 from backscroll.stores.sqlite import SqliteStore
@@ -339,6 +340,7 @@ def test_where_no_index_can_be_kept_there_is_one_in_memory(tmp_path, store):
 WORKER = """
 import sys
 from backscroll.stores.catching_up import catch_up
+from backscroll.stores.postgres import PostgresStore
 from backscroll.stores.searching import search_for
 from backscroll.stores.sqlite import SqliteStore
 store = SqliteStore(sys.argv[1])
@@ -406,9 +408,15 @@ def test_a_forked_process_searches_by_itself(store):
 # -- several sessions --
 
 
-@pytest.mark.parametrize("kind", ["memory", "sqlite"])
-def test_everything_is_searched_at_once_and_a_shared_passage_is_given_once(tmp_path, kind):
-    store = MemoryStore() if kind == "memory" else SqliteStore(tmp_path / "a.db")
+def stores(kind, tmp_path, request):
+    if kind == "postgres":
+        return PostgresStore(request.getfixturevalue("postgres")())
+    return MemoryStore() if kind == "memory" else SqliteStore(tmp_path / "a.db")
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite", "postgres"])
+def test_everything_is_searched_at_once_and_a_shared_passage_is_given_once(tmp_path, request, kind):
+    store = stores(kind, tmp_path, request)
     for number in range(12):
         told(store, [*SOME[:5], f"alpha of session {number}" + " alpha" * (number == 7)], f"s{number}")
     told(store, ["only here: beta"], "tiny")
@@ -419,6 +427,14 @@ def test_everything_is_searched_at_once_and_a_shared_passage_is_given_once(tmp_p
     assert search_everywhere(store, "port 8004", 1) == [("s11", Hit(4, 0, 0, SOME[4]))]
     assert {session for session, _ in search_everywhere(store, "alpha", 9, ["s1", "s2", "unknown"])} == {"s1", "s2"}
     assert search_everywhere(store, "!?", 5) == []
+    call = {"id": "c", "type": "function", "function": {"name": "gamma", "arguments": "{}"}}
+    manager = sync.ContextManager("tiny", store, tokenizer=len)
+    manager.append(
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": "42"},
+    )
+    manager.close()
+    assert ("tiny", Hit(2, 0, 0, "42")) in search_everywhere(store, "gamma", 5)  # by the call that it answers
     told(store, ["beta came later"], "s3")
     assert len(search_everywhere(store, "beta", 5)) == 2
     store.close()
@@ -428,7 +444,7 @@ def test_a_session_that_cannot_be_read_is_left_out_with_a_warning(store):
     told(store, SOME, "good")
     told(store, SOME, "bad")
     with sqlite3.connect(store.path) as connection:
-        connection.execute("update record set body = x'00' where at = 7 and session = 2")
+        connection.execute("update record set body = x'00' where seq = 7 and number >> 32 = 2")
     connection.close()
     with pytest.warns(RuntimeWarning, match="session 'bad' is not searched: .*place 7"):
         assert {session for session, _ in search_everywhere(store, "port", 99)} == {"good"}
@@ -438,4 +454,18 @@ def test_a_store_that_cannot_be_reached_is_no_empty_one(tmp_path):
     store = SqliteStore(tmp_path / "missing" / "a.db")
     with pytest.raises(StoreUnavailable):
         search_everywhere(store, "port", 5)
+    store.close()
+
+
+@pytest.mark.parametrize("kind", [MemoryStore, SqliteStore])
+def test_a_fork_finds_what_it_shares_by_an_index_of_its_own(tmp_path, kind):
+    store = MemoryStore() if kind is MemoryStore else SqliteStore(tmp_path / "a.db")
+    told(store, SOME)
+    caught_up(store)
+    store.fork("s", "twin", store.find("s", seq=20)).result()
+    told(store, SOME[20:30], "twin")
+    assert answers(caught_up(store, "twin")) == expected(SOME[:30])
+    assert answers(caught_up(store)) == expected(SOME)
+    store.erase("s", cascade=True)
+    assert kind is MemoryStore or files(store) == []
     store.close()

@@ -5,6 +5,7 @@ here.
 import warnings
 from collections.abc import Iterable
 from importlib import import_module
+from itertools import chain, islice
 from typing import Any, Protocol
 
 from backscroll.errors import ConflictError, StoreError
@@ -98,10 +99,13 @@ class _Pool:
 
     def best(self, query: str, most: int) -> list[tuple[str, Hit]]:
         """The best of them."""
-        pooled, index = list(self._found.values()), SearchIndex()
+        pooled, index = list(self._found.values()), SearchIndex(None)  # small, and maybe not for a disk
         try:
             texts = (Source(number, 0, about, hit.text) for number, (_, hit, about) in enumerate(pooled))
             index.add(texts, len(pooled))
-            return [pooled[ranked.seq][:2] for ranked in index.search(query, most)]
+            ranked = [hit.seq for hit in index.search(query, most)]
+            known = set(ranked)  # the rest was found by what it is about, where that is not told
+            rest = (number for number in reversed(range(len(pooled))) if number not in known)
+            return [pooled[number][:2] for number in islice(chain(ranked, rest), most)]
         finally:
             index.close()
