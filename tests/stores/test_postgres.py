@@ -7,6 +7,7 @@ import threading
 import time
 import traceback
 from concurrent.futures import wait
+from contextlib import suppress
 from functools import partial
 
 import psycopg
@@ -17,6 +18,7 @@ from backscroll.ports import Record
 from backscroll.stores.addresses import open_store
 from backscroll.stores.postgres import PostgresStore
 from backscroll.stores.postgres_rows import BATCH
+from backscroll.stores.postgres_schema import STEPS
 from backscroll.testing import CHECKS, retried, together
 from tests.stores.pooling import Pooler
 from tests.stores.programs import differs, record
@@ -364,6 +366,28 @@ def test_what_a_role_is_set_up_to_do_otherwise(postgres, sql, setting):
         store.close()
 
 
+def test_one_of_many_gets_a_lease_that_ends_at_the_same_moment(postgres, sql):
+    store, held = PostgresStore(postgres()), []
+    store.lease("a", "before", 600).result()
+
+    def take(owner):
+        while not held:
+            with suppress(ConflictError):
+                store.lease("a", owner, 600).result()
+                held.append(owner)
+
+    taking = [threading.Thread(target=take, args=(f"owner {number}",)) for number in range(6)]
+    for thread in taking:
+        thread.start()
+    sql(f"delete from {schema_of(store)}.lease")
+    for thread in taking:
+        thread.join()
+    assert len(held) == 1
+    with pytest.raises(ConflictError, match=held[0]):
+        store.lease("a", "other", 1).result()
+    store.close()
+
+
 # -- schemas --
 
 
@@ -590,6 +614,7 @@ def test_tables_that_are_gone_are_no_empty_store(postgres, sql):
 def test_rows_of_schema_1_are_read_for_ever(postgres, sql):
     store = PostgresStore(postgres())
     golden = (ROOT / "tests" / "golden" / "postgres-1.sql").read_text(encoding="utf-8")
+    assert all(f"{statement.replace('{s}', 'SCHEMA')};\n" in golden for statement in STEPS[0]), "a step never changes"
     sql(golden.replace("SCHEMA", schema_of(store)))
     assert store.sessions() == ["plain", "'; drop table record; --", "\U0001f469/..", "fork"]
     assert list(store.verify()) == []
@@ -599,5 +624,8 @@ def test_rows_of_schema_1_are_read_for_ever(postgres, sql):
     assert [stored.record for stored in store.read("fork")] == [record("plain", at, 90) for at in range(5)]
     store.append("plain", 12, [record("plain", 12, 90)]).result()
     store.append("fork", 5, [record("fork", 5, 90)]).result()
+    store.lease("fork", "somebody", 60).result()
     assert not differs(store, "plain", 90)
+    store.erase("plain", cascade=True)
+    assert (list(store.verify()), len(store.sessions())) == ([], 2)
     store.close()

@@ -197,17 +197,18 @@ def delete(connection: Connection, schema: str, ids: Sequence[int]) -> None:
 
 def lease(connection: Connection, schema: str, name: str, owner: str, seconds: float) -> tuple[str, float] | None:
     """Takes or ends a lease, by the server's clock; who holds it and for how many seconds where another one does."""
-    query = (
-        "insert into {s}.lease (name, owner, until) "
-        "values (%b, %b, clock_timestamp() + %s * interval '1 second') on conflict (name) do update "
+    take = (
+        "with durable as ({durable}) insert into {s}.lease (name, owner, until) "
+        "select %b, %b, clock_timestamp() + %s * interval '1 second' from durable on conflict (name) do update "
         "set owner = excluded.owner, until = excluded.until "
         "where lease.owner = excluded.owner or lease.until <= clock_timestamp() returning 1"
-    )
-    if connection.execute(of(schema, query), (_bytes(name), _bytes(owner), seconds)).fetchone():
-        return None
-    holder = "select owner, extract(epoch from until - clock_timestamp())::float8 from {s}.lease where name = %b"
-    found = connection.execute(of(schema, holder), (_bytes(name),)).fetchone()
-    return None if found is None else (bytes(found[0]).decode(), max(0.0, found[1]))
+    ).replace("{durable}", _DURABLE)
+    look = "select owner, extract(epoch from until - clock_timestamp())::float8 from {s}.lease where name = %b"
+    while not connection.execute(of(schema, take), (_bytes(name), _bytes(owner), seconds)).fetchone():
+        found = connection.execute(of(schema, look), (_bytes(name),), binary=True).fetchone()
+        if found is not None and found[1] > 0:  # else it ended, or was erased, between the two
+            return _text(found[0]), found[1]
+    return None
 
 
 def free(connection: Connection, schema: str, names: Sequence[str]) -> None:
