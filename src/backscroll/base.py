@@ -57,14 +57,18 @@ class ManagerBase:
     ) -> None:
         given = locals()
         self._given = {name: given[name] for name in given if name not in ("self", "session", "store", "__class__")}
-        figures, around = [field.name for field in fields(Options)], Around._fields
-        others = {name: value for name, value in self._given.items() if name not in (*figures, *around)}
-        self._opened: Opened = open_session(
+        self._opened = self._open(session, store)
+        self._session = self._opened.session
+        self._finder = recalling.Finder(self._opened.search)
+
+    def _open(self, session: str | None, store: str | Path | Store | None) -> Opened:
+        """The session with what was given for it, sorted by who takes it."""
+        given, figures, around = self._given, [field.name for field in fields(Options)], Around._fields
+        others = {name: value for name, value in given.items() if name not in (*figures, *around)}
+        return open_session(
             Options(**{name: given[name] for name in figures}), name=session, store=store,
             around=Around(*(given[name] for name in around)), background=self._make_background(), **others,
         )  # fmt: skip  # one thought
-        self._session = self._opened.session
-        self._finder = recalling.Finder(self._opened.search)
 
     def _make_background(self) -> Background:
         """What summaries are made in."""

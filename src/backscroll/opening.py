@@ -111,8 +111,7 @@ def open_session(
         family=_families(model, counted=not isinstance(tokenizer, str), counter=counter),
     )
     session.outbox = reports  # tokenizer and store report into the same queue, from wherever they find the fault
-    session.redact = _checked(redact)
-    session.listened_to = on_event is not None
+    session.redact, session.listened_to = _checked(redact), on_event is not None
     return Opened(name, session, keeper, inner, measurer, search, LimitedPattern, Turnstile(), on_event)
 
 

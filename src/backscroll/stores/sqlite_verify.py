@@ -3,7 +3,6 @@
 import contextlib
 import os
 import sqlite3
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
@@ -58,7 +57,9 @@ def _version(database: Database) -> int:
 
 def _brought_up(database: Database, name: str | None) -> Iterator[Problem]:
     """The same for a file of an earlier version: a copy of it is brought up, since nothing may change here."""
-    with tempfile.TemporaryDirectory() as folder:
+    from tempfile import TemporaryDirectory  # noqa: PLC0415 - few files are of an earlier version
+
+    with TemporaryDirectory() as folder:
         copy = Database(os.path.join(folder, "copy"), "off", database.timeout)
         copy.guard = database.guard
         try:
