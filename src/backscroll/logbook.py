@@ -142,11 +142,6 @@ class Logbook:
         found: tuple[Checkpoint | None, list[Event]] = yield Ask(self._standing, (place, codec), heavy=True)
         return found
 
-    def between(self, start: int, stop: int) -> Operation[list[Event]]:
-        """The events from one place to before another one."""
-        found: list[Event] = yield Ask(self._read, (start, stop, Codec(self._fetch)), heavy=True)
-        return found
-
     def plan(self, lane: str, at: PlanAt) -> Operation[Plan]:
         """A plan that is in the log."""
         found: Plan = yield Ask(self._codec.plan, (lane, at), heavy=True)
