@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from backscroll import DamagedError, sync
 from backscroll.log import LaneOpened, MessageAdded, Overflowed, PlanRecorded, UsageObserved
 from backscroll.plan import NO_DIGEST, Digest, Fold, Note, Plan
-from backscroll.ports import Record, Stored
+from backscroll.ports import LOST, Record, Stored
 from backscroll.records import _READERS, FORMAT, FORMATS, Codec
 from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk, conversations
@@ -160,3 +160,34 @@ def test_a_session_goes_on_in_todays_format_whatever_it_began_in():
 def test_what_no_version_wrote_is_damage_and_says_where(record):
     with pytest.raises(DamagedError, match="record 5"):
         Codec().decode(Stored(5, record))
+
+
+# -- what was lost --
+
+
+def lose(store, places):
+    """A store whose records at these places were lost, as a repair leaves it."""
+    mended = MemoryStore()
+    records = [each.record for each in store.read("s")]
+    for at in places:
+        records[at] = Record(LOST, records[at].seq, b"its page was damaged", 0)
+    mended.append("s", 0, records).result()
+    return mended
+
+
+@pytest.mark.filterwarnings("ignore:context")
+@given(st.sets(st.integers(0, 129), min_size=1, max_size=12))
+@settings(max_examples=60, deadline=None)
+def test_a_session_that_lost_some_records_goes_on_with_the_rest(places):
+    store = MemoryStore()
+    store.append("s", 0, [each.record for each in golden(FORMAT)]).result()
+    manager = sync.ContextManager("s", lose(store, places), **OPTIONS)
+    whole = json.loads((GOLDEN / f"format-{FORMAT}.json").read_text(encoding="utf-8"))["messages"]
+    kept = manager.get_messages()
+    gone = [message for message in kept if message.get("metadata", {}).get("lost")]
+    assert [message for message in kept if message not in gone] == [message for message in whole if message in kept]
+    assert manager.get_messages_for_request()
+    assert manager.explain()
+    manager.append(Talk("openai").say("user", "and on"))
+    assert manager.recall(query="value").hits
+    assert manager.get_messages_for_request()[-1] == Talk("openai").say("user", "and on")

@@ -157,6 +157,13 @@ class SummaryFailed:
     output_tokens: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """An event that cannot be read any more, as a repair found: it is passed over."""
+
+    why: str
+
+
 # -- where a session stands, so that a resume need not begin at the beginning --
 
 
@@ -240,5 +247,5 @@ class Checkpoint:
 
 Event = (
     LaneOpened | MessageAdded | Identified | PlanRecorded | PinChanged | UsageObserved | Rewound | Settled
-    | Overflowed | PromptSeen | Requested | SummaryMade | SummaryFailed | Checkpoint
+    | Overflowed | PromptSeen | Requested | SummaryMade | SummaryFailed | Lost | Checkpoint
 )  # fmt: skip  # one union

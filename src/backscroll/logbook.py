@@ -205,7 +205,7 @@ class Logbook:
                 start, at = at, None
                 for stored in self.store.read(self.session, start, start + missing + _BETWEEN):
                     at = stored.at + 1
-                    if stored.record.kind == "message" and stored.record.seq is not None and stored.record.seq <= last:
+                    if stored.record.seq is not None and stored.record.seq <= last:
                         event = self._codec.decode(stored)
                         assert isinstance(event, MessageAdded)
                         found.append(event)

@@ -21,6 +21,7 @@ from backscroll.log import (
     Identified,
     LaneMark,
     LaneOpened,
+    Lost,
     MessageAdded,
     Overflowed,
     PinChanged,
@@ -35,7 +36,7 @@ from backscroll.log import (
     UsageObserved,
 )
 from backscroll.plan import NO_DIGEST, Clip, Digest, Drop, Edit, Fold, Mask, Note, Plan, until
-from backscroll.ports import Record, Stored
+from backscroll.ports import LOST, Record, Stored
 from backscroll.usage import Count, MediaCount, MeterMark, Report, Spent
 
 FORMAT = 2
@@ -132,6 +133,8 @@ class Codec:
     def decode(self, stored: Stored) -> Event:
         """The event again. Raises `DamagedError` for what no version of Backscroll wrote."""
         at, record = stored
+        if record.kind == LOST:
+            return _lost(record)
         if record.kind in _LAYERED:
             raise ConfigurationError(f"record {at} {_LAYERED[record.kind]}")
         reader = _READERS.get(record.kind)
@@ -169,7 +172,10 @@ class Codec:
         if known is None or known[0] != place:
             if self._fetch is None:
                 raise ValueError(f"its digest is in record {place}, which is not at hand")
-            known = place, _read_digest(json.loads(self._fetch(place).record.body)["plan"]["digest"])
+            record = self._fetch(place).record
+            if record.kind == LOST:  # what it told is lost, and the rest is not
+                return NO_DIGEST
+            known = place, _read_digest(json.loads(record.body)["plan"]["digest"])
             self._digests[lane] = known
         return known[1]
 
@@ -180,8 +186,7 @@ class Codec:
             if self._fetch is None:
                 raise ValueError(f"record {at.place} is not at hand")
             event = self.decode(self._fetch(at.place))
-            assert isinstance(event, PlanRecorded | LaneOpened)
-            known = event.plan
+            known = event.plan if isinstance(event, PlanRecorded | LaneOpened) else Plan()
         return known if at.until is None else until(known, at.until)
 
     def _read_lane(self, body: Body) -> LaneMark:
@@ -201,6 +206,17 @@ class Codec:
             "meter": meter._replace(anchor=anchor, before=earlier),
         }
         return LaneMark(**told)
+
+
+def _lost(record: Record) -> Event:
+    """In the place of a message stands one that says so: the branch stays as it was, and the view shows the gap."""
+    why = record.body.decode("utf-8", "replace")
+    if record.seq is None:
+        return Lost(why)
+    text = f"[this message was lost: {why}]"
+    counts = (Count(len(text)),)  # never too few tokens
+    message = {"role": "user", "content": text, "metadata": {"source": "hook", "lost": True}}
+    return MessageAdded(record.seq, message, counts, joins=())
 
 
 def _dump(body: Body) -> bytes:

@@ -128,6 +128,9 @@ class SessionState:
                 self._follow_in_lane(event)
 
     def _follow_in_lane(self, event: Event) -> None:
+        lane = getattr(event, "lane", None)
+        if lane is not None and lane not in self._lanes and not isinstance(event, LaneOpened):
+            self._lanes[lane] = self._make_lane(lane, Plan())  # its opening was lost
         match event:
             case LaneOpened() if event.lane not in self._lanes:  # another worker may have opened it at the same time
                 self._lanes[event.lane] = self._make_lane(event.lane, event.plan)
