@@ -346,6 +346,20 @@ def test_a_lease_keeps_others_from_writing_until_it_is_given_back():
         other.append(TALK.say("assistant", "mine"))
 
 
+def test_who_lost_a_lease_can_close_and_who_erases_begins_with_a_new_one():
+    store = MemoryStore()
+    one = opened(store, lease=600)
+    one.append(TALK.say("user", "begin"))
+    store._leases.clear()  # it ran out, and another one came
+    store.lease("s", "another one", 600).result()
+    one.close()
+    with pytest.raises(ConflictError, match="is kept by 'another one'"):
+        one.append(TALK.say("assistant", "me"))
+    one.erase()
+    one.append(TALK.say("user", "begin again"))
+    assert store._leases["s"][0] != "another one"
+
+
 @pytest.mark.parametrize("wrong", [0, -1, True, "600", 1e9])
 def test_a_lease_that_cannot_be_is_refused_at_construction(wrong):
     with pytest.raises(ConfigurationError, match="lease must be"):

@@ -286,6 +286,8 @@ class History:
         self._pins = dict(mark.pins)
         self.admit(kept)
         self.newest = None if mark.newest is None else self._held[mark.newest].group
+        if self.newest is not None and self.newest.open_calls and self.newest.first not in groups:
+            self.newest = self._held[self.branch[-1]].group  # a result of it was lost, and something stands in its place
         first, last = (None if seq is None else self._held[seq] for seq in (mark.first_user, mark.last_user))
         self._marks = _Marks(mark.leading, first, last, mark.last_assistant, set(mark.protected))
 

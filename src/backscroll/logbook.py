@@ -72,6 +72,13 @@ class Logbook:
         self._waiting.clear()
         return True
 
+    def release(self) -> Operation[None]:
+        """Gives a lease back. Where it ran out and another writer has it by now, there is nothing to give back."""
+        if self.lease is not None:
+            failed = yield Ask(self.lease.release, tolerant=True)
+            if isinstance(failed, Exception) and not isinstance(failed, ConflictError):
+                raise failed
+
     def _count(self, events: Iterable[Event]) -> None:
         for event in events:
             self._since = 0 if isinstance(event, Checkpoint) else self._since + 1

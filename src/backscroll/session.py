@@ -106,8 +106,8 @@ class Session(Timeline):
         """Stores what waits for the next event, and gives a lease back."""
         yield from self.enter(look=False)
         yield from self._flushed()
-        if self._logbook is not None and self._logbook.lease is not None:
-            yield Ask(self._logbook.lease.release)
+        if self._logbook is not None:
+            yield from self._logbook.release()
 
     # -- the branch --
 

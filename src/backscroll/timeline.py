@@ -125,6 +125,7 @@ class Timeline(SessionState):
         yield from self.enter()
         if self._logbook is not None:
             yield Ask(self._logbook.store.erase, (self._logbook.session, cascade), heavy=True)
+            yield from self._logbook.release()  # it went with the session: who begins anew takes it anew
         self._entered = False
         self._ephemerals.clear()
         self.events.clear()

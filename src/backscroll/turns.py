@@ -164,10 +164,11 @@ def regroup(readings: Mapping[int, Reading], joins: Mapping[int, tuple[int, ...]
         members.setdefault(_root(root, seq), []).append(seq)
     found: dict[int, Group] = {}
     for together in members.values():
-        turns, group = Turns(), Group(-1, [])
+        turns = Turns()
         for seq in together:
-            group, _ = turns.add(seq, readings[seq])
-        found.update(dict.fromkeys(together, group))
+            group, merged = turns.add(seq, readings[seq])
+            found[seq] = group
+            found.update((member, group) for other in merged for member in other.members)
     return found
 
 

@@ -185,8 +185,9 @@ class SqliteStore:
         `lost` (`ports.LOST`) takes its place, so that all others can be read as before. Nobody else may have the file
         open (`StoreUnavailable`). `DamagedError` where nothing in it can be read; then it is left as it is.
 
-        Were the process killed in the very moment when the files change places, the next use says that commits are
-        gone, and all that was there is in the `.damaged` files.
+        What is erased later stays in the `.damaged` files: delete them when they are needed no more. Were the process
+        killed in the very moment when the files change places, the next use says that commits are gone, and all that
+        was there is in these files.
         """
         self.close()
         return repair(self._database)

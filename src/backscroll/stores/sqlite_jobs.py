@@ -263,7 +263,7 @@ class Lease(Job):
         if held is not None and held[0] != self.owner:
             self.error = kept(self.session, held[0], (held[1] - now) / 1e6)
             return forgot
-        rows.free(file.connection, self.session)
+        freed = rows.free(file.connection, self.session)
         if self.seconds:
             rows.write_lease(file.connection, self.session, self.owner, now + round(self.seconds * 1e6))
-        return True
+        return freed or forgot or self.seconds > 0
