@@ -287,7 +287,7 @@ class History:
         self.admit(kept)
         self.newest = None if mark.newest is None else self._held[mark.newest].group
         if self.newest is not None and self.newest.open_calls and self.newest.first not in groups:
-            self.newest = self._held[self.branch[-1]].group  # a result of it was lost, and something stands in its place
+            self.newest = self._held[self.branch[-1]].group  # a result of it was lost: what stands for it came later
         first, last = (None if seq is None else self._held[seq] for seq in (mark.first_user, mark.last_user))
         self._marks = _Marks(mark.leading, first, last, mark.last_assistant, set(mark.protected))
 
