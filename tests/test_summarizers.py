@@ -92,6 +92,31 @@ def openai_at(server, **more):
     return OpenAISummarizer("small", base_url=f"{server.url}/v1", api_key="k", **more)
 
 
+def test_one_more_turn_of_a_conversation_goes_out_as_the_agent_sends_it(serve):
+    server = serve((200, {}, chat("fine")))
+    talk = [
+        {"role": "system", "content": "be brief"},
+        {"role": "user", "content": "go", "metadata": {"pinned": True}},
+        {"role": "assistant", "content": "done"},
+    ]
+    tools = [{"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}}]
+    request = SummaryRequest("", "sum up", 300, tuple(talk))
+    asyncio.run(openai_at(server, tools=tools)(request))
+    body = server.requests[0][1]
+    assert [each["content"] for each in body["messages"]] == ["be brief", "go", "done", "sum up"]
+    assert "metadata" not in body["messages"][1]
+    assert body["tools"] == tools
+
+    server = serve((200, {}, message("fine")))
+    options = {"base_url": server.url, "api_key": "k", "cache_control": {"type": "ephemeral"}}
+    asyncio.run(AnthropicSummarizer("claude", **options)(request))
+    body = server.requests[0][1]
+    assert body["system"] == "be brief"
+    assert [each["content"] for each in body["messages"]] == ["go", "done", "sum up"]
+    assert all(set(each) == {"role", "content"} for each in body["messages"])
+    assert body["cache_control"] == {"type": "ephemeral"}
+
+
 TOO_LONG = {"error": {"message": "maximum context length is 4096 tokens", "code": "context_length_exceeded"}}
 
 

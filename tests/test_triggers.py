@@ -105,6 +105,34 @@ def test_a_smaller_budget_is_met_in_one_step():
     assert told.manager.usage().upper <= 8_000
 
 
+class Model:
+    """A provider as Amplifier's contract has it: it tells its window."""
+
+    def __init__(self, window: int) -> None:
+        self._window = window
+
+    def get_info(self) -> dict[str, Any]:
+        """What it tells."""
+        return {"defaults": {"context_window": self._window, "max_output_tokens": 1_000}}
+
+
+@pytest.mark.parametrize("lane", ["main", "small"])
+def test_a_switch_to_a_model_with_a_smaller_window_is_met_in_one_step(lane):
+    told = Told(min_batch_tokens=None)
+    told.manager.append(TALK.say("user", "Never touch prod.yaml. Go."))
+    for number in range(100):
+        told.round(number, words(900))
+    told.manager.get_messages_for_request(provider=Model(128_000), lane="main")
+    told.names.clear()
+    view = told.manager.get_messages_for_request(provider=Model(16_000), lane=lane)
+    assert told.compactions == 1
+    assert told.manager.usage(lane).window == 14_000
+    assert told.manager.usage(lane).upper <= 0.6 * 14_000
+    assert "Never touch prod.yaml. Go." in view[0]["content"]
+    told.manager.append(TALK.say("assistant", "done"))
+    assert told.manager.get_messages_for_request(provider=Model(16_000), lane=lane)[:-1] == view
+
+
 def test_an_unseen_result_is_whole_unless_it_cannot_fit():
     told = Told()
     told.manager.add_message(TALK.say("user", "go"))

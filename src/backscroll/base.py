@@ -13,7 +13,7 @@ from backscroll.compaction.window import Strategy
 from backscroll.errors import ConfigurationError
 from backscroll.families import Family
 from backscroll.messages import Redact
-from backscroll.opening import Around, Opened, new_name, open_session
+from backscroll.opening import Around, Opened, Summarizing, new_name, open_session
 from backscroll.ports import Background, Blobs, EventHandler, Operation, Store, Tokenizer
 from backscroll.recall import Recalled
 from backscroll.summaries import Summarizer
@@ -49,6 +49,7 @@ class ManagerBase:
         summarizer: Summarizer | None = None,
         summary_window: int = 32_000,
         summary_timeout: float = 0.0,
+        summary_as_turn: bool = False,
         blobs: str | Path | Blobs | None = None,
         offload_over: int = 65_536,
         encryption_key: bytes | str | None = None,
@@ -63,11 +64,14 @@ class ManagerBase:
 
     def _open(self, session: str | None, store: str | Path | Store | None) -> Opened:
         """The session with what was given for it, sorted by who takes it."""
-        given, figures, around = self._given, [field.name for field in fields(Options)], Around._fields
-        others = {name: value for name, value in given.items() if name not in (*figures, *around)}
+        given, figures = self._given, [field.name for field in fields(Options)]
+        taken = {*figures, *Around._fields, *Summarizing._fields}
         return open_session(
             Options(**{name: given[name] for name in figures}), name=session, store=store,
-            around=Around(*(given[name] for name in around)), background=self._make_background(), **others,
+            around=Around(*(given[name] for name in Around._fields)),
+            summarizing=Summarizing(*(given[name] for name in Summarizing._fields)),
+            background=self._make_background(),
+            **{name: value for name, value in given.items() if name not in taken},
         )  # fmt: skip  # one thought
 
     def _make_background(self) -> Background:

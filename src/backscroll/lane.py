@@ -14,7 +14,7 @@ from backscroll.budget import Options
 from backscroll.compaction.batch import Prices, batch
 from backscroll.compaction.draft import Draft, Goals
 from backscroll.compaction.ladder import compact, crowded
-from backscroll.compaction.window import Strategy, Unit, Window, floor_seqs, look, spare
+from backscroll.compaction.window import Strategy, floor_seqs, look, spare
 from backscroll.history import History
 from backscroll.log import (
     LaneMark,
@@ -29,17 +29,17 @@ from backscroll.log import (
 )
 from backscroll.plan import Note, Plan, covers, until, without
 from backscroll.ports import Event
-from backscroll.reporting import Compaction, refusals, reports_of, rules_left_out, too_large
-from backscroll.summaries import MOST_FAILURES, Order, order_of
+from backscroll.reporting import Compaction, Trigger, refusals, reports_of, rules_left_out, too_large
+from backscroll.summaries import Order, Summaries
 from backscroll.turns import Group
+from backscroll.upcoming import next_order, worth_telling
 from backscroll.usage import Estimate, Meter, Report, Spent
 from backscroll.view import Ephemeral, Surroundings, View
 
 LOOK_AGAIN = 0.9  # of a batch: after a look that found too little, a tenth more has to come before the next
 WORTH = 0.05  # a compaction that wins less than this share of the room costs more in rewritten cache than it saves
 REFUSED = 0.8  # of a request that a provider refused as too long: the next may be no longer than that
-EARLY = 0.5  # of the way from target to threshold: there a summary is begun, to be ready at the threshold
-NEW = 0.1  # of the room that has to be new before a summarizer that failed again and again is asked once more
+EARLY = 0.5  # of the way from target to threshold: a summary is begun there, and a lane with a cold cache compacted
 _UNDO_DEPTH = 32
 
 
@@ -53,6 +53,8 @@ class Situation(NamedTuple):
     prompt: str | None
     prices: Prices | None = None
     """Prices by which batches of old results are masked; None = they are not."""
+    seconds: float | None = None
+    """When it is, by a clock that only goes forward; None where nobody knows."""
 
 
 Fitted = tuple[PlanRecorded | Settled | None, list[Event]]
@@ -90,6 +92,8 @@ class Lane:
         self._sent_messages = 0
         self._shown = 0
         """Ephemeral messages with a lower number were shown at least once."""
+        self._asked: float | None = None
+        """When the newest view was handed out."""
         self.view: View | None = None
         self.last_compaction: Compaction | None = None
 
@@ -246,7 +250,10 @@ class Lane:
             return self._fit_batch(now, goals, used)
         draft = self._draft(now, goals)
         compact(draft, now.strategies, now.options)
-        return self._decide(now, draft, used, force)
+        trigger: Trigger = "asked" if force else "messages" if used <= goals.threshold else "threshold"
+        if trigger == "messages" and self._is_cold(now):
+            trigger = "cold cache"
+        return self._decide(now, draft, used, trigger)
 
     def is_due(self, now: Situation, budget: int) -> bool:
         """Whether a request now would start a compaction down to the target."""
@@ -259,12 +266,23 @@ class Lane:
         return Goals.of(budget, self.meter.overhead(budget), now.options), self.used(budget).upper
 
     def _is_due(self, now: Situation, goals: Goals, used: int) -> bool:
-        """Over the threshold, and more so by something than when that was last looked at."""
+        """Over the threshold, and more so by something than when that was last looked at.
+
+        Where the provider's cache is cold, the whole request is paid in full whatever it holds, and a compaction that
+        would come soon costs nothing but itself: then half of the way to the threshold is enough.
+        """
         assert self.view is not None
         room = goals.budget - self.meter.overhead(goals.budget)
-        if used > goals.budget or (used > goals.threshold and used > self._settled + WORTH * room):
+        threshold = _early(goals) if self._is_cold(now) else goals.threshold
+        if used > goals.budget or (used > threshold and used > self._settled + WORTH * room):
             return True
         return crowded(self.view, now.options) and len(self.view.flat) > self._settled_messages * (1 + WORTH)
+
+    def _is_cold(self, now: Situation) -> bool:
+        """Whether the provider has forgotten the newest view by now. What was asked before a resume is not known."""
+        if now.prices is None or now.seconds is None or self._asked is None:
+            return False
+        return now.seconds - self._asked >= now.prices.cache_lifetime
 
     def _fit_batch(self, now: Situation, goals: Goals, used: int) -> Fitted:
         """The second trigger: looked at when the view has grown by a batch, or by a tenth of one since it was."""
@@ -272,12 +290,12 @@ class Lane:
         if now.prices is None or least is None or used - self._batched < least:
             return None, []
         draft = self._draft(now, goals, regrow=False)
-        edits = batch(draft.window, least, now.prices, now.options.protected_results)
+        edits = batch(draft.window, least, now.prices, now.options.protected_results, cold=self._is_cold(now))
         if not edits:
             return Settled(self.name, used - int(least * LOOK_AGAIN), len(draft.before.flat), batch=True), []
         draft.apply(edits)
         after = draft.settle()
-        return self._recorded(now, draft, used, after)
+        return self._recorded(now, draft, used, after, "batch")
 
     def _draft(self, now: Situation, goals: Goals, *, regrow: bool = True) -> Draft:
         assert self.view is not None
@@ -286,31 +304,27 @@ class Lane:
             now.history, self.view, self.meter, goals, self._around, fresh=fresh, regrow=regrow, prose=self._prose()
         )
 
-    def order(self, now: Situation, most: int, focus: str | None = None) -> Order | None:
+    def order(self, now: Situation, summaries: Summaries, focus: str | None = None) -> Order | None:
         """The summary to have made of what the next compaction will fold; None where it is too early for that, where
-        one is ready, or where several failed and there is little new. `most`: tokens of the summarizer's window.
+        one is ready, or where several failed and there is little new.
         """
         goals, used = self._goals(now, self.budget)
         if self.summary is not None or self.view is None:
             return None
-        if focus is None and used < goals.target + (goals.threshold - goals.target) * EARLY:
+        if focus is None and used < _early(goals):
             return None
         window = look(now.history, self.view, goals.budget - self.meter.overhead(goals.budget), self._around)
         spare(window, int(window.budget * now.options.protected_recent), now.options.protected_results)
-        chosen = _oldest(window, max(goals.threshold, used) - goals.target)
-        failures, tried = self.tried
-        given_up = failures >= MOST_FAILURES
-        fresh = sum(unit.tokens for unit in chosen if not given_up or unit.seqs[-1] > tried)
-        if fresh < window.budget * (NEW if given_up else WORTH):
-            return None
-        groups = [unit.entries for unit in chosen]
-        return order_of(self.name, self.plan, groups, window=most, room=window.summary_room(), focus=focus)
+        leaving = worth_telling(window, max(goals.threshold, used) - goals.target, *self.tried)
+        newest, room = now.history.newest, window.summary_room()
+        pending = newest is not None and newest.open_calls > 0
+        return next_order(self.name, self.view, leaving, room=room, summaries=summaries, focus=focus, pending=pending)
 
     def _prose(self) -> Note | None:
         found = self.summary
         return None if found is None else Note(found.first, found.last, "prose", found.text)
 
-    def _decide(self, now: Situation, draft: Draft, used: int, force: bool) -> Fitted:
+    def _decide(self, now: Situation, draft: Draft, used: int, trigger: Trigger) -> Fitted:
         budget, room = draft.goals.budget, draft.room
         after = draft.settle()
         reports = refusals(self.name, draft)
@@ -318,13 +332,13 @@ class Lane:
             raise too_large(draft, after, self.meter.overhead(budget), self._refused)
         unchanged = draft.view.plan.edits == draft.before.plan.edits
         poor = used - after < WORTH * room and not crowded(draft.before, now.options)
-        if used <= budget and (unchanged or (not force and poor)):
-            return (Settled(self.name, used, len(draft.before.flat)) if not force else None), reports
-        event, more = self._recorded(now, draft, used, after)
+        if used <= budget and (unchanged or (trigger != "asked" and poor)):
+            return (Settled(self.name, used, len(draft.before.flat)) if trigger != "asked" else None), reports
+        event, more = self._recorded(now, draft, used, after, trigger)
         return event, reports + more
 
-    def _recorded(self, now: Situation, draft: Draft, used: int, after: int) -> Fitted:
-        self.last_compaction = Compaction.of(self.name, draft, used, after)
+    def _recorded(self, now: Situation, draft: Draft, used: int, after: int, trigger: Trigger) -> Fitted:
+        self.last_compaction = Compaction.of(self.name, draft, used, after, trigger)
         reports = [*reports_of(self.last_compaction, draft), *rules_left_out(self.name, draft)]
         self.view = draft.view
         self.expired = max((found.number + 1 for found in now.ephemerals), default=self.expired)
@@ -353,7 +367,7 @@ class Lane:
         assert self.view is not None
         shown = [found for found in now.ephemerals if found.number >= self.expired]
         self._shown = now.ephemerals[-1].number + 1 if now.ephemerals else self._shown
-        self._sent_messages = len(self.view.flat)
+        self._sent_messages, self._asked = len(self.view.flat), now.seconds
         last, passing = now.history.last, tuple((found.after, found.digest) for found in shown)
         return Requested(
             self.name, budget, self.plan.number, last.seq if last else -1, self.view.estimate, prompt, passing
@@ -370,16 +384,8 @@ class Lane:
         return Overflowed(self.name, self.meter.total(self.sent, self.budget).upper, limit)
 
 
-def _oldest(window: Window, tokens: int) -> list[Unit]:
-    """The units that a compaction will fold to win so much, as far as can be told."""
-    chosen: list[Unit] = []
-    for unit in window.units:
-        if tokens <= 0:
-            break
-        if unit.free:
-            chosen.append(unit)
-            tokens -= unit.tokens
-    return chosen
+def _early(goals: Goals) -> float:
+    return goals.target + (goals.threshold - goals.target) * EARLY
 
 
 def _cut(plan: Plan | PlanAt, to: int) -> Plan | PlanAt:

@@ -32,7 +32,8 @@ class ContextManager(ManagerBase):
     - `protected_results`: how many of the newest tool results strategies leave whole, besides.
     - `max_messages`: messages of a view from which its oldest are folded, whatever they take; None = any number.
     - `min_batch_tokens`: tokens that old results must be worth before they are masked for their price; None = never.
-    - `prices`: `Prices(cache_read, cache_write)` by which that is reckoned; None = 0.1 and 1.25.
+    - `prices`: `Prices(cache_read, cache_write, cache_lifetime)` by which that is reckoned; None = 0.1, 1.25 and 300
+      seconds.
     - `overhead_tokens`: tokens of a request outside the messages (tool definitions); None = learned from
       `observe_usage`.
     - `margin_tokens`, `output_reserve`: what is kept free of a provider's window, in tokens and as a share of its
@@ -43,6 +44,8 @@ class ContextManager(ManagerBase):
       the digest; None = the digest is written by code alone.
     - `summary_window`: tokens that one call of it may take in; more is summarised in parts.
     - `summary_timeout`: seconds that a request waits for a summary that is being made; 0 = the digest serves meanwhile.
+    - `summary_as_turn`: whether a summary is asked for as one more turn of the newest view, `SummaryRequest.messages`,
+      which the provider has cached; else by a prompt of its own.
     - `blobs`: where bodies of more than `offload_over` bytes are kept: a folder, `"s3://bucket/prefix"` or a `Blobs`;
       None = in the store.
     - `offload_over`: bytes of a stored message from which it is one of these.

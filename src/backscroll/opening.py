@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -58,6 +59,15 @@ class Around(NamedTuple):
     encryption_key: bytes | str | None
 
 
+class Summarizing(NamedTuple):
+    """What is asked for of summaries."""
+
+    summarizer: Summarizer | None
+    summary_window: int
+    summary_timeout: float
+    summary_as_turn: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Opened:
     """A session with everything it needs around it."""
@@ -87,9 +97,7 @@ def open_session(
     tokenizer: str | Callable[[str], int] | Tokenizer,
     model: str | Family | None,
     prices: Prices | None,
-    summarizer: Summarizer | None,
-    summary_window: int,
-    summary_timeout: float,
+    summarizing: Summarizing,
     background: Background,
     on_event: EventHandler | None,
 ) -> Opened:
@@ -107,11 +115,11 @@ def open_session(
         counted_by=lambda: counter.name,
         prices=prices or (Prices() if masks_batches(strategy, strategies) else None),
         logbook=_logbook(keeper, name, lease),
-        summaries=_summaries(summarizer, summary_window, summary_timeout, background),
+        summaries=_summaries(summarizing, background),
         family=_families(model, counted=not isinstance(tokenizer, str), counter=counter),
     )
     session.outbox = reports  # tokenizer and store report into the same queue, from wherever they find the fault
-    session.redact, session.listened_to = _checked(redact), on_event is not None
+    session.redact, session.listened_to, session.clock = _checked(redact), on_event is not None, monotonic
     return Opened(name, session, keeper, inner, measurer, search, LimitedPattern, Turnstile(), on_event)
 
 
@@ -129,10 +137,11 @@ def _logbook(store: Store | None, session: str, seconds: float | None) -> Logboo
     return None if store is None else Logbook(store, session, lease)
 
 
-def _summaries(summarizer: Summarizer | None, window: int, timeout: float, background: Background) -> Summaries | None:
+def _summaries(asked: Summarizing, background: Background) -> Summaries | None:
     """Settings are checked also where there is no summarizer."""
+    summarizer, window, timeout, as_turn = asked
     blocking = not any(map(inspect.iscoroutinefunction, (summarizer, type(summarizer).__call__)))
-    made = Summaries(str if summarizer is None else summarizer, window, timeout, blocking, background)
+    made = Summaries(str if summarizer is None else summarizer, window, timeout, blocking, background, as_turn)
     return None if summarizer is None else made
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from backscroll import events
 from backscroll.compaction.draft import Draft
@@ -11,6 +12,11 @@ from backscroll.log import Overflowed
 from backscroll.plan import GAPS, Clip, Mask, Plan, covers
 from backscroll.ports import Event
 from backscroll.view import EPHEMERAL
+
+Trigger = Literal["threshold", "messages", "batch", "cold cache", "asked"]
+"""Why a lane is compacted: it takes too many tokens, or too many messages; old results are worth a batch; the provider
+has forgotten it anyway; somebody wants it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +34,17 @@ class Compaction:
     """Parts clipped or masked."""
     target_tokens: int
     budget: int
+    trigger: Trigger
 
     @classmethod
-    def of(cls, lane: str, draft: Draft, used: int, after: int) -> "Compaction":
+    def of(cls, lane: str, draft: Draft, used: int, after: int, trigger: Trigger) -> "Compaction":
         """What a draft does, from `used` tokens to `after`."""
         before, view, goals = draft.before, draft.view, draft.goals
         shown = {piece.key for piece in view.pieces}
         removed = sum(len(piece.messages) for piece in before.pieces if piece.group and piece.key not in shown)
         shortened = sum(1 for edit in view.plan.edits if not isinstance(edit, GAPS))
-        return cls(lane, used, after, len(before.flat), len(view.flat), removed, shortened, goals.target, goals.budget)
+        sizes = used, after, len(before.flat), len(view.flat)
+        return cls(lane, *sizes, removed, shortened, goals.target, goals.budget, trigger)
 
 
 def refusals(lane: str, draft: Draft) -> list[Event]:
@@ -62,6 +70,7 @@ def reports_of(done: Compaction, draft: Draft) -> Iterator[Event]:
         {
             "lane": done.lane,
             "plan": plan.number,
+            "trigger": done.trigger,
             "before_tokens": done.before_tokens,
             "after_tokens": done.after_tokens,
             "before_messages": done.before_messages,

@@ -6,7 +6,7 @@ the shell after the lock.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 
 from backscroll import events
@@ -35,6 +35,8 @@ class Session(Timeline):
 
     redact: Redact | None = None
     """Run over each message before anything else; also over what the system prompt factory answers."""
+    clock: Callable[[], float] | None = None
+    """Seconds, by a clock that only goes forward; asked before each request."""
 
     # -- adding --
 
@@ -177,6 +179,7 @@ class Session(Timeline):
             self.outbox += [(events.PROVIDER_IGNORED, {"reason": failure}) for failure in failures]
         budget = resolve_budget(token_budget, told, self.options).tokens
         prompt = yield from self._prompt()
+        yield from self._look_at_clock()
         yield from self.enter()
         lane = self.lane(lane_name)
         yield from self._waited(lane, prompt, budget)
@@ -187,6 +190,10 @@ class Session(Timeline):
         yield from self._begin_summary(lane, prompt)
         assert lane.view is not None
         return lane.view.copies()
+
+    def _look_at_clock(self) -> Operation[None]:
+        if self.clock is not None and self._prices is not None:
+            self._seconds = yield Ask(self.clock)
 
     def _waited(self, lane: Lane, prompt: str | None, budget: int) -> Operation[None]:
         """Waits for a summary that is being made, where one is needed now and the user allows for it."""
@@ -205,7 +212,7 @@ class Session(Timeline):
         summaries = self._summaries
         if summaries is None or summaries.background.running:
             return
-        order = lane.order(self._situation(prompt), summaries.window)
+        order = lane.order(self._situation(prompt), summaries)
         if order is not None:
             self.outbox.append((events.SUMMARY_STARTED, {"lane": lane.name, "first": order.first, "last": order.last}))
             yield Ask(summaries.background.start, (self._made(order, summaries),))
@@ -283,13 +290,14 @@ class Session(Timeline):
         if self._summaries is None:
             raise ConfigurationError("focus tells a summarizer what to keep, and there is none: give summarizer=")
         now = yield from self._refreshed(lane, prompt)
-        order = lane.order(now, self._summaries.window, focus)
+        order = lane.order(now, self._summaries, focus)
         if order is not None:
             self._settle((yield from self._made(order, self._summaries)))
 
     def is_due(self, lane_name: str) -> Operation[bool]:
         """Whether a request now would start a compaction, within the budget of the one before."""
         prompt = yield from self._prompt()
+        yield from self._look_at_clock()
         yield from self.enter()
         lane = self.lane(lane_name)
         now = yield from self._refreshed(lane, prompt)

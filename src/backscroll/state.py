@@ -90,6 +90,8 @@ class SessionState:
         """The system prompt that was reported last: it is asked for at every request, and hardly ever changes."""
         self._ephemerals: list[Ephemeral] = []
         self._ephemeral_number = 0
+        self._seconds: float | None = None
+        """When the clock was looked at last."""
         self._entered = False
         """Whether what is stored was taken in."""
         self._reported: list[UsageObserved | Overflowed | dict[str, Any]] = []

@@ -70,7 +70,9 @@ class Timeline(SessionState):
         return now
 
     def _situation(self, prompt: str | None) -> Situation:
-        return Situation(self.history, self.options, self._strategies, self._ephemerals, prompt, self._prices)
+        return Situation(
+            self.history, self.options, self._strategies, self._ephemerals, prompt, self._prices, self._seconds
+        )
 
     def _prompt_of(self, digest: str) -> Operation[str | None]:
         if self._logbook is not None:

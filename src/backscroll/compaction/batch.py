@@ -21,15 +21,26 @@ _LEAST = 25  # tokens from which a result is worth a stub
 class Prices:
     """Prices of an input token, relative to one that is neither read from nor written to the prompt cache.
 
-    `cache_read`: 0 to 1. `cache_write`: from `cache_read` up. The defaults are Anthropic's for a cache of 5 minutes;
-    where writing costs nothing extra (OpenAI, Gemini), 1.0 is the price of writing.
+    `cache_read`: 0 to 1. `cache_write`: from `cache_read` up. `cache_lifetime`: seconds after a request for which the
+    provider remembers it; above 0, `float("inf")` for always. After that the next request pays for everything anew, and
+    a lane is compacted already half of the way from its target to its threshold.
+
+    The defaults are Anthropic's for its cache of 5 minutes, which each use renews; for its cache of one hour they are
+    0.1, 2.0 and 3600 (its documentation on prompt caching, as of October 2025). Where writing costs nothing extra
+    (OpenAI, Gemini), 1.0 is the price of writing.
     """
 
     cache_read: float = 0.1
     cache_write: float = 1.25
+    cache_lifetime: float = 300.0
 
     def __post_init__(self) -> None:
         """Checks the ranges."""
+        given = self.cache_read, self.cache_write, self.cache_lifetime
+        if any(type(value) not in (int, float) for value in given):
+            raise ConfigurationError(f"prices are numbers, and not {given}")
+        if not self.cache_lifetime > 0:
+            raise ConfigurationError(f"cache_lifetime is a number of seconds above 0, and not {self.cache_lifetime}")
         if not 0 <= self.cache_read <= 1 or self.cache_write < self.cache_read:
             raise ConfigurationError(
                 f"prices need 0 <= cache_read <= 1 and cache_write >= cache_read, not {self.cache_read} and "
@@ -37,16 +48,19 @@ class Prices:
             )
 
 
-def batch(window: Window, least: int, prices: Prices, spared: int = SPARED) -> Sequence[Mask]:
+def batch(window: Window, least: int, prices: Prices, spared: int = SPARED, *, cold: bool = False) -> Sequence[Mask]:
     """The masks that pay for themselves, worth at least `least` tokens together; none where they would not.
 
-    The next requests are expected to be at least as many as those since the first of these results.
+    The next requests are expected to be at least as many as those since the first of these results. `cold`: the
+    provider has nothing cached, so that everything is written anyway.
     """
     found = _candidates(window, max(spared, SPARED))
     edits = [(candidate, edit) for candidate in found if (edit := window.mask(candidate, BY)) is not None]
     won = sum(window.tokens(candidate.count) - window.tokens(edit.count) for candidate, edit in edits)
     if won < least:
         return ()
+    if cold:
+        return [edit for _, edit in edits]
     first = edits[0][0].unit
     behind = window.units[window.units.index(first) :]
     requests = sum(entry.reading.role == "assistant" for unit in behind for entry in unit.entries)

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from backscroll.errors import ConfigurationError
+from backscroll.messages import SYSTEM_ROLES
 from backscroll.summaries import SummaryAnswer, SummaryRequest
 
 
@@ -16,7 +17,9 @@ class AnthropicSummarizer:
     - `timeout`: seconds of one attempt.
     - `max_retries`: further attempts of the client after what may pass: 429 with its `retry-after`, 5xx, a lost
       connection.
-    - `options` go into every call as they are.
+    - `options` go into every call as they are. With `summary_as_turn` give the agent's own `model`, `tools`, `system`
+      (where its session does not hold it) and `cache_control`, so that the conversation is found in the provider's
+      cache.
 
     Raises `ConfigurationError` without the extra `anthropic`.
     """
@@ -45,8 +48,7 @@ class AnthropicSummarizer:
         async with self._client(**self._settings) as client:
             made = await client.messages.create(
                 model=self._model,
-                system=request.system,
-                messages=[{"role": "user", "content": request.prompt}],
+                **_asked(request),
                 max_tokens=2 * request.max_tokens,  # what is too long is refused later, and not cut
                 **self._options,
             )
@@ -54,3 +56,18 @@ class AnthropicSummarizer:
         usage = made.usage
         cached = (usage.cache_creation_input_tokens or 0) + (usage.cache_read_input_tokens or 0)
         return SummaryAnswer(text, made.model, usage.input_tokens + cached, usage.output_tokens)
+
+
+def _asked(request: SummaryRequest) -> dict[str, Any]:
+    """A prompt of its own, or one more turn of a conversation, whose system messages stand apart in this protocol."""
+    turn = {"role": "user", "content": request.prompt}
+    if not request.messages:
+        return {"system": request.system, "messages": [turn]}
+    system = [message["content"] for message in request.messages if message["role"] in SYSTEM_ROLES]
+    kept = [
+        {"role": message["role"], "content": message["content"]}
+        for message in request.messages
+        if message["role"] not in SYSTEM_ROLES
+    ]
+    texts = [text if type(text) is str else "\n".join(block["text"] for block in text) for text in system]
+    return {"messages": [*kept, turn], **({"system": "\n\n".join(texts)} if texts else {})}

@@ -18,7 +18,8 @@ class OpenAISummarizer:
     - `timeout`: seconds of one attempt.
     - `max_retries`: further attempts of the client after what may pass: 429 with its `retry-after`, 5xx, a lost
       connection.
-    - `options` go into every call as they are.
+    - `options` go into every call as they are. With `summary_as_turn` give the agent's own `model` and `tools`, so that
+      the conversation is found in the provider's cache.
 
     Raises `ConfigurationError` without the extra `openai`.
     """
@@ -47,7 +48,7 @@ class OpenAISummarizer:
         async with self._client(**self._settings) as client:
             made = await client.chat.completions.create(
                 model=self._model,
-                messages=[{"role": "system", "content": request.system}, {"role": "user", "content": request.prompt}],
+                messages=_messages(request),
                 max_completion_tokens=2 * request.max_tokens,  # reasoning counts too; what is too long is refused later
                 **self._options,
             )
@@ -58,3 +59,12 @@ class OpenAISummarizer:
             usage.prompt_tokens if usage else None,
             usage.completion_tokens if usage else None,
         )
+
+
+def _messages(request: SummaryRequest) -> list[dict[str, Any]]:
+    """A prompt of its own, or one more turn of a conversation; what only concerns its keeping is not sent."""
+    turn = {"role": "user", "content": request.prompt}
+    if not request.messages:
+        return [{"role": "system", "content": request.system}, turn]
+    kept = [{name: value for name, value in message.items() if name != "metadata"} for message in request.messages]
+    return [*kept, turn]

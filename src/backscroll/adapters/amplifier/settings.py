@@ -64,7 +64,8 @@ def _is_persistence(value: Any) -> bool:
 
 
 def _is_prices(value: Any) -> bool:
-    return type(value) is dict and set(value) <= {"cache_read", "cache_write"} and all(map(_is_number, value.values()))
+    known = ("cache_read", "cache_write", "cache_lifetime")
+    return type(value) is dict and set(value) <= set(known) and all(map(_is_number, value.values()))
 
 
 def _one_of(*names: str) -> Check:
@@ -167,8 +168,8 @@ SETTINGS = (
         "tokens that old results must be worth before they are masked for their price; 0 = never",
     ),
     Setting(
-        "prices", None, _is_prices, "a mapping of cache_read and cache_write",
-        "prices by which that is reckoned, relative to a plain input token",
+        "prices", None, _is_prices, "a mapping of cache_read, cache_write and cache_lifetime",
+        "prices by which that is reckoned, relative to a plain input token; and seconds after which a cache is cold",
     ),
     Setting("tokenizer", "auto", _is_text, "a name", "`auto` (exact o200k, offline), another vocabulary, `estimate`"),
     Setting("model", None, _is_text, "a model's name", "for its factor and image rules; the provider's goes first"),
