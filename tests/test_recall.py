@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll import ConfigurationError, ReferenceNotFound, sync
+from backscroll import ConfigurationError, Hit, ReferenceNotFound, sync
+from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk, conversations
 from tests.test_manager import quarter, worked
 
+TALK = Talk("openai")
 REFERENCE = re.compile(r"\[ref:(\d+(?:[-.]\d+)?)\]")
 
 
@@ -68,7 +70,7 @@ def test_lines_and_patterns():
     manager = sync.ContextManager(tokenizer=quarter)
     manager.append({"role": "user", "content": "alpha\nbeta\ngamma"}, {"role": "user", "content": "alphabet"})
     assert manager.recall(0, lines=(2, 3)) == "beta\ngamma"
-    assert manager.recall(0, pattern="^(a|g)").hits == ((0, 0, 0, "alpha"), (0, 0, 11, "gamma"))
+    assert manager.recall(0, pattern="^(a|g)").hits == (Hit(0, 0, 0, "alpha"), Hit(0, 0, 11, "gamma"))
     assert [hit.seq for hit in manager.recall(pattern="alpha").hits] == [0, 1]
 
 
@@ -150,3 +152,49 @@ def test_the_tool_of_the_async_manager_is_awaited():
         return await call(ref="0")
 
     assert asyncio.run(run()) == "hi"
+
+
+def test_a_query_finds_what_other_sessions_of_the_store_said():
+    store = MemoryStore()
+    for name, port in (("monday", 8001), ("tuesday", 8002)):
+        talk = sync.ContextManager(name, store, tokenizer=quarter)
+        talk.append(TALK.say("user", "which port?"), TALK.say("assistant", f"The proxy listens on {port}."))
+        talk.close()
+    here = sync.ContextManager("wednesday", store, tokenizer=quarter)
+    here.append(TALK.say("user", "which port was it yesterday?"))
+    assert here.recall(query="proxy listens").hits == ()
+    found = here.recall(query="proxy listens", everywhere=True)
+    assert [(hit.session, hit.seq, hit.text) for hit in found.hits] == [
+        ("tuesday", 1, "The proxy listens on 8002."),
+        ("monday", 1, "The proxy listens on 8001."),
+    ]
+    assert found.startswith("session 'tuesday', [ref:1.0]\nThe proxy listens on 8002.\n")
+    assert sync.ContextManager("tuesday", store).recall(found.hits[0].seq) == "The proxy listens on 8002."
+
+
+def test_pages_over_all_sessions_go_on_where_the_one_before_ended():
+    store = MemoryStore()
+    for number in range(30):
+        talk = sync.ContextManager(f"s{number}", store, tokenizer=quarter)
+        talk.append(TALK.say("user", f"the needle of session {number} is here"))
+        talk.close()
+    here = sync.ContextManager("here", store, tokenizer=quarter)
+    whole = here.recall(query="needle", everywhere=True, limit=10_000)
+    text, page = "", here.recall(query="needle", everywhere=True, limit=50)
+    while page.next_offset is not None:
+        text += page
+        here.append(TALK.say("assistant", f"needle: {len(text)}"))  # found by a new search, which a next page is not
+        page = here.recall(query="needle", everywhere=True, limit=50, offset=page.next_offset)
+    assert text + page == whole
+    assert len(whole.hits) == 30
+
+
+@pytest.mark.parametrize("arguments", [{"ref": 1}, {"pattern": "x"}, {"query": "x", "lines": (1, 2)}])
+def test_only_a_query_goes_everywhere(arguments):
+    with pytest.raises(ConfigurationError, match="everywhere goes with a query"):
+        sync.ContextManager("s", MemoryStore()).recall(everywhere=True, **arguments)
+
+
+def test_a_session_without_a_store_has_no_others():
+    with pytest.raises(ConfigurationError, match="give it a store"):
+        sync.ContextManager().recall(query="x", everywhere=True)

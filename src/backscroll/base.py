@@ -10,6 +10,7 @@ from backscroll import recall as recalling
 from backscroll.budget import Options
 from backscroll.compaction.batch import Prices
 from backscroll.compaction.window import Strategy
+from backscroll.elsewhere import Elsewhere
 from backscroll.errors import ConfigurationError
 from backscroll.families import Family
 from backscroll.messages import Redact
@@ -61,6 +62,7 @@ class ManagerBase:
         self._opened = self._open(session, store)
         self._session = self._opened.session
         self._finder = recalling.Finder(self._opened.search)
+        self._elsewhere = Elsewhere(self._opened.everywhere)
 
     def _open(self, session: str | None, store: str | Path | Store | None) -> Opened:
         """The session with what was given for it, sorted by who takes it."""
@@ -143,11 +145,14 @@ class ManagerBase:
         lines: tuple[int, int] | None = None,
         offset: int = 0,
         limit: int | None = None,
+        everywhere: bool = False,
     ) -> Operation[Recalled]:
         wanted = recalling.Wanted(
             ref, query, pattern, lines, offset, self._session.page_tokens() if limit is None else limit
         )
         recalling.check(wanted)
+        if everywhere:
+            return (yield from self._elsewhere.recall(wanted, self._opened.measurer.tokenizer.count))
         session = self._session
         yield from session.enter()
         scroll = recalling.Scroll(session.history, session.fetch, session.in_view, self._opened.compile)

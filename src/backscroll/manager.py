@@ -3,12 +3,12 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from backscroll import recall as recalling
 from backscroll.background import Task
 from backscroll.base import ManagerBase
 from backscroll.driving import drive_async
 from backscroll.ports import Background
 from backscroll.recall import Recalled
+from backscroll.recall_tool import answer, tool_definition
 from backscroll.reporting import Compaction
 from backscroll.telling import Explained
 
@@ -173,6 +173,7 @@ class ContextManager(ManagerBase):
         lines: tuple[int, int] | None = None,
         offset: int = 0,
         limit: int | None = None,
+        everywhere: bool = False,
     ) -> Recalled:
         """What a view left out, word for word.
 
@@ -184,11 +185,13 @@ class ContextManager(ManagerBase):
         - `lines`: first and last line of `ref`, counted from 1.
         - `offset`: characters to skip, as `.next_offset` of the page before said.
         - `limit`: tokens of a page; by default 4,000, at most a quarter of the budget.
+        - `everywhere`: whether a `query` searches every session of the store. Each hit tells its `session`, whose own
+          manager recalls more of it. The tool that a model gets never does that.
 
         Raises `ReferenceNotFound` for a reference that names nothing, `ConfigurationError` for arguments that do not go
         together and for a pattern that takes longer than about two seconds.
         """
-        return await drive_async(self._opened, self._recall(ref, query, pattern, lines, offset, limit))
+        return await drive_async(self._opened, self._recall(ref, query, pattern, lines, offset, limit, everywhere))
 
     def recall_tool(self, format: str = "openai") -> tuple[dict[str, Any], Callable[..., Awaitable[str]]]:
         """The `recall` tool for a model: its definition (`openai`, `anthropic` or `strands`) and the function behind
@@ -198,9 +201,9 @@ class ContextManager(ManagerBase):
         """
 
         async def handler(**arguments: Any) -> str:
-            return await drive_async(self._opened, recalling.answer(self._recall, arguments))
+            return await drive_async(self._opened, answer(self._recall, arguments))
 
-        return recalling.tool_definition(format), handler
+        return tool_definition(format), handler
 
     async def explain(self, lane: str = "main") -> list[Explained]:
         """What became of each message in the lane's newest view, and why."""

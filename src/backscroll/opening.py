@@ -18,6 +18,7 @@ from backscroll import events
 from backscroll.budget import Options
 from backscroll.compaction.batch import Prices
 from backscroll.compaction.strategies import choose, masks_batches
+from backscroll.elsewhere import Found
 from backscroll.errors import ConfigurationError
 from backscroll.families import COUNTED, UNKNOWN, Family, family_of
 from backscroll.leasing import Lease
@@ -30,7 +31,7 @@ from backscroll.session import Session
 from backscroll.stores.addresses import open_store
 from backscroll.stores.layers import Report, layered
 from backscroll.stores.search import SearchIndex
-from backscroll.stores.searching import Index, search_for
+from backscroll.stores.searching import Index, search_everywhere, search_for
 from backscroll.summaries import Summaries, Summarizer
 from backscroll.tokenizers import resolve
 from backscroll.turnstile import Turnstile
@@ -79,6 +80,8 @@ class Opened:
     """The store without the layers around it, which report to this session."""
     measurer: Measurer
     search: Index
+    everywhere: Callable[[str, int], Found] | None
+    """The search over all sessions of the store."""
     compile: Callable[[str], Pattern]
     turnstile: Turnstile
     on_event: EventHandler | None
@@ -120,7 +123,8 @@ def open_session(
     )
     session.outbox = reports  # tokenizer and store report into the same queue, from wherever they find the fault
     session.redact, session.listened_to, session.clock = _checked(redact), on_event is not None, monotonic
-    return Opened(name, session, keeper, inner, measurer, search, LimitedPattern, Turnstile(), on_event)
+    everywhere = None if keeper is None else partial(search_everywhere, keeper)
+    return Opened(name, session, keeper, inner, measurer, search, everywhere, LimitedPattern, Turnstile(), on_event)
 
 
 def _kept(

@@ -1,4 +1,4 @@
-"""Fetching what a view left out: references, pages, patterns, and the tool that a model calls. Reads only.
+"""Fetching what a view left out: references, pages, queries and patterns. Reads only.
 
 Pages are measured in tokens, so that a recalled text can never overflow the budget it is recalled into; offsets are
 characters of the recalled text, so that pages put together are the original, byte for byte.
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple, Protocol
 
-from backscroll.errors import BackscrollError, ConfigurationError, ReferenceNotFound
+from backscroll.errors import ConfigurationError, ReferenceNotFound
 from backscroll.history import Entry, History
 from backscroll.holding import chunks
 from backscroll.plan import reference
@@ -36,6 +36,8 @@ class Hit(NamedTuple):
     """Characters from the start of the part's text."""
     text: str
     """The passage or line."""
+    session: str | None = None
+    """Where several were searched: the session whose `seq` that is."""
 
 
 class Recalled(str):
@@ -179,30 +181,6 @@ def show(hits: Sequence[Hit], entries: Iterable[Entry]) -> Iterator[str]:
             yield f"{heading(entry, hit.part)}\n"
         before = (hit.seq, hit.part)
         yield f"{hit.text}\n"
-
-
-def tool_definition(format: str) -> dict[str, object]:
-    """The `recall` tool as a model's provider wants it: `openai`, `anthropic` or `strands`."""
-    schema: dict[str, object] = {
-        "type": "object",
-        "properties": {
-            "ref": {"type": "string", "description": "A reference as it stands in the conversation: 12, 12-40 or 12.1"},
-            "query": {"type": "string", "description": "Words to search the whole conversation for"},
-            "pattern": {"type": "string", "description": "A regular expression; only matching lines are returned"},
-            "offset": {"type": "integer", "description": "Where to go on reading, as the answer before said"},
-        },
-    }
-    description = (
-        "Read what was left out of this conversation to save room, word for word. "
-        "Give ref to read a [ref:...] mark, or query to search everything that was ever said or read."
-    )
-    if format == "openai":
-        return {"type": "function", "function": {"name": "recall", "description": description, "parameters": schema}}
-    if format == "anthropic":
-        return {"name": "recall", "description": description, "input_schema": schema}
-    if format == "strands":
-        return {"name": "recall", "description": description, "inputSchema": {"json": schema}}
-    raise ConfigurationError(f"unknown tool format {format!r}; known are 'openai', 'anthropic' and 'strands'")
 
 
 class Source(NamedTuple):
@@ -365,17 +343,6 @@ def _several(scroll: Scroll, seqs: Sequence[int], wanted: Wanted, count: Callabl
     if wanted.lines is not None:
         return page(pick_lines(text, wanted.lines), wanted.offset, wanted.limit, count)
     return page(text, wanted.offset, wanted.limit, count, more=some[-1] != seqs[-1])
-
-
-def answer(make: Callable[..., Operation[Recalled]], arguments: dict[str, object]) -> Operation[str]:
-    """What a model is answered: the page and how to go on, or what was wrong with what it asked."""
-    known = {key: arguments[key] for key in ("ref", "query", "pattern", "offset") if arguments.get(key) is not None}
-    try:
-        found = yield from make(**known)
-    except BackscrollError as error:
-        return str(error)
-    more = f"\n[more follows: recall again with offset {found.next_offset}]" if found.next_offset else ""
-    return (str(found) or "nothing found") + more
 
 
 class _Calls:

@@ -5,12 +5,12 @@ one.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from backscroll import recall as recalling
 from backscroll.background import Thread
 from backscroll.base import ManagerBase
 from backscroll.driving import drive
 from backscroll.ports import Background
 from backscroll.recall import Recalled
+from backscroll.recall_tool import answer, tool_definition
 from backscroll.reporting import Compaction
 from backscroll.telling import Explained
 
@@ -127,9 +127,10 @@ class ContextManager(ManagerBase):
         lines: tuple[int, int] | None = None,
         offset: int = 0,
         limit: int | None = None,
+        everywhere: bool = False,
     ) -> Recalled:
         """What a view left out, word for word."""
-        return drive(self._opened, self._recall(ref, query, pattern, lines, offset, limit))
+        return drive(self._opened, self._recall(ref, query, pattern, lines, offset, limit, everywhere))
 
     def recall_tool(self, format: str = "openai") -> tuple[dict[str, Any], Callable[..., str]]:
         """The `recall` tool for a model: its definition (`openai`, `anthropic` or `strands`) and the function behind
@@ -137,9 +138,9 @@ class ContextManager(ManagerBase):
         """
 
         def handler(**arguments: Any) -> str:
-            return drive(self._opened, recalling.answer(self._recall, arguments))
+            return drive(self._opened, answer(self._recall, arguments))
 
-        return recalling.tool_definition(format), handler
+        return tool_definition(format), handler
 
     def explain(self, lane: str = "main") -> list[Explained]:
         """What became of each message in the lane's newest view, and why."""
