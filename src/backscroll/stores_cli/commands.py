@@ -127,7 +127,7 @@ def search_command(
     for each in heard:
         click.echo(f"backscroll: {screen.line(str(each.message))}", err=True)
     if as_json:
-        _print({"query": query, "hits": [{"session": name, **hit._asdict()} for name, hit in found]})
+        _print({"query": query, "hits": [hit._replace(session=name)._asdict() for name, hit in found]})
     elif found:
         screen.show(*(showing.hit(hit, None if len(sessions) == 1 else name) for name, hit in found))
     else:
