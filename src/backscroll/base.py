@@ -7,15 +7,15 @@ from dataclasses import fields
 from pathlib import Path
 
 from backscroll import recall as recalling
-from backscroll.budget import Options
+from backscroll.budget import Options, Previews
 from backscroll.compaction.batch import Prices
 from backscroll.compaction.window import Strategy
 from backscroll.errors import ConfigurationError
 from backscroll.families import Family
 from backscroll.messages import Redact
 from backscroll.opening import Around, Opened, new_name, open_session
+from backscroll.pages import Recalled
 from backscroll.ports import Background, Blobs, EventHandler, Operation, Store, Tokenizer
-from backscroll.recall import Recalled
 from backscroll.summaries import Summarizer
 from backscroll.usage import Usage
 
@@ -38,6 +38,9 @@ class ManagerBase:
         target_usage: float = 0.60,
         protected_recent: float = 0.30,
         protected_results: int = 0,
+        protected_first: int = 0,
+        protected_last: int = 0,
+        previews: Previews | None = None,
         max_messages: int | None = None,
         min_batch_tokens: int | None = 20_000,
         overhead_tokens: int | None = None,
@@ -139,9 +142,10 @@ class ManagerBase:
         lines: tuple[int, int] | None = None,
         offset: int = 0,
         limit: int | None = None,
+        around: int = 0,
     ) -> Operation[Recalled]:
         wanted = recalling.Wanted(
-            ref, query, pattern, lines, offset, self._session.page_tokens() if limit is None else limit
+            ref, query, pattern, lines, offset, self._session.page_tokens() if limit is None else limit, around
         )
         recalling.check(wanted)
         session = self._session
