@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll import sync
-from backscroll.recall import Hit, Source, left_out_first
+from backscroll.pages import Hit
+from backscroll.recall import Source, left_out_first
 from backscroll.stores.passages import PASSAGE, passages, terms
 from backscroll.stores.search import SearchIndex
 from tests.test_manager import quarter

@@ -17,7 +17,7 @@ from backscroll.errors import (
 )
 from backscroll.families import Family
 from backscroll.manager import ContextManager
-from backscroll.recall import Hit, Recalled
+from backscroll.pages import Hit, Recalled
 from backscroll.reporting import Compaction
 from backscroll.summaries import SummaryAnswer, SummaryRequest
 from backscroll.telling import Explained

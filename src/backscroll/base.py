@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from backscroll import recall as recalling
-from backscroll.budget import Options
+from backscroll.budget import Options, Previews
 from backscroll.compaction.batch import Prices
 from backscroll.compaction.window import Strategy
 from backscroll.elsewhere import Elsewhere
@@ -15,8 +15,8 @@ from backscroll.errors import ConfigurationError
 from backscroll.families import Family
 from backscroll.messages import Redact
 from backscroll.opening import Around, Opened, Summarizing, new_name, open_session
+from backscroll.pages import Recalled
 from backscroll.ports import Background, Blobs, EventHandler, Operation, Store, Tokenizer
-from backscroll.recall import Recalled
 from backscroll.summaries import Summarizer
 from backscroll.usage import Usage
 
@@ -39,6 +39,9 @@ class ManagerBase:
         target_usage: float = 0.60,
         protected_recent: float = 0.30,
         protected_results: int = 0,
+        protected_first: int = 0,
+        protected_last: int = 0,
+        previews: Previews | None = None,
         max_messages: int | None = None,
         min_batch_tokens: int | None = 20_000,
         overhead_tokens: int | None = None,
@@ -61,8 +64,7 @@ class ManagerBase:
         self._given = {name: given[name] for name in given if name not in ("self", "session", "store", "__class__")}
         self._opened = self._open(session, store)
         self._session = self._opened.session
-        self._finder = recalling.Finder(self._opened.search)
-        self._elsewhere = Elsewhere(self._opened.everywhere)
+        self._begin_search()
 
     def _open(self, session: str | None, store: str | Path | Store | None) -> Opened:
         """The session with what was given for it, sorted by who takes it."""
@@ -133,9 +135,13 @@ class ManagerBase:
         """
         self._session.overflowed(lane, requested_tokens, limit_tokens)
 
+    def _begin_search(self) -> None:
+        self._finder = recalling.Finder(self._opened.search)
+        self._elsewhere = Elsewhere(self._opened.everywhere)
+
     def _forget_search(self) -> None:
         self._opened.search.close()
-        self._finder = recalling.Finder(self._opened.search)
+        self._begin_search()
 
     def _recall(
         self,
@@ -145,10 +151,11 @@ class ManagerBase:
         lines: tuple[int, int] | None = None,
         offset: int = 0,
         limit: int | None = None,
+        around: int = 0,
         everywhere: bool = False,
     ) -> Operation[Recalled]:
         wanted = recalling.Wanted(
-            ref, query, pattern, lines, offset, self._session.page_tokens() if limit is None else limit
+            ref, query, pattern, lines, offset, self._session.page_tokens() if limit is None else limit, around
         )
         recalling.check(wanted)
         if everywhere:

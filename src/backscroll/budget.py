@@ -15,6 +15,36 @@ UNTOLD_OUTPUT = 4_096
 _TOLD = ("context_window", "max_output_tokens")
 
 
+SEEN, ARRIVAL = "seen", "arrival"
+
+
+@dataclass(frozen=True, slots=True)
+class Previews:
+    """Long tool results stand in views as previews, head and tail. Raises `ConfigurationError` for what cannot work."""
+
+    over: int = 2_500
+    """Tokens from which a result is long."""
+    keep: int = 1_500
+    """Tokens of its preview; below `over`."""
+    when: str = SEEN
+    """`seen`: with the next compaction or batch after the model has seen it whole. `arrival`: before that. One over a
+    quarter of the budget is never shown whole.
+    """
+    spared: tuple[str, ...] = ("recall",)
+    """Tools whose results are shown whole once in any case: they bring back what was left out."""
+
+    def __post_init__(self) -> None:
+        """Checks every range."""
+        _whole("the size from which a result has a preview", self.over, 2)
+        _whole("the size of a preview", self.keep, 1)
+        if self.keep >= self.over:
+            raise ConfigurationError(
+                f"a preview of {self.keep:,} tokens must be below the {self.over:,} from which there is one"
+            )
+        if self.when not in (SEEN, ARRIVAL):
+            raise ConfigurationError(f"previews come when {SEEN!r} or {ARRIVAL!r}, not {self.when!r:.40}")
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """The figures a `ContextManager` was configured with. Raises `ConfigurationError` for what can never work."""
@@ -29,6 +59,12 @@ class Options:
     """Share of the budget whose newest messages strategies spare, unless it cannot fit otherwise; 0 to 1."""
     protected_results: int = 0
     """How many of the newest tool results strategies leave whole, unless it cannot fit otherwise."""
+    protected_first: int = 0
+    """Messages at the beginning, behind leading system messages, that never leave a view: at most they are cut."""
+    protected_last: int = 0
+    """The same of the newest messages."""
+    previews: Previews | None = None
+    """How long results stand in views once they were seen; None = whole, until a compaction."""
     max_messages: int | None = None
     """Messages of a view from which its oldest are folded, whatever they take; at least 8. None = any number."""
     min_batch_tokens: int | None = 20_000
@@ -45,6 +81,10 @@ class Options:
         _whole("max_tokens", self.max_tokens, 1)
         _whole("margin_tokens", self.margin_tokens, 0)
         _whole("protected_results", self.protected_results, 0, "results")
+        _whole("protected_first", self.protected_first, 0, "messages")
+        _whole("protected_last", self.protected_last, 0, "messages")
+        if self.previews is not None and not isinstance(self.previews, Previews):
+            raise ConfigurationError(f"previews must be a Previews, not {self.previews!r:.80}")
         if self.max_messages is not None:
             _whole("max_messages", self.max_messages, 8, "messages")
         if self.min_batch_tokens is not None:

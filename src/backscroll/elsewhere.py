@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from backscroll.errors import ConfigurationError
+from backscroll.pages import Hit, Recalled, page
 from backscroll.plan import reference
 from backscroll.ports import Ask, Operation
-from backscroll.recall import MOST_HITS, Hit, Recalled, Wanted, page
+from backscroll.recall import MOST_HITS, Wanted
 
 Found = list[tuple[str, Hit]]
 """The names of sessions, each with a passage of it, best first."""

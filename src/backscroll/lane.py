@@ -4,9 +4,9 @@ Between triggers a lane keeps its plan, so that each view extends the one before
 and records the new plan as an event; applying that event is the only way in which a lane's plan changes.
 """
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from backscroll import events
@@ -14,33 +14,31 @@ from backscroll.budget import Options
 from backscroll.compaction.batch import Prices, batch
 from backscroll.compaction.draft import Draft, Goals
 from backscroll.compaction.ladder import compact, crowded
+from backscroll.compaction.preview import arrivals, preview, shown_whole
 from backscroll.compaction.window import Strategy, floor_seqs, look, spare
+from backscroll.compaction.wish import Wish, chosen_by, fold
 from backscroll.history import History
 from backscroll.log import (
-    LaneMark,
     Overflowed,
     PlanAt,
     PlanRecorded,
     Requested,
     Settled,
-    SummaryFailed,
-    SummaryMade,
-    UsageObserved,
 )
-from backscroll.plan import Note, Plan, covers, until, without
+from backscroll.plan import Note, Plan, covers, without
 from backscroll.ports import Event
 from backscroll.reporting import Compaction, Trigger, refusals, reports_of, rules_left_out, too_large
+from backscroll.standing import Standing
 from backscroll.summaries import Order, Summaries
 from backscroll.turns import Group
 from backscroll.upcoming import next_order, worth_telling
-from backscroll.usage import Estimate, Meter, Report, Spent
-from backscroll.view import Ephemeral, Surroundings, View
+from backscroll.usage import Estimate, Report
+from backscroll.view import Ephemeral, View
 
 LOOK_AGAIN = 0.9  # of a batch: after a look that found too little, a tenth more has to come before the next
 WORTH = 0.05  # a compaction that wins less than this share of the room costs more in rewritten cache than it saves
 REFUSED = 0.8  # of a request that a provider refused as too long: the next may be no longer than that
 EARLY = 0.5  # of the way from target to threshold: a summary is begun there, and a lane with a cold cache compacted
-_UNDO_DEPTH = 32
 
 
 class Situation(NamedTuple):
@@ -61,119 +59,8 @@ Fitted = tuple[PlanRecorded | Settled | None, list[Event]]
 """The event to record, if one is due, and what to report."""
 
 
-class Lane:
-    """A lane's state. Everything that must survive a restart comes from events."""
-
-    def __init__(self, name: str, around: Surroundings, options: Options, plan: Plan) -> None:
-        self.name = name
-        self.family = around.family
-        self.plan = plan
-        self.meter = Meter(options.overhead_tokens)
-        self.budget = options.max_tokens
-        self.compactions = 0
-        self.expired = 0
-        """Ephemeral messages with a lower number are no longer shown."""
-        self.sent: Estimate | None = None
-        """The estimate of the newest view that was handed out: what a usage report is about."""
-        self.prompt: str | None = None
-        """Digest of the system prompt of the newest request."""
-        self._around = around
-        self._before: deque[Plan | PlanAt] = deque(maxlen=_UNDO_DEPTH)
-        self._settled = self._batched = self._settled_messages = 0
-        self._refused: Overflowed | None = None
-        """What the provider refused last as too long."""
-        self._guessed = False
-        """Whether nothing was known then of what stands outside the messages."""
-        self.summary: SummaryMade | None = None
-        """A model's summary that no compaction has told of yet."""
-        self.spent = Spent(0, 0, 0, 0)
-        self.tried = (0, -1)
-        """Summaries that failed in a row, and the newest entry that the last of them should have told of."""
-        self._sent_messages = 0
-        self._shown = 0
-        """Ephemeral messages with a lower number were shown at least once."""
-        self._asked: float | None = None
-        """When the newest view was handed out."""
-        self.view: View | None = None
-        self.last_compaction: Compaction | None = None
-
-    # -- events of this lane --
-
-    def recorded(self, event: PlanRecorded) -> None:
-        """A new plan holds from now on."""
-        if event.undone:
-            self._before.pop()
-        else:
-            self._before.append(self.plan)
-            self.compactions += 1
-        self.plan = event.plan
-        if self.summary and any(
-            note.kind == "prose" and note.last >= self.summary.last for note in event.plan.digest.notes
-        ):
-            self.summary = None
-        self._settled = self._batched = event.tokens
-        self._settled_messages = event.messages
-        self.meter.compacted(Estimate(*event.removed))
-
-    def settled(self, event: Settled) -> None:
-        """A compaction would have won too little."""
-        if event.batch:
-            self._batched = event.tokens
-        else:
-            self._settled, self._settled_messages = event.tokens, event.messages
-
-    def observed(self, event: UsageObserved) -> None:
-        """The provider counted a view; what was refused before it ever did is of no more use."""
-        self.meter.observe(event.report)
-        if self._guessed:
-            self._refused, self._guessed = None, False
-
-    def overflowed(self, event: Overflowed) -> None:
-        """The provider refused a view as too long: from now on requests are shorter."""
-        self._refused, self._guessed = event, event.limit is None and not self.meter.informed
-
-    def rewound(self, to: int) -> None:
-        """The branch ends at `to` now: edits of later entries have nothing to edit."""
-        self.plan = until(self.plan, to)
-        self._before = deque((_cut(plan, to) for plan in self._before), maxlen=_UNDO_DEPTH)
-        self._settled = self._batched = self._settled_messages = 0
-        self.sent = None
-        if self.summary is not None and self.summary.last > to:
-            self.summary = None
-        self.meter.forget()
-
-    def summarised(self, event: SummaryMade) -> None:
-        """A summary is ready for the next compaction."""
-        self.summary, self.tried = event, (0, -1)
-        self.spent = self.spent.plus(1, 0, event.input_tokens, event.output_tokens)
-
-    def not_summarised(self, event: SummaryFailed) -> None:
-        """There is none; the digest serves."""
-        self.tried = self.tried[0] + 1, event.last
-        self.spent = self.spent.plus(0, 1, event.input_tokens, event.output_tokens)
-
-    def requested(self, event: Requested) -> None:
-        """A view was handed out: usage reports are about it."""
-        self.budget, self.sent, self.prompt = event.budget, Estimate(*event.estimate), event.prompt
-
-    def mark(self) -> LaneMark:
-        """Where it stands, for `resume`."""
-        refused = (self._refused.tokens, self._refused.limit) if self._refused else None
-        return LaneMark(
-            self.name, self.plan, tuple(self._before), self._settled, self._batched, self._settled_messages,
-            self.compactions, self.budget, self.sent, refused, self._guessed, self.prompt,
-            self.summary, self.spent, self.tried, self.meter.mark(),
-        )  # fmt: skip  # one thought
-
-    def resume(self, mark: LaneMark) -> None:
-        """Goes on where it stood; the plan is given at its making."""
-        self._before.extend(mark.before)
-        self._settled, self._batched, self._settled_messages = mark.settled, mark.batched, mark.settled_messages
-        self.compactions, self.budget, self._guessed = mark.compactions, mark.budget, mark.guessed
-        self.prompt, self.summary, self.spent, self.tried = mark.prompt, mark.summary, mark.spent, mark.tried
-        self.sent = None if mark.sent is None else Estimate(*mark.sent)
-        self._refused = None if mark.refused is None else Overflowed(self.name, *mark.refused)
-        self.meter.restore(mark.meter)
+class Lane(Standing):
+    """Decides whether to compact, and takes in what was added."""
 
     # -- keeping up --
 
@@ -247,13 +134,29 @@ class Lane:
         """
         goals, used = self._goals(now, budget)
         if not force and not self._is_due(now, goals, used):
-            return self._fit_batch(now, goals, used)
+            return self._fit_arrivals(now, goals, used) or self._fit_batch(now, goals, used)
         draft = self._draft(now, goals)
+        edits = arrivals(draft.window, now.options.previews)
+        draft.apply(edits)
         compact(draft, now.strategies, now.options)
-        trigger: Trigger = "asked" if force else "messages" if used <= goals.threshold else "threshold"
+        trigger: Trigger = "asked" if force else "threshold" if used > goals.threshold else "messages"
         if trigger == "messages" and self._is_cold(now):
             trigger = "cold cache"
-        return self._decide(now, draft, used, trigger)
+        return self._decide(now, draft, used, trigger, force or bool(edits))
+
+    def leave_out(self, now: Situation, wish: Wish) -> Fitted:
+        """The plan to record that leaves out what somebody asks for, within the budget of the request before."""
+        goals, used = self._goals(now, self.budget)
+        draft = self._draft(now, goals)
+        draft.apply(fold(draft.window, wish))
+        return self._decide(now, draft, used, "asked", force=True)
+
+    def preview(self, now: Situation) -> tuple[int, Compaction]:
+        """From how many tokens on a request is compacted, and what that would do now. Changes nothing."""
+        goals, used = self._goals(now, self.budget)
+        draft = self._draft(now, goals)
+        compact(draft, now.strategies, now.options)
+        return goals.threshold, Compaction.of(self.name, draft, used, draft.settle(), "asked")
 
     def is_due(self, now: Situation, budget: int) -> bool:
         """Whether a request now would start a compaction down to the target."""
@@ -284,13 +187,29 @@ class Lane:
             return False
         return now.seconds - self._asked >= now.prices.cache_lifetime
 
+    def _fit_arrivals(self, now: Situation, goals: Goals, used: int) -> Fitted | None:
+        """Results too large to be shown whole even once; None where there are none."""
+        assert self.view is not None
+        room = goals.budget - self.meter.overhead(goals.budget)
+        if not shown_whole(self.view, now.history, room, now.options.previews):
+            return None
+        draft = self._draft(now, goals, regrow=False)
+        edits = arrivals(draft.window, now.options.previews)
+        if not edits:
+            return None
+        draft.apply(edits)
+        return self._recorded(now, draft, used, draft.settle(), "arrival")
+
     def _fit_batch(self, now: Situation, goals: Goals, used: int) -> Fitted:
         """The second trigger: looked at when the view has grown by a batch, or by a tenth of one since it was."""
         least = now.options.min_batch_tokens
         if now.prices is None or least is None or used - self._batched < least:
             return None, []
         draft = self._draft(now, goals, regrow=False)
-        edits = batch(draft.window, least, now.prices, now.options.protected_results, cold=self._is_cold(now))
+        previews = now.options.previews
+        make = None if previews is None else partial(preview, draft.window, previews)
+        spared, cold = now.options.protected_results, self._is_cold(now)
+        edits = batch(draft.window, least, now.prices, spared, make, cold=cold)
         if not edits:
             return Settled(self.name, used - int(least * LOOK_AGAIN), len(draft.before.flat), batch=True), []
         draft.apply(edits)
@@ -304,18 +223,21 @@ class Lane:
             now.history, self.view, self.meter, goals, self._around, fresh=fresh, regrow=regrow, prose=self._prose()
         )
 
-    def order(self, now: Situation, summaries: Summaries, focus: str | None = None) -> Order | None:
+    def order(
+        self, now: Situation, summaries: Summaries, focus: str | None = None, wish: Wish | None = None
+    ) -> Order | None:
         """The summary to have made of what the next compaction will fold; None where it is too early for that, where
         one is ready, or where several failed and there is little new.
         """
         goals, used = self._goals(now, self.budget)
         if self.summary is not None or self.view is None:
             return None
-        if focus is None and used < _early(goals):
+        if focus is None and wish is None and used < _early(goals):
             return None
         window = look(now.history, self.view, goals.budget - self.meter.overhead(goals.budget), self._around)
         spare(window, int(window.budget * now.options.protected_recent), now.options.protected_results)
-        leaving = worth_telling(window, max(goals.threshold, used) - goals.target, *self.tried)
+        tokens = max(goals.threshold, used) - goals.target
+        leaving = worth_telling(window, tokens, *self.tried) if wish is None else chosen_by(window, wish)
         newest, room = now.history.newest, window.summary_room()
         pending = newest is not None and newest.open_calls > 0
         return next_order(self.name, self.view, leaving, room=room, summaries=summaries, focus=focus, pending=pending)
@@ -324,7 +246,7 @@ class Lane:
         found = self.summary
         return None if found is None else Note(found.first, found.last, "prose", found.text)
 
-    def _decide(self, now: Situation, draft: Draft, used: int, trigger: Trigger) -> Fitted:
+    def _decide(self, now: Situation, draft: Draft, used: int, trigger: Trigger, force: bool) -> Fitted:
         budget, room = draft.goals.budget, draft.room
         after = draft.settle()
         reports = refusals(self.name, draft)
@@ -332,8 +254,8 @@ class Lane:
             raise too_large(draft, after, self.meter.overhead(budget), self._refused)
         unchanged = draft.view.plan.edits == draft.before.plan.edits
         poor = used - after < WORTH * room and not crowded(draft.before, now.options)
-        if used <= budget and (unchanged or (trigger != "asked" and poor)):
-            return (Settled(self.name, used, len(draft.before.flat)) if trigger != "asked" else None), reports
+        if used <= budget and (unchanged or (not force and poor)):
+            return (Settled(self.name, used, len(draft.before.flat)) if not force else None), reports
         event, more = self._recorded(now, draft, used, after, trigger)
         return event, reports + more
 
@@ -386,10 +308,3 @@ class Lane:
 
 def _early(goals: Goals) -> float:
     return goals.target + (goals.threshold - goals.target) * EARLY
-
-
-def _cut(plan: Plan | PlanAt, to: int) -> Plan | PlanAt:
-    """A plan without what it says of entries behind `to`."""
-    if isinstance(plan, Plan):
-        return until(plan, to)
-    return replace(plan, until=to if plan.until is None else min(plan.until, to))

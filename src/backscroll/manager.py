@@ -5,9 +5,10 @@ from typing import Any
 
 from backscroll.background import Task
 from backscroll.base import ManagerBase
+from backscroll.compaction.wish import Wish
 from backscroll.driving import drive_async
+from backscroll.pages import Recalled
 from backscroll.ports import Background
-from backscroll.recall import Recalled
 from backscroll.recall_tool import answer, tool_definition
 from backscroll.reporting import Compaction
 from backscroll.telling import Explained
@@ -30,6 +31,9 @@ class ContextManager(ManagerBase):
     - `compact_threshold`, `target_usage`: shares of the budget at which a compaction starts and at which it ends.
     - `protected_recent`: share of the budget whose newest messages strategies spare.
     - `protected_results`: how many of the newest tool results strategies leave whole, besides.
+    - `protected_first`, `protected_last`: messages at the beginning and at the end that never leave a view.
+    - `previews`: `Previews(over, keep, when)`, by which long tool results stand in views as head and tail; None = only
+      as a compaction needs it.
     - `max_messages`: messages of a view from which its oldest are folded, whatever they take; None = any number.
     - `min_batch_tokens`: tokens that old results must be worth before they are masked for their price; None = never.
     - `prices`: `Prices(cache_read, cache_write, cache_lifetime)` by which that is reckoned; None = 0.1, 1.25 and 300
@@ -70,15 +74,17 @@ class ContextManager(ManagerBase):
         await drive_async(self._opened, self._session.append((message,)))
 
     async def get_messages_for_request(
-        self, token_budget: int | None = None, provider: Any = None, *, lane: str = "main"
+        self, token_budget: int | None = None, provider: Any = None, *, lane: str = "main", outside_tokens: int = 0
     ) -> list[dict[str, Any]]:
         """The view to send: fits the budget, breaks no tool pair, extends the view before it wherever it can.
 
         `token_budget`: input tokens of the whole request; else the provider's window less its output; else
-        `max_tokens`. `lane`: requests of one line share a plan; name lanes after models. Raises `BudgetError` if the
-        messages that must stay do not fit. What is returned is a copy: changing it changes nothing here.
+        `max_tokens`. `lane`: requests of one line share a plan; name lanes after models. `outside_tokens`: what stands
+        outside the messages (system prompt, tool definitions), as far as the caller can tell; it counts until
+        `observe_usage` says better. Raises `BudgetError` if the messages that must stay do not fit. What is returned is
+        a copy: changing it changes nothing here.
         """
-        return await drive_async(self._opened, self._session.request(token_budget, provider, lane))
+        return await drive_async(self._opened, self._session.request(token_budget, provider, lane, outside_tokens))
 
     async def get_messages(self) -> list[dict[str, Any]]:
         """Everything stored on the current branch, as it came. Compaction never changes it."""
@@ -117,6 +123,18 @@ class ContextManager(ManagerBase):
         `ConfigurationError` where there is no summarizer.
         """
         return await drive_async(self._opened, self._session.compact(lane, focus))
+
+    async def leave_out(
+        self, *, keep: int, share: float = 1.0, kind: str = "all", summarize: bool = False, lane: str = "main"
+    ) -> Compaction | None:
+        """Leaves the oldest messages out of the lane's view now, whatever they take; the digest tells of them. None if
+        there was nothing to leave out.
+
+        `keep`: newest messages that stay. `share`: of the view's messages, how many are looked at, from the oldest on.
+        `kind`: `all`, `tools` or `messages`. `summarize`: a summary is made first, where there is a summarizer. What
+        views always keep stays. Raises `ConfigurationError` for values that can never work.
+        """
+        return await drive_async(self._opened, self._session.leave_out(lane, Wish(keep, share, kind), summarize))
 
     async def undo_compaction(self, *, lane: str = "main") -> bool:
         """Brings back the plan before the lane's newest compaction; False if there is none.
@@ -173,6 +191,7 @@ class ContextManager(ManagerBase):
         lines: tuple[int, int] | None = None,
         offset: int = 0,
         limit: int | None = None,
+        around: int = 0,
         everywhere: bool = False,
     ) -> Recalled:
         """What a view left out, word for word.
@@ -182,7 +201,8 @@ class ContextManager(ManagerBase):
           those that the newest view left out, best first, then those that it shows.
         - `pattern`: a regular expression in Python's syntax, or in that of the package `regex`; the lines it finds, in
           `ref` or in the whole conversation.
-        - `lines`: first and last line of `ref`, counted from 1.
+        - `lines`: first and last line of `ref`, counted from 1; with a pattern, where it looks.
+        - `around`: lines before and behind each that the pattern finds, 0 to 50.
         - `offset`: characters to skip, as `.next_offset` of the page before said.
         - `limit`: tokens of a page; by default 4,000, at most a quarter of the budget.
         - `everywhere`: whether a `query` searches every session of the store. Each hit tells its `session`, whose own
@@ -191,7 +211,9 @@ class ContextManager(ManagerBase):
         Raises `ReferenceNotFound` for a reference that names nothing, `ConfigurationError` for arguments that do not go
         together and for a pattern that takes longer than about two seconds.
         """
-        return await drive_async(self._opened, self._recall(ref, query, pattern, lines, offset, limit, everywhere))
+        return await drive_async(
+            self._opened, self._recall(ref, query, pattern, lines, offset, limit, around, everywhere)
+        )
 
     def recall_tool(self, format: str = "openai") -> tuple[dict[str, Any], Callable[..., Awaitable[str]]]:
         """The `recall` tool for a model: its definition (`openai`, `anthropic` or `strands`) and the function behind

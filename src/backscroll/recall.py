@@ -1,7 +1,6 @@
-"""Fetching what a view left out: references, pages, queries and patterns. Reads only.
+"""Fetching what a view left out: references, queries and patterns. Reads only.
 
-Pages are measured in tokens, so that a recalled text can never overflow the budget it is recalled into; offsets are
-characters of the recalled text, so that pages put together are the original, byte for byte.
+Pages are measured in tokens, so that a recalled text can never overflow the budget it is recalled into.
 """
 
 import re
@@ -13,6 +12,18 @@ from typing import NamedTuple, Protocol
 from backscroll.errors import ConfigurationError, ReferenceNotFound
 from backscroll.history import Entry, History
 from backscroll.holding import chunks
+from backscroll.messages import block_at
+from backscroll.pages import (
+    Hit,
+    Recalled,
+    checked_around,
+    checked_lines,
+    enough,
+    grep,
+    lines_of,
+    page,
+    pick_lines,
+)
 from backscroll.plan import reference
 from backscroll.ports import Ask, Operation, Pattern
 
@@ -23,37 +34,6 @@ _FEW = 20  # messages that are indexed at once without a thread
 _MOST_ANSWERS = 8  # queries whose next pages stay as they were
 _ABOUT = 600  # characters of a call that its result is found by: its paths and names, not a whole file it writes
 _REF = re.compile(r"^\s*(?:\[?ref:)?(\d{1,15})(?:-(\d{1,15})|\.(\d{1,15}))?\]?\s*$")
-_CHARACTERS_PER_TOKEN = 8  # more than any real text has, so that a page is never cut too early
-_LONGEST_LINE = 2_000  # characters of a line that a pattern is matched against
-
-
-class Hit(NamedTuple):
-    """One place that a query or pattern found."""
-
-    seq: int
-    part: int
-    offset: int
-    """Characters from the start of the part's text."""
-    text: str
-    """The passage or line."""
-    session: str | None = None
-    """Where several were searched: the session whose `seq` that is."""
-
-
-class Recalled(str):
-    """A page of recalled text; a `str` with its place in the whole."""
-
-    next_offset: int | None
-    """Where the next page begins, in characters; None at the end."""
-    hits: tuple[Hit, ...]
-    """What a query or pattern found; empty for a plain reference."""
-
-    def __new__(cls, text: str, next_offset: int | None = None, hits: Sequence[Hit] = ()) -> "Recalled":
-        """The text as a `str`, with its attributes."""
-        made = super().__new__(cls, text)
-        made.next_offset = next_offset
-        made.hits = tuple(hits)
-        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,46 +111,6 @@ def heading(entry: Entry, number: int) -> str:
     return f"{reference(entry.seq, part=number)} {entry.reading.role}{what}{f' {part.name}' if part.name else ''}"
 
 
-def enough(offset: int, limit: int) -> int:
-    """The characters of a text that a page from `offset` on, of at most `limit` tokens, can need."""
-    if type(offset) is not int or offset < 0:
-        raise ConfigurationError(f"offset is a number of characters, at least 0, not {offset!r}")
-    if type(limit) is not int or limit < 1:
-        raise ConfigurationError(f"limit is a number of tokens, at least 1, not {limit!r}")
-    return offset + limit * _CHARACTERS_PER_TOKEN
-
-
-def page(text: str, offset: int, limit: int, count: Callable[[str], int], more: bool = False) -> Recalled:
-    """The page from `offset` on, of at most `limit` tokens; `more`: the text goes on."""
-    shown = text[offset : enough(offset, limit)]
-    while len(shown) > 1 and (tokens := count(shown)) > limit:
-        shown = shown[: max(1, int(len(shown) * limit / tokens * 0.97))]
-    end = offset + len(shown)
-    return Recalled(shown, end if end < len(text) or more else None)
-
-
-def pick_lines(text: str, lines: tuple[int, int]) -> str:
-    """Lines `first` to `last`, counted from 1, both included."""
-    try:
-        first, last = lines
-        if not 1 <= first <= last:
-            raise ValueError
-    except (TypeError, ValueError):
-        raise ConfigurationError(f"lines is a pair (first, last) counted from 1, not {lines!r:.60}") from None
-    return "".join(text.splitlines(keepends=True)[first - 1 : last])
-
-
-def match_lines(entries: Iterable[Entry], part: int | None, pattern: Pattern) -> Iterator[Hit]:
-    """Every line in which the pattern finds something, in order."""
-    for entry in entries:
-        for number in range(len(entry.reading.parts)) if part is None else (part,):
-            offset = 0
-            for line in entry.reading.parts[number].text.splitlines(keepends=True):
-                if pattern.finds(line[:_LONGEST_LINE]):
-                    yield Hit(entry.seq, number, offset, line.rstrip("\r\n"))
-                offset += len(line)
-
-
 def show(hits: Sequence[Hit], entries: Iterable[Entry]) -> Iterator[str]:
     """Hits as text, passage by passage, each under its reference."""
     before: tuple[int, int] | None = None
@@ -210,6 +150,15 @@ class Search(Protocol):
         ...
 
 
+def match_lines(entries: Iterable[Entry], wanted: "Wanted", part: int | None, pattern: Pattern) -> Iterator[Hit]:
+    """Every line in which the pattern finds something, in order, with the lines around it."""
+    within = None if wanted.lines is None else checked_lines(wanted.lines)
+    for entry in entries:
+        for number in range(len(entry.reading.parts)) if part is None else (part,):
+            for line in grep(lines_of(entry.reading.parts[number].text, within), pattern, wanted.around):
+                yield Hit(entry.seq, number, line.offset, line.text)
+
+
 class Wanted(NamedTuple):
     """The arguments of one recall; see `ContextManager.recall`."""
 
@@ -219,6 +168,7 @@ class Wanted(NamedTuple):
     lines: tuple[int, int] | None
     offset: int
     limit: int
+    around: int = 0
 
 
 class Finder:
@@ -290,18 +240,19 @@ def recall(scroll: Scroll, finder: Finder, count: Callable[[str], int], wanted: 
     where = None if wanted.ref is None else parse(wanted.ref)
     seqs, part = named(scroll.history, where), where.part if where else None
     if wanted.pattern is not None:
-        return (yield from _shown((yield from _matches(scroll, seqs, part, wanted.pattern)), scroll, wanted, count))
+        return (yield from _shown((yield from _matches(scroll, seqs, part, wanted)), scroll, wanted, count))
     if len(seqs) == 1:
         (entry,) = yield from scroll.fetch(seqs)
         text = alone(entry, checked_part(entry, part))
         if text is not None:
-            return page(text if wanted.lines is None else pick_lines(text, wanted.lines), *wanted[-2:], count)
+            text = text if wanted.lines is None else pick_lines(text, wanted.lines)
+            return _with_media(page(text, wanted.offset, wanted.limit, count), entry, part)
     return (yield from _several(scroll, seqs, wanted, count))
 
 
 def check(wanted: Wanted) -> None:
     """Raises `ConfigurationError` for arguments that do not go together."""
-    ref, query, pattern, _, offset, limit = wanted
+    ref, query, pattern, _, offset, limit, around = wanted
     if ref is None and query is None and pattern is None:
         raise ConfigurationError("recall needs a ref, a query or a pattern")
     if query is not None and (ref is not None or pattern is not None):
@@ -309,14 +260,22 @@ def check(wanted: Wanted) -> None:
     if not isinstance(query, str | None) or not isinstance(pattern, str | None):
         raise ConfigurationError("query and pattern are texts")
     enough(offset, limit)
+    checked_around(around)
 
 
-def _matches(scroll: Scroll, seqs: Sequence[int], part: int | None, pattern: str) -> Operation[list[Hit]]:
-    expression, hits = scroll.compile(pattern), list[Hit]()
+def _with_media(found: Recalled, entry: Entry, part: int | None) -> Recalled:
+    """The media of a message, or of that part alone, beside its page."""
+    parts = entry.reading.parts if part is None else (entry.reading.parts[part],)
+    media = [block_at(entry.message, found.path) for found in parts if found.media is not None]
+    return Recalled(str(found), found.next_offset, found.hits, media)
+
+
+def _matches(scroll: Scroll, seqs: Sequence[int], part: int | None, wanted: Wanted) -> Operation[list[Hit]]:
+    expression, hits = scroll.compile(wanted.pattern or ""), list[Hit]()
     for some in chunks(seqs):
         entries = yield from scroll.fetch(some)
         checked_part(entries[0], part)
-        lines = islice(match_lines(entries, part, expression), MOST_HITS - len(hits))
+        lines = islice(match_lines(entries, wanted, part, expression), MOST_HITS - len(hits))
         found = yield Ask(list, (lines,), heavy=True, tolerant=True)  # it may take seconds, and say so by an error
         if isinstance(found, Exception):
             raise found
@@ -342,7 +301,11 @@ def _several(scroll: Scroll, seqs: Sequence[int], wanted: Wanted, count: Callabl
             break
     if wanted.lines is not None:
         return page(pick_lines(text, wanted.lines), wanted.offset, wanted.limit, count)
-    return page(text, wanted.offset, wanted.limit, count, more=some[-1] != seqs[-1])
+    found = page(text, wanted.offset, wanted.limit, count, more=some[-1] != seqs[-1])
+    if len(seqs) > 1:
+        return found
+    (entry,) = yield from scroll.fetch(seqs)
+    return _with_media(found, entry, None)
 
 
 class _Calls:

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from backscroll.errors import BackscrollError, ConfigurationError
+from backscroll.pages import Recalled
 from backscroll.ports import Operation
-from backscroll.recall import Recalled
 
 
 def tool_definition(format: str) -> dict[str, object]:

@@ -13,9 +13,9 @@ from backscroll.plan import GAPS, Clip, Mask, Plan, covers
 from backscroll.ports import Event
 from backscroll.view import EPHEMERAL
 
-Trigger = Literal["threshold", "messages", "batch", "cold cache", "asked"]
-"""Why a lane is compacted: it takes too many tokens, or too many messages; old results are worth a batch; the provider
-has forgotten it anyway; somebody wants it.
+Trigger = Literal["threshold", "messages", "batch", "arrival", "cold cache", "asked"]
+"""Why a lane is compacted: it takes too many tokens, or too many messages; old results are worth a batch; a new result
+is too large to be shown whole; the provider has forgotten it anyway; somebody wants it.
 """
 
 

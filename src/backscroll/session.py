@@ -12,6 +12,7 @@ from hashlib import sha256
 from backscroll import events
 from backscroll.adding import Addition, Read, additions, passing, why_not
 from backscroll.budget import provider_window, resolve_budget
+from backscroll.compaction.wish import Wish
 from backscroll.errors import ConfigurationError, ConflictError, StoreUnavailable
 from backscroll.history import Entry
 from backscroll.holding import chunks, hold, hold_group, past
@@ -171,7 +172,9 @@ class Session(Timeline):
 
     # -- requests --
 
-    def request(self, token_budget: int | None, provider: object, lane_name: str) -> Operation[list[Message]]:
+    def request(
+        self, token_budget: int | None, provider: object, lane_name: str, outside: int = 0
+    ) -> Operation[list[Message]]:
         """The view to send now. Raises `BudgetError` if what must stay does not fit."""
         told = None
         if token_budget is None and provider is not None:
@@ -182,6 +185,7 @@ class Session(Timeline):
         yield from self._look_at_clock()
         yield from self.enter()
         lane = self.lane(lane_name)
+        lane.meter.outside = outside
         yield from self._waited(lane, prompt, budget)
         yield from self._fitted(lane, prompt, budget)
         digest = None if prompt is None else (yield from self._seen(prompt))
@@ -231,11 +235,13 @@ class Session(Timeline):
             self._prompts.add(digest)
         return digest
 
-    def _fitted(self, lane: Lane, prompt: str | None, budget: int, force: bool = False) -> Operation[bool]:
+    def _fitted(
+        self, lane: Lane, prompt: str | None, budget: int, force: bool = False, wish: Wish | None = None
+    ) -> Operation[bool]:
         """Has the lane decide, stores its new plan and takes it in; whether there was one."""
         for _ in range(TRIES):
             now = yield from self._refreshed(lane, prompt)
-            event, reports = lane.fit(now, budget, force)
+            event, reports = lane.fit(now, budget, force) if wish is None else lane.leave_out(now, wish)
             if isinstance(event, Settled):
                 self._steer(event)
             elif event is not None and not (yield from self._recorded(event)):
@@ -286,11 +292,23 @@ class Session(Timeline):
             yield from self._focused(lane, prompt, focus)
         return lane.last_compaction if (yield from self._fitted(lane, prompt, lane.budget, force=True)) else None
 
-    def _focused(self, lane: Lane, prompt: str | None, focus: str) -> Operation[None]:
+    def leave_out(self, lane_name: str, wish: Wish, summarize: bool) -> Operation[Compaction | None]:
+        """Leaves out of the lane's view what somebody asks for. None where there is nothing of that.
+
+        `summarize`: has a model tell of it first, where there is one; for a kind of messages only the digest does.
+        """
+        prompt = yield from self._prompt()
+        yield from self.enter()
+        lane = self.lane(lane_name)
+        if summarize and self._summaries is not None and wish.kind == "all":
+            yield from self._focused(lane, prompt, None, wish)
+        return lane.last_compaction if (yield from self._fitted(lane, prompt, lane.budget, wish=wish)) else None
+
+    def _focused(self, lane: Lane, prompt: str | None, focus: str | None, wish: Wish | None = None) -> Operation[None]:
         if self._summaries is None:
             raise ConfigurationError("focus tells a summarizer what to keep, and there is none: give summarizer=")
         now = yield from self._refreshed(lane, prompt)
-        order = lane.order(now, self._summaries, focus)
+        order = lane.order(now, self._summaries, focus, wish)
         if order is not None:
             self._settle((yield from self._made(order, self._summaries)))
 

@@ -169,7 +169,8 @@ class SessionState:
             self.outbox += lane.readmit(joined) if joined is not None else lane.restore(self.history)
 
     def _make_lane(self, name: str, plan: Plan) -> Lane:
-        return Lane(name, Surroundings(self._family(name), self._count), self.options, plan)
+        kept = self.options.protected_first, self.options.protected_last
+        return Lane(name, Surroundings(self._family(name), self._count, kept), self.options, plan)
 
     def lane(self, name: str) -> Lane:
         """The lane of that name; opened from the newest plan if there is none yet."""

@@ -7,9 +7,10 @@ from typing import Any
 
 from backscroll.background import Thread
 from backscroll.base import ManagerBase
+from backscroll.compaction.wish import Wish
 from backscroll.driving import drive
+from backscroll.pages import Recalled
 from backscroll.ports import Background
-from backscroll.recall import Recalled
 from backscroll.recall_tool import answer, tool_definition
 from backscroll.reporting import Compaction
 from backscroll.telling import Explained
@@ -36,10 +37,10 @@ class ContextManager(ManagerBase):
         drive(self._opened, self._session.append((message,)))
 
     def get_messages_for_request(
-        self, token_budget: int | None = None, provider: Any = None, *, lane: str = "main"
+        self, token_budget: int | None = None, provider: Any = None, *, lane: str = "main", outside_tokens: int = 0
     ) -> list[dict[str, Any]]:
         """The view to send: fits the budget, breaks no tool pair, extends the view before it wherever it can."""
-        return drive(self._opened, self._session.request(token_budget, provider, lane))
+        return drive(self._opened, self._session.request(token_budget, provider, lane, outside_tokens))
 
     def get_messages(self) -> list[dict[str, Any]]:
         """Everything stored on the current branch, as it came. Compaction never changes it."""
@@ -74,6 +75,18 @@ class ContextManager(ManagerBase):
         `ConfigurationError` where there is no summarizer.
         """
         return drive(self._opened, self._session.compact(lane, focus))
+
+    def leave_out(
+        self, *, keep: int, share: float = 1.0, kind: str = "all", summarize: bool = False, lane: str = "main"
+    ) -> Compaction | None:
+        """Leaves the oldest messages out of the lane's view now, whatever they take; the digest tells of them. None if
+        there was nothing to leave out.
+
+        `keep`: newest messages that stay. `share`: of the view's messages, how many are looked at, from the oldest on.
+        `kind`: `all`, `tools` or `messages`. `summarize`: a summary is made first, where there is a summarizer. What
+        views always keep stays. Raises `ConfigurationError` for values that can never work.
+        """
+        return drive(self._opened, self._session.leave_out(lane, Wish(keep, share, kind), summarize))
 
     def undo_compaction(self, *, lane: str = "main") -> bool:
         """Brings back the plan before the lane's newest compaction; False if there is none."""
@@ -127,10 +140,11 @@ class ContextManager(ManagerBase):
         lines: tuple[int, int] | None = None,
         offset: int = 0,
         limit: int | None = None,
+        around: int = 0,
         everywhere: bool = False,
     ) -> Recalled:
         """What a view left out, word for word."""
-        return drive(self._opened, self._recall(ref, query, pattern, lines, offset, limit, everywhere))
+        return drive(self._opened, self._recall(ref, query, pattern, lines, offset, limit, around, everywhere))
 
     def recall_tool(self, format: str = "openai") -> tuple[dict[str, Any], Callable[..., str]]:
         """The `recall` tool for a model: its definition (`openai`, `anthropic` or `strands`) and the function behind

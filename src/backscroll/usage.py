@@ -147,6 +147,8 @@ class Meter:
         self._anchor: Report | None = None
         self._before: Report | None = None
         self._whole = self._left = 0
+        self.outside = 0
+        """What the caller expects of it, as long as nothing is known."""
         self.informed = overhead is not None
         """Whether anything is known of what stands outside the messages: given, or from a report."""
 
@@ -175,7 +177,8 @@ class Meter:
 
     def overhead(self, budget: int) -> int:
         """Tokens of the request outside the messages (tool definitions, system prompt), given or learned."""
-        return self._given if self._given is not None else min(self._learned, int(budget * _OVERHEAD_SHARE))
+        expected = self._learned if self.informed else self.outside
+        return self._given if self._given is not None else min(expected, int(budget * _OVERHEAD_SHARE))
 
     def total(self, view: Estimate, budget: int) -> Estimate:
         """The whole request: overhead and messages."""

@@ -65,6 +65,8 @@ class Surroundings:
 
     family: Family
     count: Callable[[str], Count]
+    kept: tuple[int, int] = (0, 0)
+    """Messages at the beginning and at the end that never leave a view."""
 
 
 Change = Literal["late result", "unanswered call"]

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll import ConflictError, StoreUnavailable, sync
-from backscroll.recall import Hit, Source
+from backscroll.pages import Hit
+from backscroll.recall import Source
 from backscroll.stores.catching_up import catch_up
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.passages import BATCH, batches

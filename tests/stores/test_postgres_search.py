@@ -7,7 +7,8 @@ from contextlib import closing
 import pytest
 
 from backscroll import ConflictError, StoreUnavailable, sync
-from backscroll.recall import Hit, Source
+from backscroll.pages import Hit
+from backscroll.recall import Source
 from backscroll.stores.passages import passages
 from backscroll.stores.postgres import PostgresStore
 from backscroll.stores.postgres_search import PostgresSearch

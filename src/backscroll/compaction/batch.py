@@ -5,16 +5,19 @@ results in the middle of a view saves reading them with every later request, and
 them once. It is done in batches large enough to pay, and never as one result after the other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from backscroll.compaction.window import Candidate, Window
 from backscroll.errors import ConfigurationError
-from backscroll.plan import Mask
+from backscroll.plan import Clip, Mask
 
 BY = "mask batch"
 SPARED = 3  # newest groups with results that the model has seen: it is working with them
 _LEAST = 25  # tokens from which a result is worth a stub
+
+
+Make = Callable[[Candidate], Clip | Mask | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +51,17 @@ class Prices:
             )
 
 
-def batch(window: Window, least: int, prices: Prices, spared: int = SPARED, *, cold: bool = False) -> Sequence[Mask]:
+def batch(
+    window: Window, least: int, prices: Prices, spared: int = SPARED, make: Make | None = None, *, cold: bool = False
+) -> Sequence[Clip | Mask]:
     """The masks that pay for themselves, worth at least `least` tokens together; none where they would not.
 
-    The next requests are expected to be at least as many as those since the first of these results. `cold`: the
-    provider has nothing cached, so that everything is written anyway.
+    The next requests are expected to be at least as many as those since the first of these results. `make`: what is
+    made of a result instead of a mask. `cold`: the provider has nothing cached, so that everything is written anyway.
     """
     found = _candidates(window, max(spared, SPARED))
-    edits = [(candidate, edit) for candidate in found if (edit := window.mask(candidate, BY)) is not None]
+    made = [(candidate, make(candidate) if make else window.mask(candidate, BY)) for candidate in found]
+    edits = [(candidate, edit) for candidate, edit in made if edit is not None]
     won = sum(window.tokens(candidate.count) - window.tokens(edit.count) for candidate, edit in edits)
     if won < least:
         return ()

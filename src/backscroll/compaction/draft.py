@@ -57,7 +57,7 @@ class Draft:
         """Edits that a strategy made of what it may not touch."""
         self.room = max(0, goals.budget - meter.overhead(goals.budget))
         self._meter = meter
-        self._around = around
+        self.around = around
         self._gone_for, self._gone = view, NOTHING
         self._view = self._whole_again(view)
         self.window = look(history, self._view, self.room, around)
@@ -75,7 +75,7 @@ class Draft:
         return self._build(without(view.plan, sorted(cut), view.plan.number + 1), view)
 
     def _build(self, plan: Plan, view: View) -> View:
-        return View.build(self.history, plan, self._around, prompt=view.prompt, ephemerals=self.fresh, reuse=view)
+        return View.build(self.history, plan, self.around, prompt=view.prompt, ephemerals=self.fresh, reuse=view)
 
     def forget_fresh(self) -> None:
         """Ephemeral messages go before anything that is stored has to."""
@@ -140,7 +140,7 @@ class Draft:
         return prose
 
     def _tokens(self, text: str) -> int:
-        return self.window.tokens(self._around.count(text))
+        return self.window.tokens(self.around.count(text))
 
     def shrink_digest(self, *, rules_too: bool = False) -> None:
         """What the summary tells gives way before anything that must stay is cut; the user's rules only at the end."""
@@ -171,7 +171,7 @@ class Draft:
     def look_again(self) -> None:
         """The window as the view has it, with nothing spared: after this only the floor is sacred."""
         _, prose = self.view, self.window.prose
-        self.window = look(self.history, self._view, self.room, self._around)
+        self.window = look(self.history, self._view, self.room, self.around)
         self.window.prose = prose
 
     def settle(self) -> int:

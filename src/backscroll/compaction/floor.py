@@ -83,7 +83,7 @@ def _drop_unseen(draft: Draft) -> None:
     excess = draft.used - draft.goals.budget
     edits: list[Edit] = []
     for unit in window.units:
-        if excess > 0 and unit.unseen and not unit.floor:
+        if excess > 0 and unit.unseen and not (unit.floor or unit.kept):
             edits += drop_unit(unit, LAST_CUT)
             excess -= unit.tokens
     if edits:

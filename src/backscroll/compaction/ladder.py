@@ -11,7 +11,8 @@ from backscroll.budget import Options
 from backscroll.compaction.draft import Draft
 from backscroll.compaction.drop import drop_unit, of_user
 from backscroll.compaction.floor import clip_floor
-from backscroll.compaction.window import Strategy, spare, within
+from backscroll.compaction.preview import PreviewStrategy
+from backscroll.compaction.window import Strategy, Unit, spare, within
 from backscroll.plan import GAPS, Edit, Fold
 from backscroll.view import View
 
@@ -25,8 +26,10 @@ def compact(draft: Draft, strategies: Sequence[Strategy], options: Options) -> N
     Leaves `draft.used` above the budget only where the floor itself, clipped as far as may be, does not fit.
     """
     goals = draft.goals
-    for recent, results in ((options.protected_recent, options.protected_results), (0.0, 0)):
-        spare(draft.window, int(draft.room * recent), results)
+    if options.previews is not None:
+        strategies = (PreviewStrategy(options.previews), *strategies)
+    for recent, results, cut_kept in ((options.protected_recent, options.protected_results, False), (0.0, 0, True)):
+        spare(draft.window, int(draft.room * recent), results, cut_kept=cut_kept)
         if options.max_messages is not None:
             _thin_out(draft, options.max_messages, options.target_usage)
         for strategy in strategies:
@@ -42,11 +45,20 @@ def compact(draft: Draft, strategies: Sequence[Strategy], options: Options) -> N
     if draft.settle() > goals.budget:
         draft.look_again()
         _drop_all_but_floor(draft)
-    if draft.settle() > goals.budget:
+    _cut_what_must_stay(draft)
+
+
+def _cut_what_must_stay(draft: Draft) -> None:
+    """Nothing is left that may leave: what may only be cut is cut, and what was kept by number leaves at last."""
+    budget = draft.goals.budget
+    if draft.settle() > budget:
         draft.shrink_digest()
-    if draft.settle() > goals.budget:
+    if draft.settle() > budget:
         clip_floor(draft)
-    if draft.settle() > goals.budget:
+    if draft.settle() > budget:
+        draft.look_again()
+        _drop_oldest(draft, [unit for unit in draft.window.units if unit.kept and not unit.floor])
+    if draft.settle() > budget:
         draft.shrink_digest(rules_too=True)
 
 
@@ -86,7 +98,10 @@ def _allowed(edits: Sequence[Edit], draft: Draft) -> list[Edit]:
 
 def _drop_all_but_floor(draft: Draft) -> None:
     """The last resort before the floor is touched: the oldest of what may leave, as much as it takes."""
-    free = [unit for unit in draft.window.units if unit.free]
+    _drop_oldest(draft, [unit for unit in draft.window.units if unit.free])
+
+
+def _drop_oldest(draft: Draft, free: Sequence[Unit]) -> None:
     for choose in (lambda unit: not of_user(unit), of_user):
         excess = draft.settle() - draft.goals.budget
         edits: list[Edit] = []

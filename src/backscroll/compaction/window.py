@@ -39,7 +39,9 @@ class Unit:
     """Holds a result that no assistant message follows yet."""
     edits: dict[tuple[int, int], Clip | Mask]
     nearest: bool = False
-    """Within the newest third of that share."""
+    """Within the newest third of that share, or kept: not even cut, as long as it fits otherwise."""
+    kept: bool = False
+    """Among the messages at the beginning or the end that never leave a view."""
 
     @property
     def tokens(self) -> int:
@@ -49,7 +51,7 @@ class Unit:
     @property
     def free(self) -> bool:
         """Whether it may leave the view."""
-        return not (self.floor or self.recent or self.unseen)
+        return not (self.floor or self.recent or self.unseen or self.kept)
 
     @property
     def cuttable(self) -> bool:
@@ -271,7 +273,7 @@ def _to_line_end(text: str, at: int) -> int:
 
 def look(history: History, view: View, budget: int, around: Surroundings) -> Window:
     """The window over the pieces of a view. `budget`: tokens that the messages may take."""
-    floor = floor_seqs(history)
+    floor, kept = floor_seqs(history), _kept(history, around.kept)
     seen = history.last_assistant
     units = [
         Unit(
@@ -282,6 +284,7 @@ def look(history: History, view: View, budget: int, around: Surroundings) -> Win
             recent=False,
             unseen=piece.group.members[-1] > seen and any(e.seq > seen and e.reading.results for e in piece.entries),
             edits={(edit.seq, edit.part): edit for edit in piece.edits},
+            kept=piece.group.first <= kept[0] or piece.group.members[-1] >= kept[1],
         )
         for piece in view.pieces
         if piece.group is not None and piece.messages  # an orphan result takes no room
@@ -291,9 +294,16 @@ def look(history: History, view: View, budget: int, around: Surroundings) -> Win
     return Window(units, around.family, around.count, budget, view.plan.digest, view.summary_tokens)
 
 
-def spare(window: Window, recent: int, results: int) -> None:
+def _kept(history: History, counts: tuple[int, int]) -> tuple[int, int]:
+    """Up to which `seq`, and from which on, messages never leave a view."""
+    branch, (first, last) = history.branch, counts
+    begin, end = min(history.leading + first, len(branch)), max(0, len(branch) - last)
+    return branch[begin - 1] if first and begin else -1, branch[end] if end < len(branch) else history.next_seq
+
+
+def spare(window: Window, recent: int, results: int, *, cut_kept: bool = False) -> None:
     """Marks the newest units within `recent` tokens as spared, those of the newest `results` results as well, and no
-    others.
+    others. `cut_kept`: what never leaves a view may be cut.
     """
     spared = found = 0
     for unit in reversed(window.units):
@@ -302,7 +312,7 @@ def spare(window: Window, recent: int, results: int) -> None:
         among = held > 0 and found < results
         found += held
         unit.recent = among or spared <= recent
-        unit.nearest = among or spared <= recent * NEAREST
+        unit.nearest = among or spared <= recent * NEAREST or (unit.kept and not cut_kept)
 
 
 def floor_seqs(history: History) -> set[int]:

@@ -12,6 +12,7 @@ setting, because real histories mix them. Messages are never converted from one 
 
 from backscroll.messages.parts import Media, Part
 from backscroll.messages.reading import SYSTEM_ROLES, Flags, Reading, read_message
+from backscroll.messages.rewriting import block_at
 from backscroll.messages.strict import Message, Redact, accept, copy_message
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Reading",
     "Redact",
     "accept",
+    "block_at",
     "copy_message",
     "read_message",
 ]

@@ -11,7 +11,7 @@ from typing import Any
 
 from backscroll.messages.parts import Part, Path, compact
 from backscroll.messages.reading import Reading
-from backscroll.messages.strict import Message
+from backscroll.messages.strict import Message, copy_message
 
 NO_RESULT = "[no result recorded]"
 _LONE = re.compile("[\ud800-\udfff]")
@@ -47,6 +47,14 @@ def _put(node: Any, path: Sequence[str | int], value: Any) -> Any:
     copy = node.copy()
     copy[path[0]] = _put(node[path[0]], path[1:], value) if len(path) > 1 else value  # the last key may be missing
     return copy
+
+
+def block_at(message: Message, path: Path) -> Any:
+    """What stands at a path, as a copy."""
+    node: Any = message
+    for key in path:
+        node = node[key]
+    return copy_message({"block": node})["block"]
 
 
 def leave_out(message: Message, blocks: Iterable[Path]) -> Message | None:

@@ -12,7 +12,8 @@ from typing import Any
 from zlib import crc32
 
 from backscroll.errors import DamagedError
-from backscroll.recall import Hit, Source
+from backscroll.pages import Hit
+from backscroll.recall import Source
 
 PASSAGE = 800  # characters: a function or a paragraph; long enough to be understood, short enough for many in an answer
 BATCH = 1_000_000  # characters that are indexed at once, besides what one message has more

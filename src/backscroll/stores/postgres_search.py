@@ -12,7 +12,8 @@ from functools import partial
 from typing import Any
 
 from backscroll.errors import ConflictError
-from backscroll.recall import Hit, Source
+from backscroll.pages import Hit
+from backscroll.recall import Source
 from backscroll.stores.names import checked
 from backscroll.stores.passages import parts, passages, spaced, terms
 from backscroll.stores.postgres_driver import Connection

@@ -10,7 +10,8 @@ import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from backscroll.recall import Hit, Source
+from backscroll.pages import Hit
+from backscroll.recall import Source
 from backscroll.stores import passages
 from backscroll.stores.sqlite_faults import told
 from backscroll.stores.sqlite_gate import GATE, closes_for_forks

@@ -9,8 +9,9 @@ from itertools import chain, islice
 from typing import Any, Protocol
 
 from backscroll.errors import ConflictError, StoreError
+from backscroll.pages import Hit
 from backscroll.ports import Store
-from backscroll.recall import Hit, Search, Source
+from backscroll.recall import Search, Source
 from backscroll.stores.catching_up import catch_up
 from backscroll.stores.offloading import OffloadingStore
 from backscroll.stores.search import MEMORY, SearchIndex

@@ -16,8 +16,9 @@ from typing import NamedTuple
 from zlib import crc32
 
 from backscroll.errors import ConflictError, DamagedError
+from backscroll.pages import Hit
 from backscroll.ports import Store
-from backscroll.recall import Hit, Source
+from backscroll.recall import Source
 from backscroll.stores import passages
 from backscroll.stores import sqlite_beside as beside
 from backscroll.stores.catching_up import catch_up, text_of

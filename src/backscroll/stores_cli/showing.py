@@ -10,8 +10,8 @@ from backscroll import sync
 from backscroll.driving import drive
 from backscroll.history import Entry
 from backscroll.messages import Message
+from backscroll.pages import Hit
 from backscroll.ports import Operation, Store
-from backscroll.recall import Hit
 from backscroll.replay import screen
 from backscroll.telling import Explained
 

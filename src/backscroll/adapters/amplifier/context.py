@@ -75,7 +75,12 @@ class AmplifierContext(ContextManager):
         return last
 
     async def get_messages_for_request(
-        self, token_budget: int | None = None, provider: Any = None, *, lane: str | None = None
+        self,
+        token_budget: int | None = None,
+        provider: Any = None,
+        *,
+        lane: str | None = None,
+        outside_tokens: int = 0,
     ) -> list[Message]:
         """The view to send; see `ContextManager.get_messages_for_request`.
 
@@ -84,7 +89,9 @@ class AmplifierContext(ContextManager):
         """
         await self._load()
         lane = lane or (self._sent if provider is None else await _model_of(provider))
-        view = await super().get_messages_for_request(token_budget or None, provider, lane=lane)
+        view = await super().get_messages_for_request(
+            token_budget or None, provider, lane=lane, outside_tokens=outside_tokens
+        )
         self._sent, self._unreported = lane, True
         for message in view:
             _make_sendable(message)

@@ -1,0 +1,129 @@
+"""Pages, lines and hits of a text: what a recalled text is cut into. Knows no session and no message.
+
+Pages are measured in tokens; offsets are characters, so that pages put together are the text, byte for byte.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from backscroll.errors import ConfigurationError
+from backscroll.ports import Pattern
+
+_CHARACTERS_PER_TOKEN = 8  # more than any real text has, so that a page is never cut too early
+_LONGEST_LINE = 2_000  # characters that a pattern is matched against at once: a longer line is looked at in pieces
+_OVERLAP = 200  # characters that two such pieces share, so that what stands at their border is found
+MOST_AROUND = 50  # lines before and behind a hit
+
+
+class Hit(NamedTuple):
+    """One place that a query or pattern found."""
+
+    seq: int
+    part: int
+    offset: int
+    """Characters from the start of the part's text."""
+    text: str
+    """The passage or line."""
+    session: str | None = None
+    """Where several were searched: the session whose `seq` that is."""
+
+
+class Recalled(str):
+    """A page of recalled text; a `str` with its place in the whole."""
+
+    next_offset: int | None
+    """Where the next page begins, in characters; None at the end."""
+    hits: tuple[Hit, ...]
+    """What a query or pattern found; empty for a plain reference."""
+    media: tuple[Any, ...]
+    """Images, documents and the like of a plain reference to one message: their blocks, as they were added."""
+
+    def __new__(
+        cls, text: str, next_offset: int | None = None, hits: Sequence[Hit] = (), media: Sequence[Any] = ()
+    ) -> "Recalled":
+        """The text as a `str`, with its attributes."""
+        made = super().__new__(cls, text)
+        made.next_offset, made.hits, made.media = next_offset, tuple(hits), tuple(media)
+        return made
+
+
+def enough(offset: int, limit: int) -> int:
+    """The characters of a text that a page from `offset` on, of at most `limit` tokens, can need."""
+    if type(offset) is not int or offset < 0:
+        raise ConfigurationError(f"offset is a number of characters, at least 0, not {offset!r}")
+    if type(limit) is not int or limit < 1:
+        raise ConfigurationError(f"limit is a number of tokens, at least 1, not {limit!r}")
+    return offset + limit * _CHARACTERS_PER_TOKEN
+
+
+def page(text: str, offset: int, limit: int, count: Callable[[str], int], more: bool = False) -> Recalled:
+    """The page from `offset` on, of at most `limit` tokens; `more`: the text goes on."""
+    shown = text[offset : enough(offset, limit)]
+    while len(shown) > 1 and (tokens := count(shown)) > limit:
+        shown = shown[: max(1, int(len(shown) * limit / tokens * 0.97))]
+    end = offset + len(shown)
+    return Recalled(shown, end if end < len(text) or more else None)
+
+
+def pick_lines(text: str, lines: tuple[int, int]) -> str:
+    """Lines `first` to `last`, counted from 1, both included."""
+    first, last = checked_lines(lines)
+    return "".join(text.splitlines(keepends=True)[first - 1 : last])
+
+
+def checked_lines(lines: tuple[int, int]) -> tuple[int, int]:
+    """The pair as it came. Raises `ConfigurationError` for what is no pair of numbers."""
+    try:
+        first, last = lines
+        if not 1 <= first <= last:
+            raise ValueError
+    except (TypeError, ValueError):
+        raise ConfigurationError(f"lines is a pair (first, last) counted from 1, not {lines!r:.60}") from None
+    return first, last
+
+
+def checked_around(around: int) -> int:
+    """The number as it came. Raises `ConfigurationError` for what is none."""
+    if type(around) is not int or not 0 <= around <= MOST_AROUND:
+        raise ConfigurationError(f"around is a number of lines, 0 to {MOST_AROUND}, not {around!r:.40}")
+    return around
+
+
+class Line(NamedTuple):
+    """A line, or a piece of a long one, and where it stands."""
+
+    number: int
+    """Counted from 1."""
+    offset: int
+    """Characters from the start of the text."""
+    text: str
+
+
+def lines_of(text: str, within: tuple[int, int] | None = None) -> Iterator[Line]:
+    """The lines of a text, or those from the first to the last number; long ones in overlapping pieces."""
+    first, last = (1, None) if within is None else within
+    offset = 0
+    for number, line in enumerate(text.splitlines(keepends=True), 1):
+        if number >= first and (last is None or number <= last):
+            shown = line.rstrip("\r\n")
+            for start in range(0, max(1, len(shown) - _OVERLAP), _LONGEST_LINE - _OVERLAP):
+                yield Line(number, offset + start, shown[start : start + _LONGEST_LINE])
+        offset += len(line)
+
+
+def grep(lines: Iterator[Line], pattern: Pattern, around: int) -> Iterator[Line]:
+    """The lines in which the pattern finds something, each with the lines `around` it; none twice."""
+    before: deque[Line] = deque(maxlen=around)
+    wanted = 0
+    for line in lines:
+        if pattern.finds(line.text):
+            yield from before
+            before.clear()
+            yield line
+            wanted = around
+        elif wanted:
+            yield line
+            wanted -= 1
+        else:
+            before.append(line)
