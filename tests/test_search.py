@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from backscroll import sync
 from backscroll.recall import Hit, Source, left_out_first
-from backscroll.stores.passages import PASSAGE, passages, terms
-from backscroll.stores.search import SearchIndex
+from backscroll.stores.searching.index import SearchIndex
+from backscroll.stores.searching.passages import PASSAGE, passages, terms
 from tests.test_manager import quarter
 
 
