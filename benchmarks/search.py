@@ -22,10 +22,10 @@ from pathlib import Path
 from backscroll.log import MessageAdded
 from backscroll.recall import Source
 from backscroll.records import Codec
-from backscroll.stores.search import MEMORY, SearchIndex
 from backscroll.stores.searching import Index
+from backscroll.stores.searching.index import MEMORY, SearchIndex
+from backscroll.stores.searching.sqlite import SqliteSearch
 from backscroll.stores.sqlite import SqliteStore
-from backscroll.stores.sqlite_search import SqliteSearch
 
 QUERIES = ("subprocess wait timeout", "getUserId", "os.path.join", "open file error", "the of and to self def return")
 CHUNK = 500  # messages that are added at once, as recall does

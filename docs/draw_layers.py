@@ -45,9 +45,9 @@ def picture() -> str:
     return "\n".join(["```text", *rows, "```"])
 
 
-def compaction() -> str:
-    """The layers inside the largest room, likewise."""
-    return "\n".join(["```text", *map(row, layers("compaction")), "```"])
+def inside(room: str) -> str:
+    """The layers inside a large room, likewise."""
+    return "\n".join(["```text", *map(row, layers(room)), "```"])
 
 
 def row(rooms: list[str]) -> str:
@@ -76,7 +76,8 @@ def rooms() -> str:
 
 def drawn(page: str) -> str:
     """The page with every picture as it should be. Raises SystemExit where a marker is missing."""
-    for name, text in (("layers", picture()), ("compaction", compaction()), ("rooms", rooms())):
+    large = ((room, inside(room)) for room in ("compaction", "stores"))
+    for name, text in (("layers", picture()), *large, ("rooms", rooms())):
         begin, end = f"<!-- drawn: {name} -->", f"<!-- end: {name} -->"
         before, marked, rest = page.partition(begin)
         _, closed, after = rest.partition(end)

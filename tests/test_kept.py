@@ -9,8 +9,8 @@ import backscroll
 from backscroll import ConfigurationError, DamagedError, StoreUnavailable, sync
 from backscroll.driving import drive_held
 from backscroll.logbook import Logbook
-from backscroll.stores.folder_blobs import FolderBlobs
-from backscroll.stores.offloading import OffloadingStore
+from backscroll.stores.blobs.folder import FolderBlobs
+from backscroll.stores.blobs.offloading import OffloadingStore
 from backscroll.stores.sqlite import SqliteStore
 from tests.histories import Talk
 from tests.stores.test_offloading import Shelf

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from backscroll import sync
 from backscroll.pages import Hit
 from backscroll.recall import Source, left_out_first
-from backscroll.stores.passages import PASSAGE, passages, terms
-from backscroll.stores.search import SearchIndex
+from backscroll.stores.searching.index import SearchIndex
+from backscroll.stores.searching.passages import PASSAGE, passages, terms
 from tests.test_manager import quarter
 
 

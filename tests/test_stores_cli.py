@@ -19,7 +19,7 @@ from click.testing import CliRunner, Result
 from backscroll import sync
 from backscroll.ports import Store
 from backscroll.stores.addresses import open_store
-from backscroll.stores.jsonl_folder import file_name
+from backscroll.stores.jsonl.folder import file_name
 from backscroll.stores.sqlite import SqliteStore
 from backscroll.stores_cli import moving
 from backscroll.stores_cli.commands import app

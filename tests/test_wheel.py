@@ -1,5 +1,6 @@
 """The built wheel by itself: what a bare installation gives, without extras, source tree or development packages."""
 
+import compileall
 import json
 import shutil
 import subprocess
@@ -20,7 +21,7 @@ NEEDS_EXTRA = (
     *(f"backscroll.replay.{name}" for name in ("commands", "screen", "table")),
     *(f"backscroll.stores_cli.{name}" for name in ("commands", "moving", "places", "showing")),
 )
-NEEDS_DRIVER = "backscroll.stores.postgres"  # and what begins like it
+NEEDS_DRIVER = ("backscroll.stores.postgres", "backscroll.stores.searching.postgres")  # and what begins like these
 WITHHELD = ("click", "rich", "psycopg", "pydantic", "tiktoken", "strands", "amplifier_core")
 
 
@@ -62,6 +63,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Wheel:
         names = frozenset(archive.namelist())
     for dependency in BASE:
         reveal(dependency, folder)
+    compileall.compile_dir(folder, quiet=1)  # each program reads what an installation has compiled
     return Wheel(folder, names)
 
 

@@ -30,8 +30,8 @@ from backscroll.ports import Background, Blobs, Event, EventHandler, Pattern, St
 from backscroll.session import Session
 from backscroll.stores.addresses import open_store
 from backscroll.stores.layers import Report, layered
-from backscroll.stores.search import SearchIndex
 from backscroll.stores.searching import Index, search_everywhere, search_for
+from backscroll.stores.searching.index import SearchIndex
 from backscroll.summaries import Summaries, Summarizer
 from backscroll.tokenizers import resolve
 from backscroll.turnstile import Turnstile

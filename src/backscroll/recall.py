@@ -134,7 +134,7 @@ class Source(NamedTuple):
 
 
 class Search(Protocol):
-    """Ranked search over texts; see `stores/search.py`."""
+    """Ranked search over texts; see `stores/searching/`."""
 
     @property
     def indexed(self) -> int:

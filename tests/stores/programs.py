@@ -22,8 +22,8 @@ from pathlib import Path
 from backscroll import ConflictError, StoreUnavailable, sync
 from backscroll.ports import Record, Store
 from backscroll.stores.addresses import open_store
-from backscroll.stores.folder_blobs import FolderBlobs
-from backscroll.stores.offloading import OffloadingStore
+from backscroll.stores.blobs.folder import FolderBlobs
+from backscroll.stores.blobs.offloading import OffloadingStore
 from backscroll.stores.sqlite import SqliteStore
 
 CHANGING = "erased now and then"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from backscroll import StoreUnavailable
-from backscroll.stores.s3_blobs import S3Blobs
+from backscroll.stores.blobs.s3 import S3Blobs
 
 WEED = Path(sysconfig.get_path("scripts"), "weed")
 BUCKET = "blobs"

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from backscroll import ConfigurationError, DamagedError, StoreUnavailable
-from backscroll.stores.blob_addresses import open_blobs
-from backscroll.stores.folder_blobs import FolderBlobs
-from backscroll.stores.s3_blobs import S3Blobs
+from backscroll.stores.blobs.addresses import open_blobs
+from backscroll.stores.blobs.folder import FolderBlobs
+from backscroll.stores.blobs.s3 import S3Blobs
 from backscroll.sync import ContextManager
 from backscroll.testing import together
 from tests.stores import seaweed
@@ -137,10 +137,10 @@ def test_names_are_spread_over_folders(tmp_path):
 
 CUT_SHORT = """
 import os, signal, sys
-from backscroll.stores import folder_blobs
+from backscroll.stores.blobs import folder
 link = os.link
 os.link = lambda *names: os.kill(os.getpid(), signal.SIGKILL)
-folder_blobs.FolderBlobs(sys.argv[1]).put("a-1", b"secret")
+folder.FolderBlobs(sys.argv[1]).put("a-1", b"secret")
 """
 
 
@@ -161,7 +161,7 @@ def test_a_put_that_was_killed_leaves_no_blob_but_what_can_be_found_and_deleted(
 FULL = """
 import resource, sys
 from backscroll import StoreUnavailable
-from backscroll.stores.folder_blobs import FolderBlobs
+from backscroll.stores.blobs.folder import FolderBlobs
 blobs = FolderBlobs(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
 try:

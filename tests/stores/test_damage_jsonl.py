@@ -9,7 +9,7 @@ import pytest
 from backscroll import DamagedError
 from backscroll.ports import Record
 from backscroll.stores.jsonl import JsonlStore
-from backscroll.stores.jsonl_folder import file_name
+from backscroll.stores.jsonl.folder import file_name
 from tests.stores.damaging import LARGEST, everything, flips, noticed
 from tests.stores.programs import record
 from tests.stores.running import FAULTS

@@ -9,10 +9,10 @@ import pytest
 
 from backscroll import ConfigurationError, ConflictError, DamagedError, StoreError
 from backscroll.ports import Record
-from backscroll.stores.encrypted import EncryptedStore
-from backscroll.stores.folder_blobs import FolderBlobs
+from backscroll.stores.blobs.folder import FolderBlobs
+from backscroll.stores.blobs.offloading import OffloadingStore
+from backscroll.stores.encryption import EncryptedStore
 from backscroll.stores.memory import MemoryStore
-from backscroll.stores.offloading import OffloadingStore
 from backscroll.stores.searching import search_for
 from backscroll.stores.sqlite import SqliteStore
 from backscroll.testing import CHECKS, failure, stored

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 
 from backscroll import ConfigurationError, ConflictError, DamagedError, StoreUnavailable, sync
 from backscroll.ports import Record
-from backscroll.stores import jsonl_lines as lines
-from backscroll.stores.jsonl import JsonlStore
-from backscroll.stores.jsonl_file import BATCH, BATCH_BYTES, locked
-from backscroll.stores.jsonl_folder import file_name
-from backscroll.stores.jsonl_index import Index
+from backscroll.stores.jsonl import JsonlStore, lines
+from backscroll.stores.jsonl.file import BATCH, BATCH_BYTES, locked
+from backscroll.stores.jsonl.folder import file_name
+from backscroll.stores.jsonl.index import Index
 from tests.stores.programs import differs, record
 from tests.stores.running import ROOT, address_of
 

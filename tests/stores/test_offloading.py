@@ -8,10 +8,10 @@ import pytest
 
 from backscroll import ConfigurationError, ConflictError, DamagedError, StoreUnavailable
 from backscroll.ports import Kept, Record
-from backscroll.stores.folder_blobs import FolderBlobs
+from backscroll.stores.blobs.folder import FolderBlobs
+from backscroll.stores.blobs.offloading import OffloadingStore
+from backscroll.stores.blobs.pointers import KIND
 from backscroll.stores.memory import MemoryStore
-from backscroll.stores.offloading import OffloadingStore
-from backscroll.stores.pointers import KIND
 from backscroll.stores.sqlite import SqliteStore
 from backscroll.testing import CHECKS, failure, stored
 from tests.stores.running import run, start

@@ -17,8 +17,8 @@ from backscroll import ConfigurationError, ConflictError, DamagedError, StoreUna
 from backscroll.ports import Record
 from backscroll.stores.addresses import open_store
 from backscroll.stores.postgres import PostgresStore
-from backscroll.stores.postgres_rows import BATCH
-from backscroll.stores.postgres_schema import STEPS
+from backscroll.stores.postgres.rows import BATCH
+from backscroll.stores.postgres.schema import STEPS
 from backscroll.testing import CHECKS, retried, together
 from tests.stores.pooling import Pooler
 from tests.stores.programs import differs, record

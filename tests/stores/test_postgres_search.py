@@ -9,10 +9,10 @@ import pytest
 from backscroll import ConflictError, StoreUnavailable, sync
 from backscroll.pages import Hit
 from backscroll.recall import Source
-from backscroll.stores.passages import passages
 from backscroll.stores.postgres import PostgresStore
-from backscroll.stores.postgres_search import PostgresSearch
-from backscroll.stores.search import SearchIndex
+from backscroll.stores.searching.index import SearchIndex
+from backscroll.stores.searching.passages import passages
+from backscroll.stores.searching.postgres import PostgresSearch
 from tests.stores.programs import record
 
 

@@ -13,8 +13,8 @@ import time
 
 import pytest
 
-from backscroll.stores.folder_blobs import FolderBlobs
-from backscroll.stores.offloading import OffloadingStore
+from backscroll.stores.blobs.folder import FolderBlobs
+from backscroll.stores.blobs.offloading import OffloadingStore
 from backscroll.stores.sqlite import SqliteStore
 from tests.stores.programs import mixed
 from tests.stores.running import FAULTS, start

@@ -12,7 +12,7 @@ import pytest
 from backscroll import ConfigurationError, DamagedError, StoreUnavailable
 from backscroll.ports import LOST, Record
 from backscroll.stores.sqlite import SqliteStore
-from backscroll.stores.sqlite_jobs import Erase, Transactions
+from backscroll.stores.sqlite.jobs import Erase, Transactions
 from tests.stores.programs import differs
 from tests.stores.running import FAULTS, ROOT
 

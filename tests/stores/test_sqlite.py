@@ -15,10 +15,10 @@ import pytest
 
 from backscroll import ConfigurationError, ConflictError, DamagedError, StoreUnavailable
 from backscroll.ports import Record
+from backscroll.stores.guard import Guard
 from backscroll.stores.sqlite import SqliteStore
-from backscroll.stores.sqlite_guard import Guard
-from backscroll.stores.sqlite_rows import BATCH
-from backscroll.stores.sqlite_schema import VERSION
+from backscroll.stores.sqlite.rows import BATCH
+from backscroll.stores.sqlite.schema import VERSION
 from tests.stores.programs import differs, record
 from tests.stores.running import ROOT
 

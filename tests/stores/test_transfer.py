@@ -9,8 +9,8 @@ import pytest
 from backscroll import ConfigurationError, ConflictError, DamagedError, StoreUnavailable
 from backscroll.ports import Record
 from backscroll.stores.addresses import open_store
+from backscroll.stores.jsonl.portable import PortableFile, PortableWriter, is_portable
 from backscroll.stores.memory import MemoryStore
-from backscroll.stores.portable import PortableFile, PortableWriter, is_portable
 from backscroll.stores.transfer import BATCH, copy_session
 from backscroll.testing.expecting import EVERY_BYTE, NAMES
 

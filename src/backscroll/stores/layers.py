@@ -7,9 +7,9 @@ from pathlib import Path
 
 from backscroll.errors import ConfigurationError
 from backscroll.ports import Blobs, Store
-from backscroll.stores.blob_addresses import open_blobs
-from backscroll.stores.encrypted import EncryptedStore
-from backscroll.stores.offloading import OVER, OffloadingStore, Report, checked_over
+from backscroll.stores.blobs.addresses import open_blobs
+from backscroll.stores.blobs.offloading import OVER, OffloadingStore, Report, checked_over
+from backscroll.stores.encryption import EncryptedStore
 
 __all__ = ["OVER", "Report", "layered"]
 

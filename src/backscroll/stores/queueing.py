@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from backscroll.errors import StoreUnavailable
-from backscroll.stores.sqlite_gate import closes_for_forks
+from backscroll.stores.gate import closes_for_forks
 
 MOST = 1_000  # jobs that are done together
 MOST_BYTES = 8_000_000  # of them, so that a large one does not hold up many small ones for long

@@ -13,7 +13,7 @@ from backscroll.ports import Store
 from backscroll.replay import screen
 from backscroll.replay.commands import BadInput
 from backscroll.replay.readers import Transcript, read
-from backscroll.stores.portable import PortableFile, PortableWriter, is_portable
+from backscroll.stores.jsonl.portable import PortableFile, PortableWriter, is_portable
 from backscroll.stores.transfer import Source, Target, copy_session
 from backscroll.stores_cli import places
 

@@ -1,0 +1,237 @@
+"""A store whose records nobody can read without a key. Only what is kept where lives here; the rest is in `sealing.py`.
+
+    store = EncryptedStore(SqliteStore("agent.db"), key)
+
+Bodies, kinds and keys of records are encrypted; a key of a record is found by a keyed hash. Readable stay the names of
+sessions, and how many records they have, with their `seq`s and sizes. Blobs are encrypted as well where the layer that
+offloads is the one inside.
+"""
+
+import contextlib
+import itertools
+import json
+from collections.abc import Iterator, Sequence
+
+from backscroll.errors import ConfigurationError, ConflictError, DamagedError, StoreError
+from backscroll.ports import LOST, Pending, Record, Store, Stored
+from backscroll.stores.encryption import sealing
+from backscroll.stores.encryption.sealing import Sealer, Wrapped
+from backscroll.stores.layer import Layer
+from backscroll.stores.names import INTERNAL, checked_keys
+
+_KEYS = f"{INTERNAL}key "
+"""Each rotation has a session of its own, so that one that is new is on the disk before the old one goes."""
+_FORKS = f"{INTERNAL}forks"
+_PROBED = 32  # rotations that are found without listing all sessions
+_MOST_KNOWN = 10_000  # sessions of which it is remembered what they share
+_TRIES = 100  # of noting a fork beside others who do
+_NO_SEARCH = frozenset(("search",))
+_ENCRYPTED = frozenset(("encrypted",))
+
+
+class EncryptedStore(Layer):
+    """Encrypts everything in `store` with keys that follow from `key`: 32 bytes, or these as base64 text.
+
+    The store must be encrypted from its first record on. A key that is not the one it was written with raises
+    `ConfigurationError` at every use. Needs the extra `encryption`.
+    """
+
+    OWN = (INTERNAL,)
+
+    def __init__(self, store: Store, key: bytes | str) -> None:
+        super().__init__(store)
+        self._master = sealing.master_key(key)
+        sealing.ciphers()
+        self._sealer: Sealer | None = None
+        self._forked: dict[str, dict[bytes, int]] = {}
+        """By session: up to which place it may have records that others wrote."""
+
+    def __repr__(self) -> str:
+        return f"EncryptedStore({self._store!r})"
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """What the store can do, save searching what it cannot read."""
+        return (self._store.capabilities - _NO_SEARCH) | _ENCRYPTED
+
+    def append(self, session: str, first: int, records: Sequence[Record]) -> Pending:
+        """Seals records for their places."""
+        name, given = self._visible(session), checked_keys(records)
+        sealer = self._known() or (self._made() if given else None)
+        if sealer is None:
+            return self._store.append(name, first, given)
+        writer = sealer.writer(name)
+        return self._store.append(name, first, [sealer.seal(each, writer, at) for at, each in enumerate(given, first)])
+
+    def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
+        """Records from `start` to before `stop`."""
+        name = self._visible(session)
+        sealer = self._known()
+        found = self._store.read(name, start, stop)
+        return iter(()) if sealer is None else (self._opened(sealer, name, stored) for stored in found)
+
+    def _opened(self, sealer: Sealer, session: str, stored: Stored) -> Stored:
+        if stored.record.kind == LOST:  # a repair has no key
+            return stored
+        try:
+            if stored.record.kind != sealing.KIND:
+                raise DamagedError("it was written without encryption")
+            record, writer = sealer.open(stored.record, stored.at)
+            if writer != sealer.writer(session) and not self._shares(sealer, session, writer, stored.at):
+                raise DamagedError("another session wrote it")
+        except DamagedError as error:
+            raise DamagedError(f"session {session!r}, the record at place {stored.at}: {error}") from error
+        return Stored(stored.at, record)
+
+    def end(self, session: str) -> int:
+        """The place behind the last record."""
+        name = self._visible(session)
+        return 0 if self._known() is None else self._store.end(name)
+
+    def find(self, session: str, *, seq: int | None = None, key: str | None = None) -> int | None:
+        """The place of the first record with a `seq` of at least this one, or of the record with this key."""
+        name = self._visible(session)
+        sealer = self._known()
+        hashed = None if key is None or sealer is None else sealer.name("key", key)
+        return None if sealer is None else self._store.find(name, seq=seq, key=hashed)
+
+    def sessions(self) -> list[str]:
+        """Names of all sessions, in the order of their beginning."""
+        return [] if self._known() is None else super().sessions()
+
+    def erase(self, session: str, cascade: bool = False) -> None:
+        """Leaves nothing of a session."""
+        name = self._visible(session)
+        self._known()
+        self._store.erase(name, cascade)
+
+    # -- forks --
+
+    def fork(self, session: str, new: str, at: int) -> Pending:
+        """Begins a session with the first `at` records of another, and notes whose records it may have."""
+        name, fork = self._visible(session), self._visible(new)
+        sealer = self._known()
+        if sealer is not None and 0 < at <= self._store.end(name) and not self._store.end(fork):
+            shared = self._shared(sealer, name) | {sealer.writer(name): at}
+            self._note(sealer, fork, {writer: min(upto, at) for writer, upto in shared.items()})
+        return self._store.fork(name, fork, at)
+
+    def _note(self, sealer: Sealer, fork: str, shared: dict[bytes, int]) -> None:
+        known = self._shared(sealer, fork)
+        if all(known.get(writer, 0) >= upto for writer, upto in shared.items()):
+            return
+        body = json.dumps({writer.hex(): upto for writer, upto in shared.items()}).encode()
+        for _ in range(_TRIES):
+            at, number = self._store.end(_FORKS), len(list(self._notes(sealer, fork)))
+            note = sealer.seal(Record("fork", None, body, 1, f"{number} {fork}"), sealer.writer(_FORKS), at)
+            try:
+                self._store.append(_FORKS, at, [note]).result()
+            except ConflictError:  # others noted a fork
+                continue
+            self._forked.pop(fork, None)
+            return
+        raise ConflictError(f"others noted forks {_TRIES} times in a row; try again")
+
+    def _notes(self, sealer: Sealer, fork: str) -> Iterator[dict[bytes, int]]:
+        """What was noted of a session: more than once where forks of that name were tried, or erased, before."""
+        for number in itertools.count():
+            key = f"{number} {fork}"
+            at = self._store.find(_FORKS, key=sealer.name("key", key))
+            if at is None:
+                return
+            for stored in self._store.read(_FORKS, at, at + 1):
+                record = self._opened(sealer, _FORKS, stored).record
+                if record.key != key:
+                    raise DamagedError(f"session {fork!r}: the note of its fork is that of another one")
+                yield {bytes.fromhex(writer): upto for writer, upto in json.loads(record.body).items()}
+
+    def _shared(self, sealer: Sealer, session: str) -> dict[bytes, int]:
+        known = self._forked.get(session)
+        if known is None:
+            known = {}
+            for note in self._notes(sealer, session):
+                known |= {writer: max(upto, known.get(writer, 0)) for writer, upto in note.items()}
+            if len(self._forked) >= _MOST_KNOWN:
+                self._forked.clear()
+            self._forked[session] = known
+        return known
+
+    def _shares(self, sealer: Sealer, session: str, writer: bytes, at: int) -> bool:
+        if at >= self._shared(sealer, session).get(writer, 0):
+            self._forked.pop(session, None)  # it may have been forked since it was looked up
+        return at < self._shared(sealer, session).get(writer, 0)
+
+    # -- the store's key --
+
+    def rotate(self, new_key: bytes | str) -> None:
+        """Puts the store under another master key. Records are not written anew; what was wrapped by the old key goes.
+
+        Others who have the store open go on. If it is cut short, both keys open the store; the same call with the same
+        keys finishes it. Raises `ConfigurationError` for a key that is none, or if the store cannot erase, and
+        `ConflictError` if somebody else gave it another key meanwhile.
+        """
+        new = sealing.master_key(new_key)
+        if "erase" not in self.capabilities:
+            raise ConfigurationError(f"{self._store!r} cannot erase, so that the old key would open it for ever")
+        self._sealer = None  # so that the key is checked against what is there now
+        sealer = self._known()
+        if sealer is not None:
+            found = self._wrapped()
+            number = max(at for at, each in found.items() if each.check == sealing.check(self._master))
+            self._wrap(sealer, new, number + 1, found.get(number + 1))
+            for older in found:
+                if older <= number:
+                    self._store.erase(f"{_KEYS}{older}")
+        self._master = new
+
+    def _wrap(self, sealer: Sealer, master: bytes, number: int, found: Wrapped | None) -> None:
+        if found is None:
+            new = Record("key", None, sealing.wrap(sealer.key, master, number), 1)
+            self._store.append(f"{_KEYS}{number}", 0, [new]).result()
+        elif found.check != sealing.check(master):
+            raise ConflictError(
+                "the store was given another key, and the old one was not taken away: finish that first"
+            )
+
+    def _known(self) -> Sealer | None:
+        """What seals the records of this store; None where nobody wrote to it yet. Raises for a wrong key."""
+        if self._sealer is None:
+            found = self._wrapped()
+            if not found and self._store.sessions():
+                found = self._wrapped()  # the first session may have begun in between: after its key was written
+                if not found:
+                    raise StoreError(
+                        f"{self._store!r} holds sessions that were written without encryption, or the record of its "
+                        "key is gone: encrypt a new store"
+                    )
+            mine = [at for at, each in found.items() if each.check == sealing.check(self._master)]
+            if mine:
+                self._sealer = Sealer(sealing.unwrap(found[mine[-1]], self._master, mine[-1]))
+            elif found:
+                raise ConfigurationError(f"the encryption key is not the one that {self._store!r} was written with")
+        return self._sealer
+
+    def _made(self) -> Sealer:
+        new = Record("key", None, sealing.wrap(sealing.new_key(), self._master, 1), 1)
+        with contextlib.suppress(ConflictError):  # somebody else was first
+            self._store.append(f"{_KEYS}1", 0, [new]).result()
+        sealer = self._known()
+        assert sealer is not None
+        return sealer
+
+    def _wrapped(self) -> dict[int, Wrapped]:
+        """The store's key as it is kept, by the number of the rotation; two where a rotation was cut short."""
+        found: dict[int, Wrapped] = {}
+        for number in range(1, _PROBED):  # in this order: a new one is there before the old one goes
+            found |= self._kept(number)
+            if found and number not in found:
+                return found
+        names = [] if found else self._store.sessions()
+        numbers = [int(name.removeprefix(_KEYS)) for name in names if name.startswith(_KEYS)]
+        for number in sorted(numbers):
+            found |= self._kept(number)
+        return found
+
+    def _kept(self, number: int) -> dict[int, Wrapped]:
+        first = next(iter(self._store.read(f"{_KEYS}{number}", 0, 1)), None)
+        return {} if first is None else {number: sealing.wrapped(first.record.body)}

@@ -1,0 +1,132 @@
+"""One file with sessions from any store, to be kept, sent, and brought back: JSON Lines. One pass, no index.
+
+Each session begins with a line that names it; the lines of its records follow, as in `jsonl:///`. The last line counts
+both, so that a file that was cut short is noticed.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from typing import BinaryIO
+
+from backscroll.errors import ConflictError, DamagedError, StoreUnavailable
+from backscroll.ports import Record, Stored
+from backscroll.stores.jsonl import lines
+from backscroll.stores.jsonl.lines import Header
+
+_ENDS = b'{"sessions":'
+_BEGINS = b'{"backscroll":'
+
+
+def is_portable(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins as such a file does."""
+    with open(path, "rb") as file:
+        return file.read(len(_BEGINS)) == _BEGINS
+
+
+class PortableWriter:
+    """Takes sessions one after the other, each from its beginning. `finish` makes the file whole."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._ends: dict[str, int] = {}
+        self._commits = 0
+
+    def end(self, session: str) -> int:
+        """How many records of a session were written."""
+        return self._ends.get(session, 0)
+
+    def append(self, session: str, first: int, records: Sequence[Record]) -> Future[None]:
+        """Writes records of the session that is written now, or begins one."""
+        begins = session not in self._ends
+        if first != self.end(session) or (not begins and session != next(reversed(self._ends))):
+            raise ConflictError(
+                f"session {session!r}: a file takes sessions one after the other, each from its beginning"
+            )
+        lines.check(records)
+        if begins:
+            self._commits = 0
+            self._file.write(lines.header_line(Header(session, len(self._ends) + 1, "")))
+        self._commits += 1
+        forms = [lines.form_of(record) for record in records]
+        self._file.writelines(lines.record_lines(session, first, forms, self._commits))
+        self._ends[session] = first + len(records)
+        done: Future[None] = Future()
+        done.set_result(None)
+        return done
+
+    def finish(self) -> None:
+        """Writes the last line."""
+        told = {"sessions": len(self._ends), "records": sum(self._ends.values())}
+        self._file.write(lines.sealed(json.dumps(told, separators=(",", ":")).encode()[:-1], 0))
+        self._file.flush()
+
+
+class PortableFile:
+    """The sessions of such a file, as a source to copy from. Opening reads it once and checks every line.
+
+    Raises `DamagedError` with the line and byte of what is not as it was written, or missing at the end.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        self._sessions: dict[str, tuple[int, int]] = {}
+        """Where each session's records begin, in bytes, and how many there are."""
+        try:
+            with open(self.path, "rb") as file:
+                self._check(file)
+        except OSError as error:
+            raise StoreUnavailable(f"{self.path}: {error.strerror or error}") from error
+
+    def sessions(self) -> list[str]:
+        """Names, in the order in which they stand in the file."""
+        return list(self._sessions)
+
+    def end(self, session: str) -> int:
+        """The place behind the last record."""
+        return self._sessions.get(session, (0, 0))[1]
+
+    def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
+        """Records in order."""
+        begins, end = self._sessions.get(session, (0, 0))
+        seed = lines.seed_of(session)
+        with open(self.path, "rb") as file:
+            file.seek(begins)
+            for at in range(end if stop is None else min(stop, end)):
+                line = file.readline()[:-1]
+                head = lines.head_of(line) if lines.is_good(line, seed) else None
+                if head is None or head.at != at:
+                    raise DamagedError(f"{self.path}: it was changed while it was read, at place {at} of {session!r}")
+                if at >= start:
+                    yield Stored(at, lines.record_of(line, head))
+
+    def _check(self, file: BinaryIO) -> None:
+        session, at, start, seed = "", 0, 0, 0
+        for number, line in enumerate(file, 1):
+            where = f"{self.path}: line {number}, byte {start}"
+            told, start = line[:-1], start + len(line)
+            if told.startswith(_ENDS) and lines.is_good(told, 0):
+                self._check_end(file, told, where)
+                return
+            header = lines.header_of(told)
+            if header is not None and header.session not in self._sessions:
+                session, at, seed = header.session, 0, lines.seed_of(header.session)
+                self._sessions[session] = start, 0
+                continue
+            head = lines.head_of(told) if line.endswith(b"\n") and lines.is_good(told, seed) else None
+            if head is None or head.at != at or not session:
+                raise DamagedError(f"{where}: this is not what was written there; export the sessions again")
+            at += 1
+            self._sessions[session] = self._sessions[session][0], at
+        raise DamagedError(f"{self.path}: its last line is missing, so something of it is; export the sessions again")
+
+    def _check_end(self, file: BinaryIO, line: bytes, where: str) -> None:
+        told, records = json.loads(line), sum(number for _, number in self._sessions.values())
+        if (told["sessions"], told["records"]) != (len(self._sessions), records):
+            raise DamagedError(
+                f"{where}: {told['sessions']} sessions with {told['records']} records were written, and there are "
+                f"{len(self._sessions)} with {records}; export the sessions again"
+            )
+        if file.readline():
+            raise DamagedError(f"{where}: something stands behind the last line; export the sessions again")

@@ -1,0 +1,195 @@
+"""Sessions in a folder of JSON Lines, to be read and searched with any tool. Only the port's operations live here.
+
+    store = JsonlStore("sessions")
+
+Each session is a file, each event a line. Any number of processes may use the folder. What is acknowledged survives the
+process and, with `durability="full"`, a power cut; every line is checked when it is read. Nothing is touched before the
+first use. A forked process opens anew.
+"""
+
+import os
+import sys
+import threading
+import weakref
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+
+from backscroll.errors import ConfigurationError
+from backscroll.ports import Record, Stored
+from backscroll.stores.gate import GATE, closes_for_forks
+from backscroll.stores.jsonl import lines
+from backscroll.stores.jsonl.file import told
+from backscroll.stores.jsonl.folder import Folder, Segment
+from backscroll.stores.jsonl.repair import repair
+from backscroll.stores.jsonl.verify import accept_loss, verify
+from backscroll.stores.jsonl.writer import Append, Erase, Fork, Job, Lease, Writer
+from backscroll.stores.names import checked, checked_keys, checked_lease
+from backscroll.stores.problems import Mended, Problem
+from backscroll.stores.queueing import Queue
+
+DURABILITIES = ("full", "normal")
+TIMEOUT = 30.0  # seconds
+
+
+class JsonlStore:
+    """A store in a folder, which is made if it is not there. Beside each session's file lies one that counts appends.
+
+    `durability` says when an append is done: `full` when it would survive a power cut, `normal` when it would survive
+    the end of the process. `timeout` is how many seconds to wait for other processes. Opening a session reads its file
+    once; an index of 8 to 24 bytes a record, and its keys, stay in memory.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], durability: str = "full", *, timeout: float = TIMEOUT) -> None:
+        if durability not in DURABILITIES:
+            raise ConfigurationError(f"durability is one of {', '.join(DURABILITIES)}, and not {durability!r}")
+        if sys.platform == "win32":
+            raise ConfigurationError("a folder of JSON Lines needs file locks that Windows lacks: use sqlite:///")
+        name = os.fspath(path)
+        if not isinstance(name, str) or not name or "\0" in name:
+            raise ConfigurationError(f"{name!r} names no folder")
+        self.path, self.durability = os.path.realpath(name), durability
+        self._folder = Folder(self.path, timeout)
+        self._lock = threading.Lock()
+        self._queue: Queue[Job] | None = None
+        self._unclosed: weakref.finalize[..., JsonlStore] | None = None
+        closes_for_forks(self)
+
+    def __repr__(self) -> str:
+        return f"JsonlStore({self.path!r}, {self.durability!r})"
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """Everything that a store can do."""
+        return frozenset(("durable", "shared", "erase", "fork", "lease"))
+
+    def append(self, session: str, first: int, records: Sequence[Record]) -> Future[None]:
+        """Queues records for the places from `first` on. Done when they are as safe as `durability` says."""
+        name, new = checked(session), checked_keys(records)
+        lines.check(new)
+        return self._put(Append(name, first=first, records=new))
+
+    def _put(self, job: Job) -> Future[None]:
+        with self._lock:
+            if self._queue is None:
+                writer = Writer(self._folder, self.durability == "full")
+                queue = Queue[Job](f"writes {self.path}", writer.perform)
+                queue.start()
+                self._queue, self._unclosed = queue, weakref.finalize(self, queue.stop)
+                self._unclosed.atexit = False  # then the queue is waited for as well
+            self._queue.put(job)
+        return job.done
+
+    def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
+        """Records from `start` to before `stop` or the end that the log has when reading begins.
+
+        Raises `DamagedError` at the first record that is missing or altered, and `ConflictError` if the session is
+        erased meanwhile.
+        """
+        return self._read(checked(session), max(start, 0), stop)
+
+    def _read(self, name: str, at: int, stop: int | None) -> Iterator[Stored]:
+        with told(self.path), GATE:
+            segments = self._folder.segments(name)
+        for log, first, end, known in reversed(segments):
+            at, last = max(at, first), end if stop is None else min(end, stop)
+            while at < last:
+                with told(log.path), GATE, log.lock:
+                    got = log.load(known, at, last)
+                yield from got
+                at += len(got)
+
+    def end(self, session: str) -> int:
+        """The place behind the last record."""
+        log = self._folder.log(checked(session))
+        with told(log.path), GATE, log.lock:
+            return log.refresh().end
+
+    def find(self, session: str, *, seq: int | None = None, key: str | None = None) -> int | None:
+        """The place of the first record with a `seq` of at least this one, or of the record with this key.
+
+        Raises `DamagedError` where a record that is not as it was written may be the one.
+        """
+        with told(self.path), GATE:
+            segments = self._folder.segments(checked(session))
+            for segment in segments if key is not None else reversed(segments):
+                found = _find(segment, seq, key)
+                if found is not None:
+                    return found
+        return None
+
+    def sessions(self) -> list[str]:
+        """Names, the session that began first before the others. Raises `DamagedError` where a file has lost its."""
+        with told(self.path), GATE:
+            return [header.session for header in self._folder.headers()]
+
+    def fork(self, session: str, new: str, at: int) -> Future[None]:
+        """Begins a session that reads its first `at` records from another."""
+        return self._put(Fork(checked(session), new=checked(new), at=at))
+
+    def lease(self, session: str, owner: str, seconds: float) -> Future[None]:
+        """Keeps a session for one writer for so many seconds from now on, by the clock of the system."""
+        owner, seconds = checked_lease(owner, seconds)
+        return self._put(Lease(checked(session), owner=owner, seconds=seconds))
+
+    def erase(self, session: str, cascade: bool = False) -> None:
+        """Deletes a session's file. Also finishes an erasure that was cut short."""
+        self._put(Erase(checked(session), cascade=cascade)).result()
+
+    def close(self) -> None:
+        """Waits for what is queued and frees everything. The next use opens anew."""
+        with self._lock:
+            queue = self._detach()
+            if queue is not None:
+                queue.stop()
+        if queue is not None:
+            queue.join()
+        self._folder.forget()
+
+    def _detach(self) -> Queue[Job] | None:
+        queue, self._queue = self._queue, None
+        if self._unclosed is not None:
+            self._unclosed.detach()
+        return queue
+
+    def verify(self, session: str | None = None) -> Iterator[Problem]:
+        """Reads everything, or one session, and yields what is not as it was written. Changes nothing."""
+        return verify(self._folder, None if session is None else checked(session))
+
+    def accept_loss(self) -> int:
+        """Goes on with what is left, where acknowledged appends are gone. Answers how many these were."""
+        return accept_loss(self._folder)
+
+    def repair(self) -> list[Mended]:
+        """Mends the files, and says what it did and what was lost; an empty list where nothing is wrong.
+
+        A file in which something is not as it was written is written anew; the damaged one is kept beside it as
+        `.damaged-1` (2, 3 ...) until the session is erased. Where a record is lost, one of the kind `lost`
+        (`ports.LOST`) takes its place, so that all others can be read as before. What a crash left of an append stays.
+        """
+        self.close()
+        return repair(self._folder)
+
+    def let_go(self) -> None:
+        """Nothing is open between two uses."""
+
+    def forked(self) -> None:
+        """Begins anew, in the child of a fork. What the parent had queued is the parent's."""
+        self._lock = threading.Lock()
+        self._detach()
+        self._folder.forked()
+
+
+def _find(segment: Segment, seq: int | None, key: str | None) -> int | None:
+    """The place in one file; None if it is not there."""
+    log, first, last, _ = segment
+    with log.lock:
+        index = log.index
+        if key is not None:
+            place, before = index.keys.get(key, last), first
+        else:
+            place, before = index.place_of_seq(seq or 0)
+        damaged = index.damaged_between(before, min(place, last)) if place >= last or key is None else None
+        start = -1 - index.start(damaged) if damaged is not None else 0
+    if damaged is not None:
+        raise log.damaged(damaged, start)
+    return place if place < last else None

@@ -1,0 +1,252 @@
+"""Writing to a folder of sessions: appends, beginnings, forks and erasures, in the order they were asked for.
+
+Appends to one session that wait together are written and synced together. Each is checked by itself: a conflict is an
+answer and disturbs no other.
+"""
+
+import os
+import secrets
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+from backscroll.errors import ConfigurationError, ConflictError, DamagedError, StoreUnavailable
+from backscroll.ports import Record
+from backscroll.stores.gate import GATE
+from backscroll.stores.jsonl import lines
+from backscroll.stores.jsonl.file import LogFile, told
+from backscroll.stores.jsonl.folder import Folder, Segment
+from backscroll.stores.jsonl.lease import lease
+from backscroll.stores.jsonl.lines import Header
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """What is to be done, and whom to tell."""
+
+    session: str
+    done: Future[None] = field(default_factory=Future)
+
+    @property
+    def size(self) -> int:
+        """Bytes of bodies."""
+        return 0
+
+    def answer(self, error: BaseException | None = None) -> None:
+        """Tells how it went."""
+        if error is None:
+            self.done.set_result(None)
+        else:
+            self.done.set_exception(error)
+
+
+@dataclass(slots=True, eq=False)
+class Append(Job):
+    """Records for the places from `first` on."""
+
+    first: int = 0
+    records: Sequence[Record] = ()
+    forms: list[lines.Form] = field(default_factory=list)
+    error: Exception | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of bodies."""
+        return sum(len(record.body) for record in self.records)
+
+
+@dataclass(slots=True, eq=False)
+class Fork(Job):
+    """A session `new` with the first `at` records."""
+
+    new: str = ""
+    at: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Erase(Job):
+    """The session is to go, with `cascade` also what was forked from it."""
+
+    cascade: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Lease(Job):
+    """The session is to be kept for an owner, for so many seconds."""
+
+    owner: str = ""
+    seconds: float = 0
+
+
+class Writer:
+    """Does jobs in one folder."""
+
+    def __init__(self, folder: Folder, synced: bool) -> None:
+        self._folder, self._synced = folder, synced
+
+    def perform(self, jobs: Sequence[Job]) -> None:
+        """Does jobs in their order, and tells each how it went."""
+        waiting: dict[str, list[Append]] = {}
+        for job in jobs:
+            if not job.done.set_running_or_notify_cancel():
+                continue
+            if isinstance(job, Append):
+                waiting.setdefault(job.session, []).append(job)
+                continue
+            self._all_of(waiting)
+            self._alone(job)
+        self._all_of(waiting)
+
+    def _all_of(self, waiting: dict[str, list[Append]]) -> None:
+        for session, jobs in waiting.items():
+            self._together(session, jobs)
+        waiting.clear()
+
+    def _alone(self, job: Job) -> None:
+        try:
+            with told(self._folder.path), GATE:
+                if isinstance(job, Fork):
+                    self._fork(job)
+                elif isinstance(job, Erase):
+                    self._erase(job)
+                elif isinstance(job, Lease):
+                    lease(self._folder, self._folder.log(job.session), job.owner, job.seconds)
+        except BaseException as error:  # whatever it was: somebody waits for it
+            job.answer(error)
+        else:
+            job.answer()
+
+    def _together(self, session: str, jobs: list[Append]) -> None:
+        try:
+            for job in jobs:
+                job.forms = job.forms or [lines.form_of(record) for record in job.records]
+            with told(self._folder.path), GATE:
+                self._append(session, jobs)
+        except BaseException as error:  # whatever it was: somebody waits for each of them
+            if len(jobs) > 1 and isinstance(error, StoreUnavailable):
+                for job in jobs:
+                    self._together(session, [job])
+                return
+            for job in jobs:
+                job.answer(error)
+            return
+        for job in jobs:
+            job.answer(job.error)
+
+    # -- appending --
+
+    def _append(self, session: str, jobs: list[Append]) -> None:
+        log = self._folder.log(session)
+        with told(log.path), log.opened(self._folder.timeout) as descriptor, log.lock:
+            if descriptor is not None and log.refresh(sure=True).commits:
+                self._write(log, descriptor, jobs)
+                return
+            if descriptor is None:
+                log.refresh()
+            if not _lines_of(log, jobs, ())[0]:
+                return
+        self._begin(log, jobs)
+
+    def _begin(self, log: LogFile, jobs: list[Append]) -> None:
+        with self._folder.changing() as number, log.opened(self._folder.timeout, make=True) as descriptor, log.lock:
+            assert descriptor is not None
+            if log.refresh(sure=True).commits:  # somebody else began it meanwhile
+                self._write(log, descriptor, jobs)
+                return
+            header = lines.header_line(Header(log.session, number(), secrets.token_hex(8)))
+            self._write(log, descriptor, jobs, header)
+
+    def _write(self, log: LogFile, descriptor: int, jobs: Sequence[Append], header: bytes = b"") -> None:
+        data, commits = _lines_of(log, jobs, self._folder.past(log.index.header))
+        if not data:
+            return
+        log.write(descriptor, header + data, self._synced)
+        if header and self._synced:
+            self._folder.sync()
+        log.raise_guard(commits)
+
+    # -- forking and erasing --
+
+    def _fork(self, job: Fork) -> None:
+        folder, parent = self._folder, self._folder.log(job.session)
+        with folder.changing() as number, parent.opened(folder.timeout):  # what is shared is on the disk by then
+            past = folder.segments(job.session)
+            end = past[0].last if past else 0
+            if not 0 < job.at <= end:
+                raise ConfigurationError(f"session {job.session!r} has {end} records, and not {job.at} to share")
+            child = folder.log(job.new)
+            if child is parent:
+                raise ConflictError(f"session {job.new!r} has begun already")
+            with child.opened(folder.timeout, make=True) as descriptor, child.lock, parent.lock:
+                assert descriptor is not None
+                if child.refresh(sure=True).commits:
+                    raise ConflictError(f"session {job.new!r} has begun already")
+                header = parent.index.header
+                if header is None:
+                    raise parent.damaged(0, 0)
+                told = Header(job.new, number(), secrets.token_hex(8), job.session, header.id, job.at, 1)
+                child.write(descriptor, lines.header_line(told), self._synced)
+                if self._synced:
+                    folder.sync()
+                child.raise_guard(1)
+
+    def _erase(self, job: Erase) -> None:
+        if not self._folder.log(job.session).is_there():
+            return
+        with self._folder.changing():
+            parents = self._parents(but=self._folder.log(job.session).path)
+            forks = [name for name, parent in parents.items() if parent == job.session]
+            if forks and not job.cascade:
+                raise ConflictError(
+                    f"session {job.session!r} shares its records with its forks {forks}: erase them as well"
+                )
+            going = [job.session]
+            for each in going:  # grows on the way
+                going += [name for name, parent in parents.items() if parent == each]
+            for each in reversed(going):
+                log = self._folder.log(each)
+                with log.opened(self._folder.timeout), log.lock:
+                    log.remove()
+            self._folder.sync()
+
+    def _parents(self, but: str) -> dict[str, str | None]:
+        """Sessions and what they were forked from."""
+        parents: dict[str, str | None] = {}
+        for path, header, problem in self._folder.listed():
+            if header is not None:
+                parents[header.session] = header.parent
+            elif path != but and os.path.exists(path):
+                raise DamagedError(f"{problem}; it may be a fork of what is to be erased: restore or move it first")
+        return parents
+
+
+def _lines_of(log: LogFile, jobs: Sequence[Append], past: Sequence[Segment]) -> tuple[bytes, int]:
+    """What is to be written, and the number of the last append in it; tells each job of a conflict."""
+    index, found = log.index, list[bytes]()
+    end, commits, taken = index.end, index.commits, set[str]()
+    for job in jobs:
+        keys = [record.key for record in job.records if record.key is not None]
+        used = _used(log, past, keys, taken)
+        job.error = None
+        if job.first != end:
+            why = f"its log ends before place {end}, not before {job.first}"
+            job.error = ConflictError(f"session {job.session!r}: {why}")
+        elif used is not None:
+            job.error = ConflictError(f"session {job.session!r}: its log has a record with the key {used!r}")
+        elif job.records:
+            commits += 1
+            found += lines.record_lines(job.session, job.first, job.forms, commits)
+            end += len(job.records)
+            taken.update(keys)
+    return b"".join(found), commits
+
+
+def _used(log: LogFile, past: Sequence[Segment], keys: Sequence[str], taken: set[str]) -> str | None:
+    """The first of these keys that is in use, also by an earlier one of them."""
+    seen = set(taken)
+    for key in keys:
+        shared = any(each.log.index.keys.get(key, each.last) < each.last for each in past)
+        if shared or key in seen or key in log.index.keys:
+            return key
+        seen.add(key)
+    return None

@@ -1,0 +1,127 @@
+"""An address of a PostgreSQL server, taken apart; what of it may be shown. No connection is opened here.
+
+postgresql://user:password@host:5432/database?schema=backscroll&connections=8&sslmode=require
+
+What libpq knows may stand in it, and what is missing is taken from where libpq looks for it: `PGHOST`, `PGPASSWORD`,
+`~/.pgpass` and so on. Nobody who reads a message, a log or a `repr` learns a password from it.
+"""
+
+import re
+from dataclasses import dataclass, field
+from urllib.parse import unquote
+
+from backscroll.errors import ConfigurationError
+from backscroll.stores.postgres.driver import conninfo, psycopg
+
+SCHEMES = ("postgresql", "postgres")
+SCHEMA = "backscroll"
+CONNECTIONS = 8
+_DEFAULTS = {
+    "connect_timeout": "10",  # seconds; without it a host that does not answer would be waited for for minutes
+    "keepalives_idle": "30",  # seconds
+    "tcp_user_timeout": "30000",  # milliseconds until a connection counts as lost where nothing comes back
+    "client_encoding": "UTF8",
+    "application_name": "backscroll",
+}
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+_FORM = "postgresql://user:password@host:5432/database?schema=name"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where the tables are, and how to get there."""
+
+    shown: str
+    """Without anything secret."""
+    schema: str
+    connections: int
+    parameters: dict[str, str] = field(repr=False)
+    """What libpq is given."""
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What no message may hold."""
+        return tuple(value for name, value in self.parameters.items() if "password" in name and value)
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """The same for every spelling of the address."""
+        return self.schema, self.connections, *sorted(self.parameters.items())
+
+
+def parsed(address: str) -> Address:
+    """Takes it apart. Raises `ConfigurationError`, without the password, for one that cannot be read."""
+    scheme, mark, rest = address.partition("://")
+    if scheme not in SCHEMES or not mark:
+        raise ConfigurationError(f"the address of a PostgreSQL server is of the form {_FORM}")
+    user, host, path = _split(rest)
+    base, _, query = path.partition("?")
+    own, left = {"schema": SCHEMA, "connections": str(CONNECTIONS)}, []
+    for pair in filter(None, query.split("&")):
+        name, _, value = pair.partition("=")
+        if name in own:
+            own[name] = unquote(value)
+        else:
+            left.append(pair)
+    plain = f"{scheme}://{user}{host}{base}{'?' if left else ''}{'&'.join(left)}"
+    parameters = _DEFAULTS | _known(plain, _secrets(user, left))
+    if not _NAME.fullmatch(own["schema"]) or own["schema"].startswith("pg_"):
+        raise ConfigurationError(
+            f"the schema {own['schema']!r:.80} is no name that needs no quotes: letters of ASCII, digits and _, at "
+            "most 63, not beginning with a digit or pg_"
+        )
+    if not re.fullmatch(r"[1-9]\d{0,3}", own["connections"]):
+        raise ConfigurationError(f"connections is a number from 1 to 9999, not {own['connections']!r:.80}")
+    return Address(_shown(parameters, own["schema"]), own["schema"], int(own["connections"]), parameters)
+
+
+def _split(rest: str) -> tuple[str, str, str]:
+    """User and password with their @, host, and all behind it."""
+    until = re.search(r"[@/]", rest)
+    user = rest[: until.end()] if until and until[0] == "@" else ""
+    end = re.search(r"[/?]", rest[len(user) :])
+    host = rest[len(user) :][: end.start() if end else None]
+    path = rest[len(user) + len(host) :]
+    base, _, query = path.partition("?")
+    names = [pair.partition("=")[0] for pair in query.split("&")]
+    ports = re.findall(r":([^:,\]]*)(?=,|$)", host)
+    if any("@" in text for text in (host, base, *names)) or any(port and not port.isdecimal() for port in ports):
+        raise ConfigurationError(  # libpq would take a part of the password for a host or port, and tell it
+            "the address of the PostgreSQL server has a port that is no number, or an @ or / inside its password: "
+            "write these as %40 and %2F"
+        )
+    return user, host, path
+
+
+def _secrets(user: str, pairs: list[str]) -> list[str]:
+    raw = [user.removesuffix("@").partition(":")[2]]
+    raw += [pair.partition("=")[2] for pair in pairs if "password" in pair.partition("=")[0]]
+    return [each for secret in raw for each in (secret, unquote(secret)) if each]
+
+
+def _known(plain: str, secrets: list[str]) -> dict[str, str]:
+    try:
+        found = conninfo.conninfo_to_dict(plain)
+    except psycopg.ProgrammingError as error:
+        why = scrubbed(str(error), secrets)
+    else:
+        return {name: str(value) for name, value in found.items() if value is not None}
+    raise ConfigurationError(f"PostgreSQL cannot read the address ({why}): it is of the form {_FORM}")
+
+
+def _shown(parameters: dict[str, str], schema: str) -> str:
+    user, port = (parameters.get(name, "") for name in ("user", "port"))
+    host = parameters.get("host") or parameters.get("hostaddr", "")
+    place = ",".join(
+        f"{one or 'localhost'}{':' * bool(two)}{two}"
+        for one, two in zip(host.split(","), (port.split(",") * (host.count(",") + 1)), strict=False)
+    )
+    name = parameters.get("dbname", "")
+    return f"postgresql://{user}{'@' * bool(user)}{place}/{name}?schema={schema}"
+
+
+def scrubbed(text: str, secrets: tuple[str, ...] | list[str]) -> str:
+    """A message of somebody else, in one line and without these."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, "***")
+    return " ".join(text.split())

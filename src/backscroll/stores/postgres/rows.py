@@ -1,0 +1,325 @@
+"""Statements, rows and their checksums: what is written, and what is checked when it comes back. No connection is
+opened here.
+
+A row that was altered fails its checksum, a row that is missing leaves a gap in its log. Checksums begin with the
+session's name, so that no row can pass for one of another session. A fork has rows from its own first place on; those
+below it are those of the session that it came from.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
+from zlib import crc32
+
+from backscroll.errors import ConfigurationError, DamagedError
+from backscroll.ports import Record, Stored
+from backscroll.stores.postgres.driver import Connection
+from backscroll.stores.postgres.schema import TABLES, of
+
+BATCH = 500  # rows
+BATCH_BYTES = 4_000_000
+_INTEGERS = range(-(2**63), 2**63)
+LAST = _INTEGERS.stop - 1
+"""No log has a place behind it."""
+_LARGEST = 500_000_000  # bytes of an append: PostgreSQL takes messages of 1 GB, and holds each one several times
+
+_PART = (  # the session itself and those that it shares records of, with the places of each: low to before high
+    "part as (select 0 as depth, id, name, next, crc, origin, shared, past, mark, shared as low, next as high "
+    "from {s}.session where name = %(name)b union all "
+    "select part.depth + 1, up.id, up.name, up.next, up.crc, up.origin, up.shared, up.past, up.mark, "
+    "least(up.shared, part.low), part.low from part join {s}.session up on up.id = part.origin)"
+)
+_PARTS = (
+    "with recursive {part} select id, name, next, crc, origin, shared, past, mark, low, high from part order by depth"
+).replace("{part}", _PART)
+_LOAD = (  # the sizes are known without the bodies, which are read for those rows only that are sent
+    "select at, mark, kind, seq, key, format, crc, body from (select *, "
+    "sum(octet_length(body)) over (order by at) - octet_length(body) as before from {s}.record "
+    "where session = %(id)s and at >= %(start)s and at < %(stop)s order by at limit %(most)s) as row "
+    "where before < %(bytes)s order by at"
+)
+_BY_SEQ = (
+    "with recursive {part} select hit.at from part cross join lateral (select at from {s}.record "
+    "where session = part.id and seq >= %(seq)s::bigint order by seq limit 1) as hit "
+    "where hit.at >= part.low and hit.at < part.high order by hit.at limit 1"
+).replace("{part}", _PART)
+_BY_KEY = (
+    "with recursive {part} select record.at from part join {s}.record on record.session = part.id "
+    "and record.key = %(key)b where record.at >= part.low and record.at < part.high"
+).replace("{part}", _PART)
+_DURABLE = (  # for this transaction: a server may be set up to acknowledge what can still be lost
+    "select set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), true)"
+)
+_APPEND = (  # one statement and so one transaction
+    "with recursive durable as ({durable}), {past} moved as ({move} returning id) "
+    "insert into {s}.record (session, at, mark, kind, seq, key, format, crc, body) "
+    "select moved.id, %(first)s + new.number - 1, %(mark)s, new.kind, new.seq, new.key, new.format, new.crc, new.body "
+    "from durable, moved, unnest(%(kinds)b::bytea[], %(seqs)s::bigint[], %(keys)b::bytea[], %(formats)s::bigint[], "
+    "%(crcs)s::bigint[], %(bodies)b::bytea[]) with ordinality as new(kind, seq, key, format, crc, body, number)"
+).replace("{durable}", _DURABLE)
+_BEGIN = (
+    "insert into {s}.session (name, next, crc, shared, past, mark) "
+    "values (%(name)b, %(next)s, %(sum)s, 0, %(past)s, %(mark)s) on conflict (name) do nothing"
+)
+_MOVE = "update {s}.session set next = %(next)s, crc = %(sum)s where name = %(name)b and next = %(first)s"
+_UNUSED = (
+    " and not exists (select from part join {s}.record on record.session = part.id "
+    "and record.key = any(%(used)b::bytea[]) where part.depth > 0 and record.at < part.high)"
+)
+
+
+Row: TypeAlias = tuple[Any, ...]
+
+
+class Part(NamedTuple):
+    """The rows of one session that are the places `low` to before `high` of a log."""
+
+    id: int
+    name: str
+    low: int
+    high: int
+
+
+class New(NamedTuple):
+    """What an append inserts."""
+
+    session: str
+    first: int
+    mark: int
+    """By which these rows are known again, where the answer to their append was lost."""
+    keys: tuple[str, ...]
+    values: dict[str, Any]
+
+
+def _sum(*values: object) -> int:
+    return crc32("\n".join(map(str, values)).encode("utf-8", "surrogatepass"))
+
+
+def _text(data: bytes) -> str:
+    """Never fails: what is no UTF-8 cannot have the right checksum."""
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return repr(data)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+# -- writing --
+
+
+def new_rows(session: str, first: int, mark: int, records: Sequence[Record]) -> New:
+    """What is inserted for records. Raises `ConfigurationError` for what no row can hold."""
+    if (size := sum(len(record.body) for record in records)) > _LARGEST:
+        raise ConfigurationError(f"{size} bytes at once are too many: a store in PostgreSQL takes {_LARGEST}")
+    for _, seq, _, number, _ in records:
+        if any(value not in _INTEGERS for value in (number, 0 if seq is None else seq)):
+            raise ConfigurationError(f"seq {seq} or format {number} has more than 64 bits")
+    end, keys = first + len(records), [record.key for record in records]
+    values = {
+        "name": _bytes(session), "first": first, "next": end, "sum": _sum(session, end), "mark": mark,
+        "past": _sum(session, "", 0, mark),
+        "kinds": [_bytes(record.kind) for record in records],
+        "seqs": [record.seq for record in records],
+        "keys": [None if key is None else _bytes(key) for key in keys],
+        "formats": [record.format for record in records],
+        "crcs": [_crc(session, at, mark, record) for at, record in enumerate(records, first)],
+        "bodies": [record.body for record in records],
+        "used": [_bytes(key) for key in keys if key is not None],
+    }  # fmt: skip  # a table
+    return New(session, first, mark, tuple(key for key in keys if key is not None), values)
+
+
+def _crc(session: str, at: int, mark: int, record: Record) -> int:
+    head = (session, at, mark, record.kind, record.seq, record.format, record.key is not None, record.key)
+    return crc32(record.body, _sum(*head))
+
+
+def append(connection: Connection, schema: str, new: New) -> bool:
+    """Inserts rows and moves the log's end, if it lies before them and no key is used in what the session shares."""
+    move = _BEGIN if new.first == 0 else _MOVE + _UNUSED if new.keys else _MOVE
+    past = f"{_PART}," if new.keys else ""
+    statement = of(schema, _APPEND.replace("{past}", past).replace("{move}", move))
+    return connection.execute(statement, new.values).rowcount > 0
+
+
+def is_there(connection: Connection, schema: str, new: New) -> bool:
+    """Whether these very rows were inserted."""
+    query = "select from {s}.record join {s}.session on session.id = record.session where name = %b and at = %s "
+    values = (_bytes(new.session), new.first, new.mark)
+    return connection.execute(of(schema, query + "and record.mark = %s"), values).fetchone() is not None
+
+
+def durable(connection: Connection) -> None:
+    """The transaction is done when it is on the server's disk, however the server is set up."""
+    connection.execute(_DURABLE)
+
+
+def fork(connection: Connection, schema: str, source: Part, new: str, *, at: int, mark: int) -> bool:
+    """Begins a session with the first places of another; False where it has begun already, and not by this `mark`."""
+    values = (_bytes(new), at, _sum(new, at), source.id, at, _sum(new, source.name, at, mark), mark)
+    query = "insert into {s}.session (name, next, crc, origin, shared, past, mark) values (%b, %s, %s, %s, %s, %s, %s) "
+    if connection.execute(of(schema, query + "on conflict (name) do nothing"), values).rowcount > 0:
+        return True
+    query = "select from {s}.session where name = %b and mark = %s"
+    return connection.execute(of(schema, query), (_bytes(new), mark)).fetchone() is not None
+
+
+def lock(connection: Connection, schema: str, name: str) -> bool:
+    """Lets nobody erase a session until the end of the transaction; False where there is none."""
+    query = of(schema, "select from {s}.session where name = %b for key share")
+    return connection.execute(query, (_bytes(name),)).fetchone() is not None
+
+
+def begun(connection: Connection, schema: str, name: str) -> list[tuple[int, str]]:
+    """The session of a name, if there is one, with its id. Nobody else writes to it until the transaction ends."""
+    query = of(schema, "select id, name from {s}.session where name = %b for update")
+    return _named(connection, query, _bytes(name))
+
+
+def forks(connection: Connection, schema: str, ids: Sequence[int]) -> list[tuple[int, str]]:
+    """The sessions that were forked from these, in the order of their beginning; locked likewise."""
+    query = of(schema, "select id, name from {s}.session where origin = any(%s::bigint[]) order by id for update")
+    return _named(connection, query, list(ids))
+
+
+def _named(connection: Connection, query: bytes, value: object) -> list[tuple[int, str]]:
+    rows = connection.execute(query, (value,), binary=True).fetchall()
+    return [(id_, _text(name)) for id_, name in rows]
+
+
+def delete(connection: Connection, schema: str, ids: Sequence[int]) -> None:
+    """Deletes sessions with their records, and with what searches them."""
+    connection.execute(of(schema, "delete from {s}.record where session = any(%s::bigint[])"), (list(ids),))
+    connection.execute(of(schema, "delete from {s}.session where id = any(%s::bigint[])"), (list(ids),))
+
+
+def lease(connection: Connection, schema: str, name: str, owner: str, seconds: float) -> tuple[str, float] | None:
+    """Takes or ends a lease, by the server's clock; who holds it and for how many seconds where another one does."""
+    take = (
+        "with durable as ({durable}) insert into {s}.lease (name, owner, until) "
+        "select %b, %b, clock_timestamp() + %s * interval '1 second' from durable on conflict (name) do update "
+        "set owner = excluded.owner, until = excluded.until "
+        "where lease.owner = excluded.owner or lease.until <= clock_timestamp() returning 1"
+    ).replace("{durable}", _DURABLE)
+    look = "select owner, extract(epoch from until - clock_timestamp())::float8 from {s}.lease where name = %b"
+    while not connection.execute(of(schema, take), (_bytes(name), _bytes(owner), seconds)).fetchone():
+        found = connection.execute(of(schema, look), (_bytes(name),), binary=True).fetchone()
+        if found is not None and found[1] > 0:  # else it ended, or was erased, between the two
+            return _text(found[0]), found[1]
+    return None
+
+
+def free(connection: Connection, schema: str, names: Sequence[str]) -> None:
+    """Forgets leases, also of sessions that never began."""
+    given = ([_bytes(name) for name in names],)
+    connection.execute(of(schema, "delete from {s}.lease where name = any(%s::bytea[])"), given)
+
+
+def vacuum(connection: Connection, schema: str) -> None:
+    """Frees what was deleted. Not inside a transaction."""
+    connection.execute(of(schema, f"vacuum {', '.join(f'{{s}}.{table}' for table in TABLES)}"))
+
+
+# -- reading --
+
+
+def names(connection: Connection, schema: str) -> list[str]:
+    """Of all sessions, in the order of their beginning."""
+    query = of(schema, "select name, next, crc from {s}.session order by id")
+    rows = connection.execute(query, binary=True).fetchall()
+    return [_checked(_text(name), end, crc) for name, end, crc in rows]
+
+
+def end(connection: Connection, schema: str, name: str) -> int:
+    """The place behind the last record."""
+    query = of(schema, "select next, crc from {s}.session where name = %b")
+    row = connection.execute(query, (_bytes(name),), binary=True).fetchone()
+    if row is None:
+        return 0
+    _checked(name, *row)
+    return int(row[0])
+
+
+def all_begun(connection: Connection, schema: str) -> list[str]:
+    """Names of all sessions, also of those whose rows are not what was written."""
+    query = of(schema, "select name from {s}.session order by id")
+    rows = connection.execute(query, binary=True).fetchall()
+    return [_text(name) for (name,) in rows]
+
+
+def strays(connection: Connection, schema: str) -> list[tuple[int, int]]:
+    """How many records are of no session, with the id that it should have."""
+    query = (
+        "select count(*), session from {s}.record where not exists "
+        "(select from {s}.session where id = record.session) group by session order by session"
+    )
+    rows = connection.execute(of(schema, query), binary=True).fetchall()
+    return [(number, id_) for number, id_ in rows]
+
+
+def _checked(name: str, end: int, crc: int) -> str:
+    if crc != _sum(name, end):
+        raise DamagedError(f"the row of the session {name!r:.300} is not what was written")
+    return name
+
+
+def parts(connection: Connection, schema: str, name: str) -> list[Part]:
+    """Where the records of a log are, the oldest first; empty for a session that has not begun."""
+    rows = connection.execute(of(schema, _PARTS), {"name": _bytes(name)}, binary=True).fetchall()
+    found: list[Part] = []
+    for number, (id_, data, next_, crc, origin, shared, past, mark, low, high) in enumerate(rows):
+        above = rows[number + 1] if number + 1 < len(rows) else None
+        own = _checked(_text(data), next_, crc)
+        if past != _sum(own, _text(above[1]) if above else "", shared, mark) or (above is None) != (origin is None):
+            raise DamagedError(f"what the session {own!r:.300} shares with another one is not what was written")
+        found.append(Part(id_, own, low, high))
+    return found[::-1]
+
+
+def load(connection: Connection, schema: str, part: Part, start: int, stop: int) -> list[Stored]:
+    """Some records of a part from `start` on, at least one if it is there; the caller asks again for the rest.
+
+    Raises `DamagedError` at the first that is missing or altered.
+    """
+    got: list[Stored] = []
+    for at, row in enumerate(batch(connection, schema, part, start, stop), start):
+        if row[0] != at:
+            break
+        got.append(stored_of(part.name, row))
+    if not got:
+        raise DamagedError(
+            f"session {part.name!r}: the record at place {start} is missing; there should be records to before place "
+            f"{part.high}"
+        )
+    return got
+
+
+def batch(connection: Connection, schema: str, part: Part, start: int, stop: int) -> list[Row]:
+    """Some rows of a part from `start` on as they are, at least one if there is any."""
+    values = {"id": part.id, "start": start, "stop": stop, "most": BATCH, "bytes": BATCH_BYTES}
+    return connection.execute(of(schema, _LOAD), values, binary=True).fetchall()
+
+
+def stored_of(session: str, row: Row) -> Stored:
+    """A record from its row. Raises `DamagedError` for a row that is not as it was written."""
+    at, mark, kind, seq, key, number, crc, body = row
+    record = Record(_text(kind), seq, body, number, None if key is None else _text(key))
+    if _crc(session, at, mark, record) != crc:
+        raise DamagedError(f"session {session!r}: the record at place {at} is not what was written there")
+    return Stored(at, record)
+
+
+def place(connection: Connection, schema: str, name: str, seq: int | None, key: str | None) -> int | None:
+    """Where the first record with at least this `seq` stands, or the one with this key."""
+    if seq is not None and seq >= _INTEGERS.stop:
+        return None
+    values = {
+        "name": _bytes(name),
+        "seq": max(seq or 0, _INTEGERS.start),
+        "key": None if key is None else _bytes(key),
+    }
+    query = _BY_SEQ if key is None else _BY_KEY
+    row = connection.execute(of(schema, query), values, binary=True).fetchone()
+    return None if row is None else int(row[0])

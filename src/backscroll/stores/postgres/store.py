@@ -1,0 +1,202 @@
+"""Sessions in a PostgreSQL database, for when one machine is not enough. Only the port's operations live here.
+
+    store = PostgresStore("postgresql://user:password@host/database?schema=backscroll")
+
+Any number of processes on any number of machines may use it, also through a pooler such as PgBouncer in its transaction
+mode. Nothing is opened before the first use, which makes the schema and its tables. A forked process opens anew.
+"""
+
+import secrets
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from functools import partial
+
+from backscroll.errors import ConfigurationError, ConflictError, DamagedError, StoreUnavailable
+from backscroll.ports import Record, Stored
+from backscroll.stores.names import checked, checked_keys, checked_lease, kept
+from backscroll.stores.postgres import rows
+from backscroll.stores.postgres.address import parsed
+from backscroll.stores.postgres.driver import Connection, errors
+from backscroll.stores.postgres.lanes import Lanes
+from backscroll.stores.postgres.server import Server
+from backscroll.stores.postgres.verify import verify
+from backscroll.stores.problems import Problem
+
+
+class PostgresStore:
+    """A store in one schema of a PostgreSQL database, version 13 or later.
+
+    The address is libpq's, with two options more: `schema` (`backscroll`), which has to be of this store alone, and
+    `connections` (8), the most that a process opens; as many appends are under way at once.
+
+    An append is one statement, and done when the server has it on its disk: `synchronous_commit` is turned on for it
+    where the server has it off. The server's own `fsync`, replicas and backups are its administrator's. Where a
+    connection is lost, what can be found out is found out: an append whose answer was lost is neither lost nor doubled.
+    Records are bytes, whatever the database's encoding; each one is checked when it is read.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = parsed(address)
+        self.server = Server(self.address)
+        """What else works on these tables shares its connections."""
+        self._lanes = Lanes(self.address.connections)
+
+    def __repr__(self) -> str:
+        return f"PostgresStore({self.address.shown!r})"
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """Everything that a store can do."""
+        return frozenset(("durable", "shared", "erase", "fork", "lease"))
+
+    def append(self, session: str, first: int, records: Sequence[Record]) -> Future[None]:
+        """Queues records for the places from `first` on. Those of one session are written in their order."""
+        name, found = checked(session), checked_keys(records)
+        if not found or not 0 <= first <= rows.LAST - len(found):
+            return self._lanes.put(name, partial(self._ends, name, first))
+        new = rows.new_rows(name, first, secrets.randbits(63), found)
+        return self._lanes.put(name, partial(self._append, new))
+
+    def _ends(self, name: str, first: int) -> None:
+        if first != (end := self.end(name)):
+            raise _elsewhere(name, end, first)
+
+    def _append(self, new: rows.New) -> None:
+        for number, key in enumerate(new.keys):
+            if key in new.keys[:number]:
+                raise ConflictError(f"session {new.session!r}: two of the records have the key {key!r}")
+        self.server.run(partial(self._write, new), changes=True)
+
+    def _write(self, new: rows.New, connection: Connection) -> None:
+        schema = self.server.schema
+        try:
+            if rows.append(connection, schema, new):
+                return
+        except errors.UniqueViolation as error:
+            if error.diag.constraint_name != "record_key":
+                raise DamagedError(f"session {new.session!r}: there are records behind the end of its log") from error
+        if rows.is_there(connection, schema, new):  # by an append before this one, whose answer was lost
+            return
+        if new.first != (end := rows.end(connection, schema, new.session)):
+            raise _elsewhere(new.session, end, new.first)
+        for key in new.keys:
+            if rows.place(connection, schema, new.session, None, key) is not None:
+                raise ConflictError(f"session {new.session!r}: its log has a record with the key {key!r}")
+        raise ConflictError(f"session {new.session!r}: others wrote to it at the same moment, try again")
+
+    def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
+        """Records from `start` to before `stop` or the end that the log has when reading begins.
+
+        Holds no connection while the caller looks at a record. Raises `DamagedError` at the first record that is
+        missing or altered, and `ConflictError` if the session is erased meanwhile.
+        """
+        return self._read(checked(session), max(start, 0), stop)
+
+    def _read(self, name: str, at: int, stop: int | None) -> Iterator[Stored]:
+        parts = self._parts(name)
+        for part in parts:
+            high = part.high if stop is None else min(part.high, stop)
+            while part.low <= at < high:
+                try:
+                    got = self.server.run(partial(rows.load, schema=self.server.schema, part=part, start=at, stop=high))
+                except DamagedError:
+                    if [each.id for each in self._parts(name)] != [each.id for each in parts]:
+                        raise ConflictError(f"session {name!r} was erased while it was read") from None
+                    raise
+                yield from got
+                at += len(got)
+
+    def _parts(self, name: str) -> list[rows.Part]:
+        return self.server.run(lambda connection: rows.parts(connection, self.server.schema, name))
+
+    def end(self, session: str) -> int:
+        """The place behind the last record. One round trip."""
+        name = checked(session)
+        return self.server.run(lambda connection: rows.end(connection, self.server.schema, name))
+
+    def find(self, session: str, *, seq: int | None = None, key: str | None = None) -> int | None:
+        """The place of the first record with a `seq` of at least this one, or of the record with this key."""
+        name = checked(session)
+        return self.server.run(lambda connection: rows.place(connection, self.server.schema, name, seq, key))
+
+    def sessions(self) -> list[str]:
+        """Names, the session that began first before the others. Raises `DamagedError` where one is not as it was."""
+        return self.server.run(lambda connection: rows.names(connection, self.server.schema))
+
+    def fork(self, session: str, new: str, at: int) -> Future[None]:
+        """Begins a session with the first `at` records of another. Copies nothing."""
+        name, fork = checked(session), checked(new)
+        share = partial(self._share, name, fork, at, secrets.randbits(63))
+        return self._lanes.put(name, partial(self.server.run, share, changes=True), begins=fork)
+
+    def _share(self, name: str, new: str, at: int, mark: int, connection: Connection) -> None:
+        schema = self.server.schema
+        with connection.transaction():
+            rows.durable(connection)
+            rows.lock(connection, schema, name)
+            source = rows.parts(connection, schema, name)
+            end = source[-1].high if source else 0
+            if not 0 < at <= end:
+                raise ConfigurationError(f"session {name!r} has {end} records, and not {at} to share")
+            if not rows.fork(connection, schema, source[-1], new, at=at, mark=mark):
+                raise ConflictError(f"session {new!r} has begun already")
+
+    def lease(self, session: str, owner: str, seconds: float) -> Future[None]:
+        """Keeps a session for one writer for so many seconds from now, by the server's clock."""
+        name, (owner, seconds) = checked(session), checked_lease(owner, seconds)
+        return self._lanes.put(name, partial(self._lease, name, owner, seconds))
+
+    def _lease(self, name: str, owner: str, seconds: float) -> None:
+        schema = self.server.schema
+        holder = self.server.run(lambda connection: rows.lease(connection, schema, name, owner, seconds), changes=True)
+        if holder is not None:
+            raise kept(name, *holder)
+
+    def erase(self, session: str, cascade: bool = False) -> None:
+        """Deletes a session with its records and what searches them, and has the server free their rows.
+
+        The bytes of freed rows stay in the server's files until others are written over them, and in its log, replicas
+        and backups for as long as its administrator keeps these. `VACUUM FULL` of the schema's tables writes the files
+        anew; meanwhile nobody can use them.
+        """
+        name = checked(session)
+        self._lanes.put(name, partial(self._erase, name, cascade)).result()
+
+    def _erase(self, name: str, cascade: bool) -> None:
+        if self.server.run(partial(self._delete, name, cascade), changes=True):
+            try:
+                self.server.run(lambda connection: rows.vacuum(connection, self.server.schema))
+            except StoreUnavailable as error:
+                raise StoreUnavailable(
+                    f"{error}. Session {name!r} is erased, but its rows are not freed yet: VACUUM does it, which the "
+                    "server also runs by itself"
+                ) from error
+
+    def _delete(self, name: str, cascade: bool, connection: Connection) -> bool:
+        schema = self.server.schema
+        with connection.transaction():
+            rows.durable(connection)
+            going = found = rows.begun(connection, schema, name)
+            while found := rows.forks(connection, schema, [id_ for id_, _ in found]):
+                if not cascade:
+                    names = [fork for _, fork in found]
+                    raise ConflictError(
+                        f"session {name!r} shares its records with its forks {names}: erase them as well"
+                    )
+                going = going + found
+            rows.free(connection, schema, [name, *(each for _, each in going)])
+            rows.delete(connection, schema, [id_ for id_, _ in going])
+        return bool(going)
+
+    def close(self) -> None:
+        """Waits for what is queued and frees everything. The next use opens anew."""
+        self._lanes.close()
+        self.server.close()
+
+    def verify(self, session: str | None = None) -> Iterator[Problem]:
+        """Reads everything, or one session, and yields what is not as it was written. Changes nothing."""
+        return verify(self.server, None if session is None else checked(session))
+
+
+def _elsewhere(name: str, end: int, first: int) -> ConflictError:
+    return ConflictError(f"session {name!r}: its log ends before place {end}, not before {first}")

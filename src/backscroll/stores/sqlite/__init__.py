@@ -1,0 +1,19 @@
+"""Sessions in an SQLite file.
+
+- `store.py`    the port's operations
+- `writer.py`   the one thread of a process that writes
+- `jobs.py`     what is done to the rows in one transaction
+- `file.py`     the database file: making it, checking it, connecting to it
+- `beside.py`   files beside it that can be made again, one for each session
+- `schema.py`   the tables, as steps that only go forward
+- `rows.py`     rows and their checksums
+- `verify.py`   looking for what is not as it was written
+- `repair.py`   a new database in the place of a damaged one
+- `salvage.py`  what of a damaged one can still be read
+- `pages.py`    its pages as they lie on the disk
+- `faults.py`   what SQLite complains of, as errors that say what to do
+"""
+
+from backscroll.stores.sqlite.store import SqliteStore
+
+__all__ = ["SqliteStore"]

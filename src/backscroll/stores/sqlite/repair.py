@@ -1,0 +1,140 @@
+"""Putting a database in the place of a damaged one, made of what can still be read. The damaged one is kept."""
+
+import contextlib
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Iterator
+
+from backscroll.errors import ConfigurationError, StoreUnavailable
+from backscroll.stores.gate import GATE, alone
+from backscroll.stores.problems import Mended
+from backscroll.stores.sqlite import schema
+from backscroll.stores.sqlite.faults import damaged, told
+from backscroll.stores.sqlite.file import Database
+from backscroll.stores.sqlite.pages import Pages
+from backscroll.stores.sqlite.salvage import Salvage
+from backscroll.stores.sqlite.verify import accept_loss, verify, wrong
+
+if sys.platform != "win32":
+    import fcntl
+
+_LOCKS = 0x4000_0000
+"""Where SQLite's locks begin in a file; who holds all of these bytes is its only user."""
+_LOCKED = 512  # bytes
+_WRITABLE = (b"\1\1", b"\2\2")
+"""What the header says of a file that SQLite may read and write; of another one it says nothing but that it may not."""
+
+
+def repair(database: Database) -> list[Mended]:
+    """Mends what `verify` finds, and says what was lost. Does nothing where it finds nothing."""
+    try:
+        whole = next(verify(database, None), None) is None
+    except (ConfigurationError, StoreUnavailable):  # of another program, or of a later version: unless that is a lie
+        whole = False
+        if not _is_ours(database):
+            raise
+    if database.empty():
+        lost = accept_loss(database)
+        return [Mended(None, None, f"there is no database any more: {lost} commits are gone")] if lost else []
+    with told(database.path), alone(), _kept(database.path) as file:
+        if whole and os.pread(file, 2, 18) in _WRITABLE:
+            return []
+        done = _salvaged(database, f"{database.path}.repairing", file)
+        database.forget()
+    return done
+
+
+def _is_ours(database: Database) -> bool:
+    with told(database.path), GATE, contextlib.closing(database.look()) as connection:
+        return not schema.altered(connection)
+
+
+@contextlib.contextmanager
+def _kept(path: str) -> Iterator[int]:
+    """The file, and nobody else has it open."""
+    file = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+    try:
+        if sys.platform != "win32":
+            try:
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, _LOCKED, _LOCKS)
+            except (BlockingIOError, PermissionError):
+                raise StoreUnavailable(f"{path}: another process has it open: end that one, then repair it") from None
+        yield file
+    finally:
+        os.close(file)
+
+
+def _salvaged(database: Database, new: str, file: int) -> list[Mended]:
+    """Makes a new file, and puts it in place of the other one."""
+    try:
+        done = _made(database, new, file)
+        kept = _swapped(database.path, new)
+    finally:
+        for suffix in ("", "-wal", "-shm"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(f"{new}{suffix}")
+    return [Mended(None, None, f"the file was written anew from what could be read; the damaged one is {kept}"), *done]
+
+
+def _made(database: Database, new: str, file: int) -> list[Mended]:
+    """Writes the new file, and syncs it."""
+    owner = os.fstat(file)
+    descriptor = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        if sys.platform != "win32":
+            os.fchmod(descriptor, stat.S_IMODE(owner.st_mode))
+            if (os.geteuid(), os.getegid()) != (owner.st_uid, owner.st_gid):
+                os.fchown(descriptor, owner.st_uid, owner.st_gid)
+        target = Database(new, "off", database.timeout)
+        with contextlib.closing(target.raw()) as connection:
+            schema.bring_up(connection, new, database.timeout)
+            connection.execute("pragma journal_mode = off")
+            connection.execute("begin")
+            salvage = Salvage(Pages(file, _log(database.path)), connection)
+            done = salvage.run(database.guard.read())
+            if not salvage.found:
+                raise damaged(database.path, "nothing in it can be read any more")
+            connection.execute("commit")
+            for problem in wrong(target, connection):
+                raise damaged(database.path, f"what is left of it makes no database ({problem.what})")
+            connection.execute("pragma journal_mode = wal")
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    return done
+
+
+def _log(path: str) -> bytes:
+    try:
+        with open(f"{path}-wal", "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return b""
+
+
+def _swapped(path: str, new: str) -> str:
+    """Puts the new file in place of the damaged one; where that one is kept, with what belongs to it."""
+    number = 1
+    while os.path.exists(f"{path}.damaged-{number}"):
+        number += 1
+    kept = f"{path}.damaged-{number}"
+    for suffix in ("-commits", "-wal"):
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copy2(f"{path}{suffix}", f"{kept}{suffix}")
+    try:
+        os.link(path, kept)
+    except OSError:  # a file system without links
+        shutil.copy2(path, kept)
+    for suffix in ("-wal", "-shm"):  # of the damaged file: SQLite would take it for that of the new one
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(f"{path}{suffix}")
+    os.replace(new, path)
+    if sys.platform != "win32":
+        folder = os.open(os.path.dirname(path), os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    return kept

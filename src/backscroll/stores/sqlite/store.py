@@ -1,0 +1,202 @@
+"""Sessions in an SQLite file: the store that is used where nothing else is named. Only the port's operations live here.
+
+    store = SqliteStore("sessions.db")
+
+One file holds any number of sessions, and any number of processes may use it. What is acknowledged survives the process
+and, with `durability="full"`, a power cut; every record is checked when it is read. Nothing is touched before the first
+use. A forked process opens anew.
+"""
+
+import os
+import threading
+import weakref
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+
+from backscroll.errors import ConfigurationError, ConflictError
+from backscroll.ports import Record, Stored
+from backscroll.stores.gate import GATE, closes_for_forks
+from backscroll.stores.names import checked, checked_keys, checked_lease
+from backscroll.stores.problems import Mended, Problem
+from backscroll.stores.sqlite import beside, rows
+from backscroll.stores.sqlite.file import Database
+from backscroll.stores.sqlite.jobs import Append, Erase, Fork, Job, Lease
+from backscroll.stores.sqlite.repair import repair
+from backscroll.stores.sqlite.verify import accept_loss, verify
+from backscroll.stores.sqlite.writer import Writer
+
+DURABILITIES = ("full", "normal")
+TIMEOUT = 30.0  # seconds
+
+
+class SqliteStore:
+    """A store in one SQLite file and two more beside it: its `-wal` log and its `-commits`. Move or copy all three.
+
+    The folder `-search` beside them is made by searching, and made again where it is missing.
+
+    `durability` says when an append is done: `full` when it would survive a power cut, `normal` when it would survive
+    the end of the process; a power cut may then take what came since the last checkpoint, and nothing tells of it.
+    `timeout` is how many seconds to wait for other processes.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], durability: str = "full", *, timeout: float = TIMEOUT) -> None:
+        if durability not in DURABILITIES:
+            raise ConfigurationError(f"durability is one of {', '.join(DURABILITIES)}, and not {durability!r}")
+        name = os.fspath(path)
+        if not isinstance(name, str) or not name or "\0" in name or name == ":memory:":
+            raise ConfigurationError(f"{name!r} names no file; for a store in memory there is MemoryStore")
+        self.path, self.durability = os.path.realpath(name), durability  # `-commits` lies beside the file, not a link
+        self._database = Database(self.path, durability, timeout)
+        self._lock = threading.Lock()
+        self._writer: Writer | None = None
+        self._unclosed: weakref.finalize[..., SqliteStore] | None = None
+        weakref.finalize(self, self._database.readers.close)
+        closes_for_forks(self)
+
+    def __repr__(self) -> str:
+        return f"SqliteStore({self.path!r}, {self.durability!r})"
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """Everything that a store can do."""
+        return frozenset(("durable", "shared", "erase", "fork", "lease"))
+
+    def append(self, session: str, first: int, records: Sequence[Record]) -> Future[None]:
+        """Queues records for the places from `first` on. Done when they are as safe as `durability` says."""
+        name = checked(session)
+        return self._put(Append(name, first, rows.rows_of(name, first, checked_keys(records))))
+
+    def _put(self, job: Job) -> Future[None]:
+        with self._lock:
+            if self._writer is None:
+                writer = Writer(self._database)
+                writer.start()
+                self._writer, self._unclosed = writer, weakref.finalize(self, writer.stop)
+                self._unclosed.atexit = False  # then the writer is waited for as well
+            self._writer.put(job)
+        return job.done
+
+    def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
+        """Records from `start` to before `stop` or the end that the log has when reading begins.
+
+        Raises `DamagedError` at the first record that is missing or altered, and `ConflictError` if the session is
+        erased meanwhile.
+        """
+        return self._read(checked(session), max(start, 0), stop)
+
+    def _read(self, name: str, at: int, stop: int | None) -> Iterator[Stored]:
+        known: rows.Begun | None = None
+        while stop is None or at < stop:
+            with self._database.readers.reading() as connection:
+                session = rows.find(connection, name)
+                if session is None and known is None:
+                    return
+                if session is None or (known is not None and known.id != session.id):
+                    raise ConflictError(f"session {name!r} was erased while it was read")
+                if known is None:
+                    known, stop = session, session.end if stop is None else min(stop, session.end)
+                assert stop is not None
+                got = rows.load(connection, session, at, stop) if at < stop else []
+            yield from got
+            at += len(got)
+            if not got:
+                return
+
+    def end(self, session: str) -> int:
+        """The place behind the last record."""
+        name = checked(session)
+        with self._database.readers.reading() as connection:
+            found = rows.find(connection, name)
+        return found.end if found else 0
+
+    def find(self, session: str, *, seq: int | None = None, key: str | None = None) -> int | None:
+        """The place of the first record with a `seq` of at least this one, or of the record with this key."""
+        name = checked(session)
+        with self._database.readers.reading() as connection:
+            found = rows.find(connection, name)
+            return None if found is None else rows.place(connection, found, seq, key)
+
+    def number(self, session: str) -> int | None:
+        """The session's own number in this file, which no other one ever gets; None before it begins."""
+        name = checked(session)
+        with self._database.readers.reading() as connection:
+            found = rows.find(connection, name)
+        return found.id if found else None
+
+    def numbers(self) -> set[int]:
+        """Those of all sessions."""
+        with self._database.readers.reading() as connection:
+            return rows.numbers(connection)
+
+    def sessions(self) -> list[str]:
+        """Names, the session that began first before the others. Raises `DamagedError` where one is not as it was."""
+        with self._database.readers.reading() as connection:
+            return [session.name for session in sorted(rows.all_begun(connection), key=lambda session: session.id)]
+
+    def fork(self, session: str, new: str, at: int) -> Future[None]:
+        """Begins a session that shares the first `at` records of another. Costs one row, however many these are."""
+        return self._put(Fork(checked(session), checked(new), at))
+
+    def lease(self, session: str, owner: str, seconds: float) -> Future[None]:
+        """Keeps a session for one writer for so many seconds from now, by the clock of this machine."""
+        return self._put(Lease(checked(session), *checked_lease(owner, seconds)))
+
+    def erase(self, session: str, cascade: bool = False) -> None:
+        """Deletes a session, and every trace of it in every file. Also finishes an erasure that was cut short.
+
+        Costs as much as writing the whole database: others wait, but several erasures at once share that cost.
+        """
+        try:
+            self._put(Erase(checked(session), cascade)).result()
+        finally:
+            beside.sweep(self.path, self.numbers)
+
+    def close(self) -> None:
+        """Waits for what is queued and frees everything. The next use opens anew."""
+        with self._lock:
+            writer = self._detach()
+            if writer is not None:
+                writer.stop()
+        if writer is not None:
+            writer.join()
+        with GATE:
+            self._database.forget()
+
+    def _detach(self) -> Writer | None:
+        writer, self._writer = self._writer, None
+        if self._unclosed is not None:
+            self._unclosed.detach()
+        return writer
+
+    def verify(self, session: str | None = None) -> Iterator[Problem]:
+        """Reads everything, or one session, and yields what is not as it was written. Changes nothing."""
+        return verify(self._database, None if session is None else checked(session))
+
+    def accept_loss(self) -> int:
+        """Goes on with what is left, where acknowledged commits are gone. Answers how many these were."""
+        return accept_loss(self._database)
+
+    def repair(self) -> list[Mended]:
+        """Mends the file, and says what it did and what was lost; an empty list where nothing is wrong.
+
+        A new file is written from every record that is as it was written, wherever it stands; the damaged one is kept
+        beside it as `.damaged-1` (2, 3 ...) with its `-wal` and `-commits`. Where a record is lost, one of the kind
+        `lost` (`ports.LOST`) takes its place, so that all others can be read as before. Nobody else may have the file
+        open (`StoreUnavailable`). `DamagedError` where nothing in it can be read; then it is left as it is.
+
+        What is erased later stays in the `.damaged` files: delete them when they are needed no more. Were the process
+        killed in the very moment when the files change places, the next use says that commits are gone, and all that
+        was there is in these files.
+        """
+        self.close()
+        return repair(self._database)
+
+    def let_go(self) -> None:
+        """Closes what is open between uses: for a fork, while nothing is in use."""
+        self._database.readers.close()
+
+    def forked(self) -> None:
+        """Begins anew, in the child of a fork. What the parent had queued is the parent's."""
+        self._lock = threading.Lock()
+        self._detach()
+        self._database.forked()
