@@ -13,7 +13,7 @@ import backscroll
 from backscroll import BudgetError, ConfigurationError, events, sync
 from backscroll.replay.validity import problems
 from backscroll.stores.memory import MemoryStore
-from backscroll.summaries import SummaryAnswer
+from backscroll.summaries import PROMPT, SummaryAnswer
 from tests.histories import Talk, conversations
 from tests.test_manager import quarter
 from tests.test_promises import ASK, BUDGETS, walked, weight
@@ -99,11 +99,30 @@ def test_each_summary_is_the_one_before_brought_up_to_date_with_new_messages_onl
     assert all(not earlier & later for earlier, later in pairwise(seen))
 
 
-def test_what_the_provider_counted_and_its_model_are_reported():
-    watched = begun(Model(lambda _: SummaryAnswer("all well", "small-1", 900, 30)))
+def test_the_model_and_the_version_of_its_prompt_are_kept_with_the_plan_and_told():
+    store = MemoryStore()
+    watched = begun(Model(lambda _: SummaryAnswer("all well", "small-1", 900, 30)), session="s", store=store)
     watched.rounds(30)
+    watched.manager.close()
     told = watched.told(events.SUMMARY_READY)[0]
-    assert (told["model"], told["input_tokens"], told["output_tokens"]) == ("small-1", 900, 30)
+    assert (told["model"], told["prompt"], told["input_tokens"], told["output_tokens"]) == ("small-1", PROMPT, 900, 30)
+    resumed = Watched(None, session="s", store=store).manager
+    for manager in (watched.manager, resumed):
+        by = f"small-1, prompt {PROMPT}"
+        reasons = {found.reason for found in manager.explain() if found.state == "folded"}
+        assert f"digest, summarized by {by}" in reasons
+        assert manager.usage().summarized_by == by
+    before = sync.ContextManager(tokenizer=quarter).usage()
+    assert before.summarized_by is None
+
+
+@FAILED
+def test_what_a_failed_summary_took_is_told_as_well():
+    watched = begun(Model(lambda _: SummaryAnswer("", "small-1", 900, 0)))
+    watched.rounds(30)
+    failures = watched.told(events.SUMMARY_FAILED)
+    assert {(told["model"], told["input_tokens"], told["output_tokens"]) for told in failures} == {("small-1", 900, 0)}
+    assert watched.manager.usage().summarizer.input_tokens == 900 * len(failures) > 0
 
 
 def test_without_a_summary_in_time_the_digest_serves_and_no_request_waits():
@@ -121,16 +140,17 @@ def test_without_a_summary_in_time_the_digest_serves_and_no_request_waits():
     release.set()
 
 
-def test_a_request_waits_for_a_summary_as_long_as_it_is_told_to():
+@pytest.mark.parametrize("most", [4_000, 200_000])
+def test_a_request_waits_for_a_summary_as_long_as_it_is_told_to(most):
     model = Model()
     manager = sync.ContextManager(
-        tokenizer=quarter, max_tokens=4_000, min_batch_tokens=None, summarizer=model, summary_timeout=30
+        tokenizer=quarter, max_tokens=most, min_batch_tokens=None, summarizer=model, summary_timeout=30
     )
     manager.append(TALK.say("user", "Begin."))
     for number in range(60):  # all at once: no request came before that could have begun one
         manager.append(TALK.call([f"c{number}"], "Step.", {"path": f"m{number}.py"}))
         manager.append(*TALK.results([(f"c{number}", f"value_{number} = {number}\n" * 20)]))
-    assert "in short: Summary number" in summary_in(manager.get_messages_for_request())
+    assert "in short: Summary number" in summary_in(manager.get_messages_for_request(token_budget=4_000))
 
 
 def test_messages_beyond_the_summarizers_window_are_summarised_in_parts():
@@ -293,6 +313,20 @@ def test_after_fifty_compactions_rules_and_facts_are_there_and_the_summary_has_n
     assert "Always run ruff before you commit." in told
     assert max(sizes) <= 6_000 // 4 + 100
     assert "in short: It went on." in summary_in(view)
+
+
+def test_a_long_winded_model_takes_no_room_from_users_rules():
+    def long_winded(request):
+        return "word " * (int(request.max_tokens * 1.4) * 4 // 5)
+
+    watched = begun(long_winded, max_tokens=6_000)
+    rules = [f"Never delete the table customers_{number} without a backup of today." for number in range(24)]
+    for number, rule in enumerate(rules):
+        watched.manager.append(TALK.say("user", rule))
+        told = json.dumps(watched.rounds(8, start=8 * number))
+        assert [rule for rule in rules[: number + 1] if rule not in told] == []
+    assert "in short: word word" in told
+    assert events.RULES_LEFT_OUT not in watched.names()
 
 
 def test_the_async_manager_summarises_in_a_task_that_closing_ends():
