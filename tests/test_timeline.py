@@ -103,6 +103,14 @@ def test_what_a_rewind_left_behind_cannot_be_gone_back_to_but_seen(past):
     assert len(manager.history(at=100)) == 101
 
 
+def test_the_newest_view_is_shown_with_a_system_prompt_that_is_yet_to_be_stored():
+    manager = sync.ContextManager("s", MemoryStore(), **OPTIONS)
+    manager.append(TALK.say("user", "hello"))
+    manager.set_system_prompt_factory(lambda: "Be brief.")
+    assert manager.get_messages_for_request() == manager.view()
+    assert manager.view()[0]["content"] == "Be brief."
+
+
 def test_a_system_prompt_of_the_past_is_shown_as_it_was():
     manager = sync.ContextManager("s", MemoryStore(), **OPTIONS)
     sent = {}

@@ -19,6 +19,7 @@ from backscroll.families import Family
 from backscroll.manager import ContextManager
 from backscroll.pages import Hit, Recalled
 from backscroll.reporting import Compaction
+from backscroll.status import Status
 from backscroll.summaries import SummaryAnswer, SummaryRequest
 from backscroll.telling import Explained
 from backscroll.usage import Usage
@@ -38,6 +39,7 @@ __all__ = [
     "Prices",
     "Recalled",
     "ReferenceNotFound",
+    "Status",
     "StoreError",
     "StoreUnavailable",
     "SummaryAnswer",

@@ -160,7 +160,10 @@ class Logbook:
         return found if isinstance(found, Identified) else None
 
     def prompt(self, digest: str) -> Operation[str | None]:
-        """The text of a system prompt."""
+        """The text of a system prompt, also of one that is yet to be stored."""
+        for event in self._waiting:
+            if isinstance(event, PromptSeen) and event.digest == digest:
+                return event.text
         found = yield from self._keyed(prompt_key(digest))
         return found.text if isinstance(found, PromptSeen) else None
 

@@ -11,6 +11,7 @@ from backscroll.pages import Recalled
 from backscroll.ports import Background
 from backscroll.recall_tool import answer, tool_definition
 from backscroll.reporting import Compaction
+from backscroll.status import Status
 from backscroll.telling import Explained
 
 
@@ -230,6 +231,10 @@ class ContextManager(ManagerBase):
     async def explain(self, lane: str = "main") -> list[Explained]:
         """What became of each message in the lane's newest view, and why."""
         return await drive_async(self._opened, self._session.explain(lane))
+
+    async def status(self, lane: str = "main") -> Status:
+        """What the lane's window is made of, what takes the most of it, and what a compaction now would do."""
+        return await drive_async(self._opened, self._session.status(lane))
 
     async def aclose(self) -> None:
         """Stores what is not stored yet and frees what the session holds open. It can still be used: it opens anew what

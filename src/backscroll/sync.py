@@ -13,6 +13,7 @@ from backscroll.pages import Recalled
 from backscroll.ports import Background
 from backscroll.recall_tool import answer, tool_definition
 from backscroll.reporting import Compaction
+from backscroll.status import Status
 from backscroll.telling import Explained
 
 __all__ = ["ContextManager"]
@@ -159,6 +160,10 @@ class ContextManager(ManagerBase):
     def explain(self, lane: str = "main") -> list[Explained]:
         """What became of each message in the lane's newest view, and why."""
         return drive(self._opened, self._session.explain(lane))
+
+    def status(self, lane: str = "main") -> Status:
+        """What the lane's window is made of, what takes the most of it, and what a compaction now would do."""
+        return drive(self._opened, self._session.status(lane))
 
     def close(self) -> None:
         """Stores what is not stored yet and frees what the session holds open. It can still be used: it opens anew what

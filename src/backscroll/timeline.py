@@ -13,6 +13,7 @@ from backscroll.logbook import Logbook
 from backscroll.messages import Message, copy_message
 from backscroll.ports import Ask, Operation
 from backscroll.state import SessionState
+from backscroll.status import Status, status
 
 
 class Timeline(SessionState):
@@ -61,6 +62,16 @@ class Timeline(SessionState):
         yield from past._refreshed(lane, prompt)
         assert lane.view is not None
         return lane.view.copies()
+
+    def status(self, lane_name: str) -> Operation[Status]:
+        """What the lane's window is made of, and what a compaction now would do. Changes nothing."""
+        yield from self.enter()
+        known = self._look(lane_name)
+        prompt = None if known.prompt is None else (yield from self._prompt_of(known.prompt))
+        lane = self._make_lane(lane_name, known.plan)
+        lane.resume(known.mark())
+        now = yield from self._refreshed(lane, prompt)
+        return status(self.history, lane, now)
 
     def _refreshed(self, lane: Lane, prompt: str | None) -> Operation[Situation]:
         """Brings a lane's view up to date, with what it shows of what is not held."""

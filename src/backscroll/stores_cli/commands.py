@@ -18,7 +18,7 @@ from backscroll.replay.commands import BadInput, app
 from backscroll.stores.addresses import shown
 from backscroll.stores.problems import Problem
 from backscroll.stores.searching import search_everywhere
-from backscroll.stores_cli import moving, places, showing
+from backscroll.stores_cli import anatomy, moving, places, showing
 from backscroll.stores_cli.showing import Reader
 
 __all__ = ["app"]
@@ -85,6 +85,30 @@ def show_command(
         for page in reader.pages(told):
             screen.show(*(showing.entry(*each) for each in page))
     screen.show(_summary(len(told), len(every), session))
+
+
+@app.command("status", short_help="Show what a session's window is made of.")
+@_store
+@click.argument("session", metavar="[SESSION]", required=False)
+@click.option("--lane", default="main", show_default=True, metavar="NAME", help="The line of requests that is meant.")
+@_json
+def status_command(*, place: str, session: str | None, lane: str, as_json: bool) -> None:
+    """Show what the newest request of SESSION was made of, its largest messages, and what the next compaction would do.
+
+    Without SESSION: of the session that began last. Changes nothing.
+    """
+    store = places.existing(place)
+    with places.blamed():
+        names = store.sessions() if session is None else [session]
+    if not names:
+        raise BadInput("there is no session in this store")
+    places.known(store, names[-1])
+    with places.blamed():
+        status = Reader(store, names[-1]).status(lane)
+    if as_json:
+        _print({"session": names[-1], **anatomy.as_json(status)})
+    else:
+        screen.show(*anatomy.shown(status, names[-1]))
 
 
 def _tell(reader: Reader, told: Sequence[Any], session: str, plan: bool, as_json: bool) -> None:
