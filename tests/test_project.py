@@ -123,6 +123,7 @@ def test_public_names():
         "Prices",
         "Recalled",
         "ReferenceNotFound",
+        "Status",
         "StoreError",
         "StoreUnavailable",
         "SummaryAnswer",
