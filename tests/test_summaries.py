@@ -121,16 +121,17 @@ def test_without_a_summary_in_time_the_digest_serves_and_no_request_waits():
     release.set()
 
 
-def test_a_request_waits_for_a_summary_as_long_as_it_is_told_to():
+@pytest.mark.parametrize("most", [4_000, 200_000])
+def test_a_request_waits_for_a_summary_as_long_as_it_is_told_to(most):
     model = Model()
     manager = sync.ContextManager(
-        tokenizer=quarter, max_tokens=4_000, min_batch_tokens=None, summarizer=model, summary_timeout=30
+        tokenizer=quarter, max_tokens=most, min_batch_tokens=None, summarizer=model, summary_timeout=30
     )
     manager.append(TALK.say("user", "Begin."))
     for number in range(60):  # all at once: no request came before that could have begun one
         manager.append(TALK.call([f"c{number}"], "Step.", {"path": f"m{number}.py"}))
         manager.append(*TALK.results([(f"c{number}", f"value_{number} = {number}\n" * 20)]))
-    assert "in short: Summary number" in summary_in(manager.get_messages_for_request())
+    assert "in short: Summary number" in summary_in(manager.get_messages_for_request(token_budget=4_000))
 
 
 def test_messages_beyond_the_summarizers_window_are_summarised_in_parts():

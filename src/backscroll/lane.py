@@ -224,12 +224,12 @@ class Lane(Standing):
         )
 
     def order(
-        self, now: Situation, summaries: Summaries, focus: str | None = None, wish: Wish | None = None
+        self, now: Situation, budget: int, summaries: Summaries, focus: str | None = None, wish: Wish | None = None
     ) -> Order | None:
         """The summary to have made of what the next compaction will fold; None where it is too early for that, where
         one is ready, or where several failed and there is little new.
         """
-        goals, used = self._goals(now, self.budget)
+        goals, used = self._goals(now, budget)
         if self.summary is not None or self.view is None:
             return None
         if focus is None and wish is None and used < _early(goals):

@@ -191,7 +191,7 @@ class Session(Timeline):
         digest = None if prompt is None else (yield from self._seen(prompt))
         self._steer(lane.hand_out(budget, self._situation(prompt), digest))
         self._asked = lane
-        yield from self._begin_summary(lane, prompt)
+        yield from self._begin_summary(lane, prompt, budget)
         assert lane.view is not None
         return lane.view.copies()
 
@@ -207,16 +207,16 @@ class Session(Timeline):
         now = yield from self._refreshed(lane, prompt)
         if not lane.is_due(now, budget):
             return
-        yield from self._begin_summary(lane, prompt)
+        yield from self._begin_summary(lane, prompt, budget)
         yield Ask(summaries.background.wait, (summaries.timeout,))
         self._settle_usage()
 
-    def _begin_summary(self, lane: Lane, prompt: str | None) -> Operation[None]:
+    def _begin_summary(self, lane: Lane, prompt: str | None, budget: int) -> Operation[None]:
         """Has a summary made, beside everything else, once the lane nears its next compaction."""
         summaries = self._summaries
         if summaries is None or summaries.background.running:
             return
-        order = lane.order(self._situation(prompt), summaries)
+        order = lane.order(self._situation(prompt), budget, summaries)
         if order is not None:
             self.outbox.append((events.SUMMARY_STARTED, {"lane": lane.name, "first": order.first, "last": order.last}))
             yield Ask(summaries.background.start, (self._made(order, summaries),))
@@ -308,7 +308,7 @@ class Session(Timeline):
         if self._summaries is None:
             raise ConfigurationError("focus tells a summarizer what to keep, and there is none: give summarizer=")
         now = yield from self._refreshed(lane, prompt)
-        order = lane.order(now, self._summaries, focus, wish)
+        order = lane.order(now, lane.budget, self._summaries, focus, wish)
         if order is not None:
             self._settle((yield from self._made(order, self._summaries)))
 

@@ -42,7 +42,10 @@ def whole(view: list[Message]) -> int:
 
 
 def test_every_option_is_tested_here_or_with_the_files():
-    tests = [Path(__file__), *map(Path(__file__).with_name, ("test_transcript.py", "test_store.py"))]
+    tests = [
+        Path(__file__),
+        *map(Path(__file__).with_name, ("test_transcript.py", "test_store.py", "test_summaries.py")),
+    ]
     text = "".join(path.read_text(encoding="utf-8") for path in tests)
     assert [setting.name for setting in SETTINGS if f'"{setting.name}"' not in text] == []
 

@@ -3,6 +3,7 @@
 - `settings.py`  every option of the contract and of its reference modules, and what it does here
 - `context.py`   the context managers of both contracts
 - `signals.py`   events to the host, and what is heard from it: usage and refusals
+- `providers.py` what is asked of the host's providers: the name of their model, and summaries
 - `files.py`     the transcript on disk, and memory files
 - `tool.py`      `recall` as a tool of the session
 - `mounting.py`  `mount()`

@@ -15,6 +15,7 @@ from typing import Any
 from backscroll import events
 from backscroll.adapters.amplifier import signals
 from backscroll.adapters.amplifier.files import TranscriptFile, memory_message
+from backscroll.adapters.amplifier.providers import MAIN, ProviderSummarizer, model_of
 from backscroll.adapters.amplifier.signals import Signals
 from backscroll.adding import passing
 from backscroll.base import SystemPrompt
@@ -27,7 +28,6 @@ from backscroll.reporting import Compaction
 from backscroll.turnstile import Turnstile
 
 Message = dict[str, Any]
-MAIN = "main"
 
 
 class AmplifierContext(ContextManager):
@@ -39,8 +39,10 @@ class AmplifierContext(ContextManager):
         options: Mapping[str, Any],
         transcript: TranscriptFile | None = None,
         memory_files: Sequence[str] = (),
+        summarizer: ProviderSummarizer | None = None,
     ) -> None:
-        super().__init__(**options, on_event=signals.emit)
+        super().__init__(**options, summarizer=summarizer, on_event=signals.emit)
+        self._summarizer = summarizer
         self._signals = signals
         self._file = transcript
         self._memory_files = tuple(memory_files)
@@ -88,7 +90,9 @@ class AmplifierContext(ContextManager):
         Contents are never None, and keys that begin with an underscore, other managers' bookkeeping, are left out.
         """
         await self._load()
-        lane = lane or (self._sent if provider is None else await _model_of(provider))
+        if self._summarizer is not None and provider is not None:
+            self._summarizer.serving = provider
+        lane = lane or (self._sent if provider is None else await model_of(provider))
         view = await super().get_messages_for_request(
             token_budget or None, provider, lane=lane, outside_tokens=outside_tokens
         )
@@ -129,6 +133,11 @@ class AmplifierContext(ContextManager):
         await self._load()
         await super().clear()
         await self._save()
+
+    async def compact(self, focus: str | None = None, *, lane: str | None = None) -> Compaction | None:
+        """Compacts the lane down to the target, by default the one that was asked last."""
+        await self._load()
+        return await super().compact(focus, lane=lane or self._sent)
 
     async def aclose(self) -> None:
         """Hears nothing more of the session and frees what it holds open."""
@@ -302,29 +311,6 @@ class OldContext(AmplifierContext):
         """Whether the request is over the threshold."""
         await self._load()
         return await drive_async(self._opened, self._session.is_due(self._sent))
-
-    async def compact(self, focus: str | None = None, *, lane: str | None = None) -> Compaction | None:
-        """Compacts down to the target."""
-        await self._load()
-        return await super().compact(focus, lane=lane or self._sent)
-
-
-async def _model_of(provider: Any) -> str:
-    """The name of the provider's model; a provider that cannot tell is known by its own name."""
-    try:
-        for name in ("default_model", "model"):
-            if isinstance(found := getattr(provider, name, None), str) and found:
-                return found
-        info = provider.get_info()
-        info = await info if inspect.isawaitable(info) else info
-        told: Any = info["defaults"] if isinstance(info, Mapping) else info.defaults
-        model = told.get("model")
-        if isinstance(model, str) and model:
-            return model
-        name = provider.name
-    except Exception:  # the core asks again for the window, and reports what fails there
-        name = MAIN
-    return name if isinstance(name, str) and name else MAIN
 
 
 def _make_sendable(message: Message) -> None:

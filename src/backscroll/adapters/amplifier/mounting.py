@@ -10,6 +10,7 @@ from typing import Any
 
 from backscroll.adapters.amplifier.context import AmplifierContext, OldContext
 from backscroll.adapters.amplifier.files import TranscriptFile, transcript_file
+from backscroll.adapters.amplifier.providers import ProviderSummarizer
 from backscroll.adapters.amplifier.settings import Settings, read_settings
 from backscroll.adapters.amplifier.signals import ALL, NAME, OPTION_IGNORED, Signals
 from backscroll.adapters.amplifier.tool import RecallTool
@@ -44,4 +45,6 @@ def _context(coordinator: Any, settings: Settings) -> AmplifierContext:
     kind = OldContext if settings.old else AmplifierContext
     transcript = None if path is None else TranscriptFile(path)
     kept = {"session": session, "store": settings.store} if settings.store else {}
-    return kind(Signals(coordinator), {**settings.options, **kept}, transcript, settings.memory_files)
+    asked = ProviderSummarizer(coordinator, settings.summary_provider, settings.summary_model)
+    summarizer = asked if settings.summarizer else None
+    return kind(Signals(coordinator), {**settings.options, **kept}, transcript, settings.memory_files, summarizer)

@@ -74,6 +74,7 @@ def _one_of(*names: str) -> Check:
 
 CONTRACTS = ("2.1.0", "2.1", "2.0", "1.0", "1")
 COMPACTIONS = ("auto", TRUNCATE, SUMMARIZE, *STRATEGIES)
+TELLING = ("auto", SUMMARIZE, "digest", "importance")  # these put a summary in the place of what leaves
 FORMULAS = ("contract", "context-simple")
 
 SETTINGS = (
@@ -106,7 +107,29 @@ SETTINGS = (
     Setting(
         "compaction_strategy", "auto", _one_of(*COMPACTIONS), f"one of {', '.join(COMPACTIONS)}",
         "`auto`: everything, least harm first. `truncate`: results are cut, then the oldest messages dropped. "
-        "`summarize`: the oldest turns are told by a summary. Or one of Backscroll's own strategies alone",
+        "`summarize`: the oldest turns are told by a summary, which a model of the host writes. Or one of Backscroll's "
+        "own strategies alone",
+    ),
+    Setting(
+        "summarizer", None, _is_bool, "true or false",
+        "whether a model of the host writes summaries, beside the requests; by default with "
+        "`compaction_strategy: summarize` only. Without one, and until it has answered, code writes them",
+    ),
+    Setting(
+        "summary_provider", None, _is_text, "a provider's name",
+        "the mounted provider that is asked for summaries; by default the one of the newest request",
+    ),
+    Setting(
+        "summary_model", None, _is_text, "a model's name",
+        "the model that it is asked to use, where it lets a request choose; by default its own",
+    ),
+    Setting(
+        "summary_window", 32_000, _is_count, "a whole number of tokens",
+        "tokens that one call for a summary may take in; more is summarised in parts",
+    ),
+    Setting(
+        "summary_timeout", 0.0, _is_number, "a number of seconds",
+        "seconds that a request waits for a summary which is being made; 0 = not at all",
     ),
     Setting(
         "truncate_chars", None, _is_count, "a whole number of characters",
@@ -207,6 +230,10 @@ class Settings:
     transcript_path: str | None
     memory_files: tuple[str, ...]
     recall_tool: bool
+    summarizer: bool
+    """Whether a provider is asked for summaries."""
+    summary_provider: str | None
+    summary_model: str | None
     ignored: tuple[tuple[str, str], ...] = field(default=())
     """Options that are not followed, each with the reason."""
 
@@ -240,6 +267,9 @@ def read_settings(config: Mapping[str, Any] | None) -> Settings:
         transcript_path=transcript,
         memory_files=tuple(values["memory_files"]),
         recall_tool=values["recall_tool"],
+        summarizer=_summarizer(values, ignored),
+        summary_provider=values["summary_provider"],
+        summary_model=values["summary_model"],
         ignored=tuple(ignored),
     )
 
@@ -281,7 +311,7 @@ def _options(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, A
         name: values[name]
         for name in (
             *("max_tokens", "target_usage", "protected_recent", "max_messages", "overhead_tokens", "tokenizer"),
-            *("blobs", "offload_over", "encryption_key"),
+            *("blobs", "offload_over", "encryption_key", "summary_window", "summary_timeout"),
         )
     }
     return options | {
@@ -300,6 +330,16 @@ def _prices(values: Mapping[str, Any]) -> Prices | None:
     if values["prices"] is not None:
         return Prices(**values["prices"])
     return Prices() if values["compaction_strategy"] == "auto" else None
+
+
+def _summarizer(values: Mapping[str, Any], ignored: list[tuple[str, str]]) -> bool:
+    """Whether summaries are asked for; a strategy that never tells of anything would have them made in vain."""
+    wanted: bool | None = values["summarizer"]
+    if wanted and values["compaction_strategy"] not in TELLING:
+        reason = f"compaction_strategy {values['compaction_strategy']!r} has no summary; those that do: "
+        ignored.append(("summarizer", reason + ", ".join(TELLING)))
+        return False
+    return values["compaction_strategy"] == SUMMARIZE if wanted is None else wanted
 
 
 def _threshold(values: Mapping[str, Any], given: Mapping[str, Any]) -> Any:

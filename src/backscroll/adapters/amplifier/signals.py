@@ -6,6 +6,7 @@ they are read leniently: usage as a mapping or as the text that the kernel makes
 
 import re
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from backscroll import events
@@ -20,6 +21,11 @@ FILE_FAILED = "context:file_failed"
 PROMPT_FAILED = "context:system_prompt_failed"
 ALL = (*events.ALL, OPTION_IGNORED, RESTORE_IGNORED, FILE_FAILED, PROMPT_FAILED)
 """Every event of the module, for the host's observability."""
+
+OWN_CALL = ContextVar("backscroll_own_call", default=False)
+"""Set while we ask a provider ourselves: what it reports then is not about the conversation. The kernel runs async
+handlers in the context of whoever emits.
+"""
 
 _FIGURE = re.compile(r"(\w+)=(\d+)\b")
 _TOO_LONG = re.compile(
@@ -138,10 +144,12 @@ class Signals:
 
         # async although they wait for nothing: the kernel runs plain handlers on a thread of its own
         async def heard_usage(_: str, payload: Mapping[str, Any]) -> None:
-            usage(payload)
+            if not OWN_CALL.get():
+                usage(payload)
 
         async def heard_error(_: str, payload: Mapping[str, Any]) -> None:
-            error(payload)
+            if not OWN_CALL.get():
+                error(payload)
 
         for name in USAGE_EVENTS:
             self._unregister.append(register(name, heard_usage, name=f"{NAME}:usage:{name}"))

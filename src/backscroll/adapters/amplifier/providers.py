@@ -1,0 +1,99 @@
+"""What is asked of the host's providers: the name of their model, and a summary. Decides nothing about views."""
+
+import asyncio
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from backscroll.adapters.amplifier import signals
+from backscroll.errors import ConfigurationError
+from backscroll.summaries import SummaryAnswer, SummaryRequest
+
+MAIN = "main"
+CALL_SECONDS = 300.0  # that one call for a summary may take, so that a provider that hangs does not end them for ever
+PURPOSE = {"source": signals.NAME, "purpose": "summary"}
+"""What such a request says of itself in its metadata, for hooks and providers."""
+_CHARACTERS = 4  # for each token, where one figure or its sum with another is to be recognised
+
+
+class ProviderSummarizer:
+    """A summarizer for `ContextManager(summarizer=...)` that asks a mounted provider.
+
+    - `name`: the provider's; None = the one that the newest request was for, else the first that is mounted.
+    - `model`: goes along as `ChatRequest.model`; None = the provider's own.
+    """
+
+    def __init__(self, coordinator: Any, name: str | None, model: str | None) -> None:
+        self._coordinator, self._name, self._model = coordinator, name, model
+        self.serving: Any = None
+        """The provider of the newest request."""
+
+    async def __call__(self, request: SummaryRequest) -> SummaryAnswer:
+        """Asks once. What the provider reports meanwhile is about this call, and not about the conversation."""
+        from amplifier_core import ChatRequest, Message  # noqa: PLC0415  # the host brings it; mounting needs nothing of it
+
+        provider = self._provider()
+        asked = ChatRequest(
+            messages=[Message(role="system", content=request.system), Message(role="user", content=request.prompt)],
+            max_output_tokens=2 * request.max_tokens,  # reasoning counts too; what is too long is refused later
+            model=self._model,
+            metadata=dict(PURPOSE),
+        )
+        mark = signals.OWN_CALL.set(True)
+        try:
+            response = await asyncio.wait_for(provider.complete(asked), CALL_SECONDS)
+        finally:
+            signals.OWN_CALL.reset(mark)
+        blocks = response.content
+        text = blocks if isinstance(blocks, str) else "".join(_text(block) for block in blocks)
+        told = getattr(response, "model", None) or self._model
+        model = told if isinstance(told, str) else await model_of(provider)
+        return SummaryAnswer(text, model, *_counted(response, len(request.system + request.prompt) // _CHARACTERS))
+
+    def _provider(self) -> Any:
+        mounted: Mapping[str, Any] = self._coordinator.get("providers") or {}
+        if self._name is None:
+            found = next(iter(mounted.values()), None) if self.serving is None else self.serving
+        else:
+            named = (known for known in mounted.values() if getattr(known, "name", None) == self._name)
+            found = mounted.get(self._name) or next(named, None)
+        if found is None:
+            wanted = "no provider is mounted" if self._name is None else f"no provider {self._name!r} is mounted"
+            raise ConfigurationError(f"{wanted}; there are: {', '.join(mounted) or 'none'}")
+        return found
+
+
+def _text(block: Any) -> str:
+    told = _fields(block)
+    text = told.get("text") if told.get("type") == "text" else None
+    return text if isinstance(text, str) else ""
+
+
+def _counted(response: Any, estimate: int) -> tuple[int | None, int | None]:
+    """Input and output tokens as the provider counted them; None where it did not."""
+    counted = signals.usage_in({"usage": _fields(getattr(response, "usage", None))})
+    return (None, None) if counted is None else (signals.prompt_tokens(counted, estimate), counted.output)
+
+
+def _fields(value: Any) -> Mapping[str, Any]:
+    dump = getattr(value, "model_dump", None)
+    told = value if dump is None else dump()
+    return told if isinstance(told, Mapping) else {}
+
+
+async def model_of(provider: Any) -> str:
+    """The name of the provider's model; a provider that cannot tell is known by its own name."""
+    try:
+        for name in ("default_model", "model"):
+            if isinstance(found := getattr(provider, name, None), str) and found:
+                return found
+        info = provider.get_info()
+        info = await info if inspect.isawaitable(info) else info
+        told: Any = info["defaults"] if isinstance(info, Mapping) else info.defaults
+        model = told.get("model")
+        if isinstance(model, str) and model:
+            return model
+        name = provider.name
+    except Exception:  # the core asks again for the window, and reports what fails there
+        name = MAIN
+    return name if isinstance(name, str) and name else MAIN
