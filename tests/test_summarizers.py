@@ -1,14 +1,13 @@
 """Summarizers over real sockets: the official clients against a server that answers as a test wants."""
 
 import asyncio
-import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import ExitStack
 
 import pytest
 
 from backscroll import ConfigurationError, SummaryRequest, events
 from backscroll.replay.validity import problems
+from tests.model_server import chat, message, serving
 from tests.test_summaries import FAILED, begun, summary_in
 
 pytest.importorskip("openai")
@@ -18,74 +17,10 @@ from backscroll.summarizers.anthropic import AnthropicSummarizer
 from backscroll.summarizers.openai import OpenAISummarizer
 
 
-def chat(text, **more):
-    """A chat completion, as OpenAI's protocol has it."""
-    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
-    usage = {"prompt_tokens": 1_200, "completion_tokens": 40, "total_tokens": 1_240}
-    return {
-        "id": "c",
-        "object": "chat.completion",
-        "created": 1,
-        "model": "small-1",
-        "choices": [choice],
-        "usage": usage,
-    } | more
-
-
-def message(text):
-    """An answer, as Anthropic's protocol has it."""
-    usage = {"input_tokens": 200, "output_tokens": 40, "cache_read_input_tokens": 1_000}
-    return {
-        "id": "m", "type": "message", "role": "assistant", "model": "claude-x", "stop_reason": "end_turn",
-        "stop_sequence": None, "content": [{"type": "text", "text": text}], "usage": usage,
-    }  # fmt: skip  # one thought
-
-
-class Server(ThreadingHTTPServer):
-    """Answers each request with the next of its answers, the last one for ever: (status, headers, body)."""
-
-    daemon_threads = True
-
-    def __init__(self, *answers):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.answers, self.requests = list(answers), []
-        self.url = f"http://127.0.0.1:{self.server_port}"
-
-
-class Handler(BaseHTTPRequestHandler):
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.server.requests.append((self.path, body))
-        answers = self.server.answers
-        status, headers, answer = answers.pop(0) if len(answers) > 1 else answers[0]
-        if status is None:  # never answers
-            threading.Event().wait(5)
-            return
-        data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-        self.send_response(status)
-        for name, value in {"content-type": "application/json", "content-length": str(len(data)), **headers}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_):
-        pass
-
-
 @pytest.fixture
 def serve():
-    servers = []
-
-    def start(*answers):
-        server = Server(*answers)
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        servers.append(server)
-        return server
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+    with ExitStack() as servers:
+        yield lambda *answers: servers.enter_context(serving(*answers))
 
 
 def openai_at(server, **more):
@@ -182,6 +117,17 @@ def test_whatever_the_server_does_nothing_is_lost_and_calls_are_few(serve, answe
     assert len(watched.manager.get_messages()) == 61
     assert problems(view, watched.manager.get_messages()) == []
     assert "in short" not in summary_in(view)
+
+
+@pytest.mark.parametrize("name", ["openai", "anthropic"])
+def test_without_a_key_a_summarizer_is_refused_when_it_is_made(monkeypatch, name):
+    for variable in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
+        monkeypatch.delenv(variable, raising=False)
+    made = {"openai": OpenAISummarizer, "anthropic": AnthropicSummarizer}[name]
+    with pytest.raises(ConfigurationError, match=f"{name.upper()}_API_KEY"):
+        made("x")
+    monkeypatch.setenv(f"{name.upper()}_API_KEY", "k")
+    made("x")
 
 
 @pytest.mark.parametrize("name", ["openai", "anthropic"])

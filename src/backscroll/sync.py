@@ -25,7 +25,7 @@ class ContextManager(ManagerBase):
     """
 
     def _make_background(self) -> Background:
-        self._background = Thread()
+        self._background: Background = Thread()
         return self._background
 
     # -- Amplifier's protocol --

@@ -5,6 +5,7 @@
 - `formats.py`    from values to messages: one function a format
 - `codex.py`      the same for Codex, whose items are put together to messages
 - `run.py`        asks for a view before each assistant message and adds up what it would cost
+- `summarizing.py` summaries by a model in a replay, and what they cost; `summary_options.py`: its options
 - `validity.py`   an oracle that says what a provider would refuse; shares no code with the view that it judges
 - `shapes.py`     the oracle's own reading of messages
 - `facts.py`      what a fact is, and where it stands

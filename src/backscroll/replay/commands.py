@@ -8,6 +8,7 @@ import json
 import os
 import re
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -21,11 +22,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from backscroll import events
 from backscroll.compaction.strategies import STRATEGIES
 from backscroll.errors import BackscrollError
 from backscroll.replay import screen, table
 from backscroll.replay.readers import Transcript, TranscriptError, read
 from backscroll.replay.run import Outcome, Weigher, backscroll_manager, budget_tokens, replay, requests_of, steps
+from backscroll.replay.summary_options import asked_for, summary_options
 from backscroll.tokenizers import resolve
 
 SUFFIXES = (".json", ".jsonl", ".traj")
@@ -126,6 +129,11 @@ _budget: Decorator = click.option(
     help="Tokens a request: 32k, 32000, or 50% of each transcript.",
 )
 _model: Decorator = click.option("--model", metavar="NAME", help="The model whose token counts are used.")
+_models: Decorator = click.option(
+    "--model",
+    metavar="NAME",
+    help="The model whose token counts are used, and that writes summaries if any are wanted.",
+)
 _json: Decorator = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 
@@ -133,33 +141,41 @@ _json: Decorator = click.option("--json", "as_json", is_flag=True, help="Print J
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @_budget
 @_strategy(parse_chains, " Give it several times to compare.")
-@_model
+@_models
+@summary_options
 @_json
 @click.pass_context
 def replay_command(
     ctx: click.Context,
+    /,
     *,
     files: tuple[str, ...],
     budget: int | float,
     chosen: list[Chain],
     model: str | None,
     as_json: bool,
+    **summary: Any,
 ) -> None:
     """Replay every request of the transcripts in FILE... and print what it costs and what its views kept.
 
     A FILE of - reads standard input; a folder is searched for .json, .jsonl and .traj files. With --strategy given
-    several times, each transcript is replayed with each, and the strategies are compared.
+    several times, each transcript is replayed with each, and the strategies are compared. No model is asked, unless
+    --summarizer names a client: then a model writes summaries, and the cost holds what they took.
 
-    Exit code: 0 if every view is valid and fits, 1 if not, 2 for a bad file or option, 3 if requests were refused
-    because what must stay does not fit.
+    Exit code: 0 if every view is valid and fits, 1 if not, 2 for a bad file or option or if no summary could be had, 3
+    if requests were refused because what must stay does not fit.
     """
+    asked = asked_for(chosen, model, **summary)
     loaded = _load(files)
     outcomes: list[Outcome] = []
-    with _progress(len(chosen) * sum(requests_of(transcript) for transcript in loaded.transcripts)) as tick:
+    with (
+        _failures_in_the_report(),
+        _progress(len(chosen) * sum(requests_of(transcript) for transcript in loaded.transcripts)) as tick,
+    ):
         for transcript in loaded.transcripts:
             done = partial(tick, transcript.name)
             with _blamed_on(transcript.name):
-                again = partial(replay, transcript, budget=budget, model=model, progress=done)
+                again = partial(replay, transcript, budget=budget, model=model, summaries=asked, progress=done)
                 outcomes.extend(again(strategies=chain) for chain in chosen)
     if as_json:
         left_out = {transcript.name: transcript.reasons for transcript in loaded.transcripts if transcript.reasons}
@@ -167,8 +183,24 @@ def replay_command(
         screen.write(json.dumps(found, indent=2) + "\n")
     else:
         screen.show(*table.as_tables(outcomes, screen.width()), *_notes(loaded.transcripts, outcomes, len(chosen) > 1))
+    ctx.exit(_code(outcomes))
+
+
+def _code(outcomes: Sequence[Outcome]) -> int:
     sums = table.totals(outcomes)
-    ctx.exit(1 if sums["invalid"] or sums["over_budget"] else 3 if sums["refused"] else 0)
+    unheard = sums["summaries_failed"] and not sums["summaries"]
+    if unheard:
+        reason = next(outcome.summary_failure for outcome in outcomes if outcome.summary_failure)
+        click.echo(f"backscroll: no summary could be had: {screen.line(reason)}", err=True)
+    return 1 if sums["invalid"] or sums["over_budget"] else 2 if unheard else 3 if sums["refused"] else 0
+
+
+@contextmanager
+def _failures_in_the_report() -> Iterator[None]:
+    """Summaries that failed are told with the figures; no warning has to say it again."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", f"{events.SUMMARY_FAILED}:", RuntimeWarning)
+        yield
 
 
 def _notes(transcripts: Sequence[Transcript], outcomes: Sequence[Outcome], several: bool) -> Iterator[Text]:
@@ -178,6 +210,9 @@ def _notes(transcripts: Sequence[Transcript], outcomes: Sequence[Outcome], sever
             yield Text(f"invalid: {name}: {screen.line(problem)}", style="red")
         if outcome.refusal:
             yield Text(f"refused: {name}: {screen.line(outcome.refusal)}", style="yellow")
+        if outcome.summary_failure:
+            told = f"{outcome.summaries_failed} without a summary: {name}: {screen.line(outcome.summary_failure)}"
+            yield Text(told, style="yellow")
     for transcript in transcripts:
         if transcript.skipped:
             reasons = ", ".join(f"{count} x {reason}" for reason, count in transcript.reasons.items())

@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+from backscroll import events
 from backscroll.errors import BudgetError, ConfigurationError
 from backscroll.messages import read_message
 from backscroll.replay.kept import KeptFacts
+from backscroll.replay.summarizing import TELLING, Asked, Bill, Summarizing
 from backscroll.replay.transcript import Message, Transcript
 from backscroll.replay.validity import problems
 from backscroll.sync import ContextManager
@@ -68,8 +70,22 @@ class Outcome:
     """Of these, what stood in the message prefix that a request shares with the one before it."""
     compactions: int
     """Events named `context:compaction`."""
+    summary_calls: int
+    """Calls of a summarizer, those that failed included."""
+    summaries: int
+    """That it gave and that could be used."""
+    summaries_failed: int
+    summary_failure: str
+    """Why the first of these failed; empty without one."""
+    summary_input_tokens: int
+    summary_output_tokens: int
+    """As its provider counted them."""
+    summary_cost: float
+    """Millions of input token equivalents: what it read at 1, what it wrote at `summarizing.OUTPUT`."""
     cost: float
-    """Millions of input token equivalents: a kept prefix at `CACHE_READ`, everything else at `CACHE_WRITE`."""
+    """Millions of input token equivalents: a kept prefix at `CACHE_READ`, everything else at `CACHE_WRITE`; with
+    `summary_cost`.
+    """
     cost_whole: float
     """The same for sending the whole history at each of these requests, whether it fits or not. Refused requests cost
     nothing in either figure, so that the two compare.
@@ -97,7 +113,7 @@ class Outcome:
     far_facts_kept: float | None
     """`facts_kept`, of far facts alone."""
     cpu_seconds: float
-    """CPU spent in the manager: adding all messages and making all views."""
+    """CPU spent in the manager: adding all messages and making all views. Without that of a summarizer's client."""
 
     @property
     def prefix_kept(self) -> float | None:
@@ -112,28 +128,31 @@ def replay(
     strategies: Sequence[str] | None = None,
     model: str | None = None,
     tokenizer: str | Callable[[str], int] = "auto",
+    summaries: Asked | None = None,
     progress: Callable[[], object] | None = None,
     make_manager: MakeManager | None = None,
 ) -> Outcome:
     """Feeds `transcript` to a manager, asking for a view before each assistant message, and judges every view.
 
     `budget`: tokens (int, at least 1) or a share of the transcript's own tokens (float, over 0 to 1). `strategies`:
-    names of compaction strategies; None means everything, "auto". `progress` is called after each request.
-    `make_manager` replaces Backscroll by another manager; `strategies` then only names the outcome. Raises
-    `ConfigurationError` for a budget or name that cannot be, and `MessageError` for a message that no manager may keep.
+    names of compaction strategies; None means everything, "auto". `summaries`: who writes summaries, for strategies
+    that have a place for them; None: nobody is asked. `progress` is called after each request. `make_manager` replaces
+    Backscroll by another manager; `strategies` then only names the outcome. Raises `ConfigurationError` for a budget or
+    name that cannot be, and `MessageError` for a message that no manager may keep.
     """
     weigher = Weigher(_counter(tokenizer))
     weights = [weigher(message) for message in transcript.messages]
     tokens = budget_tokens(budget, sum(weights))
     ledger = _Ledger(weigher, tokens, KeptFacts(transcript.messages, weights, tokens))
-    make = make_manager or backscroll_manager(strategies, model, tokenizer)
+    make = make_manager or backscroll_manager(strategies, model, tokenizer, summaries)
     manager = make(tokens, ledger.on_event)
     clock = _Clock()
     for step in steps(transcript, manager, tokens, clock):
         ledger.take(step, transcript.messages[: step.before], weights)
         if progress:
             progress()
-    return ledger.outcome(transcript, chain(strategies), sum(weights), clock.seconds)
+    bill = manager.bill() if isinstance(manager, Summarizing) else Bill()
+    return ledger.outcome(transcript, chain(strategies), sum(weights), clock.seconds, bill)
 
 
 def chain(strategies: Sequence[str] | None) -> str:
@@ -160,22 +179,32 @@ def budget_tokens(budget: int | float, raw_tokens: int) -> int:
 
 
 def backscroll_manager(
-    strategies: Sequence[str] | None, model: str | None, tokenizer: str | Callable[[str], int] = "auto"
+    strategies: Sequence[str] | None,
+    model: str | None,
+    tokenizer: str | Callable[[str], int] = "auto",
+    summaries: Asked | None = None,
 ) -> MakeManager:
     """Makes Backscroll's own manager, in memory, with these options."""
 
     def make(budget: int, on_event: EventHandler) -> Manager:
-        manager: Manager = ContextManager(
-            strategy="auto" if strategies is None else None,
-            strategies=None if strategies is None else list(strategies),
-            max_tokens=budget,
-            tokenizer=tokenizer,
-            model=model,
-            on_event=on_event,
-        )
-        return manager
+        options: dict[str, Any] = {
+            "strategy": "auto" if strategies is None else None,
+            "strategies": None if strategies is None else list(strategies),
+            "max_tokens": budget,
+            "tokenizer": tokenizer,
+            "model": model,
+            "on_event": on_event,
+        }
+        if summaries is None or not tells(strategies):
+            return ContextManager(**options)
+        return Summarizing(summaries, **options)
 
     return make
+
+
+def tells(strategies: Sequence[str] | None) -> bool:
+    """Whether a chain has a place for summaries."""
+    return strategies is None or not TELLING.isdisjoint(strategies)
 
 
 # Driving
@@ -270,11 +299,13 @@ class _Ledger:
         self.requests = self.refused = self.invalid = self.over = self.compactions = 0
         self.sent = self.after_first = self.kept = 0
         self.cost_whole = 0.0
-        self.refusal = ""
+        self.refusal = self.failure = ""
 
-    def on_event(self, name: str, _payload: dict[str, Any]) -> None:
-        """Counts compactions."""
-        self.compactions += name == "context:compaction"
+    def on_event(self, name: str, payload: dict[str, Any]) -> None:
+        """Counts compactions, and keeps why a summary failed."""
+        self.compactions += name == events.COMPACTION
+        if name == events.SUMMARY_FAILED:
+            self.failure = self.failure or str(payload["reason"])
 
     def take(self, step: Step, history: list[Message], weights: list[int]) -> None:
         """Adds one request."""
@@ -308,7 +339,9 @@ class _Ledger:
         self.over += total > self._budget
         self._view = view
 
-    def outcome(self, transcript: Transcript, strategy: str, raw_tokens: int, cpu_seconds: float) -> Outcome:
+    def outcome(
+        self, transcript: Transcript, strategy: str, raw_tokens: int, cpu_seconds: float, bill: Bill
+    ) -> Outcome:
         """The sums, under their public names."""
         return Outcome(
             name=transcript.name,
@@ -322,7 +355,14 @@ class _Ledger:
             tokens_after_first=self.after_first,
             tokens_kept=self.kept,
             compactions=self.compactions,
-            cost=(CACHE_READ * self.kept + CACHE_WRITE * (self.sent - self.kept)) / 1e6,
+            summary_calls=bill.calls,
+            summaries=bill.made,
+            summaries_failed=bill.failed,
+            summary_failure=self.failure,
+            summary_input_tokens=bill.input_tokens,
+            summary_output_tokens=bill.output_tokens,
+            summary_cost=bill.cost,
+            cost=(CACHE_READ * self.kept + CACHE_WRITE * (self.sent - self.kept)) / 1e6 + bill.cost,
             cost_whole=self.cost_whole / 1e6,
             refused=self.refused,
             refusal=self.refusal,
@@ -333,5 +373,5 @@ class _Ledger:
             facts_kept=self._facts.all.mean,
             far_facts=self._facts.far.facts,
             far_facts_kept=self._facts.far.mean,
-            cpu_seconds=cpu_seconds,
+            cpu_seconds=max(0.0, cpu_seconds - bill.cpu_seconds),
         )

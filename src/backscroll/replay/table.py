@@ -13,6 +13,7 @@ from rich.text import Text
 
 from backscroll.replay.run import CACHE_READ, CACHE_WRITE, Outcome
 from backscroll.replay.screen import line
+from backscroll.replay.summarizing import OUTPUT
 
 UNITS = {
     "strategy": "names of strategies with commas between, in the order of their use",
@@ -26,9 +27,11 @@ UNITS = {
     "facts, in totals the mean over transcripts weighted by their facts; a refused request kept none",
     "far_facts": "those of the facts whose last mention lies further back than the budget",
     "far_facts_kept": "like facts_kept, of far facts alone",
-    "cost": f"millions of input tokens; a kept prefix counts {CACHE_READ}, the rest {CACHE_WRITE}",
+    "summary_cost": f"millions of input tokens: what the summarizer read counts 1, what it wrote {OUTPUT:g}, times its "
+    "own price",
+    "cost": f"millions of input tokens; a kept prefix counts {CACHE_READ}, the rest {CACHE_WRITE}; with summary_cost",
     "cost_whole": "the same, for sending everything at each request that was not refused",
-    "cpu_seconds": "seconds of CPU in the context manager",
+    "cpu_seconds": "seconds of CPU in the context manager, without a summarizer's client",
 }
 """What the figures of the JSON form mean; everything else is a plain count."""
 
@@ -42,6 +45,12 @@ _SUMMED = (
     "tokens_after_first",
     "tokens_kept",
     "compactions",
+    "summary_calls",
+    "summaries",
+    "summaries_failed",
+    "summary_input_tokens",
+    "summary_output_tokens",
+    "summary_cost",
     "cost",
     "cost_whole",
     "refused",
@@ -61,6 +70,10 @@ _COLUMNS = {
     "prefix_kept": "prefix\nkept %",
     "facts_kept": "facts\nkept %",
     "far_facts_kept": "far\nfacts\nkept %",
+    "summary_calls": "summary\ncalls",
+    "summary_input_tokens": "summary\nin tok",
+    "summary_output_tokens": "summary\nout tok",
+    "summary_cost": "summary\nMtok-eq",
     "cost": "cost\nMtok-eq",
     "cost_whole": "whole\nMtok-eq",
     "refused": "re-\nfused",
@@ -69,6 +82,12 @@ _COLUMNS = {
     "cpu_seconds": "CPU\ns",
 }
 _ALIKE = ("messages", "requests")  # left out where strategies are compared, so that their rows fit into 160 columns
+_OF_SUMMARIES = (
+    "summary_calls",
+    "summary_input_tokens",
+    "summary_output_tokens",
+    "summary_cost",
+)  # where there are any
 _COMPARED = ("far_facts_kept", "facts_kept", "cost", "prefix_kept", "refused", "invalid", "over_budget")
 _WARNING = {"refused": "yellow", "invalid": "bold red", "over_budget": "bold red"}
 _LEGEND = (
@@ -76,6 +95,7 @@ _LEGEND = (
     "far facts: last mentioned further back than the budget",
     f"Mtok-eq: millions of input tokens, a kept prefix at {CACHE_READ}, the rest at {CACHE_WRITE}",
 )
+_SUMMARY_LEGEND = f"summaries: what was read at 1, what was written at {OUTPUT:g}, times their price; it is in the cost"
 
 Figures = dict[str, Any]
 
@@ -143,16 +163,18 @@ def as_tables(outcomes: Sequence[Outcome], width: int) -> list[RenderableType]:
     A table whose figures do not fit is turned round and split, a few transcripts at a time. No figure is cut.
     """
     names = _strategies(outcomes)
+    asked = any(outcome.summary_calls for outcome in outcomes)
+    columns = [name for name in _COLUMNS if asked or name not in _OF_SUMMARIES]
     if len(names) < 2:
-        shown = _fitting(list(_lines(outcomes)), tuple(_COLUMNS), 1, width)
+        shown = _fitting(list(_lines(outcomes)), columns, 1, width)
     else:
-        columns = [name for name in _COLUMNS if name not in _ALIKE]
+        columns = [name for name in columns if name not in _ALIKE]
         shown = _fitting(list(_lines(outcomes)), columns, len(names), width)
         ranking = [_Line("", str(sums["strategy"]), sums, False) for sums in compared(outcomes)]
         ranked = _fitting(ranking, _COMPARED, len(names), width)
         ranked[0].title = Text("most far facts kept first, then most facts, then the cheapest")
         shown += ranked
-    return [*shown, *(Text(told, style="dim") for told in _LEGEND)]
+    return [*shown, *(Text(told, style="dim") for told in (*_LEGEND, *([_SUMMARY_LEGEND] if asked else [])))]
 
 
 def _lines(outcomes: Sequence[Outcome]) -> Iterator[_Line]:

@@ -21,7 +21,7 @@ class AnthropicSummarizer:
       (where its session does not hold it) and `cache_control`, so that the conversation is found in the provider's
       cache.
 
-    Raises `ConfigurationError` without the extra `anthropic`.
+    Raises `ConfigurationError` without the extra `anthropic`, and without a key.
     """
 
     def __init__(
@@ -42,6 +42,9 @@ class AnthropicSummarizer:
             ) from error
         self._model, self._options = model, options
         self._settings = {"base_url": base_url, "api_key": api_key, "timeout": timeout, "max_retries": max_retries}
+        client = self._client(**self._settings)
+        if not any(getattr(client, name, None) for name in ("api_key", "auth_token", "credentials")):
+            raise ConfigurationError("the client anthropic has no key: set ANTHROPIC_API_KEY, or give api_key=")
 
     async def __call__(self, request: SummaryRequest) -> SummaryAnswer:
         """Asks once. A connection lives for one call, since each may come from another event loop."""

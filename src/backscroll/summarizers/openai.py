@@ -21,7 +21,7 @@ class OpenAISummarizer:
     - `options` go into every call as they are. With `summary_as_turn` give the agent's own `model` and `tools`, so that
       the conversation is found in the provider's cache.
 
-    Raises `ConfigurationError` without the extra `openai`.
+    Raises `ConfigurationError` without the extra `openai`, and without a key.
     """
 
     def __init__(
@@ -42,6 +42,10 @@ class OpenAISummarizer:
             ) from error
         self._model, self._options = model, options
         self._settings = {"base_url": base_url, "api_key": api_key, "timeout": timeout, "max_retries": max_retries}
+        try:
+            self._client(**self._settings)
+        except Exception as error:  # its own kinds of error, which only it can name
+            raise ConfigurationError(f"the client openai cannot be used so: {error}") from error
 
     async def __call__(self, request: SummaryRequest) -> SummaryAnswer:
         """Asks once. A connection lives for one call, since each may come from another event loop."""
