@@ -24,6 +24,7 @@ from backscroll.stores.sqlite import SqliteStore
 from backscroll.stores_cli import moving
 from backscroll.stores_cli.commands import app
 from backscroll.stores_cli.showing import messages_of
+from backscroll.summaries import PROMPT, SummaryAnswer
 
 KINDS = ("sqlite", "jsonl")
 
@@ -133,6 +134,16 @@ def test_a_plan_says_of_each_message_what_became_of_it_and_why(place: str) -> No
     told = found("show", place, "b/eta", "--plan")["messages"]
     assert [each["seq"] for each in told] == list(range(62))
     assert {each["state"] for each in told} >= {"whole", "folded"}
+
+
+def test_a_plan_says_which_model_summarized_a_message(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.db")
+    summary = SummaryAnswer("All logs are fine.", "small-1", 900, 30)
+    talk(f"sqlite:///{path}", "alpha", 30, summarizer=lambda _: summary, summary_timeout=30)
+    by = f"digest, summarized by small-1, prompt {PROMPT}"
+    reasons = {each["seq"]: each["reason"] for each in found("show", path, "alpha", "--plan")["messages"]}
+    assert reasons[3] == by
+    assert f"folded in the view ({by})" in good("show", path, "alpha", "--from", "3", "--to", "3")
 
 
 def test_messages_as_json_are_those_that_were_added(place: str) -> None:

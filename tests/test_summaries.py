@@ -13,7 +13,7 @@ import backscroll
 from backscroll import BudgetError, ConfigurationError, events, sync
 from backscroll.replay.validity import problems
 from backscroll.stores.memory import MemoryStore
-from backscroll.summaries import SummaryAnswer
+from backscroll.summaries import PROMPT, SummaryAnswer
 from tests.histories import Talk, conversations
 from tests.test_manager import quarter
 from tests.test_promises import ASK, BUDGETS, walked, weight
@@ -99,11 +99,30 @@ def test_each_summary_is_the_one_before_brought_up_to_date_with_new_messages_onl
     assert all(not earlier & later for earlier, later in pairwise(seen))
 
 
-def test_what_the_provider_counted_and_its_model_are_reported():
-    watched = begun(Model(lambda _: SummaryAnswer("all well", "small-1", 900, 30)))
+def test_the_model_and_the_version_of_its_prompt_are_kept_with_the_plan_and_told():
+    store = MemoryStore()
+    watched = begun(Model(lambda _: SummaryAnswer("all well", "small-1", 900, 30)), session="s", store=store)
     watched.rounds(30)
+    watched.manager.close()
     told = watched.told(events.SUMMARY_READY)[0]
-    assert (told["model"], told["input_tokens"], told["output_tokens"]) == ("small-1", 900, 30)
+    assert (told["model"], told["prompt"], told["input_tokens"], told["output_tokens"]) == ("small-1", PROMPT, 900, 30)
+    resumed = Watched(None, session="s", store=store).manager
+    for manager in (watched.manager, resumed):
+        by = f"small-1, prompt {PROMPT}"
+        reasons = {found.reason for found in manager.explain() if found.state == "folded"}
+        assert f"digest, summarized by {by}" in reasons
+        assert manager.usage().summarized_by == by
+    before = sync.ContextManager(tokenizer=quarter).usage()
+    assert before.summarized_by is None
+
+
+@FAILED
+def test_what_a_failed_summary_took_is_told_as_well():
+    watched = begun(Model(lambda _: SummaryAnswer("", "small-1", 900, 0)))
+    watched.rounds(30)
+    failures = watched.told(events.SUMMARY_FAILED)
+    assert {(told["model"], told["input_tokens"], told["output_tokens"]) for told in failures} == {("small-1", 900, 0)}
+    assert watched.manager.usage().summarizer.input_tokens == 900 * len(failures) > 0
 
 
 def test_without_a_summary_in_time_the_digest_serves_and_no_request_waits():

@@ -244,7 +244,7 @@ class Lane(Standing):
 
     def _prose(self) -> Note | None:
         found = self.summary
-        return None if found is None else Note(found.first, found.last, "prose", found.text)
+        return None if found is None else Note(found.first, found.last, "prose", found.text, found.by)
 
     def _decide(self, now: Situation, draft: Draft, used: int, trigger: Trigger, force: bool) -> Fitted:
         budget, room = draft.goals.budget, draft.room

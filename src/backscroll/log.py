@@ -144,6 +144,11 @@ class SummaryMade:
     input_tokens: int
     output_tokens: int
 
+    @property
+    def by(self) -> str:
+        """Who wrote it: the model, where its name is known, and the version of its instructions."""
+        return f"{self.model or 'a model'}, prompt {self.prompt}"
+
 
 @dataclass(frozen=True, slots=True)
 class SummaryFailed:

@@ -78,6 +78,8 @@ class Note(NamedTuple):
     entries, of which there is one at most.
     """
     text: str
+    by: str = ""
+    """Of `prose`: what wrote it, as `SummaryMade.by` says."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -256,7 +256,9 @@ def _read_edit(told: list[Any]) -> Edit:
 
 
 def _digest(digest: Digest) -> Body:
-    return {"notes": digest.notes, "weights": digest.weights, "spare": digest.spare, "told": digest.told}
+    notes = [note if note.by else note[:4] for note in digest.notes]  # by far the most say nothing of that
+    spare = [note[:4] for note in digest.spare]
+    return {"notes": notes, "weights": digest.weights, "spare": spare, "told": digest.told}
 
 
 def _read_digest(body: Body) -> Digest:

@@ -324,7 +324,8 @@ class SessionState:
     def _settle(self, made: Made) -> None:
         """Takes in what came of a summary that was ordered; one of what was taken back meanwhile is of no use."""
         order, spent = made.order, (made.input_tokens, made.output_tokens)
-        told = {"lane": order.lane, "first": order.first, "last": order.last}
+        told: dict[str, Any] = {"lane": order.lane, "first": order.first, "last": order.last, "model": made.model}
+        told |= {"prompt": PROMPT, "input_tokens": spent[0], "output_tokens": spent[1]}
         reason = made.reason
         if not reason and (order.lane not in self._lanes or order.last not in self.history.branch):
             reason = "what it tells of was taken back meanwhile"
@@ -335,9 +336,7 @@ class SessionState:
             self.outbox.append((events.SUMMARY_FAILED, told | {"reason": reason}))
             return
         self._steer(SummaryMade(order.lane, order.first, order.last, made.text, made.model, PROMPT, *spent))
-        self.outbox.append(
-            (events.SUMMARY_READY, told | {"model": made.model, "input_tokens": spent[0], "output_tokens": spent[1]})
-        )
+        self.outbox.append((events.SUMMARY_READY, told))
 
     def _settle_usage(self) -> None:
         made = self._summaries.background.fetch() if self._summaries else None

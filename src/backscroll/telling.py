@@ -7,7 +7,7 @@ from typing import Literal
 
 from backscroll.history import Entry, History
 from backscroll.lane import Lane
-from backscroll.plan import Clip, Fold, Gap, Mask, covers, reference
+from backscroll.plan import Clip, Fold, Gap, Mask, Note, Plan, covers, reference
 from backscroll.usage import Estimate, Figure, Usage, estimate_message
 from backscroll.view import SUMMARY, Piece
 
@@ -59,6 +59,7 @@ class _Reasons:
         self.newest = history.newest
         self.prompt = lane.view is not None and lane.view.prompt is not None
         self.planned = bool(lane.plan.edits)
+        self.prose = _prose(lane.plan)
 
     def of(self, entry: Entry) -> str:
         if entry.reading.flags.critical:
@@ -79,6 +80,9 @@ class _Reasons:
 def _state(entry: Entry, gaps: Sequence[Gap], edits: Sequence[Clip | Mask], reasons: _Reasons) -> tuple[State, str]:
     if covers(gaps, entry.seq):
         gap = next(gap for gap in gaps if gap.first <= entry.seq <= gap.last)
+        prose = reasons.prose
+        if isinstance(gap, Fold) and prose is not None and prose.first <= entry.seq <= prose.last:
+            return "folded", f"{gap.by}, summarized by {prose.by or 'a model'}"
         return "folded" if isinstance(gap, Fold) else "out", gap.by
     orphans = entry.group.orphans.get(entry.seq, ())
     if () in orphans or (
@@ -93,6 +97,11 @@ def _state(entry: Entry, gaps: Sequence[Gap], edits: Sequence[Clip | Mask], reas
     return "whole", reasons.of(entry)
 
 
+def _prose(plan: Plan) -> Note | None:
+    """The model's summary that a plan tells."""
+    return next((note for note in plan.digest.notes if note.kind == "prose"), None)
+
+
 def usage(history: History, lane: Lane) -> Usage:
     """The breakdown of a lane's newest view."""
     view = lane.view
@@ -101,6 +110,7 @@ def usage(history: History, lane: Lane) -> Usage:
     for piece in pieces:
         kinds[_kind(piece)] += piece.estimate.middle
         kinds["summary"] += piece.bridge_estimate.middle
+    prose = _prose(lane.plan)
     total = lane.meter.total(view.estimate if view else Estimate(0, 0), lane.budget)
     origin: Literal["measured", "estimated"] = "measured" if lane.meter.measured else "estimated"
     return Usage(
@@ -114,6 +124,7 @@ def usage(history: History, lane: Lane) -> Usage:
         stored=len(history.branch),
         compactions=lane.compactions,
         summarizer=lane.spent,
+        summarized_by=None if prose is None else prose.by or "a model",
     )
 
 

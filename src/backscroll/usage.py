@@ -285,3 +285,5 @@ class Usage:
     """Compactions of this lane so far."""
     summarizer: Spent
     """What this lane's summaries took, which is not in the view."""
+    summarized_by: str | None = None
+    """Who wrote the summary that the view tells: model and version of its instructions. None: code alone."""
