@@ -13,6 +13,7 @@ from backscroll.replay.summarizing import OUTPUT, Asked
 from backscroll.replay.transcript import Transcript
 from backscroll.summaries import SummaryAnswer
 from tests.model_server import chat, message, serving
+from tests.real import RECORDINGS, needs_recordings
 from tests.test_cli import as_lines, conversation, invoke
 
 pytest.importorskip("openai")
@@ -187,3 +188,12 @@ def test_the_installed_command_asks_as_well(recorded):
         )
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["totals"]["summary_calls"] == len(server.requests) > 1
+
+
+@needs_recordings
+def test_a_recorded_session_is_replayed_with_summaries(recorded):
+    file = RECORDINGS / "native" / "claude-code-compacted.jsonl"
+    with serving((200, {}, chat(WRITTEN))) as server:
+        found = outcome_of(invoke("replay", file, "--budget", "12k", *asking(server), "--json"))
+    assert found["summaries"] == len(server.requests) > 0
+    assert (found["invalid"], found["over_budget"], found["refused"]) == (0, 0, 0)

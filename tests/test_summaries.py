@@ -315,6 +315,20 @@ def test_after_fifty_compactions_rules_and_facts_are_there_and_the_summary_has_n
     assert "in short: It went on." in summary_in(view)
 
 
+def test_a_long_winded_model_takes_no_room_from_users_rules():
+    def long_winded(request):
+        return "word " * (int(request.max_tokens * 1.4) * 4 // 5)
+
+    watched = begun(long_winded, max_tokens=6_000)
+    rules = [f"Never delete the table customers_{number} without a backup of today." for number in range(24)]
+    for number, rule in enumerate(rules):
+        watched.manager.append(TALK.say("user", rule))
+        told = json.dumps(watched.rounds(8, start=8 * number))
+        assert [rule for rule in rules[: number + 1] if rule not in told] == []
+    assert "in short: word word" in told
+    assert events.RULES_LEFT_OUT not in watched.names()
+
+
 def test_the_async_manager_summarises_in_a_task_that_closing_ends():
     class Slow:
         def __init__(self):

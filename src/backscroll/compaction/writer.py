@@ -23,6 +23,7 @@ from backscroll.plan import Digest, Note
 from backscroll.rendering import LINES, note_text, note_texts
 
 HEADINGS = 0.55  # of a digest for users' words and turns, the rest is for lines
+BESIDE = 0.35  # of a digest for users' words and turns beside a model's summary, at the expense of lines
 SPARE_LINES, MOST_SPARE = 0.1, 500  # lines kept aside without room: for each token of the budget, and at most
 WEIGHTS, MOST_WEIGHTS = 0.25, 4_000  # words whose weight is remembered, likewise
 MOST_SQUEEZED = 100  # users' words without room that are kept aside
@@ -80,7 +81,7 @@ def write(
     headings = [note for note in known if note.kind not in LINES]
     headings += [note for told_by in facts for note in told_by.headings()]
     headings = _in_short(headings, prose, int(frame.allowance * MOST_PROSE), frame.tokens)
-    headings, squeezed = fit_headings(headings, int(frame.allowance * HEADINGS), frame.tokens)
+    headings, squeezed = fit_headings(headings, _room_for(headings, frame), frame.tokens)
     room = frame.allowance - sum(frame.tokens(text) + 1 for text in note_texts(headings))
     lines = [note for note in known if note.kind in LINES]
     lines += [line for told_by in facts for line in told_by.lines()]
@@ -101,15 +102,20 @@ def write(
     )
 
 
+def _room_for(headings: Sequence[Note], frame: Frame) -> int:
+    """Tokens that headings may take. A summary that is longer than it was asked to be costs lines, not users' words."""
+    prose = sum(frame.tokens(note_text(note)) for note in headings if note.kind == "prose")
+    return max(int(frame.allowance * HEADINGS), prose + int(frame.allowance * BESIDE))
+
+
 def _in_short(headings: Sequence[Note], prose: Note | None, room: int, tokens: Callable[[str], int]) -> list[Note]:
     """With the newest summary that fits in place of the turns that it tells of."""
-    prose = max(
-        [note for note in headings if note.kind == "prose"] + ([prose] if prose else []), key=_last, default=None
-    )
+    told = [note for note in headings if note.kind == "prose"] + ([prose] if prose else [])
+    newest = max([note for note in told if tokens(note_text(note)) <= room], key=_last, default=None)
     others = [note for note in headings if note.kind != "prose"]
-    if prose is None or tokens(note_text(prose)) > room:
+    if newest is None:
         return others
-    return sorted([prose, *(note for note in others if note.kind != "turn" or note.last > prose.last)], key=_place)
+    return sorted([newest, *(note for note in others if note.kind != "turn" or note.last > newest.last)], key=_place)
 
 
 def _last(note: Note) -> int:
@@ -168,7 +174,7 @@ def fit_headings(notes: Sequence[Note], room: int, tokens: Callable[[str], int])
     """Users' words, rules and turn lines within `room` tokens, and the words and rules that found none.
 
     The oldest turns merge first; then the oldest of users' words go, except the rules in them; then turns merge across
-    what a user said; and only where rules alone would fill the room, the oldest rules go.
+    what a user said; then a model's summary goes; and only where rules alone would fill the room, the oldest rules go.
     """
     tokens = cache(tokens)  # each stage looks at the same notes again
 
@@ -177,7 +183,7 @@ def fit_headings(notes: Sequence[Note], room: int, tokens: Callable[[str], int])
 
     kept = _each_rule_once(notes)
     gone: list[Note] = []
-    for stage in (_merge_turns, _squeeze_words, _merge_across, _squeeze_rules):
+    for stage in (_merge_turns, _squeeze_words, _merge_across, _without_prose, _squeeze_rules):
         while (over := excess()) > 0:  # again where it won less than reckoned: a path is written out once only
             after = _each_rule_once(stage(kept, over, tokens))
             if after == kept:
@@ -219,6 +225,11 @@ def _squeeze_words(notes: Sequence[Note], excess: int, tokens: Callable[[str], i
         kept += rules if won > 0 else [note]
         excess -= max(0, won)
     return kept
+
+
+def _without_prose(notes: Sequence[Note], excess: int, tokens: Callable[[str], int]) -> list[Note]:  # noqa: ARG001  a stage
+    """A model can be asked again, a rule is said once."""
+    return [note for note in notes if note.kind != "prose"]
 
 
 def _squeeze_rules(notes: Sequence[Note], excess: int, tokens: Callable[[str], int]) -> list[Note]:
