@@ -9,8 +9,8 @@ import itertools
 import json
 import os
 import random
-import select
 import resource
+import select
 import signal
 import sys
 import tempfile
@@ -73,7 +73,7 @@ def written(address: str) -> Iterator[object]:
 
 
 def killed(address: str, seconds: float, begun: bool) -> dict[str, int]:
-    """Ends of the sessions that a process had acknowledged when it was killed: so long after its start, or its first."""
+    """Ends of the sessions that a process had acknowledged when it was killed: so long after its start or first one."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
