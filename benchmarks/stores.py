@@ -4,6 +4,7 @@
 
 One session: each append is waited for. The floor is one row of the same bytes in a file of its own, in the same run and
 at the same `synchronous`, by a plain connection in the same thread; both take turns, so that a busy disk slows both.
+That of JSON Lines is a write of the same bytes to the end of a file and, at `full`, a sync of it.
 Many sessions: a thread each, every append is waited for; the floor is one thread that does the same appends one by one.
 
 PostgreSQL is measured on the server of that address, else on the one of the tests, on the same disk with `fsync` on;
@@ -28,6 +29,7 @@ from typing import NamedTuple
 import psycopg
 
 from backscroll.ports import Record, Store
+from backscroll.stores.jsonl import JsonlStore
 from backscroll.stores.postgres import PostgresStore
 from backscroll.stores.sqlite import SqliteStore
 
@@ -58,6 +60,24 @@ class SqliteFloor:
         self._connection.close()
 
 
+class FileFloor:
+    """The least that a file needs to keep bytes."""
+
+    def __init__(self, path: Path, durability: str) -> None:
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        self._synced = durability == "full"
+
+    def insert(self, body: bytes) -> None:
+        """One write, and one sync where it has to survive a power cut."""
+        os.write(self._file, body)
+        if self._synced:
+            os.fsync(self._file)
+
+    def close(self) -> None:
+        """Frees the file."""
+        os.close(self._file)
+
+
 class PostgresFloor:
     """The least that PostgreSQL needs to keep bytes."""
 
@@ -76,7 +96,7 @@ class PostgresFloor:
         self._connection.close()
 
 
-Floor = SqliteFloor | PostgresFloor
+Floor = SqliteFloor | FileFloor | PostgresFloor
 
 
 def one(store: Store, floor: Floor, contents: list[bytes]) -> tuple[list[float], list[float]]:
@@ -137,20 +157,27 @@ class Place(NamedTuple):
 
 
 def places(address: str | None) -> list[Place]:
-    """Both durabilities of SQLite, and PostgreSQL where there is a server."""
-    found = [
-        Place(
-            durability,
-            lambda folder, durability=durability: SqliteStore(folder / "ours.db", durability),
-            lambda folder, durability=durability: SqliteFloor(folder / "bare.db", durability),
+    """Both durabilities of SQLite and of JSON Lines, and PostgreSQL where there is a server."""
+    found = []
+    for durability in ("full", "normal"):
+        found.append(
+            Place(
+                f"sqlite {durability}",
+                lambda folder, durability=durability: SqliteStore(folder / "ours.db", durability),
+                lambda folder, durability=durability: SqliteFloor(folder / "bare.db", durability),
+            )
         )
-        for durability in ("full", "normal")
-    ]
-    return (
-        found
-        if address is None
-        else [*found, Place("postgres", lambda _: emptied(address), lambda _: PostgresFloor(address))]
-    )
+    for durability in ("full", "normal"):
+        found.append(
+            Place(
+                f"jsonl {durability}",
+                lambda folder, durability=durability: JsonlStore(folder / "ours", durability),
+                lambda folder, durability=durability: FileFloor(folder / "bare", durability),
+            )
+        )
+    if address is not None:
+        found.append(Place("postgres", lambda _: emptied(address), lambda _: PostgresFloor(address)))
+    return found
 
 
 def emptied(address: str) -> PostgresStore:

@@ -40,10 +40,10 @@ def name(path: Path) -> str:
 # -- layers --
 
 
-@pytest.mark.parametrize("contract", CONTRACTS)
-def test_import_contract_is_kept(contract):
-    done = run("-c", "from importlinter.cli import lint_command; lint_command()", *LINT, "--contract", contract)
+def test_import_contracts_are_kept():
+    done = run("-c", "from importlinter.cli import lint_command; lint_command()", *LINT)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert f"Contracts: {len(CONTRACTS)} kept, 0 broken." in done.stdout
 
 
 def test_the_core_is_everything_at_or_below_the_session():

@@ -106,9 +106,13 @@ def test_every_module_of_the_base_installation_imports_by_itself(wheel):
     modules = [module.removesuffix(".__init__") for module in modules]
     program = f"""
         import importlib, json
-        failed = {{}}
+        import backscroll
+        first, failed = set(sys.modules), {{}}  # what the package itself loads comes first with every module of it
         for module in {modules!r}:
-            for loaded in [name for name in sys.modules if name.partition(".")[0] == "backscroll"]:
+            for loaded in {{name for name in set(sys.modules) - first if name.startswith("backscroll.")}}:
+                room, _, name = loaded.rpartition(".")
+                if room in sys.modules:
+                    vars(sys.modules[room]).pop(name, None)
                 del sys.modules[loaded]
             try:
                 importlib.import_module(module)

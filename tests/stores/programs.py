@@ -10,6 +10,7 @@ import json
 import os
 import random
 import resource
+import select
 import signal
 import sys
 import tempfile
@@ -71,8 +72,8 @@ def written(address: str) -> Iterator[object]:
     work(address, sys.stdout.fileno())
 
 
-def killed(address: str, seconds: float) -> dict[str, int]:
-    """Ends of the sessions that a process had acknowledged when it was killed."""
+def killed(address: str, seconds: float, begun: bool) -> dict[str, int]:
+    """Ends of the sessions that a process had acknowledged when it was killed: so long after its start or first one."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -81,6 +82,8 @@ def killed(address: str, seconds: float) -> dict[str, int]:
         finally:
             os._exit(1)
     os.close(writing)
+    if begun:
+        select.select([reading], [], [])
     time.sleep(seconds)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
@@ -98,7 +101,7 @@ def kill(kind: str, folder: str, rounds: str, seed: str) -> Iterator[object]:
         if number % 20 == 0:
             moments = {}
         address = f"{kind}:///{path}?durability={('full', 'normal')[number // 20 % 2]}"
-        ends = killed(address, chance.choice((0.02, 0.06, 0.15)) * chance.random())
+        ends = killed(address, chance.choice((0.02, 0.06, 0.15)) * chance.random(), number % 2 == 1)
         told["acknowledged"] += sum(end - moments.get(name, 0) for name, end in ends.items())
         moments |= ends
         left = Path(f"{path}-wal").stat().st_size if Path(f"{path}-wal").exists() else 0

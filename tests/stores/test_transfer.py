@@ -5,6 +5,7 @@ import random
 import tracemalloc
 
 import pytest
+from click.testing import CliRunner
 
 from backscroll import ConfigurationError, ConflictError, DamagedError, StoreUnavailable
 from backscroll.ports import Record
@@ -12,13 +13,23 @@ from backscroll.stores.addresses import open_store
 from backscroll.stores.jsonl.portable import PortableFile, PortableWriter, is_portable
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.transfer import BATCH, copy_session
+from backscroll.stores_cli.commands import app
 from backscroll.testing.expecting import EVERY_BYTE, NAMES
 
-KINDS = ("memory", "sqlite", "jsonl")
+KINDS = ("memory", "sqlite", "jsonl", "postgres")
+PAIRS = list(itertools.product(KINDS, KINDS))
 
 
-def made(kind, folder):
-    return MemoryStore() if kind == "memory" else open_store(f"{kind}:///{folder}/{kind}?durability=normal")
+@pytest.fixture
+def address(request, tmp_path):
+    """The address of a new store of a kind: `address("sqlite", "a")`."""
+
+    def told(kind, name):
+        if kind == "postgres":
+            return request.getfixturevalue("postgres")(name)
+        return None if kind == "memory" else f"{kind}:///{tmp_path}/{name}-{kind}?durability=normal"
+
+    return told
 
 
 def records(session, number):
@@ -43,11 +54,9 @@ def whole(store, session):
 ENDS = {"small": 1, "../'; --": 7, "large": 2 * BATCH + 3}
 
 
-@pytest.mark.parametrize(("here", "there"), list(itertools.product(KINDS, KINDS)))
-def test_a_session_is_copied_between_any_two_stores_record_by_record(tmp_path, here, there):
-    (tmp_path / "1").mkdir()
-    (tmp_path / "2").mkdir()
-    source, target, heard = filled(made(here, tmp_path / "1"), ENDS), made(there, tmp_path / "2"), []
+@pytest.mark.parametrize(("here", "there"), PAIRS)
+def test_a_session_is_copied_between_any_two_stores_record_by_record(address, here, there):
+    source, target, heard = filled(open_store(address(here, "a")), ENDS), open_store(address(there, "b")), []
     for session, end in ENDS.items():
         assert copy_session(source, session, target, progress=heard.append) == end
         assert whole(target, session) == list(records(session, end))
@@ -56,6 +65,30 @@ def test_a_session_is_copied_between_any_two_stores_record_by_record(tmp_path, h
     assert (sum(heard), max(heard)) == (sum(ENDS.values()), BATCH)
     source.close()
     target.close()
+
+
+@pytest.mark.parametrize(("here", "there"), [pair for pair in PAIRS if "memory" not in pair])
+def test_the_command_line_takes_sessions_through_a_file_from_any_store_to_any_other(tmp_path, address, here, there):
+    source, target = open_store(address(here, "a")), open_store(address(there, "b"))
+    filled(source, ENDS)
+    source.fork("small", "forked", 1).result()
+    source.append("forked", 1, [Record("own", None, EVERY_BYTE, 1)]).result()
+    command("export", address(here, "a"), tmp_path / "all.jsonl")
+    command("import", tmp_path / "all.jsonl", address(there, "b"))
+    command("export", address(there, "b"), tmp_path / "again.jsonl")
+    assert target.sessions() == source.sessions() == [*ENDS, "forked"]
+    assert all(whole(target, session) == whole(source, session) for session in source.sessions())
+    assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "all.jsonl").read_bytes()
+    command("erase", address(there, "b"), "large", "--yes")
+    command("import", tmp_path / "all.jsonl", address(there, "b"), "large")
+    assert whole(target, "large") == whole(source, "large")
+    source.close()
+    target.close()
+
+
+def command(*arguments):
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert done.exit_code == 0, done.output
 
 
 def test_a_session_is_copied_under_another_name_and_never_over_one(tmp_path):
@@ -153,12 +186,12 @@ def exported(store, path, sessions):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_sessions_go_to_a_file_and_back(tmp_path, kind):
+def test_sessions_go_to_a_file_and_back(tmp_path, address, kind):
     names = {name: number % 4 + 1 for number, name in enumerate(NAMES)} | ENDS
     source = filled(MemoryStore(), names)
     path = exported(source, tmp_path / "all.jsonl", names)
     assert is_portable(path)
-    file, target = PortableFile(path), made(kind, tmp_path)
+    file, target = PortableFile(path), open_store(address(kind, "b"))
     assert file.sessions() == list(names)
     for session in file.sessions():
         copy_session(file, session, target)

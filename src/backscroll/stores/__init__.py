@@ -17,7 +17,7 @@ Around them:
 Below them:
 
 - `layer.py`      a store around another one
-- `queueing.py`   one thread that writes what is queued
+- `queueing.py`   one thread that does what is queued
 - `gate.py`       no fork while something is open
 - `guard.py`      the number of acknowledged commits
 - `names.py`      what a session, a key and a blob may be called

@@ -22,10 +22,10 @@ from backscroll.stores.jsonl.file import told
 from backscroll.stores.jsonl.folder import Folder, Segment
 from backscroll.stores.jsonl.repair import repair
 from backscroll.stores.jsonl.verify import accept_loss, verify
-from backscroll.stores.jsonl.writer import Append, Erase, Fork, Job, Lease, Writer
+from backscroll.stores.jsonl.writer import Append, Erase, Fork, Lease, Writer
 from backscroll.stores.names import checked, checked_keys, checked_lease
 from backscroll.stores.problems import Mended, Problem
-from backscroll.stores.queueing import Queue
+from backscroll.stores.queueing import Job, Queue
 
 DURABILITIES = ("full", "normal")
 TIMEOUT = 30.0  # seconds
@@ -66,13 +66,12 @@ class JsonlStore:
         """Queues records for the places from `first` on. Done when they are as safe as `durability` says."""
         name, new = checked(session), checked_keys(records)
         lines.check(new)
-        return self._put(Append(name, first=first, records=new))
+        return self._put(Append(name, first, new))
 
     def _put(self, job: Job) -> Future[None]:
         with self._lock:
             if self._queue is None:
-                writer = Writer(self._folder, self.durability == "full")
-                queue = Queue[Job](f"writes {self.path}", writer.perform)
+                queue = Queue[Job](self.path, Writer(self._folder, self.durability == "full"))
                 queue.start()
                 self._queue, self._unclosed = queue, weakref.finalize(self, queue.stop)
                 self._unclosed.atexit = False  # then the queue is waited for as well
@@ -124,16 +123,16 @@ class JsonlStore:
 
     def fork(self, session: str, new: str, at: int) -> Future[None]:
         """Begins a session that reads its first `at` records from another."""
-        return self._put(Fork(checked(session), new=checked(new), at=at))
+        return self._put(Fork(checked(session), checked(new), at))
 
     def lease(self, session: str, owner: str, seconds: float) -> Future[None]:
         """Keeps a session for one writer for so many seconds from now on, by the clock of the system."""
         owner, seconds = checked_lease(owner, seconds)
-        return self._put(Lease(checked(session), owner=owner, seconds=seconds))
+        return self._put(Lease(checked(session), owner, seconds))
 
     def erase(self, session: str, cascade: bool = False) -> None:
         """Deletes a session's file. Also finishes an erasure that was cut short."""
-        self._put(Erase(checked(session), cascade=cascade)).result()
+        self._put(Erase(checked(session), cascade)).result()
 
     def close(self) -> None:
         """Waits for what is queued and frees everything. The next use opens anew."""

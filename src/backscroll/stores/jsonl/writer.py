@@ -6,8 +6,7 @@ answer and disturbs no other.
 
 import os
 import secrets
-from collections.abc import Sequence
-from concurrent.futures import Future
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from backscroll.errors import ConfigurationError, ConflictError, DamagedError, StoreUnavailable
@@ -18,36 +17,16 @@ from backscroll.stores.jsonl.file import LogFile, told
 from backscroll.stores.jsonl.folder import Folder, Segment
 from backscroll.stores.jsonl.lease import lease
 from backscroll.stores.jsonl.lines import Header
-
-
-@dataclass(slots=True, eq=False)
-class Job:
-    """What is to be done, and whom to tell."""
-
-    session: str
-    done: Future[None] = field(default_factory=Future)
-
-    @property
-    def size(self) -> int:
-        """Bytes of bodies."""
-        return 0
-
-    def answer(self, error: BaseException | None = None) -> None:
-        """Tells how it went."""
-        if error is None:
-            self.done.set_result(None)
-        else:
-            self.done.set_exception(error)
+from backscroll.stores.queueing import Answer, Job
 
 
 @dataclass(slots=True, eq=False)
 class Append(Job):
     """Records for the places from `first` on."""
 
-    first: int = 0
-    records: Sequence[Record] = ()
-    forms: list[lines.Form] = field(default_factory=list)
-    error: Exception | None = None
+    first: int
+    records: Sequence[Record]
+    forms: list[lines.Form] = field(default_factory=list, init=False)
 
     @property
     def size(self) -> int:
@@ -59,23 +38,23 @@ class Append(Job):
 class Fork(Job):
     """A session `new` with the first `at` records."""
 
-    new: str = ""
-    at: int = 0
+    new: str
+    at: int
 
 
 @dataclass(slots=True, eq=False)
 class Erase(Job):
     """The session is to go, with `cascade` also what was forked from it."""
 
-    cascade: bool = False
+    cascade: bool
 
 
 @dataclass(slots=True, eq=False)
 class Lease(Job):
     """The session is to be kept for an owner, for so many seconds."""
 
-    owner: str = ""
-    seconds: float = 0
+    owner: str
+    seconds: float
 
 
 class Writer:
@@ -84,25 +63,26 @@ class Writer:
     def __init__(self, folder: Folder, synced: bool) -> None:
         self._folder, self._synced = folder, synced
 
-    def perform(self, jobs: Sequence[Job]) -> None:
-        """Does jobs in their order, and tells each how it went."""
+    def perform(self, jobs: list[Job]) -> Iterator[list[Answer[Job]]]:
+        """Appends to one session together, up to the next job that is none."""
         waiting: dict[str, list[Append]] = {}
         for job in jobs:
-            if not job.done.set_running_or_notify_cancel():
-                continue
             if isinstance(job, Append):
                 waiting.setdefault(job.session, []).append(job)
                 continue
-            self._all_of(waiting)
-            self._alone(job)
-        self._all_of(waiting)
+            yield from self._all_of(waiting)
+            yield [(job, self._alone(job))]
+        yield from self._all_of(waiting)
 
-    def _all_of(self, waiting: dict[str, list[Append]]) -> None:
+    def let_go(self) -> None:
+        """Nothing is open between two jobs."""
+
+    def _all_of(self, waiting: dict[str, list[Append]]) -> Iterator[list[Answer[Job]]]:
         for session, jobs in waiting.items():
-            self._together(session, jobs)
+            yield self._together(session, jobs)
         waiting.clear()
 
-    def _alone(self, job: Job) -> None:
+    def _alone(self, job: Job) -> BaseException | None:
         try:
             with told(self._folder.path), GATE:
                 if isinstance(job, Fork):
@@ -112,11 +92,10 @@ class Writer:
                 elif isinstance(job, Lease):
                     lease(self._folder, self._folder.log(job.session), job.owner, job.seconds)
         except BaseException as error:  # whatever it was: somebody waits for it
-            job.answer(error)
-        else:
-            job.answer()
+            return error
+        return None
 
-    def _together(self, session: str, jobs: list[Append]) -> None:
+    def _together(self, session: str, jobs: list[Append]) -> list[Answer[Job]]:
         try:
             for job in jobs:
                 job.forms = job.forms or [lines.form_of(record) for record in job.records]
@@ -124,14 +103,9 @@ class Writer:
                 self._append(session, jobs)
         except BaseException as error:  # whatever it was: somebody waits for each of them
             if len(jobs) > 1 and isinstance(error, StoreUnavailable):
-                for job in jobs:
-                    self._together(session, [job])
-                return
-            for job in jobs:
-                job.answer(error)
-            return
-        for job in jobs:
-            job.answer(job.error)
+                return [answer for job in jobs for answer in self._together(session, [job])]
+            return [(job, error) for job in jobs]
+        return [(job, job.error) for job in jobs]
 
     # -- appending --
 

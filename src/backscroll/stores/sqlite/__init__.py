@@ -1,7 +1,7 @@
 """Sessions in an SQLite file.
 
 - `store.py`    the port's operations
-- `writer.py`   the one thread of a process that writes
+- `writer.py`   what comes together is committed together
 - `jobs.py`     what is done to the rows in one transaction
 - `file.py`     the database file: making it, checking it, connecting to it
 - `beside.py`   files beside it that can be made again, one for each session

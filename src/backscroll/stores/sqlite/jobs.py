@@ -5,12 +5,11 @@ Each job is checked by itself: a conflict is an answer and disturbs no other job
 
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from backscroll.errors import BackscrollError, ConfigurationError, ConflictError
+from backscroll.errors import ConfigurationError, ConflictError
+from backscroll.stores import queueing
 from backscroll.stores.names import kept
 from backscroll.stores.sqlite import rows
 from backscroll.stores.sqlite.rows import Begun, Row
@@ -97,67 +96,13 @@ class Transactions:
         rows.write_meta(self.connection, self.meta)
 
 
-class Helped(Protocol):
-    """Whoever does jobs, and takes help."""
-
-    def help(self, done: Future[None]) -> None:
-        """Does the job that a thread is about to wait for, if that disturbs no other one; else has it done at once."""
-
-    def wake(self) -> None:
-        """Has what is queued done at once."""
-
-
-class Done(Future[None]):
-    """Tells when a job is done; who waits for it in a thread may do it."""
-
-    writer: Helped | None = None
-
-    def result(self, timeout: float | None = None) -> None:
-        """Waits for it; raises what went wrong."""
-        self._hurry(timeout is None)
-        return super().result(timeout)
-
-    def exception(self, timeout: float | None = None) -> BaseException | None:
-        """Waits for it; what went wrong."""
-        self._hurry(timeout is None)
-        return super().exception(timeout)
-
-    def add_done_callback(self, fn: Callable[[Future[None]], object]) -> None:
-        """Calls it when the job is done: what is awaited begins so."""
-        super().add_done_callback(fn)
-        self._hurry(False)
-
-    def _hurry(self, helps: bool) -> None:
-        if self.writer is not None and not self.done():
-            if helps:
-                self.writer.help(self)
-            else:
-                self.writer.wake()
-
-
 @dataclass(slots=True, eq=False)
-class Job:
-    """What is to be done, and whom to tell."""
-
-    session: str
-    done: Done = field(default_factory=Done, init=False)
-    error: BackscrollError | None = field(default=None, init=False)
-
-    @property
-    def size(self) -> int:
-        """Bytes of bodies."""
-        return 0
+class Job(queueing.Job):
+    """What is done to the rows."""
 
     def run(self, file: Transactions) -> bool:
         """Does it. Says whether anything changed; leaves in `error` why not."""
         raise NotImplementedError
-
-    def answer(self, error: BaseException | None) -> None:
-        """Tells how it went."""
-        if error is None:
-            self.done.set_result(None)
-        else:
-            self.done.set_exception(error)
 
 
 @dataclass(slots=True, eq=False)

@@ -18,6 +18,7 @@ from backscroll.ports import Record, Stored
 from backscroll.stores.gate import GATE, closes_for_forks
 from backscroll.stores.names import checked, checked_keys, checked_lease
 from backscroll.stores.problems import Mended, Problem
+from backscroll.stores.queueing import Queue
 from backscroll.stores.sqlite import beside, rows
 from backscroll.stores.sqlite.file import Database
 from backscroll.stores.sqlite.jobs import Append, Erase, Fork, Job, Lease
@@ -48,7 +49,7 @@ class SqliteStore:
         self.path, self.durability = os.path.realpath(name), durability  # `-commits` lies beside the file, not a link
         self._database = Database(self.path, durability, timeout)
         self._lock = threading.Lock()
-        self._writer: Writer | None = None
+        self._queue: Queue[Job] | None = None
         self._unclosed: weakref.finalize[..., SqliteStore] | None = None
         weakref.finalize(self, self._database.readers.close)
         closes_for_forks(self)
@@ -68,12 +69,12 @@ class SqliteStore:
 
     def _put(self, job: Job) -> Future[None]:
         with self._lock:
-            if self._writer is None:
-                writer = Writer(self._database)
-                writer.start()
-                self._writer, self._unclosed = writer, weakref.finalize(self, writer.stop)
-                self._unclosed.atexit = False  # then the writer is waited for as well
-            self._writer.put(job)
+            if self._queue is None:
+                queue = Queue[Job](self.path, Writer(self._database))
+                queue.start()
+                self._queue, self._unclosed = queue, weakref.finalize(self, queue.stop)
+                self._unclosed.atexit = False  # then the queue is waited for as well
+            self._queue.put(job)
         return job.done
 
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
@@ -154,19 +155,19 @@ class SqliteStore:
     def close(self) -> None:
         """Waits for what is queued and frees everything. The next use opens anew."""
         with self._lock:
-            writer = self._detach()
-            if writer is not None:
-                writer.stop()
-        if writer is not None:
-            writer.join()
+            queue = self._detach()
+            if queue is not None:
+                queue.stop()
+        if queue is not None:
+            queue.join()
         with GATE:
             self._database.forget()
 
-    def _detach(self) -> Writer | None:
-        writer, self._writer = self._writer, None
+    def _detach(self) -> Queue[Job] | None:
+        queue, self._queue = self._queue, None
         if self._unclosed is not None:
             self._unclosed.detach()
-        return writer
+        return queue
 
     def verify(self, session: str | None = None) -> Iterator[Problem]:
         """Reads everything, or one session, and yields what is not as it was written. Changes nothing."""
