@@ -89,7 +89,8 @@ def test_it_asks_for_the_base_dependencies_only(wheel):
     base = sorted(line.partition(">")[0].partition("<")[0] for line in asked if "extra ==" not in line)
     assert base == ["imagesize", "regex", "toktok-rs"]
     assert sorted(wheel.metadata().get_all("Provides-Extra", [])) == [
-        "all", "amplifier", "anthropic", "cli", "encryption", "openai", "postgres", "s3", "strands", "tiktoken",
+        "all", "amplifier", "anthropic", "cli", "encryption", "inspect", "openai", "otel", "postgres", "ray", "s3", "strands",
+        "tiktoken",
     ]  # fmt: skip
 
 

@@ -59,6 +59,7 @@ class ManagerBase:
         encryption_key: bytes | str | None = None,
         redact: Redact | None = None,
         on_event: EventHandler | None = None,
+        telemetry: bool = False,
     ) -> None:
         given = locals()
         self._given = {name: given[name] for name in given if name not in ("self", "session", "store", "__class__")}

@@ -9,6 +9,7 @@ import asyncio
 import inspect
 import warnings
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 from backscroll.opening import DEGRADED, Opened, warn
@@ -19,6 +20,28 @@ T = TypeVar("T")
 
 async def drive_async(opened: Opened, operation: Operation[T]) -> T:
     """Runs an operation on the present event loop."""
+    with _observed(opened, operation):
+        return await _driven_async(opened, operation)
+
+
+def drive(opened: Opened, operation: Operation[T]) -> T:
+    """Runs an operation in the calling thread; awaitables run in an event loop of their own."""
+    with _observed(opened, operation):
+        return _driven(opened, operation)
+
+
+def _observed(opened: Opened, operation: Operation[T]) -> AbstractContextManager[None]:
+    if opened.telemetry is None:
+        return nullcontext()
+    return opened.telemetry.operation(_name(operation))
+
+
+def _name(operation: Any) -> str:
+    """What a generator's function is called."""
+    return str(operation.__name__).strip("_")
+
+
+async def _driven_async(opened: Opened, operation: Operation[T]) -> T:
     steps, answer = _steps(opened, operation), None
     try:
         while True:
@@ -35,8 +58,7 @@ async def drive_async(opened: Opened, operation: Operation[T]) -> T:
         steps.close()
 
 
-def drive(opened: Opened, operation: Operation[T]) -> T:
-    """Runs an operation in the calling thread; awaitables run in an event loop of their own."""
+def _driven(opened: Opened, operation: Operation[T]) -> T:
     steps, answer = _steps(opened, operation), None
     try:
         while True:
@@ -111,6 +133,8 @@ def _steps(opened: Opened, operation: Operation[T]) -> Operation[T]:
             opened.turnstile.release()
     for name, payload in reports:
         yield from _emit(opened, name, payload)
+    if opened.telemetry is not None and _name(operation) == "request" and (newest := opened.session.newest()):
+        opened.telemetry.shown(*newest)
     if failure is not None:
         raise failure
     done: T = result
@@ -119,6 +143,8 @@ def _steps(opened: Opened, operation: Operation[T]) -> Operation[T]:
 
 def _emit(opened: Opened, name: str, payload: dict[str, Any]) -> Operation[None]:
     """A listener's fault must not fail the conversation, nor go unnoticed."""
+    if opened.telemetry is not None:
+        opened.telemetry.heard(name, payload)
     if name in DEGRADED:
         warn(name, payload)
     if opened.on_event is not None:

@@ -33,6 +33,7 @@ from backscroll.stores.layers import Report, layered
 from backscroll.stores.searching import Index, search_everywhere, search_for
 from backscroll.stores.searching.index import SearchIndex
 from backscroll.summaries import Summaries, Summarizer
+from backscroll.telemetry import Telemetry
 from backscroll.tokenizers import resolve
 from backscroll.turnstile import Turnstile
 
@@ -85,6 +86,7 @@ class Opened:
     compile: Callable[[str], Pattern]
     turnstile: Turnstile
     on_event: EventHandler | None
+    telemetry: Telemetry | None
 
 
 def open_session(
@@ -103,13 +105,15 @@ def open_session(
     summarizing: Summarizing,
     background: Background,
     on_event: EventHandler | None,
+    telemetry: bool,
 ) -> Opened:
     """Puts a session together. Raises `ConfigurationError` for what can never work."""
     reports: deque[Event] = deque()
     counter = resolve(tokenizer, partial(_reported, reports))
     measurer = Measurer(counter)
     name = new_name() if name is None else name
-    inner, keeper, search = _kept(store, name, around, partial(_reported, reports, events.OFFLOAD_FAILED))
+    inner, keeper, search, everywhere = _kept(store, name, around, partial(_reported, reports, events.OFFLOAD_FAILED))
+    traced = _telemetry(telemetry, name)
     session = Session(
         options,
         choose(strategy, strategies),
@@ -117,23 +121,31 @@ def open_session(
         count=measurer.count,
         counted_by=lambda: counter.name,
         prices=prices or (Prices() if masks_batches(strategy, strategies) else None),
-        logbook=_logbook(keeper, name, lease),
-        summaries=_summaries(summarizing, background),
+        logbook=_logbook(keeper if keeper is None or traced is None else traced.store(keeper), name, lease),
+        summaries=_summaries(summarizing, background, traced),
         family=_families(model, counted=not isinstance(tokenizer, str), counter=counter),
     )
     session.outbox = reports  # tokenizer and store report into the same queue, from wherever they find the fault
     session.redact, session.listened_to, session.clock = _checked(redact), on_event is not None, monotonic
-    everywhere = None if keeper is None else partial(search_everywhere, keeper)
-    return Opened(name, session, keeper, inner, measurer, search, everywhere, LimitedPattern, Turnstile(), on_event)
+    searches = search, everywhere
+    return Opened(name, session, keeper, inner, measurer, *searches, LimitedPattern, Turnstile(), on_event, traced)
 
 
 def _kept(
     store: str | Path | Store | None, name: str, around: Around, failed: Report
-) -> tuple[Store | None, Store | None, Index]:
-    """A store, the same with its layers, and the search over one of its sessions."""
+) -> tuple[Store | None, Store | None, Index, Callable[[str, int], Found] | None]:
+    """A store, the same with its layers, the search over one of its sessions, and that over all."""
     inner = None if store is None else open_store(store)
     keeper = layered(inner, around.blobs, around.offload_over, around.encryption_key, failed)
-    return inner, keeper, SearchIndex() if keeper is None else search_for(keeper, name)
+    if keeper is None:
+        return inner, keeper, SearchIndex(), None
+    return inner, keeper, search_for(keeper, name), partial(search_everywhere, keeper)
+
+
+def _telemetry(wanted: bool, session: str) -> Telemetry | None:
+    if type(wanted) is not bool:
+        raise ConfigurationError(f"telemetry is True or False, not {wanted!r:.80}")
+    return Telemetry(session) if wanted else None
 
 
 def _logbook(store: Store | None, session: str, seconds: float | None) -> Logbook | None:
@@ -141,12 +153,14 @@ def _logbook(store: Store | None, session: str, seconds: float | None) -> Logboo
     return None if store is None else Logbook(store, session, lease)
 
 
-def _summaries(asked: Summarizing, background: Background) -> Summaries | None:
+def _summaries(asked: Summarizing, background: Background, traced: Telemetry | None) -> Summaries | None:
     """Settings are checked also where there is no summarizer."""
     summarizer, window, timeout, as_turn = asked
     blocking = not any(map(inspect.iscoroutinefunction, (summarizer, type(summarizer).__call__)))
     made = Summaries(str if summarizer is None else summarizer, window, timeout, blocking, background, as_turn)
-    return None if summarizer is None else made
+    if summarizer is None or traced is None:
+        return None if summarizer is None else made
+    return replace(made, summarizer=traced.summarizer(summarizer))
 
 
 def _reported(reports: deque[Event], name: str, payload: dict[str, Any]) -> None:

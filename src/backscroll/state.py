@@ -302,6 +302,13 @@ class SessionState:
         lane = self._lanes.get(lane_name)
         return None if lane is None or lane.sent is None else lane.meter.total(lane.sent, lane.budget).middle
 
+    def newest(self) -> tuple[str, int, int] | None:
+        """The lane of the view handed out last, the tokens of that request by the middle estimate, and its messages."""
+        lane = self._asked
+        if lane is None or lane.view is None:
+            return None
+        return lane.name, lane.used(lane.budget).middle, len(lane.view.flat)
+
     def in_view(self) -> Iterator[str]:
         """The texts of the view handed out last; none before the first request."""
         view = self._asked.view if self._asked else None
