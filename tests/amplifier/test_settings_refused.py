@@ -48,6 +48,7 @@ WRONG: dict[str, list[Any]] = {
     "summary_provider": ["", 5, ["scripted"]],
     "summary_model": ["", 5],
     "summary_window": [1_999, -1, 2_000.5, "32k", True],
+    "summary_as_turn": ["yes", 1],
     "summary_timeout": [-1, "long", True, float("nan"), float("inf")],
     "truncate_chars": [10, "many"],
     "truncate_boundary": [5],

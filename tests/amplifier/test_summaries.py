@@ -14,7 +14,7 @@ from backscroll import ConfigurationError
 from backscroll.adapters.amplifier import providers, signals
 from backscroll.events import COMPACTION, OVERFLOW, SUMMARY_FAILED, SUMMARY_READY, SUMMARY_STARTED
 from tests.amplifier.ours import NAME, Mounted, awaited, chat, mounted, rounds, say
-from tests.amplifier.provider import Message, Provider
+from tests.amplifier.provider import Message, Provider, plain
 from tests.amplifier.scenarios import words
 from tests.amplifier.scripts import work
 from tests.amplifier.world import Live, World
@@ -328,3 +328,20 @@ async def test_requests_for_summaries_say_what_they_are():
     assert [message.role for message in request.messages] == ["system", "user"]
     assert request.tools is None
     assert request.max_output_tokens > 100
+
+
+@pytest.mark.parametrize("wanted", [False, True])
+@awaited
+async def test_summary_as_turn(wanted):
+    provider = Writer(20_000)
+    async with World(NAME, SUMMARIZE | {"summary_as_turn": wanted}, provider, system="Be brief.").open() as live:
+        await play(live)
+        run = await live.report()
+        tools = {tool.name for tool in live.session.coordinator.get("tools").values()}
+    assert (run.valid, run.fits, run.complete) == (True, True, True)
+    assert TOLD in json.dumps(run.requests[-1].messages)
+    sent = [request.messages for request in run.requests]
+    for request in provider.asked:
+        before = [plain(message.model_dump()) for message in request.messages[:-1]]
+        assert (before in sent) is wanted  # a cache has all of it but the last message
+        assert {tool.name for tool in request.tools or ()} == (tools if wanted else set())

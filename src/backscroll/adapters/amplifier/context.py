@@ -6,7 +6,6 @@ its own filtered transcript changes nothing, and the transcript is kept in a fil
 
 import asyncio
 import inspect
-import json
 import warnings
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from threading import Lock
@@ -15,7 +14,7 @@ from typing import Any
 from backscroll import events
 from backscroll.adapters.amplifier import signals
 from backscroll.adapters.amplifier.files import TranscriptFile, memory_message
-from backscroll.adapters.amplifier.providers import MAIN, ProviderSummarizer, model_of
+from backscroll.adapters.amplifier.providers import MAIN, ProviderSummarizer, make_sendable, model_of
 from backscroll.adapters.amplifier.signals import Signals
 from backscroll.adding import passing
 from backscroll.base import SystemPrompt
@@ -98,7 +97,7 @@ class AmplifierContext(ContextManager):
         )
         self._sent, self._unreported = lane, True
         for message in view:
-            _make_sendable(message)
+            make_sendable(message)
         return view
 
     async def get_messages(self) -> list[Message]:
@@ -311,15 +310,6 @@ class OldContext(AmplifierContext):
         """Whether the request is over the threshold."""
         await self._load()
         return await drive_async(self._opened, self._session.is_due(self._sent))
-
-
-def _make_sendable(message: Message) -> None:
-    """As the kernel's `Message` takes it: content is a text or blocks."""
-    content = message.get("content")
-    if type(content) not in (str, list):
-        message["content"] = "" if content is None else json.dumps(content, ensure_ascii=False)
-    for key in [key for key in message if key[:1] == "_"]:
-        del message[key]
 
 
 def _is_system(message: Message) -> bool:

@@ -1,7 +1,10 @@
-"""What is asked of the host's providers: the name of their model, and a summary. Decides nothing about views."""
+"""What is asked of the host's providers: the name of their model, and a summary. And the form that they take messages
+in. Decides nothing about views.
+"""
 
 import asyncio
 import inspect
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,7 +37,8 @@ class ProviderSummarizer:
 
         provider = self._provider()
         asked = ChatRequest(
-            messages=[Message(role="system", content=request.system), Message(role="user", content=request.prompt)],
+            messages=[Message(**message) for message in _messages(request)],
+            tools=self._tools() if request.messages else None,
             max_output_tokens=2 * request.max_tokens,  # reasoning counts too; what is too long is refused later
             model=self._model,
             metadata=dict(PURPOSE),
@@ -50,6 +54,16 @@ class ProviderSummarizer:
         model = told if isinstance(told, str) else await model_of(provider)
         return SummaryAnswer(text, model, *_counted(response, len(request.system + request.prompt) // _CHARACTERS))
 
+    def _tools(self) -> list[Any]:
+        """As loops tell them to the model: with them and the conversation before it, a turn is found in the cache."""
+        from amplifier_core import ToolSpec  # noqa: PLC0415  # as above
+
+        mounted: Mapping[str, Any] = self._coordinator.get("tools") or {}
+        return [
+            ToolSpec(name=tool.name, description=tool.description, parameters=tool.input_schema)
+            for tool in mounted.values()
+        ]
+
     def _provider(self) -> Any:
         mounted: Mapping[str, Any] = self._coordinator.get("providers") or {}
         if self._name is None:
@@ -61,6 +75,25 @@ class ProviderSummarizer:
             wanted = "no provider is mounted" if self._name is None else f"no provider {self._name!r} is mounted"
             raise ConfigurationError(f"{wanted}; there are: {', '.join(mounted) or 'none'}")
         return found
+
+
+def _messages(request: SummaryRequest) -> list[dict[str, Any]]:
+    """A prompt of its own, or one more turn of a conversation."""
+    turn = {"role": "user", "content": request.prompt}
+    if not request.messages:
+        return [{"role": "system", "content": request.system}, turn]
+    for message in request.messages:
+        make_sendable(message)
+    return [*request.messages, turn]
+
+
+def make_sendable(message: dict[str, Any]) -> None:
+    """As the kernel's `Message` takes it: content is a text or blocks; and without other managers' bookkeeping."""
+    content = message.get("content")
+    if type(content) not in (str, list):
+        message["content"] = "" if content is None else json.dumps(content, ensure_ascii=False)
+    for key in [key for key in message if key[:1] == "_"]:
+        del message[key]
 
 
 def _text(block: Any) -> str:

@@ -132,6 +132,11 @@ SETTINGS = (
         "seconds that a request waits for a summary which is being made; 0 = not at all",
     ),
     Setting(
+        "summary_as_turn", False, _is_bool, "true or false",
+        "ask for it as one more turn of the newest request, whose beginning the provider has cached; by its own model, "
+        "so without `summary_model`",
+    ),
+    Setting(
         "truncate_chars", None, _is_count, "a whole number of characters",
         "characters that stay of a long argument or text; of a long result its ends and the lines that matter stay",
     ),
@@ -311,7 +316,7 @@ def _options(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, A
         name: values[name]
         for name in (
             *("max_tokens", "target_usage", "protected_recent", "max_messages", "overhead_tokens", "tokenizer"),
-            *("blobs", "offload_over", "encryption_key", "summary_window", "summary_timeout"),
+            *("blobs", "offload_over", "encryption_key", "summary_window", "summary_timeout", "summary_as_turn"),
         )
     }
     return options | {
