@@ -76,6 +76,16 @@ def test_the_table_of_options_is_the_signature():
     assert told == {parameter.name: parameter.default for parameter in parameters}
 
 
+def test_the_page_on_summaries_tells_of_every_option_of_theirs():
+    page = ROOT / "docs/summaries.md"
+    told = {
+        row[0].strip("`"): ast.literal_eval(row[1].strip("`"))
+        for row in table(page, "When it is asked, and when its answer counts")
+    }
+    parameters = inspect.signature(ContextManager).parameters.values()
+    assert told == {each.name: each.default for each in parameters if each.name.startswith("summar")}
+
+
 def test_the_class_describes_every_option_and_names_every_strategy():
     listed = "\n".join(re.findall(r"^- .+(?:\n  .+)*", inspect.getdoc(Described) or "", re.MULTILINE))
     named = {word for head in re.findall(r"^- (`[^:]+):", listed, re.MULTILINE) for word in re.findall(r"`(\w+)", head)}

@@ -265,6 +265,17 @@ async def test_summary_timeout(seconds, there):
         assert (TOLD in json.dumps(await ours.view(6_000))) is there
 
 
+@awaited
+async def test_a_request_that_waited_long_enough_goes_on_without_the_model():
+    provider = Writer(answer=lambda _: asyncio.Event().wait())
+    async with mounted(SUMMARIZE | {"summary_timeout": 0.01}, await with_providers(provider)) as ours:
+        await ours.add(*TALK)
+        view = await ours.view(6_000)  # would never come if it waited for the answer
+        assert ours.payloads(COMPACTION)
+        assert TOLD not in json.dumps(view)
+        assert len(provider.asked) == 1
+
+
 @FAILED
 @awaited
 async def test_a_provider_that_hangs_is_given_up(monkeypatch):

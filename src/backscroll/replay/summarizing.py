@@ -87,6 +87,7 @@ class Summarizing(ContextManager):
         self._calls, self._seconds = 0, 0.0
         self._asked = asked.summarizer
         super().__init__(summarizer=self._ask, summary_window=asked.window, summary_timeout=_PATIENCE, **options)
+        self._session.clock = None  # how long a summary takes here says nothing of a cache that is cold
 
     def _make_background(self) -> Background:
         self._background = AtOnce()
