@@ -18,7 +18,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 BASE = ("toktok", "imagesize")  # what the base installation names, by import name
 NEEDS_EXTRA = (
-    *(f"backscroll.replay.{name}" for name in ("commands", "screen", "table")),
+    *(f"backscroll.replay.{name}" for name in ("commands", "screen", "summary_options", "table")),
     *(f"backscroll.stores_cli.{name}" for name in ("commands", "moving", "places", "showing")),
 )
 NEEDS_DRIVER = ("backscroll.stores.postgres", "backscroll.stores.searching.postgres")  # and what begins like these
