@@ -93,6 +93,8 @@ def test_operations_have_spans_with_what_the_store_did_inside_of_them(heard, tmp
     appends = {span.context.span_id for span in heard.named("backscroll append")}
     assert appends <= {span.parent.span_id for span in stored}
     assert all(span.attributes["backscroll.bytes"] > 0 for span in stored)
+    assert not heard.named("backscroll store read")  # what a session wrote by itself it need not read
+    sync.ContextManager("talk", tmp_path / "a.db", tokenizer=quarter, telemetry=True).get_messages()
     assert heard.named("backscroll store read")
 
 

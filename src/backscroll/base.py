@@ -5,6 +5,7 @@ here.
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from backscroll import recall as recalling
 from backscroll.budget import Options, Previews
@@ -21,6 +22,11 @@ from backscroll.summaries import Summarizer
 from backscroll.usage import Usage
 
 SystemPrompt = Callable[[], str | Awaitable[str]]
+
+
+def _options(given: dict[str, Any]) -> dict[str, Any]:
+    """What a constructor was given besides the session's name and store."""
+    return {name: value for name, value in given.items() if name not in ("self", "session", "store", "__class__")}
 
 
 class ManagerBase:
@@ -61,8 +67,7 @@ class ManagerBase:
         on_event: EventHandler | None = None,
         telemetry: bool = False,
     ) -> None:
-        given = locals()
-        self._given = {name: given[name] for name in given if name not in ("self", "session", "store", "__class__")}
+        self._given = _options(locals())
         self._opened = self._open(session, store)
         self._session = self._opened.session
         self._begin_search()

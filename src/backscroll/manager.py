@@ -58,6 +58,8 @@ class ContextManager(ManagerBase):
     - `redact`: a plain function of a message that returns what may be kept of it, run before anything is counted,
       stored or shown; what it raises refuses the message. Run over its own answer it must change nothing.
     - `on_event(name, payload)`: hears what happens; may be async. Names are in `backscroll.events`.
+    - `telemetry`: whether spans and metrics go to OpenTelemetry (extra `otel`): names, numbers and types of errors, no
+      word of a conversation.
 
     Raises `ConfigurationError` for values that can never work.
     """

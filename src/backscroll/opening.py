@@ -109,8 +109,7 @@ def open_session(
 ) -> Opened:
     """Puts a session together. Raises `ConfigurationError` for what can never work."""
     reports: deque[Event] = deque()
-    counter = resolve(tokenizer, partial(_reported, reports))
-    measurer = Measurer(counter)
+    measurer = Measurer(counter := resolve(tokenizer, partial(_reported, reports)))
     name = new_name() if name is None else name
     inner, keeper, search, everywhere = _kept(store, name, around, partial(_reported, reports, events.OFFLOAD_FAILED))
     traced = _telemetry(telemetry, name)
@@ -127,8 +126,8 @@ def open_session(
     )
     session.outbox = reports  # tokenizer and store report into the same queue, from wherever they find the fault
     session.redact, session.listened_to, session.clock = _checked(redact), on_event is not None, monotonic
-    searches = search, everywhere
-    return Opened(name, session, keeper, inner, measurer, *searches, LimitedPattern, Turnstile(), on_event, traced)
+    known = name, session, keeper, inner, measurer, search, everywhere
+    return Opened(*known, LimitedPattern, Turnstile(), on_event, traced)
 
 
 def _kept(
