@@ -2,15 +2,16 @@
 here.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from backscroll import recall as recalling
 from backscroll.budget import Options, Previews
 from backscroll.compaction.batch import Prices
 from backscroll.compaction.window import Strategy
+from backscroll.compaction.wish import Wish
 from backscroll.elsewhere import Elsewhere
 from backscroll.errors import ConfigurationError
 from backscroll.families import Family
@@ -18,9 +19,13 @@ from backscroll.messages import Redact
 from backscroll.opening import Around, Opened, Summarizing, new_name, open_session
 from backscroll.pages import Recalled
 from backscroll.ports import Background, Blobs, EventHandler, Operation, Store, Tokenizer
+from backscroll.reporting import Compaction
 from backscroll.summaries import Summarizer
 from backscroll.usage import Usage
 
+T = TypeVar("T")
+Steps = Generator[Operation[Any], Any, T]
+"""Operations, one after the other, each with the lock for itself."""
 SystemPrompt = Callable[[], str | Awaitable[str]]
 
 
@@ -140,6 +145,25 @@ class ManagerBase:
         anything was known of what stands outside the messages is lifted by the first `observe_usage`.
         """
         self._session.overflowed(lane, requested_tokens, limit_tokens)
+
+    def _compaction(self, lane: str, focus: str | None) -> Steps[Compaction | None]:
+        """What `compact` has to do, step by step: a summary is waited for without the lock."""
+        if focus is not None:
+            yield from self._summarise(lane, focus, None)
+        done: Compaction | None = yield self._session.compact(lane)
+        return done
+
+    def _leaving_out(self, lane: str, wish: Wish, summarize: bool) -> Steps[Compaction | None]:
+        """The same of `leave_out`; of a kind of messages only the digest tells."""
+        if summarize and self._session.summarises and wish.kind == "all":
+            yield from self._summarise(lane, None, wish)
+        done: Compaction | None = yield self._session.leave_out(lane, wish)
+        return done
+
+    def _summarise(self, lane: str, focus: str | None, wish: Wish | None) -> Steps[None]:
+        while not (yield self._session.begin_summary(lane, focus, wish)):
+            yield self._session.summary_made()
+        yield self._session.summary_made()
 
     def _begin_search(self) -> None:
         self._finder = recalling.Finder(self._opened.search)

@@ -8,6 +8,7 @@ is released, so that a handler may use the session.
 import asyncio
 import inspect
 import warnings
+from collections.abc import Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
@@ -28,6 +29,32 @@ def drive(opened: Opened, operation: Operation[T]) -> T:
     """Runs an operation in the calling thread; awaitables run in an event loop of their own."""
     with _observed(opened, operation):
         return _driven(opened, operation)
+
+
+async def drive_each_async(opened: Opened, steps: Generator[Operation[Any], Any, T]) -> T:
+    """Runs operations one after the other, each with the lock for itself; what each answers is sent back."""
+    answer = None
+    try:
+        while True:
+            answer = await drive_async(opened, steps.send(answer))
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    finally:
+        steps.close()
+
+
+def drive_each(opened: Opened, steps: Generator[Operation[Any], Any, T]) -> T:
+    """The same in the calling thread."""
+    answer = None
+    try:
+        while True:
+            answer = drive(opened, steps.send(answer))
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    finally:
+        steps.close()
 
 
 def _observed(opened: Opened, operation: Operation[T]) -> AbstractContextManager[None]:

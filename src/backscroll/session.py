@@ -28,6 +28,7 @@ from backscroll.timeline import Timeline
 from backscroll.view import Ephemeral
 
 _MOST_EPHEMERALS = 256
+_FOREVER = 1e8  # seconds; a summarizer's own time limit comes before
 _LONG = 64 * 1024  # characters from which counting is worth a thread: engines release the interpreter's lock
 
 
@@ -216,10 +217,12 @@ class Session(Timeline):
         summaries = self._summaries
         if summaries is None or summaries.background.running:
             return
-        order = lane.order(self._situation(prompt), budget, summaries)
-        if order is not None:
+        yield from self._ordered(lane, lane.order(self._situation(prompt), budget, summaries))
+
+    def _ordered(self, lane: Lane, order: Order | None) -> Operation[None]:
+        if order is not None and self._summaries is not None:
             self.outbox.append((events.SUMMARY_STARTED, {"lane": lane.name, "first": order.first, "last": order.last}))
-            yield Ask(summaries.background.start, (self._made(order, summaries),))
+            yield Ask(self._summaries.background.start, (self._made(order, self._summaries),))
 
     def _made(self, order: Order, summaries: Summaries) -> Operation[Made]:
         return ask(order, summaries.summarizer, lambda text: self._count(text).tokens, summaries.blocking)
@@ -280,37 +283,46 @@ class Session(Timeline):
         if self._ephemerals and self._ephemerals[0].number < oldest:
             self._ephemerals = [found for found in self._ephemerals if found.number >= oldest]
 
-    def compact(self, lane_name: str, focus: str | None = None) -> Operation[Compaction | None]:
-        """Compacts now, down to the target. None where nothing could be won.
-
-        `focus`: what matters most; then a summary is made first, and waited for.
-        """
+    def compact(self, lane_name: str) -> Operation[Compaction | None]:
+        """Compacts now, down to the target. None where nothing could be won."""
         prompt = yield from self._prompt()
         yield from self.enter()
         lane = self.lane(lane_name)
-        if focus is not None:
-            yield from self._focused(lane, prompt, focus)
         return lane.last_compaction if (yield from self._fitted(lane, prompt, lane.budget, force=True)) else None
 
-    def leave_out(self, lane_name: str, wish: Wish, summarize: bool) -> Operation[Compaction | None]:
-        """Leaves out of the lane's view what somebody asks for. None where there is nothing of that.
-
-        `summarize`: has a model tell of it first, where there is one; for a kind of messages only the digest does.
-        """
+    def leave_out(self, lane_name: str, wish: Wish) -> Operation[Compaction | None]:
+        """Leaves out of the lane's view what somebody asks for. None where there is nothing of that."""
         prompt = yield from self._prompt()
         yield from self.enter()
         lane = self.lane(lane_name)
-        if summarize and self._summaries is not None and wish.kind == "all":
-            yield from self._focused(lane, prompt, None, wish)
         return lane.last_compaction if (yield from self._fitted(lane, prompt, lane.budget, wish=wish)) else None
 
-    def _focused(self, lane: Lane, prompt: str | None, focus: str | None, wish: Wish | None = None) -> Operation[None]:
-        if self._summaries is None:
+    @property
+    def summarises(self) -> bool:
+        """Whether there is a summarizer."""
+        return self._summaries is not None
+
+    def begin_summary(self, lane_name: str, focus: str | None, wish: Wish | None = None) -> Operation[bool]:
+        """Has a summary made for what will be compacted next, if it is worth one; False while another is being made.
+
+        `focus`: what matters most. Raises `ConfigurationError` without a summarizer.
+        """
+        summaries = self._summaries
+        if summaries is None:
             raise ConfigurationError("focus tells a summarizer what to keep, and there is none: give summarizer=")
+        prompt = yield from self._prompt()
+        yield from self.enter()
+        if summaries.background.running:
+            return False
+        lane = self.lane(lane_name)
         now = yield from self._refreshed(lane, prompt)
-        order = lane.order(now, lane.budget, self._summaries, focus, wish)
-        if order is not None:
-            self._settle((yield from self._made(order, self._summaries)))
+        yield from self._ordered(lane, lane.order(now, lane.budget, summaries, focus, wish))
+        return True
+
+    def summary_made(self) -> Operation[None]:
+        """Waits until no summary is being made; without the lock, so that requests go on meanwhile."""
+        if self._summaries is not None:
+            yield Ask(self._summaries.background.wait, (_FOREVER,))
 
     def is_due(self, lane_name: str) -> Operation[bool]:
         """Whether a request now would start a compaction, within the budget of the one before."""

@@ -8,7 +8,7 @@ from typing import Any
 from backscroll.background import Thread
 from backscroll.base import ManagerBase
 from backscroll.compaction.wish import Wish
-from backscroll.driving import drive
+from backscroll.driving import drive, drive_each
 from backscroll.pages import Recalled
 from backscroll.ports import Background
 from backscroll.recall_tool import answer, tool_definition
@@ -75,7 +75,7 @@ class ContextManager(ManagerBase):
         `focus`: what matters most, for the summarizer; then a summary is made first, and waited for. Raises
         `ConfigurationError` where there is no summarizer.
         """
-        return drive(self._opened, self._session.compact(lane, focus))
+        return drive_each(self._opened, self._compaction(lane, focus))
 
     def leave_out(
         self, *, keep: int, share: float = 1.0, kind: str = "all", summarize: bool = False, lane: str = "main"
@@ -87,7 +87,7 @@ class ContextManager(ManagerBase):
         `kind`: `all`, `tools` or `messages`. `summarize`: a summary is made first, where there is a summarizer. What
         views always keep stays. Raises `ConfigurationError` for values that can never work.
         """
-        return drive(self._opened, self._session.leave_out(lane, Wish(keep, share, kind), summarize))
+        return drive_each(self._opened, self._leaving_out(lane, Wish(keep, share, kind), summarize))
 
     def undo_compaction(self, *, lane: str = "main") -> bool:
         """Brings back the plan before the lane's newest compaction; False if there is none."""
