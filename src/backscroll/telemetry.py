@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from importlib import import_module
-from importlib.metadata import version
 from typing import Any, NamedTuple
 
 from backscroll import events
@@ -50,8 +49,9 @@ class Telemetry:
                 "telemetry needs the API of OpenTelemetry: pip install 'backscroll[otel]'"
             ) from error
         self._trace, self._session = trace, session
-        self._tracer = trace.get_tracer("backscroll", version("backscroll"))
-        meter = metrics.get_meter("backscroll", version("backscroll"))
+        version = import_module("importlib.metadata").version("backscroll")  # loads much that nobody else needs
+        self._tracer = trace.get_tracer("backscroll", version)
+        meter = metrics.get_meter("backscroll", version)
         histogram, self._count = meter.create_histogram, meter.create_counter("backscroll.compactions")
         self._seconds = histogram("backscroll.operation.duration", "s", explicit_bucket_boundaries_advisory=_BUCKETS)
         self._view = histogram("backscroll.view.tokens", "{token}", explicit_bucket_boundaries_advisory=_TOKENS)

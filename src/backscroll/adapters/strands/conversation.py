@@ -1,7 +1,8 @@
 """One agent's conversation: what it has said is taken in once, and each request gets a view of it.
 
 `agent.messages` is read and never changed. What was taken in is compared with what stands there now, since sessions,
-snapshots and `Agent(messages=[...])` put messages there without an event, and others may edit them.
+snapshots and `Agent(messages=[...])` put messages there without an event, and others may edit them: with each
+invocation all of it, and within one its end, so that a step costs the same however long the conversation is.
 """
 
 import warnings
@@ -24,6 +25,7 @@ from backscroll.turnstile import Turnstile
 from backscroll.usage import Usage
 
 MOST_REFUSALS = 24  # of one request in a row: each is followed by one of four fifths, so this is a two-hundredth
+_END = 32  # messages that are compared at each step
 STATE = "backscroll"
 """The key of `agent.state` under which pins are kept, so that they survive with any of Strands' sessions."""
 
@@ -39,6 +41,8 @@ class Conversation(ContextManager):
         self._status = status
         self._known: list[Message] | None = None
         """What of `agent.messages` was taken in, as it was then; None before the first look."""
+        self._seen: list[Message] | None = None
+        """The list that it was."""
         self._following = Turnstile()
         self._lane = MAIN
         self._asked = False
@@ -93,8 +97,10 @@ class Conversation(ContextManager):
         if self._known is None:
             self._known = yield from self._stored(messages)
         known = self._known
-        if messages[: len(known)] != known:
+        begin = max(0, len(known) - _END) if messages is self._seen else 0
+        if messages[begin : len(known)] != known[begin:]:
             yield from self._corrected(messages)
+        self._seen = messages
         new = messages[len(known) :]
         if new:
             yield self._session.append([self._for_session(message) for message in new])
@@ -203,7 +209,7 @@ class Conversation(ContextManager):
     def _carry_over(self, context: Any, messages: list[Message]) -> None:
         """What a middleware before ours put behind the newest message goes into the view as well."""
         own, given = context.agent.messages, context.messages
-        if given == own or not own:
+        if given is own or given == own or not own:
             return
         last, folded = own[-1]["content"], given[-1]["content"] if given else []
         if given[:-1] == own[:-1] and folded[: len(last)] == last and given[-1]["role"] == own[-1]["role"]:
@@ -223,8 +229,8 @@ class Conversation(ContextManager):
             await self.follow(agent)
 
     def begins(self) -> None:
-        """A new invocation: what was refused before was another request."""
-        self._refusals = 0
+        """A new invocation: what was refused before was another request, and messages may have been edited since."""
+        self._refusals, self._seen = 0, None
 
     def heard(self, event: Any) -> None:
         """What became of the request: its usage is the anchor of further figures."""
