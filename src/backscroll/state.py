@@ -96,6 +96,11 @@ class SessionState:
         """Whether what is stored was taken in."""
         self._reported: list[UsageObserved | Overflowed | dict[str, Any]] = []
 
+    @property
+    def summary_timeout(self) -> float:
+        """Seconds that a request waits for a summary; 0 where there is no summarizer."""
+        return self._summaries.timeout if self._summaries is not None else 0.0
+
     def _begin(self) -> None:
         """Everything that follows from events, as it is before the first."""
         self.history = History()

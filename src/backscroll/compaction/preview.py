@@ -37,9 +37,9 @@ class PreviewStrategy:
 def preview(window: Window, previews: Previews, candidate: Candidate, over: int | None = None) -> Clip | Mask | None:
     """What a long result is shown as; None for one that is not long, or was cut before. `over`: what counts as long."""
     over = previews.over if over is None else over
-    if candidate.part.id is None or (candidate.entry.seq, candidate.number) in candidate.unit.edits:
+    if candidate.part.id is None or candidate.entry.reading.flags.whole:
         return None
-    if window.tokens(candidate.count) <= over:
+    if (candidate.entry.seq, candidate.number) in candidate.unit.edits or window.tokens(candidate.count) <= over:
         return None
     if candidate.part.media is not None:
         return window.mask(candidate, BY, "set aside")

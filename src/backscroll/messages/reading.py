@@ -16,6 +16,8 @@ class Flags(NamedTuple):
     critical: bool = False
     ephemeral: bool = False
     """Never to be stored: `ephemeral` without `persisted`."""
+    whole: bool = False
+    """Its long results are never previewed: their originals are kept nowhere else."""
     injected: bool = False
     """Written by a hook or as a reminder; never taken for the user's own first or last message."""
 
@@ -99,6 +101,7 @@ def read_flags(metadata: dict[str, Any]) -> Flags:
     return Flags(
         pinned=pinned,
         critical=metadata.get("critical") is True,
+        whole=metadata.get("whole") is True,
         ephemeral=ephemeral and metadata.get("persisted") is not True,
         injected=ephemeral or metadata.get("source") == "hook",
     )

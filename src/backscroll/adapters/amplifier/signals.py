@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from backscroll import events
+from backscroll.adapters import overflows
 
 USAGE_EVENTS = ("llm:response", "provider:response")
 ERROR_EVENTS = ("provider:error", "provider:retry", "llm:response")
@@ -32,13 +33,6 @@ _TOO_LONG = re.compile(
     r"context.?length|context.?window|prompt is too long|input is too long|too many (?:input )?tokens|"
     r"maximum context|max(?:imum)? (?:input )?tokens exceeded|exceeds? .{0,60}(?:tokens?|context)|request too large",
     re.IGNORECASE,
-)
-_SIZES = (
-    re.compile(r"(?P<requested>\d[\d,]*) tokens? > (?P<limit>\d[\d,]*)"),
-    re.compile(
-        r"maximum context length is (?P<limit>\d[\d,]*) tokens.{0,80}?(?:requested|resulted in) (?P<requested>\d[\d,]*)"
-    ),
-    re.compile(r"token count \((?P<requested>\d[\d,]*)\) exceeds.{0,60}?\((?P<limit>\d[\d,]*)\)"),
 )
 _SEARCHED = 4_000  # characters of an error that are searched for what it is about
 
@@ -95,13 +89,7 @@ def sizes_in(payload: Mapping[str, Any]) -> tuple[int | None, int | None]:
     """Tokens that were requested and tokens that were allowed, where an error says so. Sources: what the interfaces of
     Anthropic, OpenAI and Gemini answer.
     """
-    text = _error_in(payload)
-    for form in _SIZES:
-        if found := form.search(text):
-            requested, limit = (int(found[name].replace(",", "")) for name in ("requested", "limit"))
-            if requested > limit > 0:
-                return requested, limit
-    return None, None
+    return overflows.sizes_in(_error_in(payload))
 
 
 def _error_in(payload: Mapping[str, Any]) -> str:

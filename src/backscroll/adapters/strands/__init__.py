@@ -1,0 +1,34 @@
+"""Backscroll for agents of Strands: plugins that give each model call a view and never touch `agent.messages`.
+
+- `settings.py`      every setting of the facade, in one table
+- `plugins.py`       the facade and its two parts as plugins
+- `attaching.py`     what is attached to an agent, and the conversation that is made of it
+- `conversation.py`  taking in the agent's messages, and the view for a model call
+- `tools.py`         the tools that the model may call
+- `models.py`        what a Strands model tells of itself, and summaries by one
+- `estimating.py`    the estimator for whole requests
+- `storing.py`       long results in a storage of the user's
+- `wire.py`          Strands' messages as JSON and back
+"""
+
+from backscroll.errors import ConfigurationError
+
+try:
+    from strands import Agent as _Agent  # noqa: F401  # asks for the extra before anything else does
+except ImportError as error:
+    raise ConfigurationError("Strands is not installed: pip install 'backscroll[strands]'") from error
+
+from backscroll.adapters.strands.estimating import TokenEstimate, estimate_input_tokens
+from backscroll.adapters.strands.models import DEFAULT_PROMPT
+from backscroll.adapters.strands.plugins import ContextCompression, ContextManagerPlugin, ContextOffloader
+from backscroll.adapters.strands.tools import pin_message
+
+__all__ = [
+    "DEFAULT_PROMPT",
+    "ContextCompression",
+    "ContextManagerPlugin",
+    "ContextOffloader",
+    "TokenEstimate",
+    "estimate_input_tokens",
+    "pin_message",
+]
