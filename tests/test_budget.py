@@ -205,6 +205,8 @@ WHOLE = (
     "overhead_tokens",
     "margin_tokens",
     "protected_results",
+    "protected_first",
+    "protected_last",
     "max_messages",
 )
 
@@ -213,7 +215,7 @@ def test_the_defaults_are_those_of_the_design() -> None:
     options = Options()
     assert options.max_tokens == 200_000
     assert (options.compact_threshold, options.target_usage, options.protected_recent) == (0.92, 0.60, 0.30)
-    assert {field.name for field in fields(options)} == {*SHARES, *WHOLE}
+    assert {field.name for field in fields(options)} == {*SHARES, *WHOLE, "previews"}
 
 
 @pytest.mark.parametrize("name", SHARES)

@@ -14,11 +14,13 @@ from strands.agent.conversation_manager import NullConversationManager, SlidingW
 from strands.vended_plugins.context_offloader import ContextOffloader as StrandsOffloader
 
 from backscroll.adapters.strands.conversation import Conversation
-from backscroll.adapters.strands.models import SummaryFromModel
+from backscroll.adapters.strands.models import SummaryFromModel, input_budget
 from backscroll.adapters.strands.settings import SUMMARIZE, Compression, Offloading, Parts, core_options
 from backscroll.adapters.strands.storing import Shelf
 from backscroll.errors import ConfigurationError
+from backscroll.summaries import LEAST_WINDOW
 
+SUMMARY_WINDOW = 32_000  # tokens that one call of a summarizer takes in at most
 SUMMARY_SECONDS = 120.0  # that a request waits for a summary at most; then the digest serves
 
 
@@ -125,8 +127,10 @@ def _summaries(agent: Any, compression: Compression | None) -> dict[str, Any]:
         found = known()
         return compression.model or (found.aux_model if found is not None else None)
 
+    window = input_budget(model()) or SUMMARY_WINDOW
     return {
         "summarizer": SummaryFromModel(model, compression.system_prompt),
+        "summary_window": max(LEAST_WINDOW, min(window, SUMMARY_WINDOW)),
         "summary_timeout": SUMMARY_SECONDS,
     }
 

@@ -1,0 +1,52 @@
+"""Two hundred turns in a hard window: nothing invalid, nothing refused to the caller, nothing of the agent's lost."""
+
+from typing import Any
+
+from strands import Agent
+
+from backscroll.adapters.strands import ContextManagerPlugin
+from tests.strands.scripted import Scripted, call, plain, sent, tokens_of
+from tests.strands.world import CHINESE, TOOLS, agent_of, refusals_expected
+
+WINDOW = 16_000
+TURNS = 200
+COMPARED = 70
+
+
+def work(request: dict[str, Any], n: int) -> Any:
+    """Two rounds of calls in a turn at most: parallel ones, huge ones, failing ones, pictures, long arguments."""
+    if n % 2:
+        return f"Done with step {n}. {CHINESE if n % 7 == 0 else ''}"
+    kinds = [
+        [
+            call("read", {"path": f"src/a{n}.py"}),
+            call("read", {"path": f"src/b{n}.py"}),
+            call("fail", {"reason": "no"}),
+        ],
+        [call("read", {"path": f"data/{n}.csv", "lines": 1_200})],
+        [call("look", {}), call("chinese", {})],
+        [call("save", {"path": f"out/{n}.md", "text": f"paragraph {n}. " * 300})],
+        [call("chinese", {"lines": 30}), call("look", {})],
+    ]
+    return kinds[n // 2 % len(kinds)]
+
+
+def played(agent: Agent, turns: int) -> list[Any]:
+    """The agent's messages after so many turns."""
+    for turn in range(turns):
+        agent(f"Step {turn}: go on. {CHINESE if turn % 5 == 0 else ''}" + ("Long text. " * 2_000 if turn == 60 else ""))
+    return agent.messages
+
+
+def test_two_hundred_turns_in_a_hard_window():
+    model, free = Scripted(work, window=WINDOW), Scripted(work)
+    agent = agent_of(model, ContextManagerPlugin("auto"))
+    with refusals_expected():
+        messages = played(agent, TURNS)
+    assert model.faults == []
+    assert len(model.requests) == 2 * TURNS
+    assert max(tokens_of(request) for request in model.requests) <= WINDOW
+    assert len(messages) == 4 * TURNS
+    without_us = Agent(model=free, tools=TOOLS, context_manager=False, callback_handler=None)
+    same = played(without_us, COMPARED)  # Strands copies and traces everything at each call: all of it takes minutes
+    assert plain(sent(messages[: len(same)])) == plain(sent(same))
