@@ -160,7 +160,7 @@ def _block_tokens(block: Any) -> int:
         return sum(_block_tokens(inner) for inner in block["toolResult"]["content"])
     if "text" in block:
         return _COUNT(block["text"])
-    return _COUNT(json.dumps(block, ensure_ascii=False))
+    return _COUNT(json.dumps(plain(block), ensure_ascii=False))
 
 
 def faults(messages: Any) -> list[str]:

@@ -8,6 +8,7 @@
 - `models.py`        what a Strands model tells of itself, and summaries by one
 - `estimating.py`    the estimator for whole requests
 - `storing.py`       long results in a storage of the user's
+- `failing.py`       the error with which a request ends that cannot be made to fit
 - `wire.py`          Strands' messages as JSON and back
 """
 
@@ -19,6 +20,7 @@ except ImportError as error:
     raise ConfigurationError("Strands is not installed: pip install 'backscroll[strands]'") from error
 
 from backscroll.adapters.strands.estimating import TokenEstimate, estimate_input_tokens
+from backscroll.adapters.strands.failing import RequestTooLarge
 from backscroll.adapters.strands.models import DEFAULT_PROMPT
 from backscroll.adapters.strands.plugins import ContextCompression, ContextManagerPlugin, ContextOffloader
 from backscroll.adapters.strands.tools import pin_message
@@ -28,6 +30,7 @@ __all__ = [
     "ContextCompression",
     "ContextManagerPlugin",
     "ContextOffloader",
+    "RequestTooLarge",
     "TokenEstimate",
     "estimate_input_tokens",
     "pin_message",

@@ -11,6 +11,7 @@ from typing import Any
 
 from backscroll.adapters.overflows import sizes_in
 from backscroll.adapters.strands.estimating import outside_tokens
+from backscroll.adapters.strands.failing import RequestTooLarge
 from backscroll.adapters.strands.models import MAIN, input_budget, model_name, prompt_tokens
 from backscroll.adapters.strands.storing import Shelf
 from backscroll.adapters.strands.wire import Message, from_json, pinned, said, to_json
@@ -172,13 +173,15 @@ class Conversation(ContextManager):
     # -- requests --
 
     async def view_for(self, context: Any) -> Any:
-        """The context of a model call with a view in place of its messages. Raises `BudgetError`."""
+        """The context of a model call with a view in place of its messages. Raises `RequestTooLarge`."""
         await self.follow(context.agent)
         self._lane = model_name(context.model)
         outside = self._measured_outside(context.system_prompt, context.tool_specs)
-        view = await self.get_messages_for_request(
-            input_budget(context.model), lane=self._lane, outside_tokens=outside[1]
-        )
+        budget = input_budget(context.model)
+        try:
+            view = await self.get_messages_for_request(budget, lane=self._lane, outside_tokens=outside[1])
+        except BudgetError as error:
+            raise RequestTooLarge(error) from error
         self._asked = True
         messages = [from_json(message) for message in view]
         self._carry_over(context, messages)
@@ -219,10 +222,7 @@ class Conversation(ContextManager):
         self._refusals = 0
 
     def heard(self, event: Any) -> None:
-        """What became of the request: its usage is the anchor of further figures, a refusal makes the next one shorter.
-
-        Raises `BudgetError` where it was refused again and again.
-        """
+        """What became of the request: its usage is the anchor of further figures, a refusal makes the next one shorter."""
         if not self._asked:
             return
         self._asked = False
@@ -235,21 +235,26 @@ class Conversation(ContextManager):
                 self.observe_usage(input_tokens=tokens, output_tokens=output, lane=self._lane)
 
     def refused(self, event: Any) -> None:
-        """The provider refused the request as too long: it is made shorter and sent again."""
+        """The provider refused the request as too long: it is made shorter and sent again.
+
+        Raises `RequestTooLarge` where that was tried often enough.
+        """
         self._asked = False
         self._refusals += 1
         if self._refusals > MOST_REFUSALS:
             self._refusals = 0
-            raise BudgetError(
+            error = BudgetError(
                 f"the provider refused the request {MOST_REFUSALS} times in a row as too long, the last with about "
                 f"{self._session.sent(self._lane):,} tokens by our estimate; it said: {event.exception!s:.200}"
-            ) from event.exception
+            )
+            raise RequestTooLarge(error) from event.exception
         requested, limit = sizes_in(str(event.exception))
         self.observe_overflow(requested_tokens=requested, limit_tokens=limit, lane=self._lane)
         event.retry = True
 
-    async def ended(self) -> None:
-        """At the end of an invocation its event loop may end, and with it a summary that is being made."""
+    async def ended(self, agent: Any) -> None:
+        """Takes in the answer. With an invocation its event loop may end, and with it a summary that is being made."""
+        await self.follow(agent)
         if self._background.running and self._session.summary_timeout:
             await self._background.wait(self._session.summary_timeout)
 

@@ -23,7 +23,7 @@ Action = Literal["pin", "unpin"]
 
 
 @tool(context=True)
-async def retrieve_offloaded_content(
+async def retrieve_offloaded_content(  # noqa: PLR0917  # a model names its arguments
     tool_context: ToolContext,
     reference: str,
     pattern: str | None = None,
