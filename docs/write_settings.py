@@ -1,9 +1,9 @@
-"""Writes the table of options of `docs/amplifier.md` from the list that a configuration is read by.
+"""Writes the tables of options of `docs/amplifier.md` and `docs/strands.md` from what configurations are read by.
 
-    python docs/write_settings.py            writes it between its markers
-    python docs/write_settings.py --check    writes nothing; exit code 1 if the table is stale
+    python docs/write_settings.py            writes them between their markers
+    python docs/write_settings.py --check    writes nothing; exit code 1 if a table is stale
 
-Nothing about an option may be stated here: what is not in `settings.SETTINGS` is not in the table.
+Nothing about an option may be stated here: what is not in a `settings.SETTINGS` is not in a table.
 """
 
 import argparse
@@ -11,43 +11,57 @@ import json
 import sys
 from pathlib import Path
 
-from backscroll.adapters.amplifier.settings import SETTINGS
+from backscroll.adapters.amplifier import settings as amplifier
+from backscroll.adapters.strands import settings as strands
 
-PAGE = Path(__file__).resolve().parent / "amplifier.md"
+DOCS = Path(__file__).resolve().parent
+PAGES = {"amplifier.md": "option", "strands.md": "setting"}
 BEGIN, END = "<!-- written: options -->", "<!-- end: options -->"
 
 
-def table() -> str:
-    """One row for each option; defaults as they stand in a mount plan, empty where there is none."""
-    rows = ["| option | default | meaning |", "|---|---|---|"]
-    for setting in SETTINGS:
-        default = "" if setting.default is None else f"`{json.dumps(setting.default)}`"
-        rows.append(f"| `{setting.name}` | {default} | {setting.meaning.replace('|', '&#124;')} |")
+def table(name: str) -> str:
+    """One row for each option of a page; defaults as they stand in a configuration, empty where there is none."""
+    rows = [f"| {PAGES[name]} | default | meaning |", "|---|---|---|"]
+    if name == "amplifier.md":
+        rows += [
+            _row(option.name, option.default, json.dumps(option.default), option.meaning)
+            for option in amplifier.SETTINGS
+        ]
+    else:
+        rows += [_row(option.name, option.default, repr(option.default), option.meaning) for option in strands.SETTINGS]
     return "\n".join(rows)
 
 
-def written(page: str) -> str:
+def _row(name: str, default: object, shown: str, meaning: str) -> str:
+    value = "" if default is None else f"`{shown}`"
+    return f"| `{name}` | {value} | {meaning.replace('|', '&#124;')} |"
+
+
+def written(name: str, page: str) -> str:
     """The page with the table as it should be. Raises SystemExit where a marker is missing."""
     before, begun, rest = page.partition(BEGIN)
     _, closed, after = rest.partition(END)
     if not begun or not closed:
-        raise SystemExit(f"{PAGE.name}: the markers {BEGIN} and {END} are missing")
-    return f"{before}{BEGIN}\n\n{table()}\n\n{END}{after}"
+        raise SystemExit(f"{name}: the markers {BEGIN} and {END} are missing")
+    return f"{before}{BEGIN}\n\n{table(name)}\n\n{END}{after}"
 
 
 def main() -> int:
     """Writes, or checks."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if the table is stale")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a table is stale")
     check: bool = parser.parse_args().check
-    old = PAGE.read_text(encoding="utf-8")
-    new = written(old)
-    if check and new != old:
-        print(f"docs/{PAGE.name} is stale; run: python docs/write_settings.py", file=sys.stderr)
-        return 1
-    if not check:
-        PAGE.write_text(new, encoding="utf-8")
-    return 0
+    stale = 0
+    for name in PAGES:
+        page = DOCS / name
+        old = page.read_text(encoding="utf-8")
+        new = written(name, old)
+        if check and new != old:
+            print(f"docs/{name} is stale; run: python docs/write_settings.py", file=sys.stderr)
+            stale = 1
+        if not check:
+            page.write_text(new, encoding="utf-8")
+    return stale
 
 
 if __name__ == "__main__":

@@ -222,7 +222,7 @@ class Conversation(ContextManager):
         self._refusals = 0
 
     def heard(self, event: Any) -> None:
-        """What became of the request: its usage is the anchor of further figures, a refusal makes the next one shorter."""
+        """What became of the request: its usage is the anchor of further figures."""
         if not self._asked:
             return
         self._asked = False
@@ -252,9 +252,10 @@ class Conversation(ContextManager):
         self.observe_overflow(requested_tokens=requested, limit_tokens=limit, lane=self._lane)
         event.retry = True
 
-    async def ended(self, agent: Any) -> None:
+    async def ended(self, agent: Any, *, failed: bool) -> None:
         """Takes in the answer. With an invocation its event loop may end, and with it a summary that is being made."""
-        await self.follow(agent)
+        if not failed:  # what made it fail must not be hidden by what is found here: it is found again
+            await self.follow(agent)
         if self._background.running and self._session.summary_timeout:
             await self._background.wait(self._session.summary_timeout)
 

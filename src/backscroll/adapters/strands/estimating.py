@@ -29,6 +29,9 @@ class TokenEstimate(int):
         made.upper, made.counted = upper, counted
         return made
 
+    def __getnewargs__(self) -> tuple[int, int, bool]:  # type: ignore[override]  # what makes copies and pickles
+        return int(self), self.upper, self.counted
+
 
 def estimate_input_tokens(
     messages: Sequence[Any],

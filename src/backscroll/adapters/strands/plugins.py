@@ -177,4 +177,4 @@ async def _answered(event: AfterModelCallEvent) -> None:
 async def _ended(event: AfterInvocationEvent) -> None:
     conversation = conversation_of(event.agent)
     if conversation is not None:
-        await conversation.ended(event.agent)
+        await conversation.ended(event.agent, failed=event.result is None)
