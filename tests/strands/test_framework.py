@@ -11,7 +11,7 @@ from strands.multiagent import GraphBuilder, Swarm
 from strands.vended_plugins.context_injector import ContextInjector
 
 from backscroll.adapters.strands import ContextManagerPlugin
-from tests.strands.scripted import Scripted, call, faults
+from tests.strands.scripted import Scripted, call, faults, sent
 from tests.strands.world import TOOLS, agent_of, text_of
 
 
