@@ -153,3 +153,16 @@ def test_signed_reasoning_and_cache_points_come_through_as_they_are():
     model = Scripted()
     agent_of(model, messages=messages, tools=TOOLS)("Go on")
     assert sent(model.requests[0]["messages"][:2]) == sent(messages[:2])
+
+
+def test_numbers_that_json_does_not_have_end_no_turn():
+    @tool
+    def table() -> dict[str, Any]:
+        """A table."""
+        return {"status": "success", "content": [{"json": {"mean": float("nan"), "most": float("inf"), "rows": 3}}]}
+
+    model = Scripted([call("table", {}), "Done."])
+    result = agent_of(model, tools=[table])("Go")
+    assert result.stop_reason == "end_turn"
+    found = model.requests[-1]["messages"][2]["content"][0]["toolResult"]["content"][0]["json"]
+    assert found == {"mean": "nan", "most": "inf", "rows": 3}

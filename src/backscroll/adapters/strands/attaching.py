@@ -88,7 +88,10 @@ def check_model(agent: Any) -> None:
 
 
 def _displace(agent: Any) -> None:
-    """Strands' own manager gives way, since it edits the messages; says so once."""
+    """Strands' own manager gives way, since it edits the messages; says so once.
+
+    Strands has no public way to take a hook out again, and a manager that still hears events would go on editing.
+    """
     manager = agent.conversation_manager
     if isinstance(manager, NullConversationManager):
         return

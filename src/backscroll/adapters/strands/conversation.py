@@ -239,6 +239,8 @@ class Conversation(ContextManager):
 
         Raises `RequestTooLarge` where that was tried often enough.
         """
+        if not self._asked:  # something else was refused, and a shorter view would not help it
+            return
         self._asked = False
         self._refusals += 1
         if self._refusals > MOST_REFUSALS:

@@ -1,9 +1,11 @@
-"""Messages of Strands as JSON and back: bytes are the only thing in them that JSON cannot hold. Decides nothing.
+"""Messages of Strands as JSON and back. Decides nothing.
 
-Bytes are written as Strands' own sessions write them, so that both mean the same message.
+Bytes are written as Strands' own sessions write them, so that both mean the same message. Numbers that JSON does not
+have (NaN, infinity), which tools return in structured results, become texts: they must not end a turn.
 """
 
 from base64 import b64decode, b64encode
+from math import isfinite
 from typing import Any
 
 Message = dict[str, Any]
@@ -11,9 +13,11 @@ _MARK = "__bytes_encoded__"
 
 
 def to_json(value: Any) -> Any:
-    """A copy that is JSON, as far as bytes are concerned."""
+    """A copy that is JSON, as far as bytes and numbers are concerned."""
     if isinstance(value, bytes):
         return {_MARK: True, "data": b64encode(value).decode("ascii")}
+    if isinstance(value, float) and not isfinite(value):
+        return repr(value)
     if isinstance(value, dict):
         return {key: to_json(item) for key, item in value.items()}
     return [to_json(item) for item in value] if isinstance(value, list | tuple) else value
