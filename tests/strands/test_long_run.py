@@ -1,5 +1,6 @@
 """Two hundred turns in a hard window: nothing invalid, nothing refused to the caller, nothing of the agent's lost."""
 
+from itertools import pairwise
 from typing import Any
 
 from strands import Agent
@@ -40,12 +41,16 @@ def played(agent: Agent, turns: int) -> list[Any]:
 
 def test_two_hundred_turns_in_a_hard_window():
     model, free = Scripted(work, window=WINDOW), Scripted(work)
-    agent = agent_of(model, ContextManagerPlugin("auto"))
+    plugin = ContextManagerPlugin("auto")
+    agent = agent_of(model, plugin)
     with refusals_expected():
         messages = played(agent, TURNS)
     assert model.faults == []
     assert len(model.requests) == 3 * TURNS / 2
     assert max(tokens_of(request) for request in model.requests) <= WINDOW
+    views = [sent(request["messages"]) for request in model.requests]
+    moved = sum(later[: len(earlier)] != earlier for earlier, later in pairwise(views))
+    assert moved <= plugin.usage(agent).compactions, "a request begins with the one before it"
     assert len(messages) == 3 * TURNS
     without_us = Agent(model=free, tools=TOOLS, context_manager=False, callback_handler=None)
     same = played(without_us, COMPARED)  # Strands copies and traces everything at each call: all of it takes minutes

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from strands.hooks import BeforeModelCallEvent
 from strands.session import FileSessionManager
 from strands.session.snapshot_session_manager import SnapshotSessionManager
 from strands.storage import LocalFileStorage
@@ -14,6 +15,7 @@ from strands.types.exceptions import EventLoopException
 from backscroll.adapters.strands import ContextManagerPlugin
 from backscroll.adapters.strands.attaching import conversation_of
 from backscroll.errors import ConfigurationError
+from backscroll.sync import ContextManager as StoredSession
 from tests.strands.scripted import Scripted, call, plain, sent
 from tests.strands.world import agent_of
 
@@ -142,3 +144,21 @@ def test_the_default_prompt_asks_for_bullet_points():
     agent = agent_of(model, ContextManagerPlugin({"compression": "summarize"}))
     after(agent, 25)
     assert "bullet points" in model.summaries[0]["system"]
+
+
+def test_with_a_store_a_result_is_kept_when_it_arrives(tmp_path):
+    def dies(request: Any, n: int) -> Any:
+        return call("read", {"path": "a.py"}) if n == 0 else "Done."
+
+    plugin = ContextManagerPlugin("auto", store=f"sqlite:///{tmp_path}/ours.db", session="one")
+    agent = agent_of(Scripted(dies), plugin)
+    kept = []
+
+    def look(event: BeforeModelCallEvent) -> None:
+        stored = StoredSession("one", f"sqlite:///{tmp_path}/ours.db")
+        kept.append(len(stored.get_messages()))
+        stored.close()
+
+    agent.add_hook(look, BeforeModelCallEvent)
+    agent("Read")
+    assert kept == [1, 3]

@@ -217,6 +217,11 @@ class Conversation(ContextManager):
                 stacklevel=2,
             )
 
+    async def arrived(self, agent: Any) -> None:
+        """A message came: where it is to be kept for good, it is kept now and not only with the next request."""
+        if self._shelf is not None or self._opened.store is not None:
+            await self.follow(agent)
+
     def begins(self) -> None:
         """A new invocation: what was refused before was another request."""
         self._refusals = 0

@@ -3,7 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from strands.hooks import AfterInvocationEvent, AfterModelCallEvent, AgentInitializedEvent, BeforeInvocationEvent
+from strands.hooks import (
+    AfterInvocationEvent,
+    AfterModelCallEvent,
+    AgentInitializedEvent,
+    BeforeInvocationEvent,
+    MessageAddedEvent,
+)
 from strands.middleware import InvokeModelStage
 from strands.plugins import Plugin
 from strands.types.exceptions import ContextWindowOverflowException
@@ -31,6 +37,7 @@ class _Part(Plugin):
         if first:
             agent.add_hook(_initialized, AgentInitializedEvent)
             agent.add_hook(_invoked, BeforeInvocationEvent)
+            agent.add_hook(_added, MessageAddedEvent)
             agent.add_hook(_answered, AfterModelCallEvent)
             agent.add_hook(_ended, AfterInvocationEvent)
             agent.add_middleware(InvokeModelStage.Input, _view)
@@ -156,6 +163,12 @@ async def _invoked(event: BeforeInvocationEvent) -> None:
     conversation = conversation_of(event.agent)
     if conversation is not None:
         conversation.begins()
+
+
+async def _added(event: MessageAddedEvent) -> None:
+    conversation = conversation_of(event.agent)
+    if conversation is not None:
+        await conversation.arrived(event.agent)
 
 
 async def _view(context: Any) -> Any:
