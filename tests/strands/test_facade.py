@@ -15,7 +15,14 @@ from strands.vended_plugins.context_offloader import InMemoryStorage
 
 from backscroll.adapters.strands import ContextCompression, ContextManagerPlugin, ContextOffloader, pin_message
 from backscroll.adapters.strands.attaching import attached_to, conversation_of
-from backscroll.adapters.strands.settings import SETTINGS, Compression, Offloading, default, read_config
+from backscroll.adapters.strands.settings import (
+    SETTINGS,
+    Compression,
+    Offloading,
+    core_options,
+    default,
+    read_config,
+)
 from backscroll.errors import ConfigurationError
 from tests.strands.scripted import Scripted
 from tests.strands.world import TOOLS, agent_of
@@ -174,3 +181,21 @@ def test_a_part_alone_of_another_agent_is_not_there():
     with pytest.raises(ConfigurationError, match="no Backscroll plugin"):
         ContextManagerPlugin("auto").usage(Agent(model=Scripted(), callback_handler=None))
     assert ContextManagerPlugin("auto").usage(agent).messages == 0
+
+
+@pytest.mark.parametrize(
+    ("compression", "threshold", "target"),
+    [
+        (True, 0.7, 0.5),
+        ({"proactive": {"threshold": 0.9}}, 0.9, 0.5),
+        ({"proactive": {"threshold": 0.3}}, 0.3, 0.225),
+        ({"proactive": False}, 1.0, 0.5),
+        ({"method": "summarize"}, 0.7, 0.49),
+        ({"method": "summarize", "summary_ratio": 0.8}, 0.7, 0.14),
+        ({"method": "summarize", "summary_ratio": 0.1, "proactive": False}, 1.0, 0.9),
+    ],
+)
+def test_threshold_and_target_follow_from_the_settings(compression: Any, threshold: float, target: float):
+    options = core_options(read_config({"compression": compression}).compression, None)
+    assert options["compact_threshold"] == threshold
+    assert options["target_usage"] == pytest.approx(target)

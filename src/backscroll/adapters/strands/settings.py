@@ -17,7 +17,7 @@ TRUNCATE, SUMMARIZE = "truncate", "summarize"
 RETRIEVAL_TOOL = "retrieve_offloaded_content"
 LEAST_WINDOW = 8  # messages below which a window would be folded at every step
 TARGET = 0.5  # share of the window that `truncate` comes down to
-_OF_THRESHOLD = 0.7  # the same where the threshold is lower than that, as a share of it
+_OF_THRESHOLD = 0.75  # the same where the threshold is lower than that, as a share of it
 _OF_LONG = 0.6  # of what counts as long, a preview that nobody named
 _FIXED = 2  # messages that a window must hold besides what is protected
 
