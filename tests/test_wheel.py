@@ -21,6 +21,7 @@ NEEDS_EXTRA = (
     *(f"backscroll.replay.{name}" for name in ("commands", "screen", "summary_options", "table")),
     *(f"backscroll.stores_cli.{name}" for name in ("anatomy", "commands", "moving", "places", "showing")),
 )
+NEEDS_STRANDS = "backscroll.adapters.strands"
 NEEDS_DRIVER = ("backscroll.stores.postgres", "backscroll.stores.searching.postgres")  # and what begins like these
 WITHHELD = ("click", "rich", "psycopg", "pydantic", "tiktoken", "strands", "amplifier_core")
 
@@ -118,6 +119,8 @@ def test_every_module_of_the_base_installation_imports_by_itself(wheel):
         print(json.dumps(failed))
     """
     failed = json.loads(wheel.run(program))
+    asked = {why for module, why in list(failed.items()) if module.startswith(NEEDS_STRANDS) and failed.pop(module)}
+    assert asked == {"Strands is not installed: pip install 'backscroll[strands]'"}
     told = {why for module, why in list(failed.items()) if module.startswith(NEEDS_DRIVER) and failed.pop(module)}
     assert [why.partition("(")[0] for why in told] == ["a store in PostgreSQL needs psycopg "]
     assert tuple(failed) == NEEDS_EXTRA
