@@ -98,8 +98,7 @@ class Index:
             return
         self._back_to(next((mark for mark in self._marks if mark.end == head.at), None), start)
         if head.at == self.end:  # an append begins: what stands before it belongs to none
-            self.rest += [Span(each.start, each.size) for each in self._waiting if each.size]
-            self._waiting = []
+            self._tear()
         expected = self.end + len(self._waiting)
         if not expected <= head.at <= expected + _MOST_MISSING:
             self.rest.append(span)
@@ -109,6 +108,11 @@ class Index:
         self._waiting.append(_Waiting(head.at, *span, head.seq, head.key))
         if head.commit is not None:
             self._commit(span, line, head.commit)
+
+    def _tear(self) -> None:
+        """What waits belongs to no whole append."""
+        self.rest += [Span(each.start, each.size) for each in self._waiting if each.size]
+        self._waiting = []
 
     def _odd(self, span: Span, line: bytes) -> None:
         """A line that is no record."""
@@ -120,7 +124,7 @@ class Index:
         elif header.session != self.session:
             raise DamagedError(f"it is the file of the session {header.session!r}, and not of {self.session!r}")
         else:
-            self._waiting = []
+            self._tear()
             self.header, self.told, self.began = header, line, span.start
             self.base = self.end = header.shares
             if header.commit is not None:
