@@ -1,5 +1,10 @@
-"""Two hundred turns in a hard window: nothing invalid, nothing refused to the caller, nothing of the agent's lost."""
+"""Two hundred turns in a hard window: nothing invalid, nothing refused to the caller, nothing of the agent's lost.
 
+Without us Strands copies and traces everything at each call, so that the same run takes minutes: its first turns are
+compared, and all of them with `HYPOTHESIS_PROFILE=thorough`.
+"""
+
+import os
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +16,7 @@ from tests.strands.world import CHINESE, TOOLS, agent_of, refusals_expected
 
 WINDOW = 16_000
 TURNS = 200
-COMPARED = 50
+COMPARED = TURNS if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 50
 
 
 def work(request: dict[str, Any], n: int) -> Any:
@@ -53,5 +58,5 @@ def test_two_hundred_turns_in_a_hard_window():
     assert moved <= plugin.usage(agent).compactions, "a request begins with the one before it"
     assert len(messages) == 3 * TURNS
     without_us = Agent(model=free, tools=TOOLS, context_manager=False, callback_handler=None)
-    same = played(without_us, COMPARED)  # Strands copies and traces everything at each call: all of it takes minutes
+    same = played(without_us, COMPARED)
     assert plain(sent(messages[: len(same)])) == plain(sent(same))
