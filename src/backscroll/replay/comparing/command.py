@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
+from typing import NamedTuple
 
 import click
 from rich.console import Console
@@ -93,25 +94,46 @@ def compare_command(
     refused because what must stay does not fit.
     """
     found = _look(names)
+    chains = {label: None if chain is None else tuple(chain) for label, chain in strategies.items()}
     jobs = [
-        Job(source, label, None if chain is None else tuple(chain), budget, prices, model)
+        Job(source, label, chain, budget, prices, model)
         for source in found.sources
         for budget in budgets
-        for label, chain in strategies.items()
+        for label, chain in chains.items()
     ]
     rows = _run(jobs, processes, address)
     added = sums.sums(rows)
-    advised = sums.advice(added, keep)
-    if as_json:
-        told = {**table.as_json(rows, added, advised, prices), "left_out": found.left_out, "silent": found.silent}
-        screen.write(json.dumps(told, indent=2) + "\n")
-    else:
-        shown = table.each(rows, screen.width()) if each or 1 < len(found.sources) <= _SHOWN else ()
-        recommended = [
-            Text(f"recommended at {table.size(one.budget)}: {screen.line(one.why)}", style="bold") for one in advised
-        ]
-        screen.show(*shown, *table.tables(added, prices, screen.width()), *table.notes(rows), *recommended)
+    shown = _Shown(found, rows, added, sums.advice(added, keep), prices)
+    _print_json(shown) if as_json else _print(shown, each)
     ctx.exit(_code(added))
+
+
+class _Shown(NamedTuple):
+    found: files.Found
+    rows: list[Row]
+    added: list[sums.Sum]
+    advised: list[sums.Advice]
+    prices: Tariff
+
+
+def _print_json(shown: _Shown) -> None:
+    figures = table.as_json(shown.rows, shown.added, shown.advised, shown.prices)
+    files_left = {"left_out": shown.found.left_out, "silent": shown.found.silent}
+    screen.write(json.dumps({**figures, **files_left}, indent=2) + "\n")
+
+
+def _print(shown: _Shown, each: bool) -> None:
+    width = screen.width()
+    several = each or 1 < len(shown.found.sources) <= _SHOWN
+    recommended = [
+        Text(f"recommended at {table.size(one.budget)}: {screen.line(one.why)}", style="bold") for one in shown.advised
+    ]
+    screen.show(
+        *(table.each(shown.rows, width) if several else ()),
+        *table.tables(shown.added, shown.prices, width),
+        *table.notes(shown.rows),
+        *recommended,
+    )
 
 
 def _code(added: Sequence[sums.Sum]) -> int:
