@@ -3,6 +3,7 @@
 Transcripts are read here and travel with the jobs, so that the machines of a cluster need not see the files.
 """
 
+import os
 from collections.abc import Generator, Sequence
 from typing import Any
 
@@ -40,6 +41,7 @@ def rows(
 def _start(ray: Any, address: str, processes: int | None) -> None:
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
     if address == LOCAL:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would tell its makers of every start
         ray.init(address=LOCAL, num_cpus=processes, include_dashboard=False, **quiet)
     else:
         ray.init(address=address, **quiet)
