@@ -18,7 +18,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 BASE = ("toktok", "imagesize")  # what the base installation names, by import name
 NEEDS_EXTRA = (
-    *(f"backscroll.replay.{name}" for name in ("commands", "screen", "summary_options", "table")),
+    *(f"backscroll.replay.{name}" for name in ("commands", "comparing.command", "comparing.table")),
+    *(f"backscroll.replay.{name}" for name in ("screen", "summary_options", "table")),
     *(f"backscroll.stores_cli.{name}" for name in ("anatomy", "commands", "moving", "places", "showing")),
 )
 NEEDS_STRANDS = "backscroll.adapters.strands"

@@ -14,6 +14,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         import click  # noqa: PLC0415  the extra may be missing, and that is found out here
 
+        import backscroll.replay.comparing.command  # noqa: F401, PLC0415  adds its command to those of the app
         from backscroll.stores_cli.commands import app  # noqa: PLC0415  needs the extra as well
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]

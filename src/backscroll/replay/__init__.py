@@ -1,6 +1,7 @@
 """Replaying recorded conversations. An edge that drives the public manager; only the command line imports it.
 
 - `transcript.py` what a recorded conversation is, and the one error for files that hold none
+- `folders.py`    which files of a folder may hold transcripts
 - `readers.py`    from bytes to values: decoding, JSON, JSON Lines, and telling the format by its content
 - `formats.py`    from values to messages: one function a format
 - `codex.py`      the same for Codex, whose items are put together to messages
@@ -13,4 +14,5 @@
 - `table.py`      outcomes as tables and as JSON, and strategies compared
 - `screen.py`     text from transcripts made safe and readable for a terminal
 - `commands.py`   the command line, on click and rich
+- `comparing/`    strategies compared over many transcripts at once, in many processes
 """

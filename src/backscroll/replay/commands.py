@@ -5,7 +5,6 @@ what must stay in a view does not fit the budget.
 """
 
 import json
-import os
 import re
 import sys
 import warnings
@@ -26,13 +25,12 @@ from backscroll import events
 from backscroll.compaction.strategies import STRATEGIES
 from backscroll.errors import BackscrollError
 from backscroll.replay import screen, table
+from backscroll.replay.folders import SUFFIXES, files
 from backscroll.replay.readers import Transcript, TranscriptError, read
 from backscroll.replay.run import Outcome, Weigher, backscroll_manager, budget_tokens, replay, requests_of, steps
 from backscroll.replay.summary_options import asked_for, summary_options
 from backscroll.tokenizers import resolve
 
-SUFFIXES = (".json", ".jsonl", ".traj")
-"""What is looked at in a folder; a file that is named is read whatever its suffix."""
 NAMES = ("auto", *STRATEGIES)
 """What a chain may hold; every strategy of the library, so that a new one needs no word here."""
 Chain = list[str] | None
@@ -357,23 +355,13 @@ def _read_named(source: Path | BinaryIO, name: str, loaded: _Loaded) -> None:
 
 def _read_folder(folder: Path, loaded: _Loaded) -> None:
     before = len(loaded.transcripts)
-    for path in _files(folder):
+    for path in files(folder):
         try:
             loaded.transcripts.extend(read(path))
         except TranscriptError as error:
             loaded.skipped.append(str(error))
     if len(loaded.transcripts) == before:
         raise BadInput(f"{folder}: no file in this folder holds a transcript (looked at {', '.join(SUFFIXES)})")
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    for where, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            path = Path(where, name)
-            # a pipe or device would be waited for without end
-            if path.suffix in SUFFIXES and path.is_file():
-                yield path
 
 
 @contextmanager

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from backscroll import events
+from backscroll.compaction.batch import Prices
+from backscroll.compaction.strategies import masks_batches
 from backscroll.errors import BudgetError, ConfigurationError
 from backscroll.messages import read_message
 from backscroll.replay.kept import KeptFacts
@@ -45,6 +47,8 @@ class Manager(Protocol):
 
 MakeManager = Callable[[int, EventHandler], Manager]
 """Makes a fresh manager from the budget in tokens and an event handler."""
+Witness = Callable[["Step", Manager], object]
+"""Is shown each request right after it was made, and the manager that made it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,8 @@ class Outcome:
     """The first few of them, with the request's number."""
     over_budget: int
     """Views of more tokens than the budget."""
+    peak_tokens: int
+    """Tokens of the largest view."""
     facts: int
     """Facts that the recorded messages use and their histories mention, at requests whose history is over the budget.
     Facts are paths, URLs, identifiers, numbers, ids, quoted phrases and edited lines; each counts once a message.
@@ -131,24 +137,28 @@ def replay(
     summaries: Asked | None = None,
     progress: Callable[[], object] | None = None,
     make_manager: MakeManager | None = None,
+    witness: Witness | None = None,
 ) -> Outcome:
     """Feeds `transcript` to a manager, asking for a view before each assistant message, and judges every view.
 
     `budget`: tokens (int, at least 1) or a share of the transcript's own tokens (float, over 0 to 1). `strategies`:
     names of compaction strategies; None means everything, "auto". `summaries`: who writes summaries, for strategies
     that have a place for them; None: nobody is asked. `progress` is called after each request. `make_manager` replaces
-    Backscroll by another manager; `strategies` then only names the outcome. Raises `ConfigurationError` for a budget or
-    name that cannot be, and `MessageError` for a message that no manager may keep.
+    Backscroll by another manager; `strategies` then only names the outcome. `witness` is shown each request and judges
+    what was kept, instead of `KeptFacts`. Raises `ConfigurationError` for a budget or name that cannot be, and
+    `MessageError` for a message that no manager may keep.
     """
     weigher = Weigher(_counter(tokenizer))
     weights = [weigher(message) for message in transcript.messages]
     tokens = budget_tokens(budget, sum(weights))
-    ledger = _Ledger(weigher, tokens, KeptFacts(transcript.messages, weights, tokens))
+    ledger = _Ledger(weigher, tokens, KeptFacts(() if witness else transcript.messages, weights, tokens))
     make = make_manager or backscroll_manager(strategies, model, tokenizer, summaries)
     manager = make(tokens, ledger.on_event)
     clock = _Clock()
     for step in steps(transcript, manager, tokens, clock):
         ledger.take(step, transcript.messages[: step.before], weights)
+        if witness:
+            witness(step, manager)
         if progress:
             progress()
     bill = manager.bill() if isinstance(manager, Summarizing) else Bill()
@@ -183,8 +193,12 @@ def backscroll_manager(
     model: str | None,
     tokenizer: str | Callable[[str], int] = "auto",
     summaries: Asked | None = None,
+    prices: Prices | None = None,
 ) -> MakeManager:
-    """Makes Backscroll's own manager, in memory, with these options."""
+    """Makes Backscroll's own manager, in memory, with these options.
+
+    `prices` are for the strategies that look at prices; None: their own default.
+    """
 
     def make(budget: int, on_event: EventHandler) -> Manager:
         options: dict[str, Any] = {
@@ -195,6 +209,8 @@ def backscroll_manager(
             "model": model,
             "on_event": on_event,
         }
+        if prices is not None and masks_batches(options["strategy"], options["strategies"]):
+            options["prices"] = prices
         if summaries is None or not tells(strategies):
             return ContextManager(**options)
         return Summarizing(summaries, **options)
@@ -296,7 +312,7 @@ class _Ledger:
         self._weights: list[int] = []
         self._whole = 0
         self.problems: list[str] = []
-        self.requests = self.refused = self.invalid = self.over = self.compactions = 0
+        self.requests = self.refused = self.invalid = self.over = self.peak = self.compactions = 0
         self.sent = self.after_first = self.kept = 0
         self.cost_whole = 0.0
         self.refusal = self.failure = ""
@@ -337,6 +353,7 @@ class _Ledger:
         self.sent += total
         self.kept += sum(kept)
         self.over += total > self._budget
+        self.peak = max(self.peak, total)
         self._view = view
 
     def outcome(
@@ -369,6 +386,7 @@ class _Ledger:
             invalid=self.invalid,
             problems=tuple(self.problems),
             over_budget=self.over,
+            peak_tokens=self.peak,
             facts=self._facts.all.facts,
             facts_kept=self._facts.all.mean,
             far_facts=self._facts.far.facts,
