@@ -84,9 +84,9 @@ def same(found, expected):
     return json.dumps(found) == json.dumps(expected)
 
 
-@pytest.mark.parametrize(("dialect", "steps", "every"), [("openai", 1_000, 1), ("anthropic", 200, 3)])
-def test_each_of_a_thousand_requests_is_shown_as_it_was_sent(tmp_path, dialect, steps, every):
-    worker = Worker(dialect, SqliteStore(tmp_path / "a.db"))
+@pytest.mark.parametrize(("dialect", "steps", "every"), [("openai", 1_000, 1), ("anthropic", 80, 1)])
+def test_each_of_a_thousand_requests_is_shown_as_it_was_sent(dialect, steps, every):
+    worker = Worker(dialect, MemoryStore())
     for _ in range(steps):
         worker.step()
     worker.restart()

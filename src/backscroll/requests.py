@@ -7,23 +7,25 @@ log up to it, by a session of its own that stands where this one stood.
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from backscroll.errors import ReferenceNotFound
 from backscroll.history import Entry
 from backscroll.lane import Lane
-from backscroll.log import Event, PlanRecorded, Requested, SummaryFailed, SummaryMade, UsageObserved
+from backscroll.log import Checkpoint, Event, PlanRecorded, Requested, SummaryFailed, SummaryMade, UsageObserved
 from backscroll.logbook import Logbook
 from backscroll.messages import Message, copy_message
 from backscroll.messages.rewriting import NO_RESULT
 from backscroll.plan import Fold, Gap, reference
 from backscroll.ports import Operation
+from backscroll.records import Codec
 from backscroll.status import shown_entries
 from backscroll.telling import Explained, explain
 from backscroll.timeline import Timeline
 from backscroll.view import EPHEMERAL, SUMMARY, Piece, unstored
 
 _KINDS = frozenset(("request", "plan", "usage", "summary", "no_summary"))
+_NEAR = 256  # records from the place that was looked at last to one that is reached from there
 LineKind = Literal["message", "prompt", "digest", "bridge", "filled", "ephemeral", "left out"]
 
 
@@ -90,8 +92,19 @@ class Sent:
     """The same in order, with what is left out."""
 
 
+class _Past(NamedTuple):
+    """A session that stands before a place of the log, and what reads on from there."""
+
+    place: int
+    twin: Any
+    codec: Codec
+
+
 class Requests(Timeline):
     """A session that tells what was sent."""
+
+    _looked_at: _Past | None = None
+    """Where the request stood that was looked at last: the next one is near, mostly."""
 
     def requests(self, start: int, stop: int | None) -> Operation[list[Request]]:
         """The requests at these places of the log, in order."""
@@ -148,14 +161,39 @@ class Requests(Timeline):
             for earlier in self.events[:at]:
                 twin.apply(earlier)
             return twin
-        twin = self._twin(Logbook(logbook.store, logbook.session))
-        mark, behind = yield from logbook.standing(at)
-        yield from twin._stand(logbook, mark, behind)
+        twin = yield from self._going_on(logbook, at)
         if event.last >= 0 and not twin._stands_as(event):  # others wrote before this request was stored
             place = yield from logbook.place_before_next(event.last)
-            mark, behind = yield from logbook.standing(min(place, at))
-            yield from twin._stand(logbook, mark, behind)
+            twin = yield from self._standing_at(logbook, min(place, at))
         return twin
+
+    def _standing_at(self, logbook: Logbook, place: int) -> Operation[Self]:
+        twin = self._twin(Logbook(logbook.store, logbook.session))
+        mark, behind = yield from logbook.standing(place)
+        yield from twin._stand(logbook, mark, behind)
+        return twin
+
+    def _going_on(self, logbook: Logbook, at: int) -> Operation[Self]:
+        """A session that stands before a place: the one that was asked for last, where that is a little before it."""
+        before, self._looked_at = self._looked_at, None
+        if before is None or not before.place <= at <= before.place + _NEAR:
+            found = _Past(at, (yield from self._standing_at(logbook, at)), logbook.codec())
+        else:
+            found, twin = before, before.twin
+            page = yield from logbook.page_from(found.place, at - found.place, found.codec)
+            for _, event in page:
+                if not isinstance(event, Checkpoint):
+                    yield from twin._take(event)
+                elif twin.history.noted:
+                    twin.history.let_go(set(), twin.history.next_seq)
+            twin.outbox.clear()
+        self._looked_at = _Past(at, found.twin, found.codec)
+        stands: Self = found.twin
+        return stands
+
+    def _begin(self) -> None:
+        super()._begin()
+        self._looked_at = None
 
     def _stands_as(self, event: Requested) -> bool:
         last = self.history.last

@@ -117,7 +117,3 @@ class _Seen:
 
 def _flat(piece: Piece) -> list[Message]:
     return piece.messages if piece.bridge is None else [piece.bridge, *piece.messages]
-
-
-def _flat(piece: Piece) -> list[Message]:
-    return piece.messages if piece.bridge is None else [piece.bridge, *piece.messages]
