@@ -77,10 +77,12 @@ function sessionNamed(name) {
   return embedded === null ? new Served(name) : new Embedded(embedded.sessions.find((each) => each.name === name));
 }
 
-// The text that a message holds; its JSON where that is not all there is.
+// What a message says, as one reads it; the JSON of what is no text.
 function textOf(message) {
-  if (typeof message.content === "string" && !message.tool_calls) return message.content;
-  return JSON.stringify(message, null, 2);
+  const calls = (message.tool_calls ?? []).map((call) => `-> ${call.function?.name ?? call.tool} ${call.function?.arguments ?? JSON.stringify(call.arguments)}`);
+  if (message.ephemeral) return `SHA-256 ${message.ephemeral}`;
+  const blocks = Array.isArray(message.content) ? message.content.map((block) => block.text ?? JSON.stringify(block, null, 2)) : [message.content];
+  return [...blocks.filter((text) => typeof text === "string" && text), ...calls].join("\n");
 }
 
 function color(name) { return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim(); }

@@ -1,7 +1,7 @@
 // The page: lists, a request and its messages, what moved, the bill, the search. Everything is put in as text.
 "use strict";
 
-const ROWS = 50, LOOK_AGAIN = 2000; // rows of the table at once; milliseconds between two looks at a server
+const ROWS = 20, LOOK_AGAIN = 2000; // rows of the table at once; milliseconds between two looks at a server
 const CACHED = 0.1, WRITTEN = 1.25; // prices relative to an input token that nobody caches
 const COLUMNS = ["request", "lane", "budget", "tokens", ...PARTS, "cached", "written", "measured", "summarizer", "plan"];
 const byId = (id) => document.getElementById(id);
@@ -39,8 +39,9 @@ function takeRequests(told) {
 
 function takeSteps(told) {
   for (const [at, messages, kept, ...parts] of told.steps) {
-    const each = state.byPlace.get(at);
-    if (each) Object.assign(each, {messages, kept, parts});
+    const each = state.byPlace.get(at), all = parts.reduce((sum, part) => sum + part, 0);
+    const share = all ? (each?.tokens ?? 0) / all : 0; // the session may have counted with another tokenizer than we do
+    if (each) Object.assign(each, {messages, kept: Math.round(kept * share), parts: parts.map((part) => Math.round(part * share))});
   }
   state.steps += told.steps.length;
 }
