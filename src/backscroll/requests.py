@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, Self
 from backscroll.errors import ReferenceNotFound
 from backscroll.history import Entry
 from backscroll.lane import Lane
-from backscroll.log import Checkpoint, Event, PlanRecorded, Requested, SummaryFailed, SummaryMade, UsageObserved
+from backscroll.log import Checkpoint, Event, Requested, SummaryFailed, SummaryMade, UsageObserved
 from backscroll.logbook import Logbook
 from backscroll.messages import Message, copy_message
 from backscroll.messages.rewriting import NO_RESULT
@@ -24,7 +24,7 @@ from backscroll.telling import Explained, explain
 from backscroll.timeline import Timeline
 from backscroll.view import EPHEMERAL, SUMMARY, Piece, unstored
 
-_KINDS = frozenset(("request", "plan", "usage", "summary", "no_summary"))
+_KINDS = frozenset(("request", "usage", "summary", "no_summary"))
 _NEAR = 256  # records from the place that was looked at last to one that is reached from there
 LineKind = Literal["message", "prompt", "digest", "bridge", "filled", "ephemeral", "left out"]
 
@@ -46,7 +46,7 @@ class Request:
     """Middle estimate."""
     upper: int
     compacted: bool
-    """Whether the lane got a new plan since its request before."""
+    """Whether the lane got a new plan since its request before; of the lane's first that is told: since all others."""
     measured: int | None
     """What its provider counted for the whole request; None where nobody told."""
     summarizer: tuple[int, int]
@@ -208,21 +208,20 @@ def _listed(events: Sequence[tuple[int, Event]]) -> Iterator[Request]:
             newest[event.lane] = at
         elif isinstance(event, UsageObserved) and event.lane in newest:
             measured[newest[event.lane]] = event.report.tokens
-    compacted: set[str] = set()
+    plans: dict[str, int] = {}
     spent: dict[str, tuple[int, int]] = {}
     for at, event in events:
-        if isinstance(event, PlanRecorded):
-            compacted.add(event.lane)
-        elif isinstance(event, SummaryMade | SummaryFailed):
+        if isinstance(event, SummaryMade | SummaryFailed):
             read, wrote = spent.get(event.lane, (0, 0))
             spent[event.lane] = read + event.input_tokens, wrote + event.output_tokens
         elif isinstance(event, Requested):
             name = event.lane
+            before = plans.get(name, max(plans.values(), default=0))  # a lane begins with the newest plan
             yield Request(
-                at, name, event.budget, event.plan, event.last, *event.estimate, name in compacted, measured.get(at),
-                spent.pop(name, (0, 0)),
+                at, name, event.budget, event.plan, event.last, *event.estimate, event.plan != before,
+                measured.get(at), spent.pop(name, (0, 0)),
             )  # fmt: skip  # one thought
-            compacted.discard(name)
+            plans[name] = event.plan
 
 
 def _messages(lane: Lane) -> list[Message]:

@@ -30,7 +30,8 @@ function takeRequests(told) {
     const each = known ?? {at, number: state.requests.length, before: null, parts: null, kept: 0};
     Object.assign(each, {lane, budget, plan, last, tokens, upper, measured});
     if (known) continue;
-    Object.assign(each, {compacted: compacted === 1, read, wrote, before: state.newest.get(lane) ?? null});
+    const before = state.newest.get(lane) ?? null;
+    Object.assign(each, {compacted: before === null ? compacted === 1 : state.byPlace.get(before).plan !== plan, read, wrote, before});
     state.newest.set(lane, at);
     state.requests.push(each);
     state.byPlace.set(at, each);
