@@ -93,14 +93,14 @@ function drawn(requests) {
   return requests.filter((each) => each.number % every === 0 || (each.compacted && requests.length < 20000));
 }
 
-function layout(title) {
+function layout(title, requests) {
   const axis = {color: color("text"), gridcolor: color("edge"), zeroline: false, rangemode: "tozero", fixedrange: true};
   return {
     margin: {l: 56, r: 8, t: 8, b: 40}, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font: {color: color("text"), size: 12}, hovermode: "x unified",
     hoverlabel: {bgcolor: color("raised"), font: {color: color("text")}},
     legend: {orientation: "h", y: 1.02, yanchor: "bottom", x: 0},
-    xaxis: {...axis, title: {text: "request", standoff: 4}}, yaxis: {...axis, title: {text: title, standoff: 4}, tickformat: ",~s"},
+    xaxis: {...axis, range: [-0.5, Math.max(0, requests.length - 0.5)], title: {text: "request", standoff: 4}}, yaxis: {...axis, title: {text: title, standoff: 4}, tickformat: ",~s"},
   };
 }
 
@@ -117,16 +117,18 @@ function drawTokens(place, requests) {
   const traces = told.length === points.length
     ? PARTS.map((part, at) => area(points, part, part, (each) => each.parts[at]))
     : [area(points, "messages", "results", (each) => each.tokens)];
+  const most = points.reduce((most, each) => Math.max(most, each.tokens), 0);
+  const near = points.some((each) => each.budget < 4 * most); // a budget far above would press everything flat
   const compactions = points.filter((each) => each.compacted);
   traces.push({
     x: points.map((each) => each.number), y: points.map((each) => each.budget), name: "budget", type: "scatter",
-    mode: "lines", line: {color: color("faint"), dash: "dot", width: 1}, hoverinfo: "skip",
+    mode: "lines", line: {color: color("faint"), dash: "dot", width: 1}, hoverinfo: "skip", visible: near ? true : "legendonly",
   }, {
     x: compactions.map((each) => each.number), y: compactions.map((each) => each.tokens), name: "compaction",
     type: "scatter", mode: "markers", marker: {symbol: "triangle-down", size: 9, color: color("compaction")},
     hovertemplate: "compacted",
   });
-  return Plotly.react(place, traces, layout("tokens"), {displayModeBar: false, responsive: true});
+  return Plotly.react(place, traces, layout("tokens", requests), {displayModeBar: false, responsive: true});
 }
 
 function drawBill(place, requests) {
@@ -135,5 +137,5 @@ function drawBill(place, requests) {
     area(points, "cached", "user", (each) => each.kept),
     area(points, "written", "digest", (each) => each.tokens - each.kept),
   ];
-  return Plotly.react(place, traces, layout("tokens"), {displayModeBar: false, responsive: true});
+  return Plotly.react(place, traces, layout("tokens", requests), {displayModeBar: false, responsive: true});
 }
