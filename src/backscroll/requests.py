@@ -46,7 +46,9 @@ class Request:
     """Middle estimate."""
     upper: int
     compacted: bool
-    """Whether the lane got a new plan since its request before; of the lane's first that is told: since all others."""
+    """Whether the lane got a new plan since its request before; where that one is not told, because
+    it is before the places that were asked for: False.
+    """
     measured: int | None
     """What its provider counted for the whole request; None where nobody told."""
     summarizer: tuple[int, int]
@@ -114,7 +116,7 @@ class Requests(Timeline):
         else:
             yield from self._flushed()
             found = yield from self._logbook.events_of(_KINDS, start, stop)
-        return list(_listed(found))
+        return list(_listed(found, whole=start <= 0))
 
     def what_was_sent(self, at: int) -> Operation[Sent]:
         """The request at a place of the log. Raises `ReferenceNotFound`."""
@@ -200,7 +202,7 @@ class Requests(Timeline):
         return (last.seq if last else -1) == event.last
 
 
-def _listed(events: Sequence[tuple[int, Event]]) -> Iterator[Request]:
+def _listed(events: Sequence[tuple[int, Event]], whole: bool) -> Iterator[Request]:
     measured: dict[int, int] = {}
     newest: dict[str, int] = {}
     for at, event in events:
@@ -216,7 +218,8 @@ def _listed(events: Sequence[tuple[int, Event]]) -> Iterator[Request]:
             spent[event.lane] = read + event.input_tokens, wrote + event.output_tokens
         elif isinstance(event, Requested):
             name = event.lane
-            before = plans.get(name, max(plans.values(), default=0))  # a lane begins with the newest plan
+            first = max(plans.values(), default=0) if whole else event.plan  # a lane begins with the newest plan
+            before = plans.get(name, first)
             yield Request(
                 at, name, event.budget, event.plan, event.last, *event.estimate, event.plan != before,
                 measured.get(at), spent.pop(name, (0, 0)),
