@@ -14,7 +14,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         import click  # noqa: PLC0415  the extra may be missing, and that is found out here
 
-        import backscroll.replay.comparing.command  # noqa: F401, PLC0415  adds its command to those of the app
+        import backscroll.inspecting.command  # noqa: PLC0415  as the next one
+        import backscroll.replay.comparing.command  # noqa: F401, PLC0415  these add their commands to those of the app
         from backscroll.stores_cli.commands import app  # noqa: PLC0415  needs the extra as well
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]

@@ -290,7 +290,8 @@ class Lane(Standing):
         shown = [found for found in now.ephemerals if found.number >= self.expired]
         self._shown = now.ephemerals[-1].number + 1 if now.ephemerals else self._shown
         self._sent_messages, self._asked = len(self.view.flat), now.seconds
-        last, passing = now.history.last, tuple((found.after, found.digest) for found in shown)
+        last = now.history.last
+        passing = tuple((found.after, found.digest, found.reading.role) for found in shown)
         return Requested(
             self.name, budget, self.plan.number, last.seq if last else -1, self.view.estimate, prompt, passing
         )

@@ -125,8 +125,8 @@ class Requested:
     """Middle and upper, in tokens, of its messages."""
     prompt: str | None = None
     """`PromptSeen.digest` of the system prompt that a factory gave."""
-    ephemerals: tuple[tuple[int, str], ...] = ()
-    """Messages in it that are never stored: behind which `seq` each stands, and its SHA-256."""
+    ephemerals: tuple[tuple[int, str, str], ...] = ()
+    """Messages in it that are never stored: behind which `seq` each stands, its SHA-256 and its role."""
 
 
 @dataclass(frozen=True, slots=True)

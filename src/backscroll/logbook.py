@@ -5,7 +5,7 @@ opened, usage was observed, a compaction would win too little) happen at once an
 Now and then one of them says where the session stands: a resume begins there, and not at the beginning.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -174,7 +174,30 @@ class Logbook:
         found: Event = yield Ask(lambda: self._codec.decode(self._fetch(at)))
         return found
 
+    def events_of(self, kinds: Collection[str], start: int, stop: int | None) -> Operation[list[tuple[int, Event]]]:
+        """The events of some kinds from `start` to before `stop`, with their places; what is between is not read."""
+        found: list[tuple[int, Event]] = yield Ask(self._events_of, (kinds, start, stop), heavy=True)
+        return found
+
+    def page_from(self, place: int, most: int, codec: Codec) -> Operation[list[tuple[int, Event]]]:
+        """The next `most` events from a place on, with their places, read by a codec that has read what was before."""
+        found: list[tuple[int, Event]] = yield Ask(self._page_from, (place, most, codec), heavy=True)
+        return found
+
+    def codec(self) -> Codec:
+        """One to read the log with from its beginning."""
+        return Codec(self._fetch)
+
     # -- called outside --
+
+    def _events_of(self, kinds: Collection[str], start: int, stop: int | None) -> list[tuple[int, Event]]:
+        codec = Codec(self._fetch)
+        read = self.store.read(self.session, start, stop)
+        return [(stored.at, codec.decode(stored)) for stored in read if stored.record.kind in kinds]
+
+    def _page_from(self, place: int, most: int, codec: Codec) -> list[tuple[int, Event]]:
+        read = self.store.read(self.session, place, place + most)
+        return [(stored.at, codec.decode(stored)) for stored in read]
 
     def _branch_goes_on(self, seq: int, behind: int) -> int:
         following = self.store.find(self.session, seq=seq + 1)

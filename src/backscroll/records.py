@@ -306,7 +306,8 @@ def _requested(event: Requested) -> Body:
 
 
 def _read_requested(body: Body) -> Requested:
-    estimate, ephemerals = tuple(body["estimate"]), _frozen(body.get("ephemerals", []))
+    estimate = tuple(body["estimate"])
+    ephemerals = tuple((after, digest, *(role or ["user"])) for after, digest, *role in body.get("ephemerals", []))
     return Requested(body["lane"], body["budget"], body["plan"], body["last"], estimate, body.get("prompt"), ephemerals)
 
 

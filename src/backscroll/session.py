@@ -21,10 +21,10 @@ from backscroll.log import Event, Identified, PinChanged, PlanAt, PlanRecorded, 
 from backscroll.messages import Message, Redact, accept, read_message
 from backscroll.ports import Ask, Operation
 from backscroll.reporting import Compaction
+from backscroll.requests import Requests
 from backscroll.state import TRIES, outrun
 from backscroll.summaries import Made, Order, Summaries, ask
 from backscroll.telling import Explained, explain
-from backscroll.timeline import Timeline
 from backscroll.view import Ephemeral
 
 _MOST_EPHEMERALS = 256
@@ -32,7 +32,7 @@ _FOREVER = 1e8  # seconds; a summarizer's own time limit comes before
 _LONG = 64 * 1024  # characters from which counting is worth a thread: engines release the interpreter's lock
 
 
-class Session(Timeline):
+class Session(Requests):
     """The operations on a session."""
 
     redact: Redact | None = None

@@ -58,16 +58,23 @@ def status(history: History, lane: Lane, now: Situation) -> Status:
     parts = dict.fromkeys(PARTS, 0) | {"overhead": used.overhead.tokens, "free": used.free}
     each: list[tuple[int, Entry]] = []
     for piece in lane.view.pieces:
-        parts["digest"] += piece.bridge_estimate.middle
-        if piece.group is None:
-            parts[_part_of(piece)] += piece.estimate.middle
-        for entry, tokens in _entries(piece, lane):
-            parts[_kind(entry)] += tokens
-            each.append((tokens, entry))
+        for part, tokens in parts_of(piece, lane):
+            parts[part] += tokens
+        each += [(tokens, entry) for entry, tokens in shown_entries(piece, lane)]
     each.sort(key=lambda found: (-found[0], found[1].seq))
     largest = tuple(_contributor(entry, tokens) for tokens, entry in each[:LARGEST])
     threshold, coming = lane.preview(now)
     return Status(lane.name, parts, largest, threshold, coming, used)
+
+
+def parts_of(piece: Piece, lane: Lane) -> Iterator[tuple[str, int]]:
+    """What a piece of a view adds to which of `PARTS`, by the middle estimate."""
+    if piece.bridge is not None:
+        yield "digest", piece.bridge_estimate.middle
+    if piece.group is None:
+        yield _part_of(piece), piece.estimate.middle
+    for entry, tokens in shown_entries(piece, lane):
+        yield _kind(entry), tokens
 
 
 def _part_of(piece: Piece) -> str:
@@ -77,7 +84,8 @@ def _part_of(piece: Piece) -> str:
     return role if role in ("user", "assistant") else "system"
 
 
-def _entries(piece: Piece, lane: Lane) -> Iterator[tuple[Entry, int]]:
+def shown_entries(piece: Piece, lane: Lane) -> Iterator[tuple[Entry, int]]:
+    """The entries of a piece, with what each takes as it stands there, by the middle estimate."""
     edits: defaultdict[int, list[Clip | Mask]] = defaultdict(list)
     for edit in piece.edits:
         edits[edit.seq].append(edit)

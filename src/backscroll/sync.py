@@ -13,6 +13,7 @@ from backscroll.pages import Recalled
 from backscroll.ports import Background
 from backscroll.recall_tool import answer, tool_definition
 from backscroll.reporting import Compaction
+from backscroll.requests import Request, Sent
 from backscroll.status import Status
 from backscroll.telling import Explained
 
@@ -160,6 +161,23 @@ class ContextManager(ManagerBase):
     def explain(self, lane: str = "main") -> list[Explained]:
         """What became of each message in the lane's newest view, and why."""
         return drive(self._opened, self._session.explain(lane))
+
+    def requests(self, start: int = 0, stop: int | None = None) -> list[Request]:
+        """The requests that were made, oldest first, each with its place in the log, by which `sent` shows it.
+
+        `start`, `stop`: places between which to look; one behind the last that is known finds what came since. A
+        request is stored with the next change of the session or by `close`: one that was made directly before a kill
+        is not among them.
+        """
+        return drive(self._opened, self._session.requests(start, stop))
+
+    def sent(self, request: int) -> Sent:
+        """What `get_messages_for_request` returned for the request at that place, and why each message stood there.
+
+        Ephemeral messages, which are never stored, stand as `{"role": ..., "ephemeral": SHA-256}`. Costs as much as
+        the view is long, from the nearest checkpoint on. Raises `ReferenceNotFound`.
+        """
+        return drive(self._opened, self._session.what_was_sent(request))
 
     def status(self, lane: str = "main") -> Status:
         """What the lane's window is made of, what takes the most of it, and what a compaction now would do."""

@@ -4,7 +4,7 @@
 was appended since. Both give the same messages. Nothing here chooses an edit.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Literal
@@ -347,6 +347,16 @@ class View:
         key = (ephemeral.after, EPHEMERAL, ephemeral.number)
         weight = estimate_message(ephemeral.reading, ephemeral.counts, self._around.family)
         return Piece(key, [ephemeral.message], weight)
+
+
+def unstored(told: Iterable[tuple[int, str, str]]) -> list[Ephemeral]:
+    """What stands for ephemeral messages of which only place, SHA-256 and role are known."""
+    found = []
+    for number, (after, digest, role) in enumerate(told):
+        message: Message = {"role": role, "content": f"ephemeral {digest}"}
+        reading = read_message(message)
+        found.append(Ephemeral(after, number, message, reading, tuple(Count(0) for _ in reading.parts), digest))
+    return found
 
 
 def _key(piece: Piece) -> Key:

@@ -1,0 +1,141 @@
+// Where the data comes from (a server, or this very file), and how it is drawn. What messages hold is text, never HTML.
+"use strict";
+
+const PARTS = ["system", "digest", "user", "assistant", "results"];
+const MOST_POINTS = 1500; // of a chart: more cannot be seen, and would take long to draw
+
+const embedded = (() => {
+  const found = document.getElementById("data");
+  return found === null ? null : JSON.parse(found.textContent);
+})();
+
+async function ask(what, given) {
+  const answer = await fetch(`data/${what}?${new URLSearchParams(given)}`);
+  const told = await answer.json();
+  if (!answer.ok) throw new Error(told.error);
+  return told;
+}
+
+// One session as a server tells it.
+class Served {
+  constructor(name) { this.name = name; }
+  requests(start) { return ask("requests", {session: this.name, start}); }
+  steps(known) { return ask("steps", {session: this.name, known}); }
+  request(at, before) {
+    const given = {session: this.name, at};
+    return ask("request", before === null ? given : {...given, before});
+  }
+  leftOut(at, first, last) { return ask("left_out", {session: this.name, at, first, last}); }
+  search(query, offset) { return ask("search", {session: this.name, query, offset}); }
+}
+
+// The same out of this file.
+class Embedded {
+  constructor(told) {
+    this.told = told;
+    this.places = new Map(told.requests.map((each, number) => [each[0], number]));
+    this.numbers = [];
+  }
+  async requests(start) { return this.told.requests.filter((each) => each[0] >= start); }
+  async steps(known) { return {done: true, steps: this.told.steps.slice(known)}; }
+  async request(at) {
+    const number = this.places.get(at), lane = this.told.requests[number][1];
+    const chain = [];
+    for (let at = number; at >= 0; at--) {
+      if (this.told.requests[at][1] !== lane) continue;
+      chain.push(this.told.lines[at]);
+      if (this.told.lines[at][0] === 0) break;
+    }
+    let lines = [];
+    for (const [same, ...rest] of chain.reverse()) lines = lines.slice(0, same).concat(rest);
+    return {lines: lines.map((each) => this.told.pool[each]), moved: this.told.moved[number]};
+  }
+  async leftOut(at, first, last) {
+    const {lines} = await this.request(at);
+    const gap = lines.find((each) => each[0] === "left out" && each[2] <= first && last <= each[3]);
+    return this.told.kept.filter(([seq]) => seq >= first && seq <= last).slice(0, 100).map(
+      ([seq, role, tokens, ref, message]) => [seq, role, gap[4], gap[5], tokens, ref, message]);
+  }
+  async search(query) {
+    const words = query.toLowerCase().split(/\s+/).filter((word) => word);
+    const number = /^\[?ref:(\d+)/.exec(query);
+    const found = this.told.kept.filter(([seq, , , , message]) => {
+      const text = JSON.stringify(message).toLowerCase();
+      return number ? seq === Number(number[1]) : words.length && words.every((word) => text.includes(word));
+    });
+    const hits = found.slice(0, 100).map(([seq, , , , message]) => [seq, 0, textOf(message)]);
+    return {answer: null, hits};
+  }
+}
+
+async function allSessions() {
+  if (embedded === null) return ask("sessions", {});
+  return {title: embedded.title, sessions: embedded.sessions.map((each) => ({name: each.name, records: 0}))};
+}
+
+function sessionNamed(name) {
+  return embedded === null ? new Served(name) : new Embedded(embedded.sessions.find((each) => each.name === name));
+}
+
+// What a message says, as one reads it; the JSON of what is no text.
+function textOf(message) {
+  const calls = (message.tool_calls ?? []).map((call) => `-> ${call.function?.name ?? call.tool} ${call.function?.arguments ?? JSON.stringify(call.arguments)}`);
+  if (message.ephemeral) return `SHA-256 ${message.ephemeral}`;
+  const blocks = Array.isArray(message.content) ? message.content.map((block) => block.text ?? JSON.stringify(block, null, 2)) : [message.content];
+  return [...blocks.filter((text) => typeof text === "string" && text), ...calls].join("\n");
+}
+
+function color(name) { return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim(); }
+
+// The numbers of the requests that are drawn: all compactions, and so many of the others that they can be told apart.
+function drawn(requests) {
+  const every = Math.max(1, Math.ceil(requests.length / MOST_POINTS));
+  return requests.filter((each) => each.number % every === 0 || (each.compacted && requests.length < 20000));
+}
+
+function layout(title, requests) {
+  const axis = {color: color("text"), gridcolor: color("edge"), zeroline: false, rangemode: "tozero", fixedrange: true};
+  return {
+    margin: {l: 56, r: 8, t: 8, b: 40}, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+    font: {color: color("text"), size: 12}, hovermode: "x unified",
+    hoverlabel: {bgcolor: color("raised"), font: {color: color("text")}},
+    legend: {orientation: "h", y: 1.02, yanchor: "bottom", x: 0},
+    xaxis: {...axis, range: [-0.5, Math.max(0, requests.length - 0.5)], title: {text: "request", standoff: 4}}, yaxis: {...axis, title: {text: title, standoff: 4}, tickformat: ",~s"},
+  };
+}
+
+function area(points, name, shade, value) {
+  return {
+    x: points.map((each) => each.number), y: points.map(value), name, type: "scatter", mode: "lines",
+    stackgroup: "all", line: {width: 0.5, color: color(shade)}, fillcolor: color(shade), hovertemplate: "%{y:,}",
+  };
+}
+
+function drawTokens(place, requests) {
+  const points = drawn(requests);
+  const told = points.filter((each) => each.parts);
+  const traces = told.length === points.length
+    ? PARTS.map((part, at) => area(points, part, part, (each) => each.parts[at]))
+    : [area(points, "messages", "results", (each) => each.tokens)];
+  const most = points.reduce((most, each) => Math.max(most, each.tokens), 0);
+  const near = points.some((each) => each.budget < 4 * most); // a budget far above would press everything flat
+  const compactions = points.filter((each) => each.compacted);
+  traces.push({
+    x: points.map((each) => each.number), y: points.map((each) => each.budget), name: "budget", type: "scatter",
+    mode: "lines", line: {color: color("faint"), dash: "dot", width: 1}, hoverinfo: "skip", visible: near ? true : "legendonly",
+  }, {
+    x: compactions.map((each) => each.number), y: compactions.map((each) => each.tokens), name: "compaction",
+    type: "scatter", mode: "markers", marker: {symbol: "triangle-down", size: 9, color: color("compaction")},
+    hovertemplate: "compacted",
+  });
+  return Plotly.react(place, traces, layout("tokens", requests), {displayModeBar: false, responsive: true});
+}
+
+function drawBill(place, requests) {
+  const points = drawn(requests.filter((each) => each.parts));
+  const traces = [
+    area(points, "cached", "user", (each) => each.kept),
+    area(points, "written", "digest", (each) => each.tokens - each.kept),
+  ];
+  return Plotly.react(place, traces, layout("tokens", requests), {displayModeBar: false, responsive: true});
+}

@@ -1,0 +1,389 @@
+// The page: lists, a request and its messages, what moved, the bill, the search. Everything is put in as text.
+"use strict";
+
+const ROWS = 20, LOOK_AGAIN = 2000; // rows of the table at once; milliseconds between two looks at a server
+const CACHED = 0.1, WRITTEN = 1.25; // prices relative to an input token that nobody caches
+const COLUMNS = ["request", "lane", "budget", "tokens", ...PARTS, "cached", "written", "measured", "summarizer", "plan"];
+const byId = (id) => document.getElementById(id);
+const number = (value) => value.toLocaleString("en-US");
+
+const state = {session: null, requests: [], byPlace: new Map(), steps: 0, from: 0, only: false, chosen: null, turn: 0};
+
+function make(tag, className, ...content) {
+  const element = document.createElement(tag);
+  if (className) element.className = className;
+  element.append(...content.map((each) => typeof each === "number" ? number(each) : each));
+  return element;
+}
+
+function say(text) { byId("status").textContent = text; }
+
+function guarded(work) {
+  return (...given) => Promise.resolve(work(...given)).catch((error) => say(`That failed: ${error.message}`));
+}
+
+// -- the requests of a session --
+
+function takeRequests(told) {
+  for (const [at, lane, budget, plan, last, tokens, upper, compacted, measured, read, wrote] of told) {
+    const known = state.byPlace.get(at);
+    const each = known ?? {at, number: state.requests.length, before: null, parts: null, kept: 0};
+    Object.assign(each, {lane, budget, plan, last, tokens, upper, measured});
+    if (known) continue;
+    const before = state.newest.get(lane) ?? null;
+    Object.assign(each, {compacted: before === null ? compacted === 1 : state.byPlace.get(before).plan !== plan, read, wrote, before});
+    state.newest.set(lane, at);
+    state.requests.push(each);
+    state.byPlace.set(at, each);
+  }
+}
+
+function takeSteps(told) {
+  for (const [at, messages, kept, ...parts] of told.steps) {
+    const each = state.byPlace.get(at), all = parts.reduce((sum, part) => sum + part, 0);
+    const share = all ? (each?.tokens ?? 0) / all : 0; // the session may have counted with another tokenizer than we do
+    if (each) Object.assign(each, {messages, kept: Math.round(kept * share), parts: parts.map((part) => Math.round(part * share))});
+  }
+  state.steps += told.steps.length;
+}
+
+async function openSession(name) {
+  const turn = ++state.turn;
+  Object.assign(state, {session: sessionNamed(name), requests: [], byPlace: new Map(), newest: new Map(), steps: 0, from: 0, chosen: null});
+  say("Loading");
+  takeRequests(await state.session.requests(0));
+  if (turn !== state.turn) return;
+  state.from = Math.max(0, state.requests.length - ROWS);
+  showAll();
+  const last = state.requests.at(-1);
+  if (last) await choose(last, false);
+  else showNothing();
+  await goOn(turn);
+}
+
+// What each request is made of comes in slices: a long session is gone through from its beginning.
+async function goOn(turn) {
+  let done = false;
+  while (!done && turn === state.turn) {
+    const told = await state.session.steps(state.steps);
+    if (turn !== state.turn) return;
+    takeSteps(told);
+    done = told.done;
+    if (!done) say(`${number(state.steps)} of ${number(state.requests.length)} requests gone through`);
+  }
+  if (turn !== state.turn) return;
+  showAll();
+  if (state.chosen) showCosts(state.chosen);
+}
+
+async function lookAgain() {
+  const turn = state.turn, last = state.requests.at(-1);
+  const told = await state.session.requests(last ? last.at : 0);
+  if (turn !== state.turn) return;
+  const before = state.requests.length, atEnd = state.from + ROWS >= before;
+  takeRequests(told);
+  if (state.requests.length === before) return;
+  if (atEnd) state.from = Math.max(0, shown().length - ROWS);
+  await goOn(turn);
+  say(`${number(state.requests.length - before)} new requests`);
+  if (before === 0) await choose(state.requests.at(-1), false);
+}
+
+function showAll() {
+  const requests = state.requests, compactions = requests.filter((each) => each.compacted).length;
+  const total = (value) => requests.reduce((sum, each) => sum + value(each), 0);
+  const sent = total((each) => each.tokens), told = requests.filter((each) => each.parts);
+  const kept = total((each) => each.parts ? each.kept : 0), ready = told.length === requests.length;
+  const read = total((each) => each.read), wrote = total((each) => each.wrote);
+  const cost = CACHED * kept + WRITTEN * (sent - kept);
+  byId("summary").textContent = `${number(requests.length)} requests, ${number(compactions)} compactions, ${number(sent)} tokens sent`
+    + (ready && sent ? `: ${number(kept)} of them could be cached (${(100 * kept / sent).toFixed(1)} %), ${number(sent - kept)} were written anew; `
+      + `that costs as much as ${number(Math.round(cost))} tokens of input at cache prices (read ${CACHED}, write ${WRITTEN})` : "")
+    + (read + wrote ? `. The summarizer read ${number(read)} and wrote ${number(wrote)}` : "")
+    + ". Tokens are estimates, save those that a provider measured.";
+  showTable();
+  if (ready || !told.length) say(ready ? "Complete" : "Going through the session");
+  guarded(showCharts)();
+}
+
+let drawing = false;
+
+async function showCharts() {
+  if (drawing) return;
+  drawing = true;
+  try {
+    await plotly();
+    await drawTokens(byId("tokens"), state.requests);
+    await drawBill(byId("bill"), state.requests);
+    for (const place of [byId("tokens"), byId("bill")]) {
+      place.removeAllListeners("plotly_click");
+      place.on("plotly_click", (event) => guarded(choose)(state.requests[event.points[0].x], false));
+    }
+  } finally { drawing = false; }
+}
+
+// The library of charts is large: it is loaded behind the first figures.
+function plotly() {
+  if (window.Plotly) return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = "plotly.js";
+    script.onload = resolve;
+    script.onerror = () => reject(new Error("the charts could not be loaded"));
+    document.head.append(script);
+  });
+}
+
+function shown() { return state.only ? state.requests.filter((each) => each.compacted) : state.requests; }
+
+function showTable() {
+  const all = shown(), rows = all.slice(state.from, state.from + ROWS);
+  byId("older").disabled = state.from <= 0;
+  byId("newer").disabled = state.from + ROWS >= all.length;
+  byId("requests").tBodies[0].replaceChildren(...rows.map(row));
+}
+
+function row(each) {
+  const open = make("button", "", String(each.number));
+  open.type = "button";
+  open.setAttribute("aria-label", `Show request ${each.number}`);
+  open.addEventListener("click", guarded(() => choose(each, true)));
+  const parts = each.parts ?? PARTS.map(() => "…");
+  const cells = [open, each.lane, each.budget, each.tokens, ...parts, each.parts ? each.kept : "…",
+    each.parts ? each.tokens - each.kept : "…", each.measured ?? "-", each.read + each.wrote || "-",
+    each.compacted ? `compacted (${each.plan})` : `${each.plan}`];
+  const made = make("tr", "", ...cells.map((cell, at) => make("td", at === 1 ? "text" : "", cell)));
+  if (state.chosen === each) made.setAttribute("aria-current", "true");
+  return made;
+}
+
+// -- one request --
+
+async function choose(each, moveFocus) {
+  if (!each) return;
+  const turn = state.turn;
+  state.chosen = each;
+  const told = await state.session.request(each.at, each.before);
+  if (turn !== state.turn || state.chosen !== each) return;
+  byId("request-title").textContent = `Request ${each.number} on ${each.lane}`;
+  byId("previous").disabled = each.number === 0;
+  byId("next").disabled = each.number === state.requests.length - 1;
+  const at = shown().indexOf(each);
+  if (at >= 0 && (at < state.from || at >= state.from + ROWS)) state.from = Math.max(0, at - Math.floor(ROWS / 2));
+  state.told = told;
+  showTable();
+  showMoved(each, told);
+  showCosts(each);
+  showLines();
+  byId("diff").replaceChildren();
+  byId("diff-details").hidden = each.before === null;
+  if (byId("diff-details").open) await showDiff();
+  if (moveFocus) byId("request").focus();
+}
+
+function showNothing() {
+  byId("request-title").textContent = "No request was made yet";
+  for (const id of ["moved", "diff", "lines"]) byId(id).replaceChildren();
+}
+
+function showMoved(each, told) {
+  const moved = told.moved, place = byId("moved");
+  place.classList.toggle("broke", moved !== null);
+  if (each.before === null) place.textContent = "The first request of its lane.";
+  else if (moved === null) place.textContent = "It begins with the whole request before it: nothing that was sent has moved.";
+  else place.textContent = `The prefix moved at message ${moved.message}, character ${number(moved.character)} of its JSON, behind about ${number(moved.tokens)} tokens: `
+    + `what follows is written to the cache anew.${each.compacted ? " A compaction came before." : ""}`;
+}
+
+function showCosts(each) {
+  const rows = [
+    ["Budget", each.budget], ["Input, estimated (messages)", each.tokens], ["The same, at most", each.upper],
+    ["Input, measured by the provider (whole request)", each.measured ?? "not told"],
+    ["Of the estimate: stood in the request before, so a cache can hold it", each.parts ? each.kept : "…"],
+    ["Of the estimate: written anew", each.parts ? each.tokens - each.kept : "…"],
+    ["Cost in input tokens at cache prices", each.parts ? Math.round(CACHED * each.kept + WRITTEN * (each.tokens - each.kept)) : "…"],
+    ["Summarizer since the request before: read", each.read], ["Summarizer: wrote", each.wrote],
+  ];
+  byId("costs").tBodies[0].replaceChildren(...rows.map(([name, value]) => {
+    const head = make("th", "text", name);
+    head.scope = "row";
+    return make("tr", "", head, make("td", "", value));
+  }));
+}
+
+function showLines() {
+  let at = 0;
+  byId("lines").replaceChildren(...state.told.lines.map((each) => each[0] === "left out" ? gap(each) : line(each, at++)));
+}
+
+function kind(each) {
+  const [what, role] = each;
+  if (what === "left out") return "gap";
+  if (what === "digest" || what === "bridge") return "digest";
+  const results = role === "tool" || role === "function"
+    || (Array.isArray(each[9]?.content) && each[9].content.some((block) => block.type === "tool_result" || block.toolResult));
+  return results ? "results" : role === "system" || role === "developer" ? "system" : role === "assistant" ? "assistant" : "user";
+}
+
+// A message under its reference. What it holds is put in when it is opened, as text.
+function line(each, at, extra = "") {
+  const [what, role, , , its, reason, tokens, original, ref, message] = each;
+  const moved = state.told.moved?.message === at ? state.told.moved : null;
+  const text = textOf(message), begins = text.slice(0, 160).replace(/\s+/g, " ");
+  const size = tokens === original ? `${number(tokens)} tokens` : `${number(tokens)} of ${number(original)} tokens`;
+  const told = make("summary", "", make("span", "state", `${at}. ${role}`), ` ${ref || what} · `,
+    make("span", "state", what === "message" ? its : what), ` (${reason}) · ${size}${moved ? " · here the prefix moved" : ""}`, make("span", "begins", begins));
+  const details = make("details", "", told);
+  details.addEventListener("toggle", () => {
+    if (details.open && details.children.length === 1) details.append(body(message, moved));
+  });
+  details.open = moved !== null;
+  const made = make("li", `${kind(each)} ${extra}`, details);
+  made.dataset.at = String(at);
+  return made;
+}
+
+function body(message, moved) {
+  const place = make("pre");
+  place.tabIndex = 0;
+  if (moved === null) place.textContent = byId("exact").checked ? JSON.stringify(message) : textOf(message);
+  else place.append(moved.text[0], make("mark", "", moved.text[1] || "(it ends here)"), moved.text[2]);
+  return place;
+}
+
+function gap(each, from = each[2]) {
+  const [, , first, last, its, reason, , , ref] = each;
+  const made = make("li", "gap");
+  made.append(make("p", "", make("span", "state", its), ` (${reason}) · messages ${first} to ${last} are left out · ${ref}`));
+  const open = make("button", "", "Show them");
+  open.type = "button";
+  const list = make("ol");
+  open.addEventListener("click", guarded(async () => {
+    const told = await state.session.leftOut(state.chosen.at, from, last);
+    for (const [seq, role, what, why, tokens, itsRef, message] of told) {
+      list.append(line(["message", role, seq, seq, what, why, tokens, tokens, itsRef, message], seq));
+      from = seq + 1;
+    }
+    open.textContent = "Show more";
+    open.hidden = from > last || !told.length;
+  }));
+  made.append(list, open);
+  return made;
+}
+
+// -- the difference from the request before --
+
+async function showDiff() {
+  const each = state.chosen;
+  if (each.before === null) return;
+  const beforeThat = state.byPlace.get(each.before).before;
+  const earlier = await state.session.request(each.before, beforeThat);
+  if (state.chosen !== each) return;
+  const old = earlier.lines.filter((one) => one[9] !== null), now = state.told.lines.filter((one) => one[9] !== null);
+  const keys = (lines) => lines.map((one) => JSON.stringify(one[9]));
+  byId("diff").replaceChildren(...changes(keys(old), keys(now)).map(([what, from, to]) => {
+    if (what === "same") return make("li", "", make("p", "faint", to === from ? `message ${from}: as before` : `messages ${from} to ${to}: as before`));
+    return what === "new" ? line(now[from], from, "new") : removed(old[from], from);
+  }));
+}
+
+function removed(each, at) {
+  const made = line(each, at, "gone");
+  delete made.dataset.at;
+  made.firstChild.open = false;
+  made.prepend(make("p", "state", "no longer sent:"));
+  return made;
+}
+
+// Runs of what is the same, and what came or went, by the longest parts in common around each kept message.
+function changes(old, now) {
+  const places = new Map(old.map((key, at) => [key, at])), found = [];
+  let at = 0;
+  for (let to = 0; to < now.length; to++) {
+    const from = places.get(now[to]);
+    if (from === undefined || from < at) { found.push(["new", to, to]); continue; }
+    while (at < from) found.push(["gone", at, at++]);
+    at = from + 1;
+    const last = found.at(-1);
+    if (last && last[0] === "same" && last[2] === to - 1) last[2] = to;
+    else found.push(["same", to, to]);
+  }
+  while (at < old.length) found.push(["gone", at, at++]);
+  return found;
+}
+
+// -- the search --
+
+async function search(offset) {
+  const query = byId("query").value.trim();
+  if (!query) return;
+  const told = await state.session.search(query, offset);
+  byId("found").textContent = `${number(told.hits.length)} places found`;
+  byId("answer-title").hidden = byId("answer").hidden = told.answer === null;
+  byId("answer").textContent = told.answer ?? "";
+  const more = /recall again with offset (\d+)\]$/.exec(told.answer ?? "");
+  byId("more").hidden = more === null;
+  byId("more").dataset.offset = more ? more[1] : "0";
+  byId("hits").replaceChildren(...told.hits.map(([seq, part, text]) => {
+    const place = make("pre", "", text);
+    place.tabIndex = 0;
+    return make("li", "", make("p", "state", `ref:${seq}.${part}`), place);
+  }));
+}
+
+// -- what the user does --
+
+function step(by) { return choose(state.requests[(state.chosen?.number ?? 0) + by], false); }
+
+function pressed(event) {
+  if (event.altKey || event.ctrlKey || event.metaKey) return;
+  if (event.target.matches("input, select, textarea")) return;
+  const does = {j: () => step(1), k: () => step(-1), "/": () => byId("query").focus()}[event.key];
+  if (!does) return;
+  event.preventDefault();
+  guarded(does)();
+}
+
+function listen() {
+  byId("session").addEventListener("change", guarded((event) => openSession(event.target.value)));
+  byId("previous").addEventListener("click", guarded(() => step(-1)));
+  byId("next").addEventListener("click", guarded(() => step(1)));
+  const page = (by) => () => { state.from = Math.max(0, state.from + by * ROWS); showTable(); };
+  byId("older").addEventListener("click", page(-1));
+  byId("newer").addEventListener("click", page(1));
+  byId("only").addEventListener("change", (event) => { state.only = event.target.checked; state.from = 0; showTable(); });
+  byId("pager").addEventListener("submit", (event) => {
+    event.preventDefault();
+    state.from = Math.min(Math.max(0, Number.parseInt(byId("from").value, 10) || 0), Math.max(0, shown().length - 1));
+    showTable();
+  });
+  byId("exact").addEventListener("change", () => showLines());
+  byId("diff-details").addEventListener("toggle", guarded((event) => event.target.open ? showDiff() : null));
+  byId("search").addEventListener("submit", (event) => { event.preventDefault(); guarded(search)(0); });
+  byId("more").addEventListener("click", guarded(() => search(Number(byId("more").dataset.offset))));
+  document.addEventListener("keydown", pressed);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", guarded(showCharts));
+}
+
+async function begin() {
+  byId("requests").tHead.rows[0].append(...COLUMNS.map((name) => {
+    const head = make("th", name === "lane" ? "text" : "", name);
+    head.scope = "col";
+    return head;
+  }));
+  listen();
+  const told = await allSessions();
+  byId("store").textContent = told.title;
+  byId("session").append(...told.sessions.map(({name}) => {
+    const option = make("option", "", name);
+    option.value = name;
+    return option;
+  }));
+  if (!told.sessions.length) { say("There is no session yet: reload when there is one"); return; }
+  const last = told.sessions.at(-1).name;
+  byId("session").value = last;
+  await openSession(last);
+  if (embedded === null) setInterval(guarded(lookAgain), LOOK_AGAIN);
+}
+
+guarded(begin)();

@@ -1,0 +1,119 @@
+"""Going through a session's log once, request by request: what each was made of, and what of it stood there before.
+
+Pure, as the operations in `session.py`. A walk has a session of its own; it remembers where it is, so that what came
+since is found by going on.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from backscroll.lane import Lane
+from backscroll.log import Checkpoint, Event, PromptSeen, Requested
+from backscroll.logbook import Logbook
+from backscroll.messages import Message
+from backscroll.ports import Operation
+from backscroll.records import Codec
+from backscroll.status import parts_of
+from backscroll.timeline import Timeline
+from backscroll.view import Piece, unstored
+
+
+class Step(NamedTuple):
+    """What the walk through a log finds of one request. Tokens by the middle estimate."""
+
+    at: int
+    messages: int
+    parts: dict[str, int]
+    """Tokens by `status.PARTS`, without `overhead` and `free`."""
+    kept: int
+    """Tokens of the groups that stand as they stood in the lane's request before: what a provider's cache can hold."""
+
+
+class Walk:
+    """Goes through a log once, from its beginning, and remembers where it is: what came since is found by going on."""
+
+    def __init__(self, session: Timeline) -> None:
+        logbook = session._logbook
+        self._twin = twin = session._twin(None if logbook is None else Logbook(logbook.store, logbook.session))
+        self._events: Sequence[Event] = session.events
+        self._codec: Codec | None = None if twin._logbook is None else twin._logbook.codec()
+        self._prompts: dict[str, str] = {}
+        self._views: dict[str, _Seen] = {}
+        self.place = 0
+        """What is before it was gone through."""
+
+    def further(self, most: int) -> Operation[list[Step]]:
+        """The requests among the next `most` events; none of these at the end."""
+        twin, found = self._twin, list[Step]()
+        if twin._logbook is None:
+            page = list(enumerate(self._events[self.place : self.place + most], self.place))
+        else:
+            assert self._codec is not None
+            page = yield from twin._logbook.page_from(self.place, most, self._codec)
+        for at, event in page:
+            if isinstance(event, PromptSeen):
+                self._prompts[event.digest] = event.text
+            if isinstance(event, Checkpoint):
+                self._let_go()
+                continue
+            yield from twin._take(event)
+            if isinstance(event, Requested):
+                found.append((yield from self._step(at, event)))
+            twin.outbox.clear()
+        self.place += len(page)
+        return found
+
+    def _let_go(self) -> None:
+        twin = self._twin
+        if twin.history.noted:
+            shown = {seq for lane in twin._lanes.values() if lane.view for seq in lane.view.shown()}
+            twin.history.let_go(shown, twin.history.next_seq)
+
+    def _step(self, at: int, event: Requested) -> Operation[Step]:
+        twin, lane = self._twin, self._twin._lanes[event.lane]
+        seen = self._views.setdefault(event.lane, _Seen())
+        if event.ephemerals[: len(seen.ephemerals)] != seen.ephemerals:
+            lane.view = None  # what it showed and was never stored is gone
+        seen.ephemerals, twin._ephemerals = event.ephemerals, unstored(event.ephemerals)
+        yield from twin._refreshed(lane, None if event.prompt is None else self._prompts.get(event.prompt))
+        assert lane.view is not None
+        parts, kept = seen.take(lane)
+        return Step(at, len(lane.view.flat), parts, kept)
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A lane's newest request, piece by piece."""
+
+    pieces: list[Piece] = field(default_factory=list)
+    messages: list[list[Message]] = field(default_factory=list)
+    sums: list[dict[str, int]] = field(default_factory=list)
+    ephemerals: tuple[tuple[int, str, str], ...] = ()
+
+    def take(self, lane: Lane) -> tuple[dict[str, int], int]:
+        """Tokens by part, and how many of them stood there before. Costs as much as is new."""
+        assert lane.view is not None
+        pieces, same, kept = lane.view.pieces, 0, 0
+        shared = min(len(pieces), len(self.pieces))
+        while same < shared and pieces[same] is self.pieces[same]:
+            same += 1
+        if same:
+            kept = sum(self.sums[same - 1].values())
+        for at in range(same, shared):
+            if _flat(pieces[at]) != self.messages[at]:
+                break
+            kept += pieces[at].estimate.middle + pieces[at].bridge_estimate.middle
+        del self.sums[same:], self.messages[same:]
+        for piece in pieces[same:]:
+            total = dict(self.sums[-1]) if self.sums else {}
+            for part, tokens in parts_of(piece, lane):
+                total[part] = total.get(part, 0) + tokens
+            self.sums.append(total)
+            self.messages.append(_flat(piece))
+        self.pieces = list(pieces)
+        return dict(self.sums[-1]) if self.sums else {}, kept
+
+
+def _flat(piece: Piece) -> list[Message]:
+    return piece.messages if piece.bridge is None else [piece.bridge, *piece.messages]

@@ -1,0 +1,63 @@
+"""A page of the inspector in a browser, and the server that it asks. Nothing is asserted here."""
+
+import contextlib
+import shutil
+import socket
+import threading
+
+import pytest
+import uvicorn
+from playwright.sync_api import sync_playwright
+
+from backscroll.inspecting.server import application, new_token
+
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed here")
+DONE = "#status:text-is('Complete')"
+
+
+@contextlib.contextmanager
+def served(inspected):
+    """The address of a page over these sessions."""
+    token, listening = new_token(), socket.create_server(("127.0.0.1", 0))
+    port = listening.getsockname()[1]
+    config = uvicorn.Config(application(inspected, token, port), log_level="error", lifespan="off", ws="none")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, args=([listening],))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{port}/{token}/"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()
+
+
+class Browser:
+    """Opens pages, and notes what went wrong in them and what they asked for elsewhere."""
+
+    def __init__(self):
+        self.faults, self.asked = [], []
+
+    def __enter__(self):
+        self._driver = sync_playwright().start()
+        self._chromium = self._driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        return self
+
+    def __exit__(self, *_):
+        self._chromium.close()
+        self._driver.stop()
+
+    def open(self, address, **options):
+        page = self._chromium.new_context(**options).new_page()
+        page.on("pageerror", lambda error: self.faults.append(str(error)))
+        page.on("console", lambda said: self.faults.append(said.text) if said.type == "error" else None)
+        page.on("request", lambda request: self.asked.append(request.url))
+        page.goto(address)
+        page.wait_for_selector(DONE, timeout=60_000)
+        page.wait_for_selector("#bill .main-svg", timeout=60_000)
+        return page

@@ -1,0 +1,223 @@
+"""What was sent: each request again, byte for byte, through compactions, restarts, pins, rewinds and other writers."""
+
+import asyncio
+import json
+import random
+from hashlib import sha256
+
+import pytest
+
+import backscroll
+from backscroll import sync
+from backscroll.driving import drive_held
+from backscroll.errors import ReferenceNotFound
+from backscroll.stores.memory import MemoryStore
+from backscroll.walking import Walk
+from tests.histories import Talk
+from tests.test_manager import quarter
+
+OPTIONS = {"tokenizer": quarter, "max_tokens": 2_000, "min_batch_tokens": 300, "overhead_tokens": 0}
+
+
+def stored(view, hashes):
+    """A view as it can be known afterwards: what was never stored as its hash."""
+    return [
+        {"role": message["role"], "ephemeral": hashes[text]} if (text := json.dumps(message)) in hashes else message
+        for message in view
+    ]
+
+
+class Worker:
+    """Works at a session as an agent does, with everything that moves a view, and notes what was sent."""
+
+    def __init__(self, dialect, store, seed=7):
+        self.talk, self.store, self.chance = Talk(dialect), store, random.Random(seed)
+        self.sent, self.passing, self.lasts, self.number, self.pinned = [], {}, [], 0, 1
+        self.manager = sync.ContextManager("s", store, **OPTIONS)
+        self.manager.append(self.talk.say("system", "Be brief."), self.talk.say("user", "Never touch prod.yaml."))
+
+    def restart(self):
+        self.manager.close()
+        self.manager = sync.ContextManager("s", self.store, **OPTIONS)
+
+    def add(self):
+        name, talk = f"c{self.number}", self.talk
+        call, text = talk.call([name], "I look.", {"path": f"m{name}.py"}), f"{name} = 1\n" * self.chance.randint(5, 60)
+        results = talk.results([(name, text)])
+        kind = self.number % 12
+        if kind == 3:
+            self.manager.append(call, talk.say("user", "Stop that."))  # which leaves the call unanswered
+        elif kind == 7:
+            note = talk.say("user", f"It is {self.number} o'clock.", {"ephemeral": True})
+            self.passing[json.dumps(note)] = sha256(json.dumps(note).encode()).hexdigest()
+            self.manager.append(call, *results, note)
+        elif kind == 9:
+            self.manager.append(talk.say("assistant", "Done " * 20), talk.say("user", f"And {self.number}?"))
+        else:
+            self.manager.append(call, *results)
+
+    def step(self):
+        self.number += 1
+        self.add()
+        self.lasts.append(self.manager.append())
+        if self.number % 50 == 0:
+            self.manager.unpin(self.pinned)
+            self.pinned = self.lasts[-20]
+            self.manager.pin(self.pinned)
+        if self.number % 130 == 0:
+            self.manager.rewind(self.lasts.pop(-30))
+            del self.lasts[-29:]
+        if self.number % 90 == 0:
+            self.manager.set_system_prompt_factory(lambda day=self.number: f"It is day {day}.")
+        if self.number % 70 == 0:
+            self.restart()
+        lane = "other" if self.number % 17 == 0 else "main"
+        view = self.manager.get_messages_for_request(lane=lane)
+        self.sent.append(stored(view, self.passing))
+        self.manager.observe_usage(input_tokens=self.manager.usage(lane).used.tokens, lane=lane)
+
+
+def same(found, expected):
+    """Byte for byte, keys in their order."""
+    return json.dumps(found) == json.dumps(expected)
+
+
+@pytest.mark.parametrize(("dialect", "steps", "every"), [("openai", 1_000, 1), ("anthropic", 80, 1)])
+def test_each_of_a_thousand_requests_is_shown_as_it_was_sent(dialect, steps, every):
+    worker = Worker(dialect, MemoryStore())
+    for _ in range(steps):
+        worker.step()
+    worker.restart()
+    requests = worker.manager.requests()
+    assert len(requests) == len(worker.sent) == steps
+    assert sum(request.compacted for request in requests) > steps // 20
+    for request, expected in list(zip(requests, worker.sent, strict=True))[::every]:
+        found = worker.manager.sent(request.at)
+        assert same(found.messages, expected), request
+        assert [line.message for line in found.lines if line.message is not None] == found.messages
+    assert {key for view in worker.sent for m in view for key in m} >= {"ephemeral"}
+
+
+def walked(manager):
+    """Everything that a walk through the log finds, and the walk."""
+    walk, found = Walk(manager._session), []
+    while steps := drive_held(walk.further(50)):
+        found += steps
+    return walk, found
+
+
+def test_a_walk_tells_of_each_request_what_it_was_made_of_and_what_of_it_stood_there_before():
+    worker = Worker("openai", MemoryStore())
+    for _ in range(200):
+        worker.step()
+    worker.restart()
+    requests = worker.manager.requests()
+    _, steps = walked(worker.manager)
+    assert [step.at for step in steps] == [request.at for request in requests]
+    before = {}
+    for step, request in zip(steps, requests, strict=True):
+        view = worker.manager.sent(request.at)
+        earlier, before[request.lane] = before.get(request.lane, []), view.messages
+        assert step.messages == len(view.messages)
+        assert 0.9 < sum(step.parts.values()) / max(1, sum(line.tokens for line in view.lines)) < 1.1
+        if view.messages[: len(earlier)] == earlier:
+            assert (step.kept > 0) == bool(earlier)
+        if not earlier or view.messages[0] != earlier[0]:
+            assert step.kept == 0
+    assert sum(step.kept for step in steps) > 0.6 * sum(sum(step.parts.values()) for step in steps)
+
+
+def test_a_walk_goes_on_with_what_came_since():
+    worker = Worker("openai", MemoryStore())
+    worker.step()
+    worker.restart()
+    walk, found = walked(worker.manager)
+    assert len(found) == 1
+    assert drive_held(walk.further(50)) == []
+    worker.step()
+    worker.restart()
+    assert [step.at for step in drive_held(walk.further(50))] == [worker.manager.requests()[-1].at]
+
+
+def test_a_session_in_memory_shows_its_requests_too():
+    manager, sent = sync.ContextManager(**OPTIONS), []
+    talk = Talk("openai")
+    for number in range(40):
+        manager.append(talk.say("user", f"{number} " * 100), talk.say("assistant", "ok " * 20))
+        sent.append(manager.get_messages_for_request())
+    requests = manager.requests()
+    assert [manager.sent(request.at).messages for request in requests] == sent
+    assert manager.requests(requests[-1].at) == requests[-1:]
+    assert manager.requests(stop=requests[1].at) == requests[:1]
+    assert len(walked(manager)[1]) == 40
+
+
+def test_each_line_says_what_became_of_it():
+    manager, talk = sync.ContextManager(**OPTIONS), Talk("openai")
+    manager.append(talk.say("user", "Never touch prod.yaml."))
+    pinned = manager.append(talk.say("user", "Remember the milk."))
+    manager.pin(pinned)
+    for number in range(40):
+        name = f"c{number}"
+        manager.append(talk.call([name], "I look.", {}), *talk.results([(name, f"{name} = 1\n" * 40)]))
+        view = manager.get_messages_for_request()
+    sent = manager.sent(manager.requests()[-1].at)
+    kinds = {line.kind for line in sent.lines}
+    assert kinds == {"message", "digest", "left out"}
+    told = {line.first: line for line in sent.lines if line.kind == "message"}
+    explained = {each.seq: each for each in manager.explain() if each.state not in {"folded", "out"}}
+    assert {seq: (line.state, line.reason, line.original, line.ref) for seq, line in told.items()} == {
+        seq: (each.state, each.reason, each.tokens, each.ref) for seq, each in explained.items()
+    }
+    assert (told[pinned].state, told[pinned].reason) == ("whole", "pinned")
+    (gap, *_) = [line for line in sent.lines if line.kind == "left out"]
+    assert (gap.state, gap.message, gap.ref) == ("folded", None, f"[ref:{gap.first}-{gap.last}]")
+    assert sent.messages == view
+
+
+def test_a_request_that_was_stored_behind_what_another_writer_added_is_shown_as_it_was():
+    store, talk = MemoryStore(), Talk("openai")
+    one, two = (sync.ContextManager("s", store, **OPTIONS) for _ in range(2))
+    one.append(talk.say("user", "first"))
+    view = one.get_messages_for_request()
+    two.append(talk.say("assistant", "second"))
+    one.append(talk.say("user", "third"))
+    (request,) = two.requests()
+    assert (request.last, two.sent(request.at).messages) == (0, view)
+
+
+def test_what_the_provider_measured_and_the_summarizer_took_is_told_with_the_request():
+    manager, talk = (
+        sync.ContextManager("s", MemoryStore(), **OPTIONS, summarizer=lambda request: "It went well."),
+        Talk("openai"),
+    )
+    for number in range(40):
+        manager.append(talk.say("user", f"{number} " * 100), talk.say("assistant", "ok " * 20))
+        manager.get_messages_for_request()
+        manager.observe_usage(input_tokens=manager.usage().used.tokens + 3)
+    requests = manager.requests()
+    assert all(request.measured > request.tokens for request in requests[:-1])
+    assert sum(sum(request.summarizer) for request in requests) > 0
+    assert any(request.compacted for request in requests)
+
+
+@pytest.mark.parametrize("wrong", [-1, 0, 10_000, "1", True, None])
+def test_a_place_without_a_request_is_refused(wrong):
+    for store in (None, MemoryStore()):
+        manager = sync.ContextManager("s", store, **OPTIONS)
+        manager.append(Talk("openai").say("user", "hello"))
+        manager.get_messages_for_request()
+        with pytest.raises(ReferenceNotFound, match="there is no request at place"):
+            manager.sent(wrong)
+
+
+def test_the_asynchronous_manager_tells_the_same():
+    async def main():
+        manager = backscroll.ContextManager(**OPTIONS)
+        await manager.add_message({"role": "user", "content": "hello"})
+        view = await manager.get_messages_for_request()
+        (request,) = await manager.requests()
+        return view, (await manager.sent(request.at)).messages
+
+    view, found = asyncio.run(main())
+    assert view == found
