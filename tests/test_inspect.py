@@ -247,6 +247,7 @@ def test_an_exported_file_shows_the_same_without_a_server(tmp_path):
     with Browser() as browser:
         page = browser.open(path.as_uri())
         page.wait_for_selector("#request-title:text-is('Request 60 on main')")
+        page.locator("#tokens .legendtext", has_text="assistant").wait_for(state="attached")  # by kind, in the end
         for number in (60, 59, 30):
             page.fill("#from", str(number))
             page.press("#from", "Enter")

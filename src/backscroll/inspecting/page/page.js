@@ -106,15 +106,19 @@ function showAll() {
   guarded(showCharts)();
 }
 
-let drawing = false;
+let drawing = false, stale = false; // what came while the charts were drawn is drawn after it
 
 async function showCharts() {
+  stale = true;
   if (drawing) return;
   drawing = true;
   try {
     await plotly();
-    await drawTokens(byId("tokens"), state.requests);
-    await drawBill(byId("bill"), state.requests);
+    while (stale) {
+      stale = false;
+      await drawTokens(byId("tokens"), state.requests);
+      await drawBill(byId("bill"), state.requests);
+    }
     for (const place of [byId("tokens"), byId("bill")]) {
       place.removeAllListeners("plotly_click");
       place.on("plotly_click", (event) => guarded(choose)(state.requests[event.points[0].x], false));
