@@ -269,6 +269,17 @@ def test_an_ephemeral_message_is_shown_at_least_once_where_it_fits():
     assert note not in told.manager.get_messages_for_request(token_budget=4_000)
 
 
+def test_ephemeral_messages_are_shown_however_many_come_without_a_compaction():
+    manager = sync.ContextManager(tokenizer=quarter)
+    manager.append(TALK.say("user", "go"))
+    for number in range(300):
+        note = {"role": "user", "content": f"note {number}", "metadata": {"ephemeral": True}}
+        manager.append(TALK.say("assistant", f"step {number}"), note)
+        view = manager.get_messages_for_request()
+        assert view[-1]["content"] == f"note {number}"
+    assert len(view) == 601
+
+
 def test_a_report_on_messages_that_are_gone_changes_nothing():
     told = Told()
     told.manager.append(TALK.say("user", words(3_000)))

@@ -4,6 +4,7 @@
 was appended since. Both give the same messages. Nothing here chooses an edit.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -96,6 +97,7 @@ class View:
         self._cursor = 0
         self._epoch = -1
         self._ephemerals = 0
+        """The number of the next ephemeral message to show."""
 
     @classmethod
     def build(
@@ -131,7 +133,8 @@ class View:
         pieces.sort(key=_key)
         for piece in pieces:
             view._append(piece)
-        view._cursor, view._epoch, view._ephemerals = len(history.branch), history.epoch, len(ephemerals)
+        view._cursor, view._epoch = len(history.branch), history.epoch
+        view._ephemerals = ephemerals[-1].number + 1 if ephemerals else 0
         return view
 
     def shown(self) -> Iterator[int]:
@@ -149,15 +152,16 @@ class View:
     def advance(self, history: History, ephemerals: Sequence[Ephemeral] = ()) -> None:
         """Takes in what was appended since. `current` must hold."""
         branch = history.branch
+        waiting = deque(found for found in ephemerals if found.number >= self._ephemerals)
         if self._cursor < len(branch):
             self._close_last(history, branch[self._cursor])
             for seq in branch.between(self._cursor, len(branch)):
-                while self._ephemerals < len(ephemerals) and ephemerals[self._ephemerals].after < seq:
-                    self._take_ephemeral(ephemerals[self._ephemerals])
+                while waiting and waiting[0].after < seq:
+                    self._take_ephemeral(waiting.popleft())
                 self._take(history, history.entry(seq))
             self._cursor = len(branch)
-        while self._ephemerals < len(ephemerals):
-            self._take_ephemeral(ephemerals[self._ephemerals])
+        while waiting:
+            self._take_ephemeral(waiting.popleft())
 
     def copies(self) -> list[Message]:
         """The messages, as copies that share nothing mutable with what is stored."""
@@ -181,7 +185,7 @@ class View:
 
     def _take_ephemeral(self, ephemeral: Ephemeral) -> None:
         self._append(self._ephemeral(ephemeral))
-        self._ephemerals += 1
+        self._ephemerals = ephemeral.number + 1
 
     def _close_last(self, history: History, seq: int) -> None:
         """A call that is no longer in the newest group is not pending any more."""
