@@ -96,6 +96,8 @@ class View:
         """What was left out at the very end, where the next message will show it."""
         self._cursor = 0
         self._epoch = -1
+        self._aside: list[int] = []
+        """Not shown although no gap covers them: the prompt stands for them, or the rest of their group is left out."""
         self._ephemerals = 0
         """The number of the next ephemeral message to show."""
 
@@ -121,6 +123,7 @@ class View:
         for seq, gap_before in history.outside(plan.gaps()):
             entry, gap = history.entry(seq), gap_before or gap
             if entry.group.first != seq or (keep_prompts and _replaced_by_prompt(entry)):
+                view._aside.append(seq)
                 continue
             piece = view._piece(history, entry.group, old)
             if piece.messages:
@@ -138,8 +141,9 @@ class View:
         return view
 
     def shown(self) -> Iterator[int]:
-        """The `seq`s of everything that stands in it."""
-        return (entry.seq for piece in self.pieces for entry in piece.entries)
+        """The `seq`s of everything that stands in it, or is kept aside though no gap covers it."""
+        yield from self._aside
+        yield from (entry.seq for piece in self.pieces for entry in piece.entries)
 
     def newer(self, history: History) -> Iterator[int]:
         """The `seq`s of what was appended since."""
@@ -173,10 +177,13 @@ class View:
     def _take(self, history: History, entry: Entry) -> None:
         group = entry.group
         if self.prompt is not None and _replaced_by_prompt(entry):
+            self._aside.append(entry.seq)
             return
         at = self._at.get(group.first)
         if at is not None:
             self._again(history, at, "late result", entry.seq)
+        elif group.first != entry.seq:
+            self._aside.append(entry.seq)
         elif group.first == entry.seq:
             piece = self._piece(history, group, {})
             if piece.messages:
