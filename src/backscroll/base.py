@@ -2,6 +2,7 @@
 here.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -34,7 +35,7 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if name not in ("self", "session", "store", "__class__")}
 
 
-class ManagerBase:
+class ManagerBase(ABC):
     """A session with its options; the managers add the methods that wait."""
 
     def __init__(
@@ -89,9 +90,9 @@ class ManagerBase:
             **{name: value for name, value in given.items() if name not in taken},
         )  # fmt: skip  # one thought
 
+    @abstractmethod
     def _make_background(self) -> Background:
         """What summaries are made in."""
-        raise NotImplementedError
 
     def _fork_name(self, session: str | None) -> str:
         """What a fork is called. Raises `ConfigurationError` where there cannot be one."""

@@ -1,5 +1,6 @@
 """The plugins: the facade that composes everything, and its two parts as plugins of their own."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,8 +26,9 @@ from backscroll.usage import Usage
 class _Part(Plugin):
     """What the plugins share. One instance may serve several agents: each has a conversation of its own."""
 
+    @abstractmethod
     def _bring(self, attached: Attached) -> None:
-        raise NotImplementedError
+        """Adds what the part stands for to what its agent has."""
 
     def init_agent(self, agent: Any) -> None:
         """Attaches the part. Raises `ConfigurationError` for an agent that cannot have it."""

@@ -5,6 +5,7 @@ Each job is checked by itself: a conflict is an answer and disturbs no other job
 
 import sqlite3
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -97,12 +98,12 @@ class Transactions:
 
 
 @dataclass(slots=True, eq=False)
-class Job(queueing.Job):
+class Job(queueing.Job, ABC):
     """What is done to the rows."""
 
+    @abstractmethod
     def run(self, file: Transactions) -> bool:
         """Does it. Says whether anything changed; leaves in `error` why not."""
-        raise NotImplementedError
 
 
 @dataclass(slots=True, eq=False)
