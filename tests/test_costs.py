@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from backscroll import BudgetError, sync
 from tests.histories import conversations
+from tests.profiles import examples
 from tests.test_manager import LONG, Talk
 
 
@@ -29,7 +30,7 @@ class Counting:
         return sum(len(text) * times for text, times in self.texts.items())
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(conversations(), st.integers(500, 4_000))
 def test_each_text_of_an_added_message_is_counted_once(messages, budget):
     counting = Counting()

@@ -22,6 +22,12 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 WITH_CODE = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
+LEAVE = "\nimport gc, os, sys; gc.collect(); sys.stdout.flush(); sys.stderr.flush(); os._exit(0)"
+"""How a program ends that used amplifier-core 2.0.2, whose own threads may still be letting go of what they held: one
+that only emits 60 events crashes in 1 of 13 runs as the interpreter ends (`PyGILState_Release`) on a busy machine.
+"""
+
+
 def blocks(page: Path, language: str) -> list[tuple[int, str]]:
     """Line and text of each code block of a language, as Sybil finds them."""
     parser = CodeBlockParser(language, evaluator=lambda example: None)
@@ -38,6 +44,8 @@ def test_python_blocks_run_each_by_itself_without_a_warning(page, tmp_path):
     for line, code in blocks(page, "python"):
         script = "\n" * line + code  # so that a traceback names the line of the page
         program = f"exec(compile({script!r}, {name(page)!r}, 'exec'), {{'__name__': '__main__'}})"
+        if "amplifier_core" in code:
+            program += LEAVE
         command = [sys.executable, "-W", "error", "-c", program]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), f"{name(page)}:{line}"

@@ -15,6 +15,7 @@ from backscroll.errors import ConfigurationError, ConflictError, StoreUnavailabl
 from backscroll.ports import Stored
 from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk, conversations
+from tests.profiles import examples
 from tests.test_manager import quarter
 from tests.test_promises import ASK, BUDGETS, Watched, walked
 
@@ -81,7 +82,7 @@ def work(manager, rounds, start=0):
 
 
 @given(conversations(), BUDGETS, ASK, st.booleans())
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_after_a_resume_the_history_and_the_next_view_are_the_same(messages, budget, ask, observes):
     shelf = Shelf()
     watched = Watched(session="s", store=shelf)

@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from backscroll import BudgetError, events, sync
 from backscroll.replay.validity import problems
 from tests.histories import DIALECTS, Talk
+from tests.profiles import examples
 from tests.test_manager import quarter
 
 SIZES = st.sampled_from([3, 30, 300, 2_000])
@@ -157,5 +158,5 @@ class SessionMachine(RuleBasedStateMachine):
 # reports that cannot be about a view are among what the machine tries
 TestSession = pytest.mark.filterwarnings("ignore:context.usage_ignored")(SessionMachine.TestCase)
 TestSession.settings = settings(
-    max_examples=40, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=examples(40), stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
 )

@@ -15,6 +15,7 @@ from backscroll import BudgetError, events
 from backscroll.replay.validity import problems
 from backscroll.sync import ContextManager
 from tests.histories import Talk, conversations
+from tests.profiles import examples
 
 BUDGETS = st.integers(300, 6_000)
 ASK = st.integers(1, 2**24)  # after which messages a view is asked for, as bits
@@ -224,7 +225,7 @@ def test_view_built_step_by_step_equals_view_built_at_once(messages, budget):
     assert budget
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.too_slow])
 @given(conversations(), BUDGETS, ASK, st.integers(0, 40))
 def test_8_what_was_acknowledged_survives_a_process_that_dies(messages, budget, ask, dies_at):
     with TemporaryDirectory() as folder, TemporaryDirectory() as disk:

@@ -15,6 +15,7 @@ from backscroll.ports import LOST, Record, Stored
 from backscroll.records import _READERS, FORMAT, FORMATS, Codec
 from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk, conversations
+from tests.profiles import examples
 from tests.test_promises import ASK, BUDGETS, Watched, walked
 
 pytestmark = pytest.mark.filterwarnings(
@@ -34,7 +35,7 @@ def read(records):
 
 
 @given(conversations(), BUDGETS, ASK)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_every_event_of_a_session_comes_back_equal(messages, budget, ask):
     watched = Watched()
     manager = watched.manager
@@ -177,7 +178,7 @@ def lose(store, places):
 
 @pytest.mark.filterwarnings("ignore:context")
 @given(st.sets(st.integers(0, 129), min_size=1, max_size=12))
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 def test_a_session_that_lost_some_records_goes_on_with_the_rest(places):
     store = MemoryStore()
     store.append("s", 0, [each.record for each in golden(FORMAT)]).result()

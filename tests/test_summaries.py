@@ -15,6 +15,7 @@ from backscroll.replay.validity import problems
 from backscroll.stores.memory import MemoryStore
 from backscroll.summaries import PROMPT, SummaryAnswer
 from tests.histories import Talk, conversations
+from tests.profiles import examples
 from tests.test_manager import quarter
 from tests.test_promises import ASK, BUDGETS, walked, weight
 
@@ -358,7 +359,7 @@ def test_the_async_manager_summarises_in_a_task_that_closing_ends():
 
 
 @FAILED
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(
     conversations(strange=False), BUDGETS, ASK,
     st.lists(st.sampled_from(["fine", "", "<summary>", "x" * 9_000, OSError("down"), None]), min_size=1, max_size=9),

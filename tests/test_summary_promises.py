@@ -14,6 +14,7 @@ from backscroll.replay.summarizing import AtOnce
 from backscroll.replay.validity import problems
 from backscroll.stores.memory import MemoryStore
 from tests.histories import DIALECTS, Talk, conversations
+from tests.profiles import examples
 from tests.test_promises import ASK, _spoil, _wrote, quarter, walked, weight
 from tests.test_summaries import FAILED
 
@@ -151,7 +152,7 @@ def played(messages: list[Any], budget: int, ask: int, outcomes: list[str], dela
 
 
 @FAILED
-@settings(max_examples=50, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=examples(50), suppress_health_check=list(HealthCheck), deadline=None)
 @given(
     st.one_of(long_talks(), conversations(strange=False)),
     st.integers(900, 4_000),

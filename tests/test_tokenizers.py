@@ -20,6 +20,7 @@ from backscroll.tokenizers import NAMES, Estimator, resolve
 from backscroll.tokenizers.engines import ENCODINGS, goldens, load_toktok
 from backscroll.tokenizers.estimator import CEILING, ESTIMATOR_NAME, estimate
 from backscroll.tokenizers.guard import BLOCK, HARD_BLOCK, Engine, Guarded, blocks, without_surrogates
+from tests.profiles import examples
 
 SOURCES = Path(__file__).resolve().parent.parent / "src"
 EVENT = "context:tokenizer_fallback"
@@ -117,7 +118,7 @@ lines = st.lists(words, min_size=5, max_size=60).map("".join)
 long_texts = st.tuples(lines, st.integers(400, 900)).map(lambda pair: pair[0] * pair[1])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 @given(long_texts)
 def test_blocks_add_up_to_the_whole(text: str) -> None:
     pieces = list(blocks(text))
@@ -150,7 +151,7 @@ def test_a_text_without_white_space_is_cut_hard() -> None:
     assert [len(piece) for piece in blocks("a" * 30_000)][:2] == [HARD_BLOCK, HARD_BLOCK]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.text(st.characters(codec=None), max_size=200), st.integers(1, 300))
 def test_any_text_is_counted(text: str, times: int) -> None:
     with warnings.catch_warnings():

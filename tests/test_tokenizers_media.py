@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll.tokenizers.media import image_size, pdf_pages
+from tests.profiles import examples
 
 
 def b64(raw: bytes) -> str:
@@ -71,7 +72,7 @@ def test_no_size_without_an_image(data: str | None) -> None:
     assert pdf_pages(data) is None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.binary(max_size=300), st.sampled_from([png, gif, jpeg, webp]), st.integers(2, 40))
 def test_broken_images_do_no_harm(tail: bytes, make: Callable[[int, int], bytes], keep: int) -> None:
     size = image_size(b64(make(640, 480)[:keep] + tail))
@@ -108,7 +109,7 @@ def test_pages_that_are_only_counted() -> None:
     assert pdf_pages(b64(b"<html>/Type /Page</html>")) is None
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.sampled_from([PAGES, PAGE, b"stream\n", b"endstream", b"/ObjStm", b"/Count ", b"7", b"\xff"])))
 def test_broken_documents_do_no_harm(parts: list[bytes]) -> None:
     pages = pdf_pages(b64(b"%PDF-1.4\n" + b"".join(parts)))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from backscroll import BackscrollError, logbook, state, sync
 from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk, conversations
+from tests.profiles import examples
 from tests.test_manager import quarter
 
 TALK = Talk("openai")
@@ -26,6 +27,13 @@ class Pair:
 
     def resume(self):
         self.window = sync.ContextManager("s", self.store, **OPTIONS)
+
+    def add(self, *messages):
+        for message in messages:
+            self.both(lambda manager, message=message: manager.append(message))
+
+    def view(self, budget):
+        self.both(lambda manager: manager.get_messages_for_request(token_budget=budget))
 
     def both(self, action):
         """Does the same with both, and holds what comes of it against each other."""
@@ -65,7 +73,7 @@ def act(pair, chance, budget):
 
 
 @pytest.mark.filterwarnings("ignore:context")  # budgets too small for what random users rule
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(conversations(most=30), st.integers(300, 2_500), st.integers(0, 2**32), st.sampled_from([3, 10, 10_000]))
 def test_a_window_over_a_store_does_what_a_whole_history_does(messages, budget, seed, far):
     chance, pair = random.Random(seed), Pair()
@@ -79,3 +87,48 @@ def test_a_window_over_a_store_does_what_a_whole_history_does(messages, budget, 
         pair.both(lambda manager: manager.get_messages_for_request(token_budget=budget))
         pair.both(lambda manager: manager.get_messages())
         pair.both(lambda manager: manager.explain())
+
+
+# What a view does not show although no gap covers it: a later compaction asks for it.
+
+
+@pytest.fixture
+def pair():
+    with patch.object(logbook, "FAR", 3), patch.object(state, "FAR", 3):
+        yield Pair()
+
+
+def calling(*known):
+    calls = [{"id": one, "type": "function", "function": {"name": "read", "arguments": "{}"}} for one in known]
+    return {"role": "assistant", "content": "", "tool_calls": calls}
+
+
+def result(known, text):
+    return {"role": "tool", "tool_call_id": known, "content": text}
+
+
+def user(text):
+    return {"role": "user", "content": text}
+
+
+def test_a_late_result_whose_calls_were_left_out_is_held(pair):
+    pair.add(user("look"), calling("a", "b"), result("a", "word " * 300), user("go on"))
+    pair.add(calling("c"), result("c", "word " * 900))
+    pair.view(1_500)
+    pair.add(user("and on " * 200))
+    pair.view(1_500)
+    pair.add(result("b", "late"))
+    pair.both(lambda manager: manager.undo_compaction())
+    for known, words in (("d", 300), ("e", 900)):
+        pair.add(calling(known), result(known, "word " * words))
+        pair.view(1_500)
+
+
+def test_a_system_message_in_whose_place_a_prompt_stands_is_held(pair):
+    pair.both(lambda manager: manager.set_system_prompt_factory(lambda: "be kind"))
+    pair.add({"role": "system", "content": "be short"}, user("look"))
+    for number in range(40):
+        if number == 12:
+            pair.add({"role": "system", "content": "be shorter"})
+        pair.add(calling(f"n{number}"), result(f"n{number}", f"line {number} " * 120))
+        pair.view(1_500)

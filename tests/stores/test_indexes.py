@@ -22,6 +22,7 @@ from backscroll.stores.searching.index import SearchIndex
 from backscroll.stores.searching.passages import BATCH, batches
 from backscroll.stores.searching.sqlite import SqliteSearch
 from backscroll.stores.sqlite import SqliteStore
+from tests.profiles import examples
 from tests.stores.running import ROOT
 
 WORDS = ["port", "server", "get_user_id", "getUserId", "app/main.py", "数据库", "naïve", "\ud83d", "a b", "x" * 900]
@@ -75,7 +76,7 @@ def store(tmp_path):
 TEXT = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     st.lists(st.tuples(TEXT, TEXT), max_size=25),
     st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join),
