@@ -3,7 +3,9 @@
 import asyncio
 import json
 import random
+from collections import Counter
 from hashlib import sha256
+from itertools import takewhile
 
 import pytest
 
@@ -11,8 +13,10 @@ import backscroll
 from backscroll import sync
 from backscroll.driving import drive_held
 from backscroll.errors import ReferenceNotFound
+from backscroll.status import parts_of
 from backscroll.stores.memory import MemoryStore
-from backscroll.walking import Walk
+from backscroll.view import unstored
+from backscroll.walking import Step, Walk
 from tests.histories import Talk
 from tests.test_manager import quarter
 
@@ -221,3 +225,59 @@ def test_the_asynchronous_manager_tells_the_same():
 
     view, found = asyncio.run(main())
     assert view == found
+
+
+def slowly(manager, requests):
+    """What a walk tells, of each request by itself: nothing is remembered from one to the next but what was sent."""
+    session, before = manager._session, {}
+    for request in requests:
+        event = drive_held(session._requested_at(request.at))
+        past = drive_held(session._before_request(request.at, event))
+        lane = past._make_lane(event.lane, past._look(event.lane).plan)
+        past._ephemerals = unstored(event.ephemerals)
+        drive_held(past._refreshed(lane, None if event.prompt is None else drive_held(past._prompt_of(event.prompt))))
+        pieces = [
+            ([piece.bridge, *piece.messages] if piece.bridge else piece.messages, [*parts_of(piece, lane)])
+            for piece in lane.view.pieces
+        ]
+        earlier, before[request.lane] = before.get(request.lane, []), pieces
+        pairs = zip(pieces, earlier, strict=False)
+        kept = [parts for (now, parts), _ in takewhile(lambda pair: pair[0][0] == pair[1][0], pairs)]
+        sums = Counter()
+        for _, parts in pieces:
+            for part, tokens in parts:
+                sums[part] += tokens
+        total = sum(tokens for parts in kept for _, tokens in parts)
+        yield Step(request.at, len(lane.view.flat), {part: tokens for part, tokens in sums.items() if tokens}, total)
+
+
+@pytest.mark.parametrize("dialect", ["openai", "anthropic"])
+def test_a_walk_tells_to_the_token_what_each_request_tells_by_itself(dialect):
+    worker = Worker(dialect, MemoryStore())
+    for _ in range(270):
+        worker.step()
+    worker.restart()
+    requests = worker.manager.requests()
+    _, steps = walked(worker.manager)
+    assert steps == list(slowly(worker.manager, requests))
+
+
+def test_a_walk_reckons_a_piece_once_and_reads_of_a_digest_only_what_is_shown():
+    manager, talk = sync.ContextManager("s", MemoryStore(), **OPTIONS), Talk("openai")
+    walk, most = Walk(manager._session), 0
+    for number in range(120):
+        name = f"c{number}"
+        manager.append(talk.call([name], "I look.", {}), *talk.results([(name, f"{name} = 1\n" * 40)]))
+        manager.get_messages_for_request()
+        manager.append(talk.say("user", f"And {number}?"))
+        seen = walk._views.get("main")
+        before = {id(parts) for parts in seen.parts} if seen else set()
+        drive_held(walk.further(10))
+        after = walk._views["main"].parts if "main" in walk._views else []
+        if seen and walk._twin._lanes["main"].plan.number != most:
+            most = walk._twin._lanes["main"].plan.number
+            assert len(before.intersection(map(id, after))) > len(after) / 4
+    assert most > 3
+    digest, seen = manager._session._lanes["main"].plan.digest, walk._twin._lanes["main"].plan.digest
+    assert (seen.notes, seen.weights, seen.spare) == (digest.notes, (), ())
+    assert digest.weights

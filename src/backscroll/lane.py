@@ -25,7 +25,7 @@ from backscroll.log import (
     Requested,
     Settled,
 )
-from backscroll.plan import Note, Plan, covers, without
+from backscroll.plan import GAPS, Note, Plan, covers, without
 from backscroll.ports import Event
 from backscroll.reporting import Compaction, Trigger, refusals, reports_of, rules_left_out, too_large
 from backscroll.standing import Standing
@@ -110,6 +110,9 @@ class Lane(Standing):
 
     def readmit(self, group: Group) -> list[Event]:
         """A result came late for a call that was left out: the model has not seen it, so both come back."""
+        edits = self.plan.edits
+        if not edits or group.first > (edits[-1].last if isinstance(edits[-1], GAPS) else edits[-1].seq):
+            return []  # nothing that new is left out: nearly always
         gaps = list(self.plan.gaps())
         return self._bring_back(group.members) if any(covers(gaps, seq) for seq in group.members) else []
 

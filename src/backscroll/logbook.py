@@ -185,8 +185,8 @@ class Logbook:
         return found
 
     def codec(self) -> Codec:
-        """One to read the log with from its beginning."""
-        return Codec(self._fetch)
+        """One to look through the log with from its beginning; what it reads is not gone on from."""
+        return Codec(self._fetch, looking=True)
 
     # -- called outside --
 

@@ -66,11 +66,13 @@ def prompt_key(digest: str) -> str:
 class Codec:
     """For one session's log, from some place on. Remembers where plans and their digests were written.
 
-    `fetch` gives the record at a place: what was written before that place is looked up there.
+    `fetch` gives the record at a place: what was written before that place is looked up there. `looking`: of a digest
+    only what a view shows is read, and not what the next one is made of, which is most of it.
     """
 
-    def __init__(self, fetch: Fetch | None = None) -> None:
+    def __init__(self, fetch: Fetch | None = None, *, looking: bool = False) -> None:
         self._fetch = fetch
+        self._looking = looking
         self._digests: dict[str, tuple[int, Digest]] = {}
         """By lane: the newest digest, and the place of the record that holds it."""
         self._plans: dict[str, deque[tuple[int, Plan]]] = {}
@@ -162,7 +164,7 @@ class Codec:
     def _read_plan(self, lane: str, body: Body) -> Plan:
         digest = NO_DIGEST
         if "digest" in body:
-            digest = _read_digest(body["digest"])
+            digest = self._read_digest(body["digest"])
         elif "digest_at" in body:
             digest = self._digest_at(lane, body["digest_at"])
         return Plan(tuple(map(_read_edit, body["edits"])), body["number"], body["after"], digest)
@@ -175,9 +177,16 @@ class Codec:
             record = self._fetch(place).record
             if record.kind == LOST:  # what it told is lost, and the rest is not
                 return NO_DIGEST
-            known = place, _read_digest(json.loads(record.body)["plan"]["digest"])
+            known = place, self._read_digest(json.loads(record.body)["plan"]["digest"])
             self._digests[lane] = known
         return known[1]
+
+    def _read_digest(self, body: Body) -> Digest:
+        notes = tuple(Note(*note) for note in body["notes"])
+        if self._looking:
+            return Digest(notes, (), (), body["told"])
+        weights = tuple((word, weight) for word, weight in body["weights"])
+        return Digest(notes, weights, tuple(Note(*note) for note in body["spare"]), body["told"])
 
     def plan(self, lane: str, at: PlanAt) -> Plan:
         """The plan that is written there."""
@@ -259,15 +268,6 @@ def _digest(digest: Digest) -> Body:
     notes = [note if note.by else note[:4] for note in digest.notes]  # by far the most say nothing of that
     spare = [note[:4] for note in digest.spare]
     return {"notes": notes, "weights": digest.weights, "spare": spare, "told": digest.told}
-
-
-def _read_digest(body: Body) -> Digest:
-    return Digest(
-        tuple(Note(*note) for note in body["notes"]),
-        tuple((word, weight) for word, weight in body["weights"]),
-        tuple(Note(*note) for note in body["spare"]),
-        body["told"],
-    )
 
 
 def _read_count(told: list[Any]) -> Count | MediaCount:

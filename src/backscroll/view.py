@@ -299,7 +299,9 @@ class View:
     def _piece(self, history: History, group: Group, old: dict[Key, Piece]) -> Piece:
         key = (group.first, GROUP, 0)
         state = _state(group, history)
-        edits = tuple([edit for seq in group.members for edit in self._edits.get(seq, ())]) if self._edits else ()
+        edits: tuple[Clip | Mask, ...] = ()
+        if not self._edits.keys().isdisjoint(group.members):
+            edits = tuple([edit for seq in group.members for edit in self._edits.get(seq, ())])
         reused = old.get(key)
         if reused is not None and reused.state == state and reused.edits == edits:
             return Piece(

@@ -6,6 +6,7 @@ since is found by going on.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import add
 from typing import NamedTuple
 
 from backscroll.lane import Lane
@@ -14,9 +15,14 @@ from backscroll.logbook import Logbook
 from backscroll.messages import Message
 from backscroll.ports import Operation
 from backscroll.records import Codec
-from backscroll.status import parts_of
+from backscroll.status import PARTS, parts_of
 from backscroll.timeline import Timeline
 from backscroll.view import Piece, unstored
+
+_Parts = tuple[int, ...]
+"""Tokens, in the order of `_PARTS`."""
+_PARTS = PARTS[1:-1]  # what stands outside of the messages, and what is left, is not told here
+_NONE = (0,) * len(_PARTS)
 
 
 class Step(NamedTuple):
@@ -88,31 +94,55 @@ class _Seen:
 
     pieces: list[Piece] = field(default_factory=list)
     messages: list[list[Message]] = field(default_factory=list)
-    sums: list[dict[str, int]] = field(default_factory=list)
+    parts: list[_Parts] = field(default_factory=list)
+    """Of each piece, without its bridge."""
+    sums: list[_Parts] = field(default_factory=list)
+    """Up to each piece, with its bridge."""
     ephemerals: tuple[tuple[int, str, str], ...] = ()
 
     def take(self, lane: Lane) -> tuple[dict[str, int], int]:
         """Tokens by part, and how many of them stood there before. Costs as much as is new."""
         assert lane.view is not None
-        pieces, same, kept = lane.view.pieces, 0, 0
-        shared = min(len(pieces), len(self.pieces))
-        while same < shared and pieces[same] is self.pieces[same]:
-            same += 1
-        if same:
-            kept = sum(self.sums[same - 1].values())
-        for at in range(same, shared):
+        pieces, same = lane.view.pieces, len(self.pieces)
+        if pieces[:same] != self.pieces:  # by identity, and much faster than one by one
+            same = next(at for at, piece in enumerate(self.pieces) if at == len(pieces) or piece is not pieces[at])
+        stands = same
+        for at in range(same, min(len(pieces), len(self.pieces))):
             if _flat(pieces[at]) != self.messages[at]:
                 break
-            kept += pieces[at].estimate.middle + pieces[at].bridge_estimate.middle
-        del self.sums[same:], self.messages[same:]
+            stands = at + 1
+        self._go_on_from(same, pieces, lane)
+        found = zip(_PARTS, self.sums[-1], strict=True) if self.sums else ()
+        return {part: tokens for part, tokens in found if tokens}, sum(self.sums[stands - 1]) if stands else 0
+
+    def _go_on_from(self, same: int, pieces: list[Piece], lane: Lane) -> None:
+        """Takes over the pieces behind those that are the same; what one is made of is reckoned once."""
+        old = zip(self.pieces[same:], self.parts[same:], strict=True)
+        known: dict[int, tuple[list[Message], _Parts | None]] = {}
+        known.update((id(piece.messages), (piece.messages, parts)) for piece, parts in old)
+        del self.pieces[same:], self.sums[same:], self.messages[same:], self.parts[same:]
+        total = self.sums[-1] if self.sums else _NONE
         for piece in pieces[same:]:
-            total = dict(self.sums[-1]) if self.sums else {}
-            for part, tokens in parts_of(piece, lane):
-                total[part] = total.get(part, 0) + tokens
+            parts = known.get(id(piece.messages), (piece.messages, None))[1]
+            if parts is None:
+                parts = _reckoned(piece, lane)
+            bridge = piece.bridge_estimate.middle
+            total = tuple(map(add, total, parts))
+            if bridge:
+                total = total[0], total[1] + bridge, *total[2:]
+            self.pieces.append(piece)
+            self.parts.append(parts)
             self.sums.append(total)
             self.messages.append(_flat(piece))
-        self.pieces = list(pieces)
-        return dict(self.sums[-1]) if self.sums else {}, kept
+
+
+def _reckoned(piece: Piece, lane: Lane) -> _Parts:
+    found = dict.fromkeys(_PARTS, 0)
+    for part, tokens in parts_of(piece, lane):
+        found[part] += tokens
+    if piece.bridge is not None:
+        found["digest"] -= piece.bridge_estimate.middle
+    return tuple(found.values())
 
 
 def _flat(piece: Piece) -> list[Message]:

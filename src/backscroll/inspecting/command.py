@@ -1,5 +1,6 @@
 """The command `backscroll inspect`: options in, a server or a file out. Nothing is decided here."""
 
+import gc
 import socket
 import webbrowser
 from pathlib import Path
@@ -48,6 +49,7 @@ def inspect_command(
     this machine only, under an address that holds a token, until you interrupt it; nothing is changed.
     """
     server, export = _rooms()
+    _collect_seldom()
     with places.blamed():
         inspected = export.Inspected(_store(place, budget), place)
         if target is not None:
@@ -67,6 +69,14 @@ def _rooms() -> tuple[ModuleType, ModuleType]:
             raise
         raise BadInput(f"the package {missing!r} is missing; run: pip install 'backscroll[inspect]'") from None
     return server, export
+
+
+def _collect_seldom() -> None:
+    """A walk through a session makes a great many values and hardly a circle: to look for circles as often as Python
+    does would take a third of its time.
+    """
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 def _store(place: str, budget: int | float) -> Store:

@@ -113,10 +113,9 @@ function area(points, name, shade, value) {
 
 function drawTokens(place, requests) {
   const points = drawn(requests);
-  const told = points.filter((each) => each.parts);
-  const traces = told.length === points.length
-    ? PARTS.map((part, at) => area(points, part, part, (each) => each.parts[at]))
-    : [area(points, "messages", "results", (each) => each.tokens)];
+  const traces = PARTS.map((part, at) => area(points, part, part, (each) => each.parts ? each.parts[at] : 0));
+  if (points.some((each) => !each.parts)) // what was not gone through yet: of what kind it is is not known
+    traces.push(area(points, "not yet by kind", "edge", (each) => each.parts ? 0 : each.tokens));
   const most = points.reduce((most, each) => Math.max(most, each.tokens), 0);
   const near = points.some((each) => each.budget < 4 * most); // a budget far above would press everything flat
   const compactions = points.filter((each) => each.compacted);

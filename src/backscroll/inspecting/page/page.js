@@ -2,6 +2,7 @@
 "use strict";
 
 const ROWS = 20, LOOK_AGAIN = 2000; // rows of the table at once; milliseconds between two looks at a server
+const DRAW_AGAIN = 1500; // milliseconds between two drawings while a long session is gone through
 const CACHED = 0.1, WRITTEN = 1.25; // prices relative to an input token that nobody caches
 const COLUMNS = ["request", "lane", "budget", "tokens", ...PARTS, "cached", "written", "measured", "summarizer", "plan"];
 const byId = (id) => document.getElementById(id);
@@ -63,13 +64,17 @@ async function openSession(name) {
 
 // What each request is made of comes in slices: a long session is gone through from its beginning.
 async function goOn(turn) {
-  let done = false;
+  let done = false, drawnAt = performance.now();
   while (!done && turn === state.turn) {
     const told = await state.session.steps(state.steps);
     if (turn !== state.turn) return;
     takeSteps(told);
     done = told.done;
-    if (!done) say(`${number(state.steps)} of ${number(state.requests.length)} requests gone through`);
+    if (done) break;
+    say(`${number(state.steps)} of ${number(state.requests.length)} requests gone through`);
+    if (performance.now() - drawnAt < DRAW_AGAIN) continue;
+    drawnAt = performance.now();
+    showAll();
   }
   if (turn !== state.turn) return;
   showAll();
@@ -102,7 +107,7 @@ function showAll() {
     + (read + wrote ? `. The summarizer read ${number(read)} and wrote ${number(wrote)}` : "")
     + ". Tokens are estimates, save those that a provider measured.";
   showTable();
-  if (ready || !told.length) say(ready ? "Complete" : "Going through the session");
+  if (ready) say("Complete");
   guarded(showCharts)();
 }
 
