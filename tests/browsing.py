@@ -17,7 +17,7 @@ FLAGS = (
 )  # fmt: skip
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed here")
-DONE = "#status:text-is('Complete')"
+DONE, DRAWN = "#status:text-is('Complete')", "#bill .main-svg"
 
 
 @contextlib.contextmanager
@@ -52,12 +52,12 @@ class Browser:
         self._chromium.close()
         self._driver.stop()
 
-    def open(self, address, **options):
+    def open(self, address, ready=(DONE, DRAWN), **options):
         page = self._chromium.new_context(**options).new_page()
         page.on("pageerror", lambda error: self.faults.append(str(error)))
         page.on("console", lambda said: self.faults.append(said.text) if said.type == "error" else None)
         page.on("request", lambda request: self.asked.append(request.url))
         page.goto(address)
-        page.wait_for_selector(DONE, timeout=60_000)
-        page.wait_for_selector("#bill .main-svg", timeout=60_000)
+        for each in ready:
+            page.wait_for_selector(each, timeout=60_000)
         return page

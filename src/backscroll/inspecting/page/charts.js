@@ -70,7 +70,7 @@ class Embedded {
 
 async function allSessions() {
   if (embedded === null) return ask("sessions", {});
-  return {title: embedded.title, sessions: embedded.sessions.map((each) => ({name: each.name, records: 0}))};
+  return {title: embedded.title, sessions: embedded.sessions.map((each) => ({name: each.name}))};
 }
 
 function sessionNamed(name) {

@@ -8,7 +8,7 @@ const COLUMNS = ["request", "lane", "budget", "tokens", ...PARTS, "cached", "wri
 const byId = (id) => document.getElementById(id);
 const number = (value) => value.toLocaleString("en-US");
 
-const state = {session: null, requests: [], byPlace: new Map(), steps: 0, from: 0, only: false, chosen: null, turn: 0};
+const state = {session: null, sessions: null, requests: [], byPlace: new Map(), steps: 0, from: 0, only: false, chosen: null, turn: 0};
 
 function make(tag, className, ...content) {
   const element = document.createElement(tag);
@@ -18,6 +18,9 @@ function make(tag, className, ...content) {
 }
 
 function say(text) { byId("status").textContent = text; }
+
+// What came by itself: said to whoever cannot see it come, and kept beside the state until something else comes.
+function tell(text) { byId("news").textContent = text; }
 
 function guarded(work) {
   return (...given) => Promise.resolve(work(...given)).catch((error) => say(`That failed: ${error.message}`));
@@ -81,7 +84,31 @@ async function goOn(turn) {
   if (state.chosen) showCosts(state.chosen);
 }
 
+// What came since the last look: sessions, and requests of the one that is shown.
 async function lookAgain() {
+  try {
+    takeSessions(await allSessions());
+    if (state.session === null && byId("session").options.length) await openSession(byId("session").options[0].value);
+    else if (state.session !== null) await lookForRequests();
+  } finally { setTimeout(guarded(lookAgain), LOOK_AGAIN); }
+}
+
+// The list follows the store: what is new is added behind, what was erased goes, what is chosen stays chosen.
+function takeSessions(told) {
+  const list = byId("session"), first = state.sessions === null;
+  const known = new Set(state.sessions), names = told.sessions.map(({name}) => name), now = new Set(names);
+  for (const option of [...list.options]) if (!now.has(option.value) && !option.selected) option.remove();
+  const fresh = names.filter((name) => !known.has(name));
+  list.append(...fresh.map((name) => {
+    const option = make("option", "", name);
+    option.value = name;
+    return option;
+  }));
+  state.sessions = names;
+  if (!first && fresh.length) tell(fresh.length === 1 ? `New session: ${fresh[0]}` : `${number(fresh.length)} new sessions`);
+}
+
+async function lookForRequests() {
   const turn = state.turn, last = state.requests.at(-1);
   const told = await state.session.requests(last ? last.at : 0);
   if (turn !== state.turn) return;
@@ -90,7 +117,8 @@ async function lookAgain() {
   if (state.requests.length === before) return;
   if (atEnd) state.from = Math.max(0, shown().length - ROWS);
   await goOn(turn);
-  say(`${number(state.requests.length - before)} new requests`);
+  const came = state.requests.length - before;
+  tell(came === 1 ? "1 new request" : `${number(came)} new requests`);
   if (before === 0) await choose(state.requests.at(-1), false);
 }
 
@@ -383,16 +411,14 @@ async function begin() {
   listen();
   const told = await allSessions();
   byId("store").textContent = told.title;
-  byId("session").append(...told.sessions.map(({name}) => {
-    const option = make("option", "", name);
-    option.value = name;
-    return option;
-  }));
-  if (!told.sessions.length) { say("There is no session yet: reload when there is one"); return; }
-  const last = told.sessions.at(-1).name;
-  byId("session").value = last;
-  await openSession(last);
-  if (embedded === null) setInterval(guarded(lookAgain), LOOK_AGAIN);
+  takeSessions(told);
+  const last = told.sessions.at(-1)?.name;
+  if (last === undefined) say("There is no session yet: the first one is shown as soon as it begins");
+  else {
+    byId("session").value = last;
+    await openSession(last);
+  }
+  if (embedded === null) setTimeout(guarded(lookAgain), LOOK_AGAIN);
 }
 
 guarded(begin)();
