@@ -16,6 +16,7 @@ from backscroll.inspecting.server import HEADERS, application
 from backscroll.inspecting.telling import Inspected
 from backscroll.stores.memory import MemoryStore
 from tests.browsing import Browser, needs_chromium, served
+from tests.test_manager import quarter
 from tests.test_requests import Worker
 
 TOKEN, PORT = "t0ken", 8_000
@@ -219,10 +220,41 @@ def test_the_page_marks_what_moved_shows_the_difference_the_bill_and_what_was_le
         page.wait_for_selector("#diff li.gone")
         assert page.locator("#diff li.new").count() > 0
         page.click("#bill-details > summary")
-        assert "Of the estimate: written anew" in page.locator("#costs").inner_text()
+        assert "Computed: written anew" in page.locator("#costs").inner_text()
         page.locator("#lines .gap button").first.click()
         page.wait_for_selector("#lines .gap li")
         assert len(page.locator("#lines > li:not(.gap)").all()) == len(worker.sent[number])
+    assert browser.faults == []
+
+
+@needs_chromium
+def test_the_bill_shows_what_the_provider_reported_beside_what_is_computed_and_says_where_it_reported_nothing():
+    store = MemoryStore()
+    for name, cache in (("told", {"cache_read_tokens": 7, "cache_write_tokens": 3}), ("input", {}), ("silent", None)):
+        manager = sync.ContextManager(name, store, max_tokens=2_000, tokenizer=quarter, overhead_tokens=0)
+        manager.append({"role": "user", "content": "hello " * 100})
+        manager.get_messages_for_request()
+        if cache is not None:
+            manager.observe_usage(input_tokens=200 - sum(cache.values()), output_tokens=11, **cache)
+        manager.close()
+    told = {}
+    with served(Inspected(store, "s.db")) as address, Browser() as browser:
+        page = browser.open(address)
+        page.click("#bill-details > summary")
+        for name in ("told", "input", "silent"):
+            page.select_option("#session", name)
+            page.wait_for_selector(f"#summary[data-session={name}]")
+            rows = page.locator("#costs tr").all_inner_texts()
+            told[name] = [row.split("\t") for row in rows if row.startswith("Reported")], page.inner_text("#summary")
+    (rows, said) = told["told"]
+    assert [value for _, value in rows] == ["200", "7", "3", "11"]
+    assert "reported 200 tokens of input and 11 of answers for 1 requests; of 1 of them also the cache: 7 read" in said
+    (rows, said) = told["input"]
+    assert [value for _, value in rows] == ["200", "not told", "not told", "11"]
+    assert "and nothing of its cache" in said
+    (rows, said) = told["silent"]
+    assert [value for _, value in rows] == ["nothing: what is said of this request is computed"]
+    assert "All of these figures are computed here: the session holds none that its provider reported." in said
     assert browser.faults == []
 
 

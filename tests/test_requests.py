@@ -205,6 +205,22 @@ def test_what_the_provider_measured_and_the_summarizer_took_is_told_with_the_req
     assert any(request.compacted for request in requests)
 
 
+def test_what_the_provider_reported_of_its_cache_is_told_with_the_request():
+    store, talk = MemoryStore(), Talk("openai")
+    manager = sync.ContextManager("s", store, **OPTIONS)
+    for cache in ({}, {"cache_read_tokens": 30, "cache_write_tokens": 4}, {"cache_write_tokens": 5}, None):
+        manager.append(talk.say("user", "word " * 100))
+        manager.get_messages_for_request()
+        if cache is not None:
+            rest = manager.usage().used.tokens - sum(cache.values())
+            manager.observe_usage(input_tokens=rest, output_tokens=9, **cache)
+    manager.close()
+    again = sync.ContextManager("s", store, **OPTIONS)
+    told = [(each.cached, each.written, each.answer) for each in again.requests()]
+    assert told == [(None, None, 9), (30, 4, 9), (0, 5, 9), (None, None, None)]
+    assert [each.measured is None for each in again.requests()] == [False, False, False, True]
+
+
 @pytest.mark.parametrize("wrong", [-1, 0, 10_000, "1", True, None])
 def test_a_place_without_a_request_is_refused(wrong):
     for store in (None, MemoryStore()):

@@ -62,6 +62,9 @@ class UsageObserved:
 
     lane: str
     report: Report
+    cached: int | None = None
+    written: int | None = None
+    """Of the report's tokens: read from the provider's cache, and written to it; None where it told neither."""
 
 
 @dataclass(frozen=True, slots=True)

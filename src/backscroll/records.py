@@ -297,6 +297,11 @@ def _read_recorded(body: Body) -> PlanRecorded:
     return PlanRecorded(body["lane"], body["plan"], removed, body["tokens"], body["messages"], body["undone"])
 
 
+def _observed(event: UsageObserved) -> Body:
+    body: Body = {"lane": event.lane, "report": event.report}
+    return body if event.cached is None else body | {"cached": event.cached, "written": event.written}
+
+
 def _requested(event: Requested) -> Body:
     body: Body = {"lane": event.lane, "budget": event.budget, "plan": event.plan, "last": event.last}
     body["estimate"] = event.estimate
@@ -339,7 +344,7 @@ _WRITERS: Mapping[type, tuple[str, _Write]] = {
     PlanRecorded: ("plan", _recorded),
     LaneOpened: ("lane", lambda event: {"lane": event.lane}),
     PinChanged: ("pin", lambda event: {"seq": event.seq, "pinned": event.pinned}),
-    UsageObserved: ("usage", lambda event: {"lane": event.lane, "report": event.report}),
+    UsageObserved: ("usage", _observed),
     Overflowed: ("overflow", lambda event: {"lane": event.lane, "tokens": event.tokens, "limit": event.limit}),
     Rewound: ("rewind", lambda event: {"to": event.to}),
     PromptSeen: ("prompt", lambda event: {"digest": event.digest, "text": event.text}),
@@ -363,7 +368,7 @@ _READERS: Mapping[str, Callable[[Body], Event]] = {
     "plan": _read_recorded,
     "lane": lambda body: LaneOpened(body["lane"], body["plan"]),
     "pin": lambda body: PinChanged(body["seq"], body["pinned"]),
-    "usage": lambda body: UsageObserved(body["lane"], Report(*body["report"])),
+    "usage": lambda body: UsageObserved(body["lane"], Report(*body["report"]), body.get("cached"), body.get("written")),
     "overflow": lambda body: Overflowed(body["lane"], body["tokens"], body["limit"]),
     "rewind": lambda body: Rewound(body["to"]),
     "prompt": lambda body: PromptSeen(body["digest"], body["text"]),

@@ -51,6 +51,11 @@ class Request:
     """
     measured: int | None
     """What its provider counted for the whole request; None where nobody told."""
+    cached: int | None
+    written: int | None
+    """Of that, what the provider read from its cache and wrote to it; None where nobody told of either."""
+    answer: int | None
+    """What the provider counted for the answer; None where nobody told."""
     summarizer: tuple[int, int]
     """Input and output tokens of summaries for its lane that came since the lane's request before."""
 
@@ -203,13 +208,13 @@ class Requests(Timeline):
 
 
 def _listed(events: Sequence[tuple[int, Event]], whole: bool) -> Iterator[Request]:
-    measured: dict[int, int] = {}
+    measured: dict[int, UsageObserved] = {}
     newest: dict[str, int] = {}
     for at, event in events:
         if isinstance(event, Requested):
             newest[event.lane] = at
         elif isinstance(event, UsageObserved) and event.lane in newest:
-            measured[newest[event.lane]] = event.report.tokens
+            measured[newest[event.lane]] = event
     plans: dict[str, int] = {}
     spent: dict[str, tuple[int, int]] = {}
     for at, event in events:
@@ -222,9 +227,15 @@ def _listed(events: Sequence[tuple[int, Event]], whole: bool) -> Iterator[Reques
             before = plans.get(name, first)
             yield Request(
                 at, name, event.budget, event.plan, event.last, *event.estimate, event.plan != before,
-                measured.get(at), spent.pop(name, (0, 0)),
+                *_told(measured.get(at)), spent.pop(name, (0, 0)),
             )  # fmt: skip  # one thought
             plans[name] = event.plan
+
+
+def _told(seen: UsageObserved | None) -> tuple[int | None, int | None, int | None, int | None]:
+    if seen is None:
+        return None, None, None, None
+    return seen.report.tokens, seen.cached, seen.written, seen.report.answer or None
 
 
 def _messages(lane: Lane) -> list[Message]:

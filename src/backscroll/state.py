@@ -285,7 +285,8 @@ class SessionState:
         sound = all(type(tokens) is int and tokens >= 0 for tokens in given)
         report = lane.report(sum(prompt), answer) if lane is not None and sound else None
         if lane is not None and report is not None and lane.meter.plausible(report, lane.budget):
-            self._reported.append(UsageObserved(lane_name, report))
+            _, *cache = prompt
+            self._reported.append(UsageObserved(lane_name, report, *(cache if any(cache) else ())))
         else:
             why = NOTHING_SENT if sound and report is None else "it cannot be about that view"
             self._reported.append({"lane": lane_name, "reported": repr(given), "reason": why})

@@ -107,6 +107,20 @@ async def test_a_report_that_tells_no_usage_leaves_room_for_one_that_does(payloa
         assert seen(ours) == (2_000, "measured")
 
 
+@pytest.mark.parametrize(
+    ("usage", "parts"),
+    [
+        ({"input_tokens": 10, "cache_read_input_tokens": 900, "cache_creation_input_tokens": 90}, (10, 900, 90)),
+        ({"prompt_tokens": 1_000, "cache_read": 900}, (100, 900, 0)),
+        ({"input": 1_000}, (1_000, 0, 0)),
+        ({"input": 1_000, "cache_read": 90_000}, (1_000, 0, 0)),
+    ],
+    ids=["counted apart", "counted within", "not told", "absurd"],
+)
+def test_what_was_read_from_the_cache_and_written_to_it_is_told_apart(usage, parts):
+    assert signals.prompt_parts(signals.usage_in({"usage": usage}), 1_000) == parts
+
+
 @awaited
 async def test_before_any_request_nothing_is_counted():
     async with mounted() as ours:

@@ -11,6 +11,7 @@ from strands.multiagent import GraphBuilder, Swarm
 from strands.vended_plugins.context_injector import ContextInjector
 
 from backscroll.adapters.strands import ContextManagerPlugin
+from backscroll.adapters.strands.models import cache_tokens
 from tests.strands.scripted import Scripted, call, faults, sent
 from tests.strands.world import TOOLS, agent_of, text_of
 
@@ -166,3 +167,11 @@ def test_numbers_that_json_does_not_have_end_no_turn():
     assert result.stop_reason == "end_turn"
     found = model.requests[-1]["messages"][2]["content"][0]["toolResult"]["content"][0]["json"]
     assert found == {"mean": "nan", "most": "inf", "rows": 3}
+
+
+@pytest.mark.parametrize(
+    ("read", "written", "tokens", "told"),
+    [(900, 90, 1_000, (900, 90)), (0, 0, 1_000, (0, 0)), (None, 5, 1_000, (0, 5)), (9_000, 0, 1_000, (0, 0))],
+)
+def test_what_was_read_from_the_cache_and_written_to_it_is_told_apart(read, written, tokens, told):
+    assert cache_tokens({"cacheReadInputTokens": read, "cacheWriteInputTokens": written}, tokens) == told

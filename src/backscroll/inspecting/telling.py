@@ -123,7 +123,7 @@ class Told:
 def _request(each: Request) -> list[Any]:
     return [
         each.at, each.lane, each.budget, each.plan, each.last, each.tokens, each.upper, int(each.compacted),
-        each.measured, *each.summarizer,
+        each.measured, each.cached, each.written, each.answer, *each.summarizer,
     ]  # fmt: skip  # in the order in which the page reads them
 
 

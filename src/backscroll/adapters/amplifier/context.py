@@ -271,8 +271,11 @@ class AmplifierContext(ContextManager):
         estimate = self._session.sent(self._sent)
         if counted is not None and estimate is not None:
             self._unreported = False
-            tokens = signals.prompt_tokens(counted, estimate)
-            self.observe_usage(input_tokens=tokens, output_tokens=counted.output, lane=self._sent)
+            fresh, read, written = signals.prompt_parts(counted, estimate)
+            self.observe_usage(
+                input_tokens=fresh, output_tokens=counted.output, cache_read_tokens=read, cache_write_tokens=written,
+                lane=self._sent,
+            )  # fmt: skip  # one thought
 
     def _heard_error(self, payload: Mapping[str, Any]) -> None:
         if self._unreported and signals.says_too_long(payload):

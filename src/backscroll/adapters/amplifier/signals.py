@@ -42,8 +42,14 @@ class Counted(NamedTuple):
 
     input: int
     output: int
-    cached: int
-    """Read from and written to the cache; some providers count them in `input` as well."""
+    read: int
+    written: int
+    """From the cache, and to it; some providers count them in `input` as well."""
+
+    @property
+    def cached(self) -> int:
+        """Both."""
+        return self.read + self.written
 
 
 def usage_in(payload: Mapping[str, Any]) -> Counted | None:
@@ -56,11 +62,9 @@ def usage_in(payload: Mapping[str, Any]) -> Counted | None:
     taken = _first(told, "input_tokens", "prompt_tokens", "input")
     if taken is None:
         return None
-    cached = [
-        _first(told, "cache_read_tokens", "cache_read_input_tokens", "cache_read"),
-        _first(told, "cache_write_tokens", "cache_creation_input_tokens", "cache_write"),
-    ]
-    return Counted(taken, _first(told, "output_tokens", "completion_tokens", "output") or 0, sum(filter(None, cached)))
+    read = _first(told, "cache_read_tokens", "cache_read_input_tokens", "cache_read")
+    written = _first(told, "cache_write_tokens", "cache_creation_input_tokens", "cache_write")
+    return Counted(taken, _first(told, "output_tokens", "completion_tokens", "output") or 0, read or 0, written or 0)
 
 
 def _first(told: Mapping[str, Any], *names: str) -> int | None:
@@ -76,6 +80,14 @@ def prompt_tokens(counted: Counted, estimate: int) -> int:
         return max(tokens, estimate) / max(1, min(tokens, estimate))
 
     return min(counted.input, counted.input + counted.cached, key=far)
+
+
+def prompt_parts(counted: Counted, estimate: int) -> tuple[int, int, int]:
+    """The same in parts: neither read from the cache nor written to it, read, written."""
+    tokens = prompt_tokens(counted, estimate)
+    if counted.cached > tokens:
+        return tokens, 0, 0
+    return tokens - counted.cached, counted.read, counted.written
 
 
 def says_too_long(payload: Mapping[str, Any]) -> bool:

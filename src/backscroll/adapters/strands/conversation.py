@@ -13,7 +13,7 @@ from typing import Any
 from backscroll.adapters.overflows import sizes_in
 from backscroll.adapters.strands.estimating import outside_tokens
 from backscroll.adapters.strands.failing import RequestTooLarge
-from backscroll.adapters.strands.models import MAIN, input_budget, model_name, prompt_tokens
+from backscroll.adapters.strands.models import MAIN, cache_tokens, input_budget, model_name, prompt_tokens
 from backscroll.adapters.strands.storing import Shelf
 from backscroll.adapters.strands.wire import Message, from_json, pinned, said, to_json
 from backscroll.driving import drive, drive_async
@@ -243,7 +243,11 @@ class Conversation(ContextManager):
             tokens = prompt_tokens(usage) if usage else 0
             if tokens > 0 and event.stop_response.stop_reason != "cancelled":
                 output = int(usage.get("outputTokens") or 0)
-                self.observe_usage(input_tokens=tokens, output_tokens=output, lane=self._lane)
+                read, written = cache_tokens(usage, tokens)
+                self.observe_usage(
+                    input_tokens=tokens - read - written, output_tokens=output, cache_read_tokens=read,
+                    cache_write_tokens=written, lane=self._lane,
+                )  # fmt: skip  # one thought
 
     def refused(self, event: Any) -> None:
         """The provider refused the request as too long: it is made shorter and sent again.

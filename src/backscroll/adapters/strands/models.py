@@ -47,6 +47,12 @@ def prompt_tokens(usage: Mapping[str, Any]) -> int:
     return int(taken + (usage.get("cacheReadInputTokens") or 0) + (usage.get("cacheWriteInputTokens") or 0))
 
 
+def cache_tokens(usage: Mapping[str, Any], tokens: int) -> tuple[int, int]:
+    """Of all input tokens of a call, those that were read from the provider's cache and those that were written."""
+    read, written = (int(usage.get(name) or 0) for name in ("cacheReadInputTokens", "cacheWriteInputTokens"))
+    return (read, written) if read + written <= tokens else (0, 0)
+
+
 class SummaryFromModel:
     """A summarizer over a Strands model; `model` is asked at each call, so that an agent may change its own."""
 

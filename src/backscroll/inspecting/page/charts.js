@@ -32,6 +32,7 @@ class Served {
 // The same out of this file.
 class Embedded {
   constructor(told) {
+    this.name = told.name;
     this.told = told;
     this.places = new Map(told.requests.map((each, number) => [each[0], number]));
     this.numbers = [];

@@ -4,7 +4,9 @@
 const ROWS = 20, LOOK_AGAIN = 2000; // rows of the table at once; milliseconds between two looks at a server
 const DRAW_AGAIN = 1500; // milliseconds between two drawings while a long session is gone through
 const CACHED = 0.1, WRITTEN = 1.25; // prices relative to an input token that nobody caches
-const COLUMNS = ["request", "lane", "budget", "tokens", ...PARTS, "cached", "written", "measured", "summarizer", "plan"];
+const COLUMNS = ["request", "lane", "budget", "tokens", ...PARTS, "cached", "written",
+  "reported", "reported cached", "reported written", "reported answer", "summarizer", "plan"];
+const REPORTED = ["reported", "wasCached", "wasWritten", "answer"]; // what a provider said itself
 const byId = (id) => document.getElementById(id);
 const number = (value) => value.toLocaleString("en-US");
 
@@ -29,10 +31,10 @@ function guarded(work) {
 // -- the requests of a session --
 
 function takeRequests(told) {
-  for (const [at, lane, budget, plan, last, tokens, upper, compacted, measured, read, wrote] of told) {
+  for (const [at, lane, budget, plan, last, tokens, upper, compacted, reported, wasCached, wasWritten, answer, read, wrote] of told) {
     const known = state.byPlace.get(at);
     const each = known ?? {at, number: state.requests.length, before: null, parts: null, kept: 0};
-    Object.assign(each, {lane, budget, plan, last, tokens, upper, measured});
+    Object.assign(each, {lane, budget, plan, last, tokens, upper, reported, wasCached, wasWritten, answer});
     if (known) continue;
     const before = state.newest.get(lane) ?? null;
     Object.assign(each, {compacted: before === null ? compacted === 1 : state.byPlace.get(before).plan !== plan, read, wrote, before});
@@ -82,6 +84,7 @@ async function goOn(turn) {
   if (turn !== state.turn) return;
   showAll();
   if (state.chosen) showCosts(state.chosen);
+  byId("summary").dataset.session = state.session.name;
 }
 
 // What came since the last look: sessions, and requests of the one that is shown.
@@ -133,10 +136,19 @@ function showAll() {
     + (ready && sent ? `: ${number(kept)} of them could be cached (${(100 * kept / sent).toFixed(1)} %), ${number(sent - kept)} were written anew; `
       + `that costs as much as ${number(Math.round(cost))} tokens of input at cache prices (read ${CACHED}, write ${WRITTEN})` : "")
     + (read + wrote ? `. The summarizer read ${number(read)} and wrote ${number(wrote)}` : "")
-    + ". Tokens are estimates, save those that a provider measured.";
+    + ". " + whoCounted(requests);
   showTable();
   if (ready) say("Complete");
   guarded(showCharts)();
+}
+
+// Whose figures these are: ours are estimates, also of what a cache held; a provider's own stand beside them.
+function whoCounted(requests) {
+  const told = requests.filter((each) => each.reported !== null), cache = told.filter((each) => each.wasCached !== null);
+  if (!told.length) return "All of these figures are computed here: the session holds none that its provider reported.";
+  const sum = (name) => number(told.reduce((all, each) => all + (each[name] ?? 0), 0));
+  return `These figures are computed here. Its provider reported ${sum("reported")} tokens of input and ${sum("answer")} of answers for ${number(told.length)} requests`
+    + (cache.length ? `; of ${number(cache.length)} of them also the cache: ${sum("wasCached")} read, ${sum("wasWritten")} written.` : ", and nothing of its cache.");
 }
 
 let drawing = false, stale = false; // what came while the charts were drawn is drawn after it
@@ -187,7 +199,7 @@ function row(each) {
   open.addEventListener("click", guarded(() => choose(each, true)));
   const parts = each.parts ?? PARTS.map(() => "…");
   const cells = [open, each.lane, each.budget, each.tokens, ...parts, each.parts ? each.kept : "…",
-    each.parts ? each.tokens - each.kept : "…", each.measured ?? "-", each.read + each.wrote || "-",
+    each.parts ? each.tokens - each.kept : "…", ...REPORTED.map((name) => each[name] ?? "-"), each.read + each.wrote || "-",
     each.compacted ? `compacted (${each.plan})` : `${each.plan}`];
   const made = make("tr", "", ...cells.map((cell, at) => make("td", at === 1 ? "text" : "", cell)));
   if (state.chosen === each) made.setAttribute("aria-current", "true");
@@ -235,10 +247,10 @@ function showMoved(each, told) {
 function showCosts(each) {
   const rows = [
     ["Budget", each.budget], ["Input, estimated (messages)", each.tokens], ["The same, at most", each.upper],
-    ["Input, measured by the provider (whole request)", each.measured ?? "not told"],
-    ["Of the estimate: stood in the request before, so a cache can hold it", each.parts ? each.kept : "…"],
-    ["Of the estimate: written anew", each.parts ? each.tokens - each.kept : "…"],
-    ["Cost in input tokens at cache prices", each.parts ? Math.round(CACHED * each.kept + WRITTEN * (each.tokens - each.kept)) : "…"],
+    ["Computed: stood in the request before, so a cache can hold it", each.parts ? each.kept : "…"],
+    ["Computed: written anew", each.parts ? each.tokens - each.kept : "…"],
+    ["Computed: cost in input tokens at cache prices", each.parts ? Math.round(CACHED * each.kept + WRITTEN * (each.tokens - each.kept)) : "…"],
+    ...reported(each),
     ["Summarizer since the request before: read", each.read], ["Summarizer: wrote", each.wrote],
   ];
   byId("costs").tBodies[0].replaceChildren(...rows.map(([name, value]) => {
@@ -246,6 +258,15 @@ function showCosts(each) {
     head.scope = "row";
     return make("tr", "", head, make("td", "", value));
   }));
+}
+
+function reported(each) {
+  if (each.reported === null) return [["Reported by the provider", "nothing: what is said of this request is computed"]];
+  return [
+    ["Reported by the provider: input (whole request)", each.reported],
+    ["Reported: read from its cache", each.wasCached ?? "not told"], ["Reported: written to its cache", each.wasWritten ?? "not told"],
+    ["Reported: answer", each.answer ?? "not told"],
+  ];
 }
 
 function showLines() {
