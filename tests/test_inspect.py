@@ -293,6 +293,15 @@ def test_an_open_page_shows_the_first_session_that_begins_and_lists_those_that_f
     assert browser.faults == []
 
 
+def pages(manager, ref):
+    """What recall of a reference returns, page after page."""
+    text, offset = "", 0
+    while offset is not None:
+        page = manager.recall(ref, offset=offset)
+        text, offset = text + page, page.next_offset
+    return text
+
+
 @needs_chromium
 def test_an_exported_file_shows_the_same_without_a_server(tmp_path):
     worker, inspected = at_work()
@@ -313,6 +322,13 @@ def test_an_exported_file_shows_the_same_without_a_server(tmp_path):
         page.fill("#query", "onerror")
         page.press("#query", "Enter")
         page.wait_for_selector("#hits li")
+        assert page.locator("#search-note").is_visible()
+        hits = page.evaluate("() => state.session.search('onerror').then((told) => told.hits)")
+        assert len(hits) == 3
+        assert [text for *_, text in hits] == [pages(worker.manager, f"{seq}") for seq, *_ in hits]
+        for ref in ("1", "2-9", "2.1", *(str(seq) for seq in range(40))):
+            answer = page.evaluate("(ref) => state.session.search(`[ref:${ref}]`).then((told) => told.answer)", ref)
+            assert answer == pages(worker.manager, ref)
         assert page.locator("#hits img, #lines img").count() == 0
         assert page.title() == "Backscroll inspector"
     assert browser.faults == []

@@ -7,14 +7,14 @@ from backscroll.history import Entry, History
 from backscroll.log import Checkpoint, Event, MessageAdded, PinChanged, Rewound
 from backscroll.logbook import Logbook
 from backscroll.messages import read_message
-from backscroll.ports import Operation
+from backscroll.ports import Operation, T
 from backscroll.turns import Group, regroup
 
 CHUNK = 500  # messages that are loaded at once where many are looked through
 _AHEAD = 64  # messages among which the results of a call are looked for, at first
 
 
-def chunks(seqs: Sequence[int], size: int = CHUNK) -> Iterator[Sequence[int]]:
+def chunks(seqs: Sequence[T], size: int = CHUNK) -> Iterator[Sequence[T]]:
     """The same in pieces."""
     return (seqs[start : start + size] for start in range(0, len(seqs), size))
 

@@ -10,7 +10,10 @@ from threading import Lock
 from typing import Any
 
 from backscroll.driving import drive
+from backscroll.history import Entry
+from backscroll.holding import chunks
 from backscroll.ports import Store
+from backscroll.recall import heading, part_text
 from backscroll.requests import Line, Request, Sent
 from backscroll.stores_cli.showing import Reader
 from backscroll.walking import Step, Walk
@@ -106,9 +109,14 @@ class Told:
         return [[e.seq, e.role, e.state, e.reason, e.tokens, e.ref, message] for e, message in told]
 
     def kept(self) -> Iterator[list[Any]]:
-        """Every message of the branch."""
-        for page in self._reader.pages(self._reader.explain()):
-            yield from ([each.seq, each.role, each.tokens, each.ref, message] for each, message in page)
+        """Every message of the branch, with its parts as recall gives them: a heading, what is read of it (None where
+        that is the message's content), and whether it is more than the name of a medium.
+        """
+        told = self._reader.explain()
+        for some in chunks(told, PAGE):
+            entries = drive(self._reader._opened, self._reader._entries([each.seq for each in some]))
+            for each, entry in zip(some, entries, strict=True):
+                yield [each.seq, each.role, each.tokens, each.ref, entry.message, _parts(entry)]
 
     def search(self, query: str, offset: int) -> dict[str, Any]:
         """What the recall tool answers to a query or a reference, and the places that were found."""
@@ -118,6 +126,14 @@ class Told:
         found = self._reader.recall(query=query) if "query" in asked else None
         hits = [] if found is None else [[hit.seq, hit.part, hit.text] for hit in found.hits]
         return {"answer": answer, "hits": hits}
+
+
+def _parts(entry: Entry) -> list[Any]:
+    content, found = entry.message.get("content"), []
+    for number, part in enumerate(entry.reading.parts):
+        text = part_text(entry, number)
+        found.append([heading(entry, number), None if text == content else text, bool(part.text)])
+    return found
 
 
 def _request(each: Request) -> list[Any]:

@@ -2,6 +2,7 @@
 "use strict";
 
 const PARTS = ["system", "digest", "user", "assistant", "results"];
+const MOST_HITS = 100; // of a search in a file
 const MOST_POINTS = 1500; // of a chart: more cannot be seen, and would take long to draw
 
 const embedded = (() => {
@@ -57,15 +58,29 @@ class Embedded {
     return this.told.kept.filter(([seq]) => seq >= first && seq <= last).slice(0, 100).map(
       ([seq, role, tokens, ref, message]) => [seq, role, gap[4], gap[5], tokens, ref, message]);
   }
+  // A reference is answered as recall answers it, all pages of it. For words there is no index here: what holds all of
+  // them is found, newest first, and with each what recall of its reference returns.
   async search(query) {
+    const named = /^\s*\[?ref:(\d+)(?:-(\d+)|\.(\d+))?\]?\s*$/.exec(query);
+    if (named) return {answer: this.recalled(Number(named[1]), Number(named[2] ?? named[1]), named[3]), hits: [], whole: true};
     const words = query.toLowerCase().split(/\s+/).filter((word) => word);
-    const number = /^\[?ref:(\d+)/.exec(query);
-    const found = this.told.kept.filter(([seq, , , , message]) => {
-      const text = JSON.stringify(message).toLowerCase();
-      return number ? seq === Number(number[1]) : words.length && words.every((word) => text.includes(word));
+    const found = this.told.kept.filter((each) => {
+      const text = JSON.stringify(each[4]).toLowerCase();
+      return words.length && words.every((word) => text.includes(word));
     });
-    const hits = found.slice(0, 100).map(([seq, , , , message]) => [seq, 0, textOf(message)]);
-    return {answer: null, hits};
+    const hits = found.reverse().slice(0, MOST_HITS).map(([seq]) => [seq, null, this.recalled(seq, seq)]);
+    return {answer: null, hits, found: found.length};
+  }
+  recalled(first, last, part) {
+    const found = this.told.kept.filter(([seq]) => seq >= first && seq <= last);
+    if (!found.length) return `Nothing is kept under ref:${first} in this file.`;
+    const parts = found.flatMap(([, , , , message, parts]) => parts.map(([heading, text, more]) => [heading, text ?? message.content, more]));
+    if (first === last) {
+      if (part !== undefined) return parts[part]?.[1] ?? `Message ${first} has ${parts.length} parts, no part ${part}.`;
+      const alone = parts.filter(([, , more]) => more);
+      if (alone.length === 1) return alone[0][1];
+    }
+    return parts.map(([heading, text]) => `${heading}\n${text}\n`).join("");
   }
 }
 

@@ -376,7 +376,10 @@ async function search(offset) {
   const query = byId("query").value.trim();
   if (!query) return;
   const told = await state.session.search(query, offset);
-  byId("found").textContent = `${number(told.hits.length)} places found`;
+  const found = told.found ?? told.hits.length;
+  byId("found").textContent = told.whole ? "What recall of that reference returns is below"
+    : `${number(found)} ${found === 1 ? "place" : "places"} found${found > told.hits.length ? `, the newest ${number(told.hits.length)} of them below` : ""}`;
+  byId("answer-title").textContent = told.whole ? "What recall of that reference returns, all of its pages" : "What the recall tool answers";
   byId("answer-title").hidden = byId("answer").hidden = told.answer === null;
   byId("answer").textContent = told.answer ?? "";
   const more = /recall again with offset (\d+)\]$/.exec(told.answer ?? "");
@@ -385,7 +388,7 @@ async function search(offset) {
   byId("hits").replaceChildren(...told.hits.map(([seq, part, text]) => {
     const place = make("pre", "", text);
     place.tabIndex = 0;
-    return make("li", "", make("p", "state", `ref:${seq}.${part}`), place);
+    return make("li", "", make("p", "state", part === null ? `What recall of ref:${seq} returns` : `ref:${seq}.${part}`), place);
   }));
 }
 
@@ -430,6 +433,7 @@ async function begin() {
     return head;
   }));
   listen();
+  byId("search-note").hidden = embedded === null;
   const told = await allSessions();
   byId("store").textContent = told.title;
   takeSessions(told);
