@@ -17,7 +17,7 @@ FLAGS = (
 )  # fmt: skip
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed here")
-DONE, DRAWN = "#status:text-is('Complete')", "#bill .main-svg"
+DONE = "#status:text-is('Complete')"
 
 
 @contextlib.contextmanager
@@ -52,12 +52,11 @@ class Browser:
         self._chromium.close()
         self._driver.stop()
 
-    def open(self, address, ready=(DONE, DRAWN), **options):
+    def open(self, address, ready=DONE, **options):
         page = self._chromium.new_context(**options).new_page()
         page.on("pageerror", lambda error: self.faults.append(str(error)))
         page.on("console", lambda said: self.faults.append(said.text) if said.type == "error" else None)
         page.on("request", lambda request: self.asked.append(request.url))
         page.goto(address)
-        for each in ready:
-            page.wait_for_selector(each, timeout=60_000)
+        page.wait_for_selector(ready, timeout=60_000)
         return page

@@ -267,7 +267,7 @@ def test_an_open_page_takes_in_what_an_agent_adds():
         page.wait_for_selector("#requests tbody tr:nth-child(4)")
         worker.step()
         worker.restart()
-        page.wait_for_selector("#requests tbody tr:nth-child(5)", timeout=20_000)
+        page.wait_for_selector("#requests tbody tr:nth-child(5)", timeout=60_000)
     assert browser.faults == []
 
 
@@ -275,21 +275,21 @@ def test_an_open_page_takes_in_what_an_agent_adds():
 def test_an_open_page_shows_the_first_session_that_begins_and_lists_those_that_follow():
     store = MemoryStore()
     with served(Inspected(store, "empty.db")) as address, Browser() as browser:
-        page = browser.open(address, ready=["#status:text-matches('There is no session yet')"])
+        page = browser.open(address, ready="#status:text-matches('There is no session yet')")
         worker = Worker("openai", store)
         worker.step()
         worker.restart()
-        page.wait_for_selector("#request-title:text-is('Request 0 on main')", timeout=20_000)
+        page.wait_for_selector("#request-title:text-is('Request 0 on main')", timeout=60_000)
         other = sync.ContextManager("<b>other</b>", store)
         other.append({"role": "user", "content": "hello"})
         other.close()
-        page.wait_for_selector("#news:text-is('New session: <b>other</b>')", timeout=20_000)
+        page.wait_for_selector("#news:text-is('New session: <b>other</b>')", timeout=60_000)
         assert page.locator("#session option").all_inner_texts() == ["s", "<b>other</b>"]
         assert page.input_value("#session") == "s"
         page.select_option("#session", "<b>other</b>")
         page.wait_for_selector("#request-title:text-is('No request was made yet')")
         store.erase("s")
-        page.wait_for_selector("#session:not(:has(option[value=s]))", timeout=20_000)
+        page.wait_for_selector("#session:not(:has(option[value=s]))", timeout=60_000)
     assert browser.faults == []
 
 

@@ -18,7 +18,7 @@ from backscroll.requests import Sent
 
 __all__ = ["Inspected", "page"]
 
-_SCRIPTS = ('<script src="charts.js" defer></script>\n', '<script src="page.js" defer></script>\n')
+_SCRIPTS = ("charts.js", "request.js", "page.js")
 _STYLE = '<link rel="stylesheet" href="page.css">'
 
 
@@ -26,9 +26,10 @@ def page(inspected: Inspected, names: Sequence[str], tick: Callable[[int], Any])
     """The file, to be written in UTF-8; what messages hold is in ASCII."""
     data = {"title": inspected.title, "sessions": [_session(inspected.session(name), name, tick) for name in names]}
     html = page_file("page.html")
-    scripts = [_inline(text) for text in (get_plotlyjs(), page_file("charts.js"), page_file("page.js"))]
+    scripts = [_inline(text) for text in (get_plotlyjs(), *map(page_file, _SCRIPTS))]
     style = page_file("page.css")
-    for mark in _SCRIPTS:
+    for name in _SCRIPTS:
+        mark = f'<script src="{name}" defer></script>\n'
         assert mark in html
         html = html.replace(mark, "")
     html = html.replace(_STYLE, f"{_policy(scripts)}\n<style>{style}</style>")

@@ -38,6 +38,7 @@ _FILES = {
     "": ("page.html", "text/html; charset=utf-8"),
     "page.css": ("page.css", "text/css; charset=utf-8"),
     "page.js": ("page.js", "text/javascript; charset=utf-8"),
+    "request.js": ("request.js", "text/javascript; charset=utf-8"),
     "charts.js": ("charts.js", "text/javascript; charset=utf-8"),
 }
 

@@ -116,7 +116,7 @@ function layout(title, requests) {
     font: {color: color("text"), size: 12}, hovermode: "x unified",
     hoverlabel: {bgcolor: color("raised"), font: {color: color("text")}},
     legend: {orientation: "h", y: 1.02, yanchor: "bottom", x: 0},
-    xaxis: {...axis, range: [-0.5, Math.max(0, requests.length - 0.5)], title: {text: "request", standoff: 4}}, yaxis: {...axis, title: {text: title, standoff: 4}, tickformat: ",~s"},
+    xaxis: {...axis, tickformat: ",d", ...(requests.length < 10 ? {dtick: 1} : {}), range: [-0.5, Math.max(0, requests.length - 0.5)], title: {text: "request", standoff: 4}}, yaxis: {...axis, title: {text: title, standoff: 4}, tickformat: ",~s"},
   };
 }
 
@@ -125,6 +125,21 @@ function area(points, name, shade, value) {
     x: points.map((each) => each.number), y: points.map(value), name, type: "scatter", mode: "lines",
     stackgroup: "all", line: {width: 0.5, color: color(shade)}, fillcolor: color(shade), hovertemplate: "%{y:,}",
   };
+}
+
+// The charts in words, for who does not see them.
+function tokensTold(requests) {
+  const sizes = requests.map((each) => each.tokens), at = requests.filter((each) => each.compacted).map((each) => number(each.number));
+  const least = number(sizes.reduce((a, b) => Math.min(a, b))), most = number(sizes.reduce((a, b) => Math.max(a, b)));
+  return `Chart: tokens of requests 0 to ${number(requests.length - 1)} by kind. The smallest has ${least}, the largest ${most}, the newest ${number(sizes.at(-1))}. `
+    + (at.length ? `Compacted before ${at.length > 20 ? `${number(at.length)} of them, last before` : "requests"} ${at.slice(at.length > 20 ? -1 : 0).join(", ")}. ` : "Never compacted. ")
+    + "The table of requests has the same figures.";
+}
+
+function billTold(requests) {
+  const told = requests.filter((each) => each.parts), last = told.at(-1);
+  return `Chart: of the tokens of each request those that a cache could hold, and those written anew${last ? `; of the newest ${number(last.kept)} and ${number(last.tokens - last.kept)}` : ""}. `
+    + "The table of requests has the same figures.";
 }
 
 function drawTokens(place, requests) {

@@ -1,12 +1,17 @@
-// The page: lists, a request and its messages, what moved, the bill, the search. Everything is put in as text.
+// The page: lists of sessions and requests, the search, and what the user does. Everything is put in as text.
 "use strict";
 
 const ROWS = 20, LOOK_AGAIN = 2000; // rows of the table at once; milliseconds between two looks at a server
 const DRAW_AGAIN = 1500; // milliseconds between two drawings while a long session is gone through
 const CACHED = 0.1, WRITTEN = 1.25; // prices relative to an input token that nobody caches
-const COLUMNS = ["request", "lane", "budget", "tokens", ...PARTS, "cached", "written",
-  "reported", "reported cached", "reported written", "reported answer", "summarizer", "plan"];
-const REPORTED = ["reported", "wasCached", "wasWritten", "answer"]; // what a provider said itself
+const COLUMNS = [ // name, what stands in it, and of which property some request must have a value
+  ["request", null], ["lane", (each) => each.lane], ["budget", (each) => each.budget], ["tokens", (each) => each.tokens],
+  ...PARTS.map((part, at) => [part, (each) => each.parts ? each.parts[at] : "…"]),
+  ["cached", (each) => each.parts ? each.kept : "…"], ["written", (each) => each.parts ? each.tokens - each.kept : "…"],
+  ...[["reported", "reported"], ["reported cached", "wasCached"], ["reported written", "wasWritten"], ["reported answer", "answer"]].map(
+    ([name, its]) => [name, (each) => each[its] ?? "-", its]),
+  ["summarizer", (each) => each.read + each.wrote || "-"], ["plan", (each) => each.compacted ? `compacted (${each.plan})` : `${each.plan}`],
+];
 const byId = (id) => document.getElementById(id);
 const number = (value) => value.toLocaleString("en-US");
 
@@ -19,7 +24,17 @@ function make(tag, className, ...content) {
   return element;
 }
 
-function say(text) { byId("status").textContent = text; }
+function say(text) {
+  byId("status").textContent = text;
+  byId("progress").textContent = "";
+}
+
+// Puts a button out of use; who stands on it is set on another one, and not nowhere.
+function allow(id, can, otherwise) {
+  const button = byId(id), left = !can && document.activeElement === button;
+  button.disabled = !can;
+  if (left) byId(otherwise).focus();
+}
 
 // What came by itself: said to whoever cannot see it come, and kept beside the state until something else comes.
 function tell(text) { byId("news").textContent = text; }
@@ -57,6 +72,7 @@ async function openSession(name) {
   const turn = ++state.turn;
   Object.assign(state, {session: sessionNamed(name), requests: [], byPlace: new Map(), newest: new Map(), steps: 0, from: 0, chosen: null});
   say("Loading");
+  forgetSearch();
   takeRequests(await state.session.requests(0));
   if (turn !== state.turn) return;
   state.from = Math.max(0, state.requests.length - ROWS);
@@ -76,7 +92,7 @@ async function goOn(turn) {
     takeSteps(told);
     done = told.done;
     if (done) break;
-    say(`${number(state.steps)} of ${number(state.requests.length)} requests gone through`);
+    byId("progress").textContent = `${number(state.steps)} of ${number(state.requests.length)} requests gone through`;
     if (performance.now() - drawnAt < DRAW_AGAIN) continue;
     drawnAt = performance.now();
     showAll();
@@ -154,6 +170,10 @@ function whoCounted(requests) {
 let drawing = false, stale = false; // what came while the charts were drawn is drawn after it
 
 async function showCharts() {
+  byId("charts").hidden = !state.requests.length;
+  if (!state.requests.length) return;
+  byId("tokens-told").textContent = tokensTold(state.requests);
+  byId("bill-told").textContent = billTold(state.requests);
   stale = true;
   if (drawing) return;
   drawing = true;
@@ -164,6 +184,7 @@ async function showCharts() {
       await drawTokens(byId("tokens"), state.requests);
       await drawBill(byId("bill"), state.requests);
     }
+    byId("js-plotly-tester")?.setAttribute("aria-hidden", "true"); // where it measures texts, outside of the charts
     for (const place of [byId("tokens"), byId("bill")]) {
       place.removeAllListeners("plotly_click");
       place.on("plotly_click", (event) => guarded(choose)(state.requests[event.points[0].x], false));
@@ -187,187 +208,35 @@ function shown() { return state.only ? state.requests.filter((each) => each.comp
 
 function showTable() {
   const all = shown(), rows = all.slice(state.from, state.from + ROWS);
-  byId("older").disabled = state.from <= 0;
-  byId("newer").disabled = state.from + ROWS >= all.length;
-  byId("requests").tBodies[0].replaceChildren(...rows.map(row));
+  allow("older", state.from > 0, "from");
+  allow("newer", state.from + ROWS < all.length, "from");
+  const table = byId("requests"), columns = shownColumns(), stands = table.contains(document.activeElement) ? document.activeElement.dataset.number : undefined;
+  table.tHead.rows[0].replaceChildren(...columns.map(([name]) => {
+    const head = make("th", name === "lane" ? "text" : "", name);
+    head.scope = "col";
+    return head;
+  }));
+  table.tBodies[0].replaceChildren(...rows.map((each) => row(each, columns)));
+  if (stands !== undefined) (table.querySelector(`[data-number="${stands}"]`) ?? table.parentNode).focus();
 }
 
-function row(each) {
+// What nobody reported is no column.
+function shownColumns() {
+  return COLUMNS.filter(([, , when]) => !when || state.requests.some((each) => each[when] !== null));
+}
+
+function row(each, columns) {
   const open = make("button", "", String(each.number));
   open.type = "button";
   open.setAttribute("aria-label", `Show request ${each.number}`);
   open.addEventListener("click", guarded(() => choose(each, true)));
-  const parts = each.parts ?? PARTS.map(() => "…");
-  const cells = [open, each.lane, each.budget, each.tokens, ...parts, each.parts ? each.kept : "…",
-    each.parts ? each.tokens - each.kept : "…", ...REPORTED.map((name) => each[name] ?? "-"), each.read + each.wrote || "-",
-    each.compacted ? `compacted (${each.plan})` : `${each.plan}`];
-  const made = make("tr", "", ...cells.map((cell, at) => make("td", at === 1 ? "text" : "", cell)));
+  open.dataset.number = String(each.number);
+  const head = make("th", "", open);
+  head.scope = "row";
+  const cells = columns.slice(1).map(([name, value]) => make("td", name === "lane" ? "text" : "", value(each)));
+  const made = make("tr", "", head, ...cells);
   if (state.chosen === each) made.setAttribute("aria-current", "true");
   return made;
-}
-
-// -- one request --
-
-async function choose(each, moveFocus) {
-  if (!each) return;
-  const turn = state.turn;
-  state.chosen = each;
-  const told = await state.session.request(each.at, each.before);
-  if (turn !== state.turn || state.chosen !== each) return;
-  byId("request-title").textContent = `Request ${each.number} on ${each.lane}`;
-  byId("previous").disabled = each.number === 0;
-  byId("next").disabled = each.number === state.requests.length - 1;
-  const at = shown().indexOf(each);
-  if (at >= 0 && (at < state.from || at >= state.from + ROWS)) state.from = Math.max(0, at - Math.floor(ROWS / 2));
-  state.told = told;
-  showTable();
-  showMoved(each, told);
-  showCosts(each);
-  showLines();
-  byId("diff").replaceChildren();
-  byId("diff-details").hidden = each.before === null;
-  if (byId("diff-details").open) await showDiff();
-  if (moveFocus) byId("request").focus();
-}
-
-function showNothing() {
-  byId("request-title").textContent = "No request was made yet";
-  for (const id of ["moved", "diff", "lines"]) byId(id).replaceChildren();
-}
-
-function showMoved(each, told) {
-  const moved = told.moved, place = byId("moved");
-  place.classList.toggle("broke", moved !== null);
-  if (each.before === null) place.textContent = "The first request of its lane.";
-  else if (moved === null) place.textContent = "It begins with the whole request before it: nothing that was sent has moved.";
-  else place.textContent = `The prefix moved at message ${moved.message}, character ${number(moved.character)} of its JSON, behind about ${number(moved.tokens)} tokens: `
-    + `what follows is written to the cache anew.${each.compacted ? " A compaction came before." : ""}`;
-}
-
-function showCosts(each) {
-  const rows = [
-    ["Budget", each.budget], ["Input, estimated (messages)", each.tokens], ["The same, at most", each.upper],
-    ["Computed: stood in the request before, so a cache can hold it", each.parts ? each.kept : "…"],
-    ["Computed: written anew", each.parts ? each.tokens - each.kept : "…"],
-    ["Computed: cost in input tokens at cache prices", each.parts ? Math.round(CACHED * each.kept + WRITTEN * (each.tokens - each.kept)) : "…"],
-    ...reported(each),
-    ["Summarizer since the request before: read", each.read], ["Summarizer: wrote", each.wrote],
-  ];
-  byId("costs").tBodies[0].replaceChildren(...rows.map(([name, value]) => {
-    const head = make("th", "text", name);
-    head.scope = "row";
-    return make("tr", "", head, make("td", "", value));
-  }));
-}
-
-function reported(each) {
-  if (each.reported === null) return [["Reported by the provider", "nothing: what is said of this request is computed"]];
-  return [
-    ["Reported by the provider: input (whole request)", each.reported],
-    ["Reported: read from its cache", each.wasCached ?? "not told"], ["Reported: written to its cache", each.wasWritten ?? "not told"],
-    ["Reported: answer", each.answer ?? "not told"],
-  ];
-}
-
-function showLines() {
-  let at = 0;
-  byId("lines").replaceChildren(...state.told.lines.map((each) => each[0] === "left out" ? gap(each) : line(each, at++)));
-}
-
-function kind(each) {
-  const [what, role] = each;
-  if (what === "left out") return "gap";
-  if (what === "digest" || what === "bridge") return "digest";
-  const results = role === "tool" || role === "function"
-    || (Array.isArray(each[9]?.content) && each[9].content.some((block) => block.type === "tool_result" || block.toolResult));
-  return results ? "results" : role === "system" || role === "developer" ? "system" : role === "assistant" ? "assistant" : "user";
-}
-
-// A message under its reference. What it holds is put in when it is opened, as text.
-function line(each, at, extra = "") {
-  const [what, role, , , its, reason, tokens, original, ref, message] = each;
-  const moved = state.told.moved?.message === at ? state.told.moved : null;
-  const text = textOf(message), begins = text.slice(0, 160).replace(/\s+/g, " ");
-  const size = tokens === original ? `${number(tokens)} tokens` : `${number(tokens)} of ${number(original)} tokens`;
-  const told = make("summary", "", make("span", "state", `${at}. ${role}`), ` ${ref || what} · `,
-    make("span", "state", what === "message" ? its : what), ` (${reason}) · ${size}${moved ? " · here the prefix moved" : ""}`, make("span", "begins", begins));
-  const details = make("details", "", told);
-  details.addEventListener("toggle", () => {
-    if (details.open && details.children.length === 1) details.append(body(message, moved));
-  });
-  details.open = moved !== null;
-  const made = make("li", `${kind(each)} ${extra}`, details);
-  made.dataset.at = String(at);
-  return made;
-}
-
-function body(message, moved) {
-  const place = make("pre");
-  place.tabIndex = 0;
-  if (moved === null) place.textContent = byId("exact").checked ? JSON.stringify(message) : textOf(message);
-  else place.append(moved.text[0], make("mark", "", moved.text[1] || "(it ends here)"), moved.text[2]);
-  return place;
-}
-
-function gap(each, from = each[2]) {
-  const [, , first, last, its, reason, , , ref] = each;
-  const made = make("li", "gap");
-  made.append(make("p", "", make("span", "state", its), ` (${reason}) · messages ${first} to ${last} are left out · ${ref}`));
-  const open = make("button", "", "Show them");
-  open.type = "button";
-  const list = make("ol");
-  open.addEventListener("click", guarded(async () => {
-    const told = await state.session.leftOut(state.chosen.at, from, last);
-    for (const [seq, role, what, why, tokens, itsRef, message] of told) {
-      list.append(line(["message", role, seq, seq, what, why, tokens, tokens, itsRef, message], seq));
-      from = seq + 1;
-    }
-    open.textContent = "Show more";
-    open.hidden = from > last || !told.length;
-  }));
-  made.append(list, open);
-  return made;
-}
-
-// -- the difference from the request before --
-
-async function showDiff() {
-  const each = state.chosen;
-  if (each.before === null) return;
-  const beforeThat = state.byPlace.get(each.before).before;
-  const earlier = await state.session.request(each.before, beforeThat);
-  if (state.chosen !== each) return;
-  const old = earlier.lines.filter((one) => one[9] !== null), now = state.told.lines.filter((one) => one[9] !== null);
-  const keys = (lines) => lines.map((one) => JSON.stringify(one[9]));
-  byId("diff").replaceChildren(...changes(keys(old), keys(now)).map(([what, from, to]) => {
-    if (what === "same") return make("li", "", make("p", "faint", to === from ? `message ${from}: as before` : `messages ${from} to ${to}: as before`));
-    return what === "new" ? line(now[from], from, "new") : removed(old[from], from);
-  }));
-}
-
-function removed(each, at) {
-  const made = line(each, at, "gone");
-  delete made.dataset.at;
-  made.firstChild.open = false;
-  made.prepend(make("p", "state", "no longer sent:"));
-  return made;
-}
-
-// Runs of what is the same, and what came or went, by the longest parts in common around each kept message.
-function changes(old, now) {
-  const places = new Map(old.map((key, at) => [key, at])), found = [];
-  let at = 0;
-  for (let to = 0; to < now.length; to++) {
-    const from = places.get(now[to]);
-    if (from === undefined || from < at) { found.push(["new", to, to]); continue; }
-    while (at < from) found.push(["gone", at, at++]);
-    at = from + 1;
-    const last = found.at(-1);
-    if (last && last[0] === "same" && last[2] === to - 1) last[2] = to;
-    else found.push(["same", to, to]);
-  }
-  while (at < old.length) found.push(["gone", at, at++]);
-  return found;
 }
 
 // -- the search --
@@ -386,10 +255,10 @@ async function search(offset) {
   byId("more").hidden = more === null;
   byId("more").dataset.offset = more ? more[1] : "0";
   byId("hits").replaceChildren(...told.hits.map(([seq, part, text]) => {
-    const place = make("pre", "", text);
-    place.tabIndex = 0;
-    return make("li", "", make("p", "state", part === null ? `What recall of ref:${seq} returns` : `ref:${seq}.${part}`), place);
+    const name = part === null ? `What recall of ref:${seq} returns` : `ref:${seq}.${part}`;
+    return make("li", "", make("p", "state", name), scrolls(make("pre", "", text), name));
   }));
+  if (offset) byId("answer").focus(); // what was asked for is there, and its button may be gone
 }
 
 // -- what the user does --
@@ -397,7 +266,7 @@ async function search(offset) {
 function step(by) { return choose(state.requests[(state.chosen?.number ?? 0) + by], false); }
 
 function pressed(event) {
-  if (event.altKey || event.ctrlKey || event.metaKey) return;
+  if (event.altKey || event.ctrlKey || event.metaKey || !byId("keys").checked) return;
   if (event.target.matches("input, select, textarea")) return;
   const does = {j: () => step(1), k: () => step(-1), "/": () => byId("query").focus()}[event.key];
   if (!does) return;
@@ -427,11 +296,6 @@ function listen() {
 }
 
 async function begin() {
-  byId("requests").tHead.rows[0].append(...COLUMNS.map((name) => {
-    const head = make("th", name === "lane" ? "text" : "", name);
-    head.scope = "col";
-    return head;
-  }));
   listen();
   byId("search-note").hidden = embedded === null;
   const told = await allSessions();
