@@ -180,6 +180,9 @@ def test_the_page_shows_a_request_by_keyboard_and_runs_nothing_that_messages_hol
         page.wait_for_selector("#request-title:text-is('Request 60 on main')")
         for each in page.locator("#lines details > summary").all():
             each.press("Enter")
+        page.press("#bill-details > summary", "Enter")
+        ends = "() => [...document.querySelectorAll('#costs td')].map((cell) => cell.getBoundingClientRect().right)"
+        assert max(page.evaluate(ends)) <= 390  # the figures are seen without scrolling
         page.check("#exact")
         shown = page.locator("#lines").inner_text()
         assert "<img src=x onerror=" in shown
@@ -219,6 +222,12 @@ def test_the_page_marks_what_moved_shows_the_difference_the_bill_and_what_was_le
         page.click("#diff-details > summary")
         page.wait_for_selector("#diff li.gone")
         assert page.locator("#diff li.new").count() > 0
+        assert page.locator("#diff li.new", has_text="here the prefix moved").count() == 1
+        assert page.locator("#diff li.gone", has_text="here the prefix moved").count() == 0
+        (gone,) = page.locator("#diff li.gone", has_text="digest · digest").all()
+        gone.locator("summary").click()
+        (digest,) = [each["content"] for each in worker.sent[number - 1] if "earlier messages are" in each["content"]]
+        assert gone.locator("pre").inner_text() == digest
         page.click("#bill-details > summary")
         assert "Computed: written anew" in page.locator("#costs").inner_text()
         page.locator("#lines .gap button").first.click()
@@ -256,6 +265,24 @@ def test_the_bill_shows_what_the_provider_reported_beside_what_is_computed_and_s
     assert [value for _, value in rows] == ["nothing: what is said of this request is computed"]
     assert "All of these figures are computed here: the session holds none that its provider reported." in said
     assert browser.faults == []
+
+
+@needs_chromium
+def test_the_first_paint_waits_for_no_walk_through_the_session():
+    worker, inspected = at_work()
+    with served(inspected) as address, Browser() as browser:
+        page = browser.open("about:blank", ready="body >> nth=0")
+        page.route("**/data/steps*", lambda _: None)  # is never answered
+        page.goto(address)
+        page.select_option("#session", "s")
+        page.wait_for_selector("#request-title:text-is('Request 60 on main')")
+        shown = page.locator("#requests tr[aria-current=true] td").all_inner_texts()
+        assert shown[:8] == ["main", "2,000", shown[2], "…", "…", "…", "…", "…"]
+        assert len(page.locator("#lines > li:not(.gap)").all()) == len(
+            worker.manager.sent(worker.manager.requests()[-1].at).messages
+        )
+        page.wait_for_selector("#tokens .legendtext:text-is('not yet by kind')")
+    assert [each for each in browser.asked if not each.startswith((address, "about:"))] == []
 
 
 @needs_chromium

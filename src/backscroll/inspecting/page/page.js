@@ -13,7 +13,7 @@ const COLUMNS = [ // name, what stands in it, and of which property some request
   ["summarizer", (each) => each.read + each.wrote || "-"], ["plan", (each) => each.compacted ? `compacted (${each.plan})` : `${each.plan}`],
 ];
 const byId = (id) => document.getElementById(id);
-const number = (value) => value.toLocaleString("en-US");
+const numbers = new Intl.NumberFormat("en-US"), number = (value) => numbers.format(value);
 
 const state = {session: null, sessions: null, requests: [], byPlace: new Map(), steps: 0, from: 0, only: false, chosen: null, turn: 0};
 
@@ -80,6 +80,7 @@ async function openSession(name) {
   const last = state.requests.at(-1);
   if (last) await choose(last, false);
   else showNothing();
+  setTimeout(guarded(showCharts), 0); // behind the first paint: the library of charts alone takes a second
   await goOn(turn);
 }
 
@@ -96,9 +97,11 @@ async function goOn(turn) {
     if (performance.now() - drawnAt < DRAW_AGAIN) continue;
     drawnAt = performance.now();
     showAll();
+    guarded(showCharts)();
   }
   if (turn !== state.turn) return;
   showAll();
+  guarded(showCharts)();
   if (state.chosen) showCosts(state.chosen);
   byId("summary").dataset.session = state.session.name;
 }
@@ -155,7 +158,6 @@ function showAll() {
     + ". " + whoCounted(requests);
   showTable();
   if (ready) say("Complete");
-  guarded(showCharts)();
 }
 
 // Whose figures these are: ours are estimates, also of what a cache held; a provider's own stand beside them.
@@ -163,7 +165,7 @@ function whoCounted(requests) {
   const told = requests.filter((each) => each.reported !== null), cache = told.filter((each) => each.wasCached !== null);
   if (!told.length) return "All of these figures are computed here: the session holds none that its provider reported.";
   const sum = (name) => number(told.reduce((all, each) => all + (each[name] ?? 0), 0));
-  return `These figures are computed here. Its provider reported ${sum("reported")} tokens of input and ${sum("answer")} of answers for ${number(told.length)} requests`
+  return `These figures are computed here. Its provider reported ${sum("reported")} tokens of input${told.some((each) => each.answer !== null) ? ` and ${sum("answer")} of answers` : ""} for ${number(told.length)} requests`
     + (cache.length ? `; of ${number(cache.length)} of them also the cache: ${sum("wasCached")} read, ${sum("wasWritten")} written.` : ", and nothing of its cache.");
 }
 

@@ -73,8 +73,13 @@ function reported(each) {
 }
 
 function showLines() {
-  let at = 0;
-  byId("lines").replaceChildren(...state.told.lines.map((each) => each[0] === "left out" ? gap(each) : line(each, at++)));
+  const {lines, moved} = state.told;
+  let at = -1;
+  byId("lines").replaceChildren(...lines.map((each) => {
+    if (each[0] === "left out") return gap(each);
+    at += 1;
+    return line(each, at, moved?.message === at ? moved : null);
+  }));
 }
 
 function kind(each) {
@@ -87,9 +92,8 @@ function kind(each) {
 }
 
 // A message under its reference. What it holds is put in when it is opened, as text.
-function line(each, at, extra = "") {
+function line(each, at, moved, extra = "") {
   const [what, role, , , its, reason, tokens, original, ref, message] = each;
-  const moved = state.told.moved?.message === at ? state.told.moved : null;
   const text = textOf(message), begins = text.slice(0, 160).replace(/\s+/g, " ");
   const size = tokens === original ? `${number(tokens)} tokens` : `${number(tokens)} of ${number(original)} tokens`;
   const told = make("summary", "", make("span", "state", `${at}. ${role}`), ` ${ref || what} · `,
@@ -123,18 +127,16 @@ function gap(each, from = each[2]) {
   const [, , first, last, its, reason, , , ref] = each;
   const made = make("li", "gap");
   made.append(make("p", "", make("span", "state", its), ` (${reason}) · messages ${first} to ${last} are left out · ${ref}`));
-  const open = make("button", "", "Show them"), list = make("ol");
+  const open = make("button", "", `Show messages ${first} to ${last}`), list = make("ol");
   open.type = "button";
-  open.setAttribute("aria-label", `Show messages ${first} to ${last}`);
   list.setAttribute("role", "list");
   open.addEventListener("click", guarded(async () => {
     const told = await state.session.leftOut(state.chosen.at, from, last);
     for (const [seq, role, what, why, tokens, itsRef, message] of told) {
-      list.append(line(["message", role, seq, seq, what, why, tokens, tokens, itsRef, message], seq));
+      list.append(line(["message", role, seq, seq, what, why, tokens, tokens, itsRef, message], seq, null));
       from = seq + 1;
     }
-    open.textContent = "Show more";
-    open.setAttribute("aria-label", `Show more of messages ${first} to ${last}`);
+    open.textContent = `Show more of messages ${first} to ${last}`;
     const stood = document.activeElement === open, came = list.children[list.children.length - told.length];
     open.hidden = from > last || !told.length;
     if (stood && came) came.querySelector("summary").focus();
@@ -160,11 +162,8 @@ async function showDiff() {
 }
 
 function changed(each, at, how, said) {
-  const made = line(each, at, how);
-  if (how === "gone") {
-    delete made.dataset.at;
-    made.firstChild.open = false;
-  }
+  const made = line(each, at, how === "new" && state.told.moved?.message === at ? state.told.moved : null, how);
+  if (how === "gone") delete made.dataset.at;
   made.prepend(make("p", "state", said));
   return made;
 }
