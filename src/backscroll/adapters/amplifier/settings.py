@@ -4,11 +4,11 @@ The names are those of the context contract, of its documentation site, and of t
 context-persistent, so that their configurations can stay as they are.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any
 
+from backscroll.adapters.settings import Setting, is_count, is_number, is_share, is_text, nearest, one_of
 from backscroll.compaction.batch import Prices
 from backscroll.compaction.clip import ClipStrategy
 from backscroll.compaction.strategies import STRATEGIES
@@ -20,35 +20,7 @@ SIMPLE_MARGIN = 4_096  # tokens that context-simple keeps free of a window
 NOTICE = 800  # tokens that it keeps for its notice
 _CHARACTERS = 4  # for each token, where a length is given in characters
 
-Check = Callable[[Any], bool]
-
-
-class Setting(NamedTuple):
-    """One option."""
-
-    name: str
-    default: Any
-    check: Check
-    """Whether a value can be right; what goes together is checked by what the options configure."""
-    wants: str
-    """What the check asks for, in words."""
-    meaning: str
-
-
-def _is_count(value: Any) -> bool:
-    return type(value) is int and value >= 0
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float)
-
-
-def _is_share(value: Any) -> bool:
-    return _is_number(value) and 0 <= value <= 1
-
-
-def _is_text(value: Any) -> bool:
-    return type(value) is str and value != ""
+_is_count, _is_share = is_count(0), is_share(0, 1)
 
 
 def _is_bool(value: Any) -> bool:
@@ -56,7 +28,7 @@ def _is_bool(value: Any) -> bool:
 
 
 def _is_texts(value: Any) -> bool:
-    return type(value) is list and all(map(_is_text, value))
+    return type(value) is list and all(map(is_text, value))
 
 
 def _is_persistence(value: Any) -> bool:
@@ -65,11 +37,7 @@ def _is_persistence(value: Any) -> bool:
 
 def _is_prices(value: Any) -> bool:
     known = ("cache_read", "cache_write", "cache_lifetime")
-    return type(value) is dict and set(value) <= set(known) and all(map(_is_number, value.values()))
-
-
-def _one_of(*names: str) -> Check:
-    return lambda value: type(value) is str and value in names
+    return type(value) is dict and set(value) <= set(known) and all(map(is_number, value.values()))
 
 
 CONTRACTS = ("2.1.0", "2.1", "2.0", "1.0", "1")
@@ -79,7 +47,7 @@ FORMULAS = ("contract", "context-simple")
 
 SETTINGS = (
     Setting(
-        "contract", "2.1.0", _one_of(*CONTRACTS), f"one of {', '.join(CONTRACTS)}",
+        "contract", "2.1.0", one_of(*CONTRACTS), f"one of {', '.join(CONTRACTS)}",
         "the protocol to serve; `1.0` is `should_compact`, `compact`, and `get_messages` for what is to be sent",
     ),
     Setting(
@@ -105,7 +73,7 @@ SETTINGS = (
         "messages of a request from which its oldest are folded into the summary; at least 8",
     ),
     Setting(
-        "compaction_strategy", "auto", _one_of(*COMPACTIONS), f"one of {', '.join(COMPACTIONS)}",
+        "compaction_strategy", "auto", one_of(*COMPACTIONS), f"one of {', '.join(COMPACTIONS)}",
         "`auto`: everything, least harm first. `truncate`: results are cut, then the oldest messages dropped. "
         "`summarize`: the oldest turns are told by a summary, which a model of the host writes. Or one of Backscroll's "
         "own strategies alone",
@@ -116,11 +84,11 @@ SETTINGS = (
         "`compaction_strategy: summarize` only. Without one, and until it has answered, code writes them",
     ),
     Setting(
-        "summary_provider", None, _is_text, "a provider's name",
+        "summary_provider", None, is_text, "a provider's name",
         "the mounted provider that is asked for summaries; by default the one of the newest request",
     ),
     Setting(
-        "summary_model", None, _is_text, "a model's name",
+        "summary_model", None, is_text, "a model's name",
         "the model that it is asked to use, where it lets a request choose; by default its own",
     ),
     Setting(
@@ -128,7 +96,7 @@ SETTINGS = (
         "tokens that one call for a summary may take in; more is summarised in parts",
     ),
     Setting(
-        "summary_timeout", 0.0, _is_number, "a number of seconds",
+        "summary_timeout", 0.0, is_number, "a number of seconds",
         "seconds that a request waits for a summary which is being made; 0 = not at all",
     ),
     Setting(
@@ -140,7 +108,7 @@ SETTINGS = (
         "truncate_chars", None, _is_count, "a whole number of characters",
         "characters that stay of a long argument or text; of a long result its ends and the lines that matter stay",
     ),
-    Setting("truncate_boundary", None, _is_text, "a text", NO_EFFECT + "cuts are made where a line ends"),
+    Setting("truncate_boundary", None, is_text, "a text", NO_EFFECT + "cuts are made where a line ends"),
     Setting(
         "preserve_system", True, _is_bool, "true or false",
         "leading system messages stay in every request; `false` is ignored with a warning",
@@ -151,24 +119,24 @@ SETTINGS = (
         "`storage_path` or `transcript_path`",
     ),
     Setting(
-        "storage_path", None, _is_text, "a path",
+        "storage_path", None, is_text, "a path",
         "folder of transcripts; the session's own is `<session id>.jsonl` in it. A path alone turns persistence on",
     ),
     Setting(
-        "store", None, _is_text, "an address, such as sqlite:///agent.db",
+        "store", None, is_text, "an address, such as sqlite:///agent.db",
         "keep the session in a store of Backscroll, under the host's session id: with its plans, so that the next "
         "request after a resume is the same. Instead of a transcript",
     ),
     Setting(
-        "blobs", None, _is_text, "a folder, or s3://bucket/prefix",
+        "blobs", None, is_text, "a folder, or s3://bucket/prefix",
         "where the store's large messages are kept, instead of in itself",
     ),
     Setting("offload_over", 65_536, _is_count, "a whole number of bytes", "size from which a stored message is large"),
     Setting(
-        "encryption_key", None, _is_text, "32 bytes as base64 text",
+        "encryption_key", None, is_text, "32 bytes as base64 text",
         "encrypts everything that is put into the store; better from the environment than from a file",
     ),
-    Setting("transcript_path", None, _is_text, "a path", "file of the transcript itself, one message a line"),
+    Setting("transcript_path", None, is_text, "a path", "file of the transcript itself, one message a line"),
     Setting(
         "memory_files", [], _is_texts, "a list of paths",
         "files whose text stands at the beginning of the conversation as system messages, read when it begins",
@@ -178,7 +146,7 @@ SETTINGS = (
         "mount the tool `recall`, with which the model reads what a request left out",
     ),
     Setting(
-        "budget_formula", "contract", _one_of(*FORMULAS), f"one of {', '.join(FORMULAS)}",
+        "budget_formula", "contract", one_of(*FORMULAS), f"one of {', '.join(FORMULAS)}",
         "`contract`: window less output less 1,000. `context-simple`: half of the output, a margin of 4,096, and "
         "`compaction_notice_token_reserve`",
     ),
@@ -199,8 +167,8 @@ SETTINGS = (
         "prices", None, _is_prices, "a mapping of cache_read, cache_write and cache_lifetime",
         "prices by which that is reckoned, relative to a plain input token; and seconds after which a cache is cold",
     ),
-    Setting("tokenizer", "auto", _is_text, "a name", "`auto` (exact o200k, offline), another vocabulary, `estimate`"),
-    Setting("model", None, _is_text, "a model's name", "for its factor and image rules; the provider's goes first"),
+    Setting("tokenizer", "auto", is_text, "a name", "`auto` (exact o200k, offline), another vocabulary, `estimate`"),
+    Setting("model", None, is_text, "a model's name", "for its factor and image rules; the provider's goes first"),
     Setting(
         "compaction_notice_enabled", True, _is_bool, "true or false",
         "the summary's first line is the notice; `false` is ignored with a warning",
@@ -249,14 +217,8 @@ def read_settings(config: Mapping[str, Any] | None) -> Settings:
     """
     given = dict(config or {})
     ignored = [(name, _unknown(name, BY_NAME)) for name in given if name not in BY_NAME]
-    for name, value in given.items():
-        setting = BY_NAME.get(name)
-        if setting is not None and value is not None and not setting.check(value):
-            raise ConfigurationError(f"{name} must be {setting.wants}, not {value!r:.80}")
-    values = {
-        setting.name: setting.default if given.get(setting.name) is None else given[setting.name]
-        for setting in SETTINGS
-    }
+    values = {setting.name: setting.default for setting in SETTINGS}
+    values |= {name: BY_NAME[name].checked(value) for name, value in given.items() if name in BY_NAME}
     storage, transcript = _persistence(values, ignored)
     if values["store"] and (storage or transcript):
         raise ConfigurationError("give either a store or a transcript (storage_path, transcript_path), not both")
@@ -279,9 +241,9 @@ def read_settings(config: Mapping[str, Any] | None) -> Settings:
     )
 
 
-def _unknown(name: Any, known: Mapping[str, Any] | tuple[str, ...]) -> str:
-    near = get_close_matches(str(name), known, n=1)
-    return "unknown option" + (f"; did you mean {near[0]!r}?" if near else "")
+def _unknown(name: Any, known: Iterable[str]) -> str:
+    near = nearest(name, known)
+    return f"unknown option; {near}" if near else "unknown option"
 
 
 def _persistence(values: Mapping[str, Any], ignored: list[tuple[str, str]]) -> tuple[str | None, str | None]:
@@ -293,7 +255,7 @@ def _persistence(values: Mapping[str, Any], ignored: list[tuple[str, str]]) -> t
             (f"persistence.{name}", _unknown(name, _PERSISTENCE)) for name in wanted if name not in _PERSISTENCE
         ]
         for name in _PERSISTENCE[1:]:
-            if wanted.get(name) is not None and not _is_text(wanted[name]):
+            if wanted.get(name) is not None and not is_text(wanted[name]):
                 raise ConfigurationError(f"persistence.{name} must be a path, not {wanted[name]!r:.80}")
         enabled = wanted.get("enabled", not values["store"])
         if not _is_bool(enabled):

@@ -3,11 +3,11 @@
 Reads and checks; does nothing else. What a part is called in a configuration it is called as a plugin of its own.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any
 
+from backscroll.adapters.settings import Setting, is_count, is_number, is_share, is_text, nearest, one_of
 from backscroll.budget import ARRIVAL, SEEN, Previews
 from backscroll.compaction.batch import Prices
 from backscroll.errors import ConfigurationError
@@ -21,43 +21,13 @@ _OF_THRESHOLD = 0.75  # the same where the threshold is lower than that, as a sh
 _OF_LONG = 0.6  # of what counts as long, a preview that nobody named
 _FIXED = 2  # messages that a window must hold besides what is protected
 
-Check = Callable[[Any], bool]
-
-
-class Setting(NamedTuple):
-    """One setting."""
-
-    name: str
-    """With the part it belongs to: `compression.window_size`."""
-    default: Any
-    check: Check
-    wants: str
-    """What the check asks for, in words."""
-    meaning: str
-
-
-def _is_count(least: int) -> Check:
-    return lambda value: type(value) is int and value >= least
-
-
-def _is_share(low: float, high: float) -> Check:
-    return lambda value: type(value) in (int, float) and low <= value <= high
-
 
 def _is_threshold(value: Any) -> bool:
-    return type(value) in (int, float) and 0 < value <= 1
+    return is_number(value) and 0 < value <= 1
 
 
 def _is_proactive(value: Any) -> bool:
     return type(value) is bool or isinstance(value, Mapping)
-
-
-def _is_text(value: Any) -> bool:
-    return type(value) is str and value != ""
-
-
-def _one_of(*names: str) -> Check:
-    return lambda value: type(value) is str and value in names
 
 
 def _is_model(value: Any) -> bool:
@@ -70,7 +40,7 @@ def _is_storage(value: Any) -> bool:
 
 SETTINGS = (
     Setting(
-        "compression.method", TRUNCATE, _one_of(TRUNCATE, SUMMARIZE), "'truncate' or 'summarize'",
+        "compression.method", TRUNCATE, one_of(TRUNCATE, SUMMARIZE), "'truncate' or 'summarize'",
         "`truncate`: long results are cut, then the oldest messages leave, and a digest written by code tells of them. "
         "`summarize`: the oldest leave, and a model's summary stands in the digest",
     ),
@@ -83,23 +53,23 @@ SETTINGS = (
         "share of the model's window at which that begins",
     ),
     Setting(
-        "compression.window_size", 40, _is_count(LEAST_WINDOW), f"a whole number of messages, at least {LEAST_WINDOW}",
+        "compression.window_size", 40, is_count(LEAST_WINDOW), f"a whole number of messages, at least {LEAST_WINDOW}",
         "`truncate` only: messages of a request from which its oldest leave, down to half; not one at every step",
     ),
     Setting(
-        "compression.summary_ratio", 0.3, _is_share(0.1, 0.8), "a share from 0.1 to 0.8",
+        "compression.summary_ratio", 0.3, is_share(0.1, 0.8), "a share from 0.1 to 0.8",
         "`summarize` only: share of the threshold that is won by folding the oldest messages",
     ),
     Setting(
-        "compression.protect_first", 1, _is_count(0), "a whole number of messages",
+        "compression.protect_first", 1, is_count(0), "a whole number of messages",
         "messages at the start that never leave a request",
     ),
     Setting(
-        "compression.protect_last", 10, _is_count(0), "a whole number of messages",
+        "compression.protect_last", 10, is_count(0), "a whole number of messages",
         "messages at the end that never leave a request",
     ),
     Setting(
-        "compression.system_prompt", None, _is_text, "a text",
+        "compression.system_prompt", None, is_text, "a text",
         "`summarize` only: what the summarizer is told, instead of the default prompt",
     ),
     Setting(
@@ -107,15 +77,15 @@ SETTINGS = (
         "`summarize` only: the model that writes summaries; the agent's `aux_model` if none is named",
     ),
     Setting(
-        "offloader.threshold", 2_500, _is_count(2), "a whole number of tokens, at least 2",
+        "offloader.threshold", 2_500, is_count(2), "a whole number of tokens, at least 2",
         "tokens from which a tool result is long",
     ),
     Setting(
-        "offloader.preview_tokens", 1_500, _is_count(1), "a whole number of tokens, at least 1",
+        "offloader.preview_tokens", 1_500, is_count(1), "a whole number of tokens, at least 1",
         "tokens of the preview that stands for it; below the threshold",
     ),
     Setting(
-        "offloader.when", SEEN, _one_of(SEEN, ARRIVAL), "'seen' or 'arrival'",
+        "offloader.when", SEEN, one_of(SEEN, ARRIVAL), "'seen' or 'arrival'",
         "`seen`: with the next compression after the model saw it whole. `arrival`: at once. One over a quarter of the "
         "window always at once",
     ),
@@ -183,7 +153,7 @@ def read_config(config: Any) -> Parts:
     known = ("strategy", *PARTS)
     for name in config:
         if name not in known:
-            raise ConfigurationError(f"unknown key {name!r:.60}; {_nearest(name, known)}")
+            raise ConfigurationError(f"unknown key {name!r:.60}; {_near(name, known)}")
     strategy = config.get("strategy")
     if strategy not in (None, AUTO, AGENTIC):
         raise ConfigurationError(f"strategy is 'auto' or 'agentic', not {strategy!r:.60}")
@@ -199,7 +169,7 @@ def check_options(options: Mapping[str, Any]) -> None:
     """Raises `ConfigurationError` for an option that nobody knows."""
     for name in options:
         if name not in OPTIONS:
-            raise ConfigurationError(f"unknown option {name!r:.60}; {_nearest(name, OPTIONS)}")
+            raise ConfigurationError(f"unknown option {name!r:.60}; {_near(name, OPTIONS)}")
 
 
 def _part(value: Any, name: str, read: Callable[[Mapping[str, Any]], Any]) -> Any:
@@ -273,17 +243,16 @@ def _checked(part: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a part, with what was given. Raises `ConfigurationError`."""
     own = {name.removeprefix(f"{part}."): found for name, found in BY_NAME.items() if name.startswith(f"{part}.")}
     own = {name: found for name, found in own.items() if "." not in name}
+    found = {name: setting.default for name, setting in own.items()}
     for name, value in given.items():
         if name not in own:
-            raise ConfigurationError(f"unknown key {f'{part}.{name}':.60}; {_nearest(name, tuple(own))}")
-        if value is not None and not own[name].check(value):
-            raise ConfigurationError(f"{part}.{name} must be {own[name].wants}, not {value!r:.80}")
-    return {name: found.default if given.get(name) is None else given[name] for name, found in own.items()}
+            raise ConfigurationError(f"unknown key {f'{part}.{name}':.60}; {_near(name, own)}")
+        found[name] = own[name].checked(value)
+    return found
 
 
-def _nearest(name: Any, known: Sequence[str]) -> str:
-    near = get_close_matches(str(name), known, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(map(repr, known))}"
+def _near(name: Any, known: Collection[str]) -> str:
+    return nearest(name, known) or f"known are {', '.join(map(repr, known))}"
 
 
 def core_options(compression: Compression | None, offloading: Offloading | None) -> dict[str, Any]:
