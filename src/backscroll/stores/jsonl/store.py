@@ -9,14 +9,12 @@ first use. A forked process opens anew.
 
 import os
 import sys
-import threading
-import weakref
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 
 from backscroll.errors import ConfigurationError
 from backscroll.ports import Record, Stored
-from backscroll.stores.gate import GATE, closes_for_forks
+from backscroll.stores.gate import GATE
 from backscroll.stores.jsonl import lines
 from backscroll.stores.jsonl.file import told
 from backscroll.stores.jsonl.folder import Folder, Segment
@@ -25,13 +23,11 @@ from backscroll.stores.jsonl.verify import accept_loss, verify
 from backscroll.stores.jsonl.writer import Append, Erase, Fork, Lease, Writer
 from backscroll.stores.names import checked, checked_keys, checked_lease
 from backscroll.stores.problems import Mended, Problem
-from backscroll.stores.queueing import Job, Queue
-
-DURABILITIES = ("full", "normal")
-TIMEOUT = 30.0  # seconds
+from backscroll.stores.queued import TIMEOUT, QueuedStore, checked_durability
+from backscroll.stores.queueing import Job
 
 
-class JsonlStore:
+class JsonlStore(QueuedStore[Job]):
     """A store in a folder, which is made if it is not there. Beside each session's file lies one that counts appends.
 
     `durability` says when an append is done: `full` when it would survive a power cut, `normal` when it would survive
@@ -40,43 +36,21 @@ class JsonlStore:
     """
 
     def __init__(self, path: str | os.PathLike[str], durability: str = "full", *, timeout: float = TIMEOUT) -> None:
-        if durability not in DURABILITIES:
-            raise ConfigurationError(f"durability is one of {', '.join(DURABILITIES)}, and not {durability!r}")
+        checked_durability(durability)
         if sys.platform == "win32":
             raise ConfigurationError("a folder of JSON Lines needs file locks that Windows lacks: use sqlite:///")
         name = os.fspath(path)
         if not isinstance(name, str) or not name or "\0" in name:
             raise ConfigurationError(f"{name!r} names no folder")
-        self.path, self.durability = os.path.realpath(name), durability
-        self._folder = Folder(self.path, timeout)
-        self._lock = threading.Lock()
-        self._queue: Queue[Job] | None = None
-        self._unclosed: weakref.finalize[..., JsonlStore] | None = None
-        closes_for_forks(self)
-
-    def __repr__(self) -> str:
-        return f"JsonlStore({self.path!r}, {self.durability!r})"
-
-    @property
-    def capabilities(self) -> frozenset[str]:
-        """Everything that a store can do."""
-        return frozenset(("durable", "shared", "erase", "fork", "lease"))
+        path = os.path.realpath(name)
+        self._folder = Folder(path, timeout)
+        super().__init__(path, durability)
 
     def append(self, session: str, first: int, records: Sequence[Record]) -> Future[None]:
         """Queues records for the places from `first` on. Done when they are as safe as `durability` says."""
         name, new = checked(session), checked_keys(records)
         lines.check(new)
         return self._put(Append(name, first, new))
-
-    def _put(self, job: Job) -> Future[None]:
-        with self._lock:
-            if self._queue is None:
-                queue = Queue[Job](self.path, Writer(self._folder, self.durability == "full"))
-                queue.start()
-                self._queue, self._unclosed = queue, weakref.finalize(self, queue.stop)
-                self._unclosed.atexit = False  # then the queue is waited for as well
-            self._queue.put(job)
-        return job.done
 
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
         """Records from `start` to before `stop` or the end that the log has when reading begins.
@@ -134,22 +108,6 @@ class JsonlStore:
         """Deletes a session's file. Also finishes an erasure that was cut short."""
         self._put(Erase(checked(session), cascade)).result()
 
-    def close(self) -> None:
-        """Waits for what is queued and frees everything. The next use opens anew."""
-        with self._lock:
-            queue = self._detach()
-            if queue is not None:
-                queue.stop()
-        if queue is not None:
-            queue.join()
-        self._folder.forget()
-
-    def _detach(self) -> Queue[Job] | None:
-        queue, self._queue = self._queue, None
-        if self._unclosed is not None:
-            self._unclosed.detach()
-        return queue
-
     def verify(self, session: str | None = None) -> Iterator[Problem]:
         """Reads everything, or one session, and yields what is not as it was written. Changes nothing."""
         return verify(self._folder, None if session is None else checked(session))
@@ -173,9 +131,14 @@ class JsonlStore:
 
     def forked(self) -> None:
         """Begins anew, in the child of a fork. What the parent had queued is the parent's."""
-        self._lock = threading.Lock()
-        self._detach()
+        super().forked()
         self._folder.forked()
+
+    def _worker(self) -> Writer:
+        return Writer(self._folder, self.durability == "full")
+
+    def _free(self) -> None:
+        self._folder.forget()
 
 
 def _find(segment: Segment, seq: int | None, key: str | None) -> int | None:

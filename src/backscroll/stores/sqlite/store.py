@@ -8,17 +8,16 @@ use. A forked process opens anew.
 """
 
 import os
-import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 
 from backscroll.errors import ConfigurationError, ConflictError
 from backscroll.ports import Record, Stored
-from backscroll.stores.gate import GATE, closes_for_forks
+from backscroll.stores.gate import GATE
 from backscroll.stores.names import checked, checked_keys, checked_lease
 from backscroll.stores.problems import Mended, Problem
-from backscroll.stores.queueing import Queue
+from backscroll.stores.queued import TIMEOUT, QueuedStore, checked_durability
 from backscroll.stores.sqlite import beside, rows
 from backscroll.stores.sqlite.file import Database
 from backscroll.stores.sqlite.jobs import Append, Erase, Fork, Job, Lease
@@ -26,11 +25,8 @@ from backscroll.stores.sqlite.repair import repair
 from backscroll.stores.sqlite.verify import accept_loss, verify
 from backscroll.stores.sqlite.writer import Writer
 
-DURABILITIES = ("full", "normal")
-TIMEOUT = 30.0  # seconds
 
-
-class SqliteStore:
+class SqliteStore(QueuedStore[Job]):
     """A store in one SQLite file and two more beside it: its `-wal` log and its `-commits`. Move or copy all three.
 
     The folder `-search` beside them is made by searching, and made again where it is missing.
@@ -41,41 +37,19 @@ class SqliteStore:
     """
 
     def __init__(self, path: str | os.PathLike[str], durability: str = "full", *, timeout: float = TIMEOUT) -> None:
-        if durability not in DURABILITIES:
-            raise ConfigurationError(f"durability is one of {', '.join(DURABILITIES)}, and not {durability!r}")
+        checked_durability(durability)
         name = os.fspath(path)
         if not isinstance(name, str) or not name or "\0" in name or name == ":memory:":
             raise ConfigurationError(f"{name!r} names no file; for a store in memory there is MemoryStore")
-        self.path, self.durability = os.path.realpath(name), durability  # `-commits` lies beside the file, not a link
-        self._database = Database(self.path, durability, timeout)
-        self._lock = threading.Lock()
-        self._queue: Queue[Job] | None = None
-        self._unclosed: weakref.finalize[..., SqliteStore] | None = None
+        path = os.path.realpath(name)  # `-commits` lies beside the file, not a link
+        self._database = Database(path, durability, timeout)
         weakref.finalize(self, self._database.readers.close)
-        closes_for_forks(self)
-
-    def __repr__(self) -> str:
-        return f"SqliteStore({self.path!r}, {self.durability!r})"
-
-    @property
-    def capabilities(self) -> frozenset[str]:
-        """Everything that a store can do."""
-        return frozenset(("durable", "shared", "erase", "fork", "lease"))
+        super().__init__(path, durability)
 
     def append(self, session: str, first: int, records: Sequence[Record]) -> Future[None]:
         """Queues records for the places from `first` on. Done when they are as safe as `durability` says."""
         name = checked(session)
         return self._put(Append(name, first, rows.rows_of(name, first, checked_keys(records))))
-
-    def _put(self, job: Job) -> Future[None]:
-        with self._lock:
-            if self._queue is None:
-                queue = Queue[Job](self.path, Writer(self._database))
-                queue.start()
-                self._queue, self._unclosed = queue, weakref.finalize(self, queue.stop)
-                self._unclosed.atexit = False  # then the queue is waited for as well
-            self._queue.put(job)
-        return job.done
 
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
         """Records from `start` to before `stop` or the end that the log has when reading begins.
@@ -152,23 +126,6 @@ class SqliteStore:
         finally:
             beside.sweep(self.path, self.numbers)
 
-    def close(self) -> None:
-        """Waits for what is queued and frees everything. The next use opens anew."""
-        with self._lock:
-            queue = self._detach()
-            if queue is not None:
-                queue.stop()
-        if queue is not None:
-            queue.join()
-        with GATE:
-            self._database.forget()
-
-    def _detach(self) -> Queue[Job] | None:
-        queue, self._queue = self._queue, None
-        if self._unclosed is not None:
-            self._unclosed.detach()
-        return queue
-
     def verify(self, session: str | None = None) -> Iterator[Problem]:
         """Reads everything, or one session, and yields what is not as it was written. Changes nothing."""
         return verify(self._database, None if session is None else checked(session))
@@ -198,6 +155,12 @@ class SqliteStore:
 
     def forked(self) -> None:
         """Begins anew, in the child of a fork. What the parent had queued is the parent's."""
-        self._lock = threading.Lock()
-        self._detach()
+        super().forked()
         self._database.forked()
+
+    def _worker(self) -> Writer:
+        return Writer(self._database)
+
+    def _free(self) -> None:
+        with GATE:
+            self._database.forget()
