@@ -32,7 +32,7 @@ from tests.amplifier.scenarios import (
 )
 from tests.amplifier.scripts import Turn, reading, use, work
 from tests.amplifier.scripts import say as answer
-from tests.amplifier.world import Run
+from tests.amplifier.world import Run, assert_sound
 
 OURS = "backscroll"
 
@@ -42,15 +42,6 @@ async def shown(messages: list[Message], budget: int) -> list[Message]:
     async with mounted() as ours:
         await ours.add(*messages)
         return await ours.view(budget)
-
-
-def assert_sound(run: Run) -> None:
-    assert run.errors == []
-    assert run.problems == []
-    assert run.overflows == []
-    assert run.users_whole
-    assert run.complete
-    assert run.extras == frozenset()
 
 
 # context-simple

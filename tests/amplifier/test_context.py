@@ -333,30 +333,26 @@ async def test_a_factory_that_fails_is_replaced_by_its_last_text():
 # Many at once
 
 
+async def crew(ours, name: str) -> None:
+    for number in range(20):
+        await ours.context.append(call(f"{name}{number}"), result(f"{name}{number}", words(20)))
+        await ours.view()
+
+
 @awaited
 async def test_many_tasks_may_add_and_ask_at_once():
-    async def crew(name: str) -> None:
-        for number in range(20):
-            await ours.context.append(call(f"{name}{number}"), result(f"{name}{number}", words(20)))
-            await ours.view()
-
     async with mounted({"max_tokens": 6_000}) as ours:
         await ours.add(say("user", "go"))
-        await asyncio.gather(*(crew(name) for name in "abcd"))
+        await asyncio.gather(*(crew(ours, name) for name in "abcd"))
         assert len(await ours.kept()) == 1 + 4 * 20 * 2
         assert problems(await ours.view(), await ours.kept()) == []
 
 
 @awaited
 async def test_threads_with_loops_of_their_own_may_share_a_context():
-    async def crew(name: str) -> None:
-        for number in range(20):
-            await ours.context.append(call(f"{name}{number}"), result(f"{name}{number}", words(20)))
-            await ours.view()
-
     async with mounted({"max_tokens": 6_000}) as ours:
         await ours.add(say("user", "go"))
-        threads = [threading.Thread(target=lambda name=name: asyncio.run(crew(name))) for name in "abc"]
+        threads = [threading.Thread(target=lambda name=name: asyncio.run(crew(ours, name))) for name in "abc"]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -13,19 +13,9 @@ from tests.amplifier.ours import NAME, say, session
 from tests.amplifier.provider import Message, Provider
 from tests.amplifier.scripts import Step, Turn, Use, reading, use, work
 from tests.amplifier.scripts import say as answer
-from tests.amplifier.world import Handler, Live, Run, World
+from tests.amplifier.world import Handler, Live, Run, World, assert_sound
 
 SYSTEM = "Be brief. Never push to main."
-
-
-def assert_sound(run: Run) -> None:
-    """No request that a provider would refuse, in form or in length, and nothing lost of what was said."""
-    assert run.errors == []
-    assert run.problems == []
-    assert run.overflows == []
-    assert run.users_whole
-    assert run.complete
-    assert run.extras == frozenset()
 
 
 def short(**options: Any) -> Run:

@@ -301,3 +301,13 @@ class Folder:
 
     def resolve(self) -> Path:
         return self._path
+
+
+def assert_sound(run: Run) -> None:
+    """No request that a provider would refuse, in form or in length, and nothing lost of what was said."""
+    assert run.errors == []
+    assert run.problems == []
+    assert run.overflows == []
+    assert run.users_whole
+    assert run.complete
+    assert run.extras == frozenset()

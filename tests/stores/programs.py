@@ -35,6 +35,10 @@ def record(session: str, at: int, largest: int = 6_000) -> Record:
     return Record("message", at, chance.randbytes(chance.randrange(largest)), 1)
 
 
+def appended(store: Store, session: str, number: int, first: int = 0) -> None:
+    store.append(session, first, [record(session, at) for at in range(first, first + number)]).result()
+
+
 def differs(store: Store, session: str, largest: int = 6_000) -> bool:
     return any(stored.record != record(session, stored.at, largest) for stored in store.read(session))
 

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -30,3 +31,22 @@ def run(program, *arguments):
     out, err = process.communicate("\n", timeout=60 + FAULTS)
     assert (process.returncode, err) == (0, "")
     return [json.loads(line) for line in out.splitlines()]
+
+
+def at_once(action, names):
+    """Does it for all names in the same moment, each in a thread of its own; what was raised."""
+    gate, errors = threading.Barrier(len(names)), []
+
+    def one(name):
+        gate.wait()
+        try:
+            action(name)
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=one, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return errors

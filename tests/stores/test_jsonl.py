@@ -1,11 +1,9 @@
 """What the JSON Lines store does beside the contract: files that anybody can read, locks, forks, erasing, for ever."""
 
-import gc
 import json
 import os
 import re
 import shutil
-import threading
 import time
 from pathlib import Path
 
@@ -19,14 +17,10 @@ from backscroll.stores.jsonl import JsonlStore, lines
 from backscroll.stores.jsonl.file import BATCH, BATCH_BYTES, locked
 from backscroll.stores.jsonl.folder import file_name
 from backscroll.stores.jsonl.index import Index
-from tests.stores.programs import differs, record
-from tests.stores.running import ROOT, address_of
+from tests.stores.programs import appended, differs, record
+from tests.stores.running import ROOT, address_of, at_once
 
 GOLDEN = ROOT / "tests" / "golden" / "jsonl-1"
-
-
-def appended(store, session, number, first=0):
-    store.append(session, first, [record(session, at) for at in range(first, first + number)]).result()
 
 
 def file_of(store, session):
@@ -226,23 +220,15 @@ def test_what_is_locked_for_too_long_is_unavailable_and_available_again(tmp_path
 def test_many_may_begin_the_same_and_other_sessions_of_a_new_folder_at_once(tmp_path):
     for number in range(8):
         stores = [JsonlStore(tmp_path / f"{number}") for _ in range(8)]
-        gate, errors = threading.Barrier(8), []
+        begun = dict(zip((f"s{n}" for n in range(8)), stores, strict=True))
 
-        def begin(store, name, gate=gate, errors=errors):
-            gate.wait()
-            appended(store, name, 2)
-            try:
-                appended(store, "shared", 2)
-            except ConflictError as error:
-                errors.append(error)
+        def begin(name, begun=begun):
+            appended(begun[name], name, 2)
+            appended(begun[name], "shared", 2)
 
-        threads = [threading.Thread(target=begin, args=(store, f"s{n}")) for n, store in enumerate(stores)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert len(errors) == 7
-        assert sorted(stores[0].sessions()) == [*(f"s{n}" for n in range(8)), "shared"]
+        errors = at_once(begin, list(begun))
+        assert [type(error) for error in errors] == [ConflictError] * 7
+        assert sorted(stores[0].sessions()) == [*begun, "shared"]
         headers = [each.header.begun for each in stores[0]._folder.listed()]
         assert headers == list(range(1, 10)), "each has a number of its own"
         assert list(stores[0].verify()) == []
@@ -426,42 +412,6 @@ def test_nothing_is_erased_while_a_file_that_may_be_its_fork_cannot_tell(tmp_pat
     store.erase("a")
     assert store.sessions() == ["c"]
     store.close()
-
-
-# -- threads --
-
-
-def writers(path):
-    return [thread for thread in threading.enumerate() if thread.name == f"writes {path.resolve()}"]
-
-
-def test_a_process_has_one_thread_for_a_store_and_none_when_it_is_closed_or_dropped(tmp_path):
-    path = tmp_path / "a"
-    store = JsonlStore(path)
-    assert store.end("a") == 0
-    assert writers(path) == []
-    for at in range(3):
-        store.append("a", at, [record("a", at)]).result()
-    assert len(writers(path)) == 1
-    store.close()
-    assert writers(path) == []
-    for at in range(3, 60):
-        store.append("a", at, [record("a", at)])
-    del store
-    gc.collect()
-    until = time.monotonic() + 20
-    while writers(path) and time.monotonic() < until:
-        time.sleep(0.01)
-    assert writers(path) == []
-    assert JsonlStore(path).end("a") == 60, "what was queued is written all the same"
-
-
-def test_whoever_waits_for_an_append_may_close_the_store(tmp_path):
-    store, closed = JsonlStore(tmp_path / "a"), threading.Event()
-    pending = store.append("a", 0, [record("a", 0)])
-    pending.add_done_callback(lambda _: (store.close(), closed.set()))
-    assert closed.wait(20)
-    assert store.end("a") == 1
 
 
 # -- for ever --

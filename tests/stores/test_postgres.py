@@ -21,16 +21,12 @@ from backscroll.stores.postgres.rows import BATCH
 from backscroll.stores.postgres.schema import STEPS
 from backscroll.testing import CHECKS, retried, together
 from tests.stores.pooling import Pooler
-from tests.stores.programs import differs, record
-from tests.stores.running import FAULTS, ROOT
+from tests.stores.programs import appended, differs, record
+from tests.stores.running import FAULTS, ROOT, at_once
 from tests.stores.serving import PostgresServer
 
 SECRET = "S3CRET"
 NOWHERE = f"postgresql://user:{SECRET}@127.0.0.1:1/database"
-
-
-def appended(store, session, number, first=0):
-    store.append(session, first, [record(session, at) for at in range(first, number)]).result()
 
 
 @pytest.fixture
@@ -394,22 +390,9 @@ def test_one_of_many_gets_a_lease_that_ends_at_the_same_moment(postgres, sql):
 def test_many_may_open_a_new_schema_at_once(postgres):
     for number in range(3):
         stores = [PostgresStore(postgres(str(number))) for _ in range(8)]
-        gate, errors = threading.Barrier(8), []
-
-        def begin(store, name, gate=gate, errors=errors):
-            gate.wait()
-            try:
-                appended(store, name, 2)
-            except Exception as error:
-                errors.append(error)
-
-        beginning = [threading.Thread(target=begin, args=(store, f"s{n}")) for n, store in enumerate(stores)]
-        for thread in beginning:
-            thread.start()
-        for thread in beginning:
-            thread.join()
-        assert errors == []
-        assert sorted(stores[0].sessions()) == [f"s{n}" for n in range(8)]
+        begun = dict(zip((f"s{n}" for n in range(8)), stores, strict=True))
+        assert at_once(lambda name, begun=begun: appended(begun[name], name, 2), list(begun)) == []
+        assert sorted(stores[0].sessions()) == sorted(begun)
         for store in stores:
             store.close()
 

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -35,17 +36,19 @@ def mounted(image: Path, at: Path):
         subprocess.run(["umount", at], check=True)
 
 
-def cut(folder: Path, kind: str, more: str, seconds: float):
-    """Ends that were acknowledged before the cut, and a copy of the disk at that moment."""
+def cut(folder: Path, seconds: float, begun: str, program: str, place):
+    """What a program told before the cut, line by line, and a copy of the disk at that moment. It works at a place on
+    the disk, and tells first that it has begun.
+    """
     image, copy = folder / "disk", folder / "copy"
     image.unlink(missing_ok=True)
     with image.open("wb") as file:
         file.truncate(48_000_000)
     subprocess.run(["mkfs.ext4", "-q", "-F", image], check=True)
     with mounted(image, folder / "mounted") as disk:
-        process = start("written", address_of(kind, disk, more=more))
+        process = start(program, place(disk))
         process.stdin.close()
-        assert process.stdout.readline() == '"begun"\n'
+        assert process.stdout.readline() == begun
         time.sleep(seconds)
         process.send_signal(signal.SIGSTOP)
         shutil.copyfile(image, copy)
@@ -54,14 +57,15 @@ def cut(folder: Path, kind: str, more: str, seconds: float):
         lines = process.stdout.read().splitlines(keepends=True)
         process.stdout.close()
         process.stderr.close()
-    return {line.split()[0]: int(line.split()[1]) for line in lines if line.endswith("\n")}, copy
+    return [line for line in lines if line.endswith("\n")], copy
 
 
 def survived(folder: Path, kind: str, durability: str):
     """For each cut: records that were acknowledged, those of them that are gone, and whether the store said so."""
     chance, more = random.Random(durability), f"?durability={durability}"
     for _ in range(CUTS):
-        ends, copy = cut(folder, kind, more, 0.3 * chance.random())
+        lines, copy = cut(folder, 0.3 * chance.random(), '"begun"\n', "written", partial(address_of, kind, more=more))
+        ends = {line.split()[0]: int(line.split()[1]) for line in lines}
         with mounted(copy, folder / "after") as disk:
             store, said = open_store(address_of(kind, disk, more=more)), False
             try:

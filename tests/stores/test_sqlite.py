@@ -1,13 +1,12 @@
 """What the SQLite store does beside the contract: files, locks, erasing, durability, threads, its schema for ever."""
 
-import gc
+import contextlib
 import os
 import random
 import re
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -19,19 +18,38 @@ from backscroll.stores.guard import Guard
 from backscroll.stores.sqlite import SqliteStore
 from backscroll.stores.sqlite.rows import BATCH
 from backscroll.stores.sqlite.schema import VERSION
-from tests.stores.programs import differs, record
-from tests.stores.running import ROOT
+from tests.stores.programs import appended, differs, record
+from tests.stores.running import ROOT, at_once
 
 GOLDEN = ROOT / "tests" / "golden"
-
-
-def appended(store, session, number):
-    store.append(session, 0, [record(session, at) for at in range(number)]).result()
 
 
 def other(path):
     """Another program's connection."""
     return sqlite3.connect(path, isolation_level=None, timeout=0.1)
+
+
+def altered(path, statement, *values):
+    """Another program changes something behind the store's back."""
+    with contextlib.closing(other(path)) as connection:
+        connection.execute(statement, values)
+
+
+@contextlib.contextmanager
+def blocked(path):
+    """Another program writes, so that nobody else can."""
+    with contextlib.closing(other(path)) as connection:
+        connection.execute("begin immediate")
+        yield
+        connection.execute("rollback")
+
+
+def held(store, session, at):
+    """An append that has begun, and waits for who blocks the file."""
+    pending = store.append(session, at, [record(session, at)])
+    while not pending.running():
+        time.sleep(0.001)
+    return pending
 
 
 # -- files --
@@ -89,9 +107,7 @@ def test_what_cannot_be_opened_now_can_be_later(tmp_path):
 
 
 def test_the_file_of_another_program_is_left_alone(tmp_path):
-    with other(tmp_path / "a.db") as connection:
-        connection.execute("create table meta (x)")
-    connection.close()
+    altered(tmp_path / "a.db", "create table meta (x)")
     before = (tmp_path / "a.db").read_bytes()
     store = SqliteStore(tmp_path / "a.db")
     with pytest.raises(ConfigurationError, match="another program"):
@@ -150,13 +166,10 @@ def test_a_late_process_does_not_lower_the_number_of_commits(tmp_path):
 def test_what_is_locked_for_too_long_is_unavailable_and_available_again(tmp_path):
     store = SqliteStore(tmp_path / "a.db", timeout=0.2)
     appended(store, "a", 2)
-    blocking = other(store.path)
-    blocking.execute("begin immediate")
-    with pytest.raises(StoreUnavailable, match=r"locked .*`timeout`"):
-        store.append("a", 2, [record("a", 2)]).result()
-    assert store.end("a") == 2, "reading waits for nobody"
-    blocking.execute("rollback")
-    blocking.close()
+    with blocked(store.path):
+        with pytest.raises(StoreUnavailable, match=r"locked .*`timeout`"):
+            store.append("a", 2, [record("a", 2)]).result()
+        assert store.end("a") == 2, "reading waits for nobody"
     store.append("a", 2, [record("a", 2)]).result()
     assert not differs(store, "a")
     store.close()
@@ -165,22 +178,9 @@ def test_what_is_locked_for_too_long_is_unavailable_and_available_again(tmp_path
 def test_many_may_open_a_new_file_at_once(tmp_path):
     for number in range(8):
         stores = [SqliteStore(tmp_path / f"{number}.db") for _ in range(8)]
-        gate, errors = threading.Barrier(8), []
-
-        def begin(store, name, gate=gate, errors=errors):
-            gate.wait()
-            try:
-                appended(store, name, 2)
-            except Exception as error:
-                errors.append(error)
-
-        threads = [threading.Thread(target=begin, args=(store, f"s{n}")) for n, store in enumerate(stores)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert errors == []
-        assert sorted(stores[0].sessions()) == [f"s{n}" for n in range(8)]
+        begun = dict(zip((f"s{n}" for n in range(8)), stores, strict=True))
+        assert at_once(lambda name, begun=begun: appended(begun[name], name, 2), list(begun)) == []
+        assert sorted(stores[0].sessions()) == sorted(begun)
         for store in stores:
             store.close()
 
@@ -188,16 +188,11 @@ def test_many_may_open_a_new_file_at_once(tmp_path):
 def test_an_append_that_is_cancelled_in_time_is_not_made(tmp_path):
     store = SqliteStore(tmp_path / "a.db")
     appended(store, "a", 1)
-    blocking = other(store.path)
-    blocking.execute("begin immediate")
-    held = store.append("a", 1, [record("a", 1)])
-    while not held.running():
-        time.sleep(0.001)
-    queued = store.append("a", 2, [record("a", 2)])
-    assert (held.cancel(), queued.cancel()) == (False, True)
-    blocking.execute("rollback")
-    blocking.close()
-    held.result()
+    with blocked(store.path):
+        begun = held(store, "a", 1)
+        queued = store.append("a", 2, [record("a", 2)])
+        assert (begun.cancel(), queued.cancel()) == (False, True)
+    begun.result()
     store.close()
     assert store.end("a") == 2
     store.close()
@@ -206,17 +201,13 @@ def test_an_append_that_is_cancelled_in_time_is_not_made(tmp_path):
 def test_appends_that_wait_together_are_committed_together(tmp_path):
     store = SqliteStore(tmp_path / "a.db")
     appended(store, "first", 1)
-    blocking = other(store.path)
-    blocking.execute("begin immediate")
-    held = store.append("held", 0, [record("held", 0)])
-    while not held.running():
-        time.sleep(0.001)
-    pending = [store.append(f"s{number % 64}", number // 64, [record("a", 0)]) for number in range(640)]
-    blocking.execute("rollback")
+    with blocked(store.path):
+        held(store, "held", 0)
+        pending = [store.append(f"s{number % 64}", number // 64, [record("a", 0)]) for number in range(640)]
     for each in pending:
         each.result()
-    assert blocking.execute("select next from log where name = ''").fetchone() == (3,)
-    blocking.close()
+    with contextlib.closing(other(store.path)) as looking:
+        assert looking.execute("select next from log where name = ''").fetchone() == (3,)
     store.close()
 
 
@@ -347,22 +338,17 @@ def test_a_fork_copies_nothing(tmp_path):
 def test_jobs_of_one_commit_see_each_other(tmp_path):
     store = SqliteStore(tmp_path / "a.db")
     appended(store, "a", 1)
-    blocking = other(store.path)
-    blocking.execute("begin immediate")
-    held = store.append("held", 0, [record("held", 0)])
-    while not held.running():
-        time.sleep(0.001)
-    good = [
-        store.append("a", 1, [Record("k", None, b"", 1, "key")]),
-        store.fork("a", "b", 2),
-        store.append("b", 2, [Record("k", None, b"", 1, "other key")]),
-        store.fork("b", "c", 3),
-        store.append("c", 3, [Record("k", None, b"", 1, "third key")]),
-    ]
-    bad = [store.append("c", 4, [Record("k", None, b"", 1, key)]) for key in ("key", "other key", "third key")]
-    bad += [store.fork("a", "c", 1), store.append("b", 2, [record("b", 2)])]
-    blocking.execute("rollback")
-    blocking.close()
+    with blocked(store.path):
+        held(store, "held", 0)
+        good = [
+            store.append("a", 1, [Record("k", None, b"", 1, "key")]),
+            store.fork("a", "b", 2),
+            store.append("b", 2, [Record("k", None, b"", 1, "other key")]),
+            store.fork("b", "c", 3),
+            store.append("c", 3, [Record("k", None, b"", 1, "third key")]),
+        ]
+        bad = [store.append("c", 4, [Record("k", None, b"", 1, key)]) for key in ("key", "other key", "third key")]
+        bad += [store.fork("a", "c", 1), store.append("b", 2, [record("b", 2)])]
     assert [type(each.exception()).__name__ for each in (*good, *bad)] == ["NoneType"] * 5 + ["ConflictError"] * 5
     assert (store.end("a"), store.end("b"), store.end("c")) == (2, 3, 4)
     assert list(store.verify()) == []
@@ -375,9 +361,7 @@ def test_damage_in_what_is_shared_is_told_by_everyone_who_reads_it(tmp_path):
     store.fork("a", "fork", 20).result()
     store.append("fork", 20, [record("fork", 20)]).result()
     store.close()
-    with other(store.path) as connection:
-        connection.execute("update record set seq = 1 where number = ?", ((1 << 32) + 7,))
-    connection.close()
+    altered(store.path, "update record set seq = 1 where number = ?", (1 << 32) + 7)
     for session in ("a", "fork"):
         with pytest.raises(DamagedError, match="session 'a': the record at place 7 "):
             list(store.read(session))
@@ -394,9 +378,7 @@ def test_a_fork_whose_parent_is_gone_says_so(tmp_path):
     appended(store, "a", 30)
     store.fork("a", "fork", 20).result()
     store.append("fork", 20, [record("fork", 20)]).result()
-    with other(store.path) as connection:
-        connection.execute("delete from log where name = 'a'")
-    connection.close()
+    altered(store.path, "delete from log where name = 'a'")
     with pytest.raises(DamagedError, match="session 'fork': of the session that it was forked from"):
         list(store.read("fork"))
     assert [stored.at for stored in store.read("fork", 20)] == [20]
@@ -425,65 +407,12 @@ def test_a_lease_is_one_for_all_who_use_the_file_and_tells_who_has_it(tmp_path):
 def test_a_damaged_lease_is_told_of_and_repaired(tmp_path):
     store = SqliteStore(tmp_path / "a.db")
     store.lease("a", "worker", 600).result()
-    with other(store.path) as connection:
-        connection.execute("update lease set owner = 'burglar'")
-    connection.close()
+    altered(store.path, "update lease set owner = 'burglar'")
     with pytest.raises(DamagedError, match="who keeps it is not what was written"):
         store.lease("a", "worker", 600).result()
     assert [problem.session for problem in store.verify()] == ["a"]
     assert store.repair()
     store.lease("a", "other", 600).result()
-    store.close()
-
-
-# -- threads --
-
-
-def writers(path):
-    return [thread for thread in threading.enumerate() if thread.name == f"writes {path.resolve()}"]
-
-
-def test_a_process_has_one_thread_for_a_store_and_none_when_it_is_closed_or_dropped(tmp_path):
-    path = tmp_path / "a.db"
-    store = SqliteStore(path)
-    assert store.end("a") == 0
-    assert writers(path) == []
-    for at in range(3):
-        store.append("a", at, [record("a", at)]).result()
-    assert len(writers(path)) == 1
-    store.close()
-    assert writers(path) == []
-    for at in range(3, 60):
-        store.append("a", at, [record("a", at)])
-    del store
-    gc.collect()
-    until = time.monotonic() + 20
-    while writers(path) and time.monotonic() < until:
-        time.sleep(0.01)
-    assert writers(path) == []
-    again = SqliteStore(path)
-    assert again.end("a") == 60, "what was queued is written all the same"
-    again.close()
-
-
-def test_what_nobody_waits_for_is_written_soon_as_well(tmp_path):
-    store = SqliteStore(tmp_path / "a.db")
-    for at in range(4):  # the thread that writes sleeps, dozes, or is awake
-        pending = store.append("a", at, [record("a", at)])
-        until = time.monotonic() + 20
-        while not pending.done() and time.monotonic() < until:
-            time.sleep(0.001)
-        assert pending.done()
-        time.sleep(0.02 * (at % 2))
-    store.close()
-
-
-def test_whoever_waits_for_an_append_may_close_the_store(tmp_path):
-    store, closed = SqliteStore(tmp_path / "a.db"), threading.Event()
-    pending = store.append("a", 0, [record("a", 0)])
-    pending.add_done_callback(lambda _: (store.close(), closed.set()))
-    assert closed.wait(20)
-    assert store.end("a") == 1
     store.close()
 
 
@@ -552,9 +481,7 @@ def test_a_later_schema_is_refused_and_left_alone(tmp_path):
     store = SqliteStore(tmp_path / "a.db")
     appended(store, "a", 1)
     store.close()
-    with other(store.path) as connection:
-        connection.execute(f"pragma user_version = {VERSION + 1}")
-    connection.close()
+    altered(store.path, f"pragma user_version = {VERSION + 1}")
     before = (tmp_path / "a.db").read_bytes()
     for action in (lambda: store.end("a"), lambda: appended(store, "b", 1), lambda: list(store.verify())):
         with pytest.raises(StoreUnavailable, match=rf"has schema {VERSION + 1}, .* up to {VERSION}: upgrade"):

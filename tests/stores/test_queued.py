@@ -1,0 +1,64 @@
+"""What the stores have in common that write through a queue: its thread, and who may wait for it."""
+
+import gc
+import threading
+import time
+
+import pytest
+
+from backscroll.stores.addresses import open_store
+from tests.stores.programs import record
+from tests.stores.running import KINDS, address_of
+
+
+@pytest.fixture(params=KINDS)
+def address(request, tmp_path):
+    return address_of(request.param, tmp_path, "a")
+
+
+def writers(path):
+    return [thread for thread in threading.enumerate() if thread.name == f"writes {path}"]
+
+
+def test_a_process_has_one_thread_for_a_store_and_none_when_it_is_closed_or_dropped(address):
+    store = open_store(address)
+    path = store.path
+    assert store.end("a") == 0
+    assert writers(path) == []
+    for at in range(3):
+        store.append("a", at, [record("a", at)]).result()
+    assert len(writers(path)) == 1
+    store.close()
+    assert writers(path) == []
+    for at in range(3, 60):
+        store.append("a", at, [record("a", at)])
+    del store
+    gc.collect()
+    until = time.monotonic() + 20
+    while writers(path) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert writers(path) == []
+    again = open_store(address)
+    assert again.end("a") == 60, "what was queued is written all the same"
+    again.close()
+
+
+def test_what_nobody_waits_for_is_written_soon_as_well(address):
+    store = open_store(address)
+    for at in range(4):  # the thread that writes sleeps, dozes, or is awake
+        pending = store.append("a", at, [record("a", at)])
+        until = time.monotonic() + 20
+        while not pending.done() and time.monotonic() < until:
+            time.sleep(0.001)
+        assert pending.done()
+        time.sleep(0.02 * (at % 2))
+    store.close()
+
+
+def test_whoever_waits_for_an_append_may_close_the_store(address):
+    store, closed = open_store(address), threading.Event()
+    pending = store.append("a", 0, [record("a", 0)])
+    pending.add_done_callback(lambda _: (store.close(), closed.set()))
+    assert closed.wait(20)
+    assert store.end("a") == 1
+    store.close()
