@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from backscroll.replay.validity import problems
+from backscroll.replay.validity import Judge, problems
 
 Message = dict[str, Any]
 
@@ -251,3 +251,23 @@ def test_empty_views_are_found() -> None:
     assert problems([], []) == []
     assert problems([], [user()]) == ["the view is empty"]
     assert problems([user()], []) == ["the view holds messages although the history is empty"]
+
+
+def test_a_judge_of_a_whole_session_finds_what_a_new_one_finds() -> None:
+    history = [
+        system(),
+        user(),
+        calls("a", "b"),
+        tool("a"),
+        tool("b"),
+        anthropic_call("c"),
+        anthropic_result("c"),
+        said(),
+    ]
+    views = [history, history[1:], history[:2], [*history[:3], history[4]], [history[0], *history[2:]], history[::-1]]
+    judge = Judge()
+    for length in range(1, len(history) + 1):  # it grows, and begins anew
+        past = history[:length]
+        for view in (past, *views):
+            assert judge.problems(view, past) == problems(view, past)
+    assert judge.problems(history, [user("other")]) == problems(history, [user("other")])

@@ -10,7 +10,7 @@ from amplifier_core import ChatRequest, ChatResponse, ModelInfo, ProviderInfo, T
 from amplifier_core.llm_errors import ContextLengthError, InvalidRequestError
 
 from backscroll import tokenizers
-from backscroll.replay.validity import problems
+from backscroll.replay.validity import Judge
 from tests.amplifier.scripts import Step
 
 TOKENIZER = tokenizers.resolve("o200k_base")
@@ -62,6 +62,7 @@ class Provider:
         self.coordinator: Any = None
         self._steps: list[Step] = []
         self._made = 0
+        self._judge = Judge()
 
     # The contract of a provider
 
@@ -156,7 +157,7 @@ class Provider:
             messages=view,
             tokens=tokens,
             limit=self.limit,
-            problems=problems(view, self.truth) + list(_disagreeing(view)),
+            problems=self._judge.problems(view, self.truth) + list(_disagreeing(view)),
             extras=frozenset(key for message in view for key in message) - KNOWN,
             first_user=not users or any(alike(message, users[0]) for message in view),
             last_user=not users or any(alike(message, users[-1]) for message in view),

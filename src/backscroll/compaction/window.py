@@ -187,11 +187,17 @@ class Window:
         """The upper estimate of a whole message."""
         return estimate_message(entry.reading, entry.counts, self.family).upper
 
-    def digest_allowance(self, folded: int) -> int:
-        """Tokens that the digest may take once `folded` more tokens are folded: at most a quarter of the budget."""
+    def digest_allowance(self, folded: int, room: int | None = None) -> int:
+        """Tokens that the digest may take once `folded` more tokens are folded: at most a quarter of the budget.
+
+        `room`: what `digest_room` said, for who asks often.
+        """
+        return min(self.digest_room() if room is None else room, self.usual_allowance(folded))
+
+    def digest_room(self) -> int:
+        """Tokens that what must stay leaves for a digest."""
         floor = sum(unit.tokens for unit in self.units if unit.floor)
-        free = max(0, self.budget - floor)
-        return min(int(free * FREE_SHARE), self.usual_allowance(folded))
+        return int(max(0, self.budget - floor) * FREE_SHARE)
 
     def usual_allowance(self, folded: int) -> int:
         """The same where what must stay leaves room for it."""
@@ -201,23 +207,23 @@ class Window:
         """Tokens that a model's summary may take."""
         return max(1, int(self.budget * SHARE * PROSE))
 
-    def digest_growth(self, folded: int) -> int:
+    def digest_growth(self, folded: int, room: int) -> int:
         """Tokens by which the digest is expected to grow when `folded` more tokens are folded. It fills what it may
         take, unless there was so little to tell that it did not even fill half of that before.
         """
-        before = self.digest_allowance(0)
+        before = self.digest_allowance(0, room)
         sparse = before > 0 and 0 < self.digest_tokens < before / 2
         share = self.digest_tokens / before if sparse else 1.0
-        return int(self.digest_allowance(folded) * share) - self.digest_tokens
+        return int(self.digest_allowance(folded, room) * share) - self.digest_tokens
 
     def fold(self, units: Iterable[Unit], tokens: int, by: str) -> list[Edit]:
         """The first of these units folded, as many as win `tokens` after what the digest grows by, and at least those
         that a summary tells of.
         """
         edits: list[Edit] = []
-        folded, summarised = 0, self.prose.last if self.prose else -1
+        folded, summarised, room = 0, self.prose.last if self.prose else -1, self.digest_room()
         for unit in units:
-            if unit.seqs[-1] > summarised and folded - self.digest_growth(folded) >= tokens:
+            if unit.seqs[-1] > summarised and folded - self.digest_growth(folded, room) >= tokens:
                 break
             edits += [Fold(seq, seq, by) for seq in unit.seqs]
             folded += unit.tokens

@@ -17,7 +17,7 @@ from backscroll.messages import read_message
 from backscroll.replay.kept import KeptFacts
 from backscroll.replay.summarizing import TELLING, Asked, Bill, Summarizing
 from backscroll.replay.transcript import Message, Transcript
-from backscroll.replay.validity import problems
+from backscroll.replay.validity import Judge
 from backscroll.sync import ContextManager
 from backscroll.tokenizers import resolve
 
@@ -312,6 +312,7 @@ class _Ledger:
         self._weights: list[int] = []
         self._whole = 0
         self.problems: list[str] = []
+        self._judge = Judge()
         self.requests = self.refused = self.invalid = self.over = self.peak = self.compactions = 0
         self.sent = self.after_first = self.kept = 0
         self.cost_whole = 0.0
@@ -334,7 +335,7 @@ class _Ledger:
         whole = sum(weights[: step.before])
         self.cost_whole += CACHE_READ * self._whole + CACHE_WRITE * (whole - self._whole)
         self._whole = whole
-        found = problems(step.view, history)
+        found = self._judge.problems(step.view, history)
         self.invalid += bool(found)
         self.problems += [f"request {self.requests}: {problem}" for problem in found]
         del self.problems[_PROBLEMS_KEPT:]

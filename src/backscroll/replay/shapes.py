@@ -4,6 +4,7 @@ Kept apart from `backscroll.messages` on purpose: a mistake in the reader that b
 """
 
 import json
+from functools import cached_property
 from typing import Any, NamedTuple
 
 Message = dict[str, Any]
@@ -96,3 +97,46 @@ def is_injected(message: Message) -> bool:
 def is_users(message: Message) -> bool:
     """Whether a user wrote it: no tool results, nothing injected."""
     return message.get("role") == "user" and not results(message) and not is_injected(message)
+
+
+class Shape:
+    """One message, of which everything is looked for once, when it is asked for."""
+
+    def __init__(self, message: Message) -> None:
+        self._message = message
+        self.role = message.get("role")
+
+    @cached_property
+    def calls(self) -> list[Call]:
+        """Its calls."""
+        return calls(self._message)
+
+    @cached_property
+    def results(self) -> list[str]:
+        """Ids of the calls that it answers."""
+        return results(self._message)
+
+    @cached_property
+    def in_blocks(self) -> bool:
+        """Whether its calls stand in the content."""
+        return in_blocks(self._message)
+
+    @cached_property
+    def text(self) -> str:
+        """All text that its author wrote."""
+        return text(self._message)
+
+    @cached_property
+    def sameness(self) -> tuple[str, str]:
+        """What it has in common with those that say the same."""
+        return sameness(self._message)
+
+    @cached_property
+    def is_system(self) -> bool:
+        """Whether it is an instruction of the host."""
+        return is_system(self._message)
+
+    @cached_property
+    def is_users(self) -> bool:
+        """Whether a user wrote it."""
+        return is_users(self._message)

@@ -7,61 +7,73 @@ strict, and where a rule has an exception the exception is written beside it.
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from backscroll.replay.shapes import (
-    Call,
-    Message,
-    calls,
-    in_blocks,
-    is_system,
-    is_users,
-    results,
-    sameness,
-    text,
-)
+from backscroll.replay.shapes import Call, Message, Shape
 
 _SHARED = 16  # characters at one end by which a clipped text is known again; a clip keeps more of either end
 _REFERENCE = re.compile(r"\[ref:(\d+)[\].]")
 
 
-def problems(view: list[Message], history: list[Message]) -> list[str]:
-    """What is wrong with `view` as a request that stands for `history`, one line each; empty when nothing is.
-
-    Found: results without their call, calls without all results (allowed only at the end of both, where they are
-    pending), arguments that are no JSON although they were, a changed order, a missing first or last user message or
-    leading system message, and two messages of one role in a row where the history had none.
+class Judge:
+    """Judges the requests of one session. What was read of a message of its history is not read again, so these must
+    stay as they are.
     """
-    if not history:
-        return [] if not view else ["the view holds messages although the history is empty"]
-    if not view:
-        return ["the view is empty"]
+
+    def __init__(self) -> None:
+        self._read: dict[int, Shape] = {}
+
+    def problems(self, view: list[Message], history: list[Message]) -> list[str]:
+        """What is wrong with `view` as a request that stands for `history`, one line each; empty when nothing is.
+
+        Found: results without their call, calls without all results (allowed only at the end of both, where they are
+        pending), arguments that are no JSON although they were, a changed order, a missing first or last user message
+        or leading system message, and two messages of one role in a row where the history had none.
+        """
+        if not history:
+            return [] if not view else ["the view holds messages although the history is empty"]
+        if not view:
+            return ["the view is empty"]
+        return list(_problems([Shape(message) for message in view], [self._shape(message) for message in history]))
+
+    def _shape(self, message: Message) -> Shape:
+        known = self._read.get(id(message))  # what holds the message keeps its id from another one
+        if known is None:
+            known = self._read[id(message)] = Shape(message)
+        return known
+
+
+def problems(view: list[Message], history: list[Message]) -> list[str]:
+    """What a `Judge` finds who saw nothing before."""
+    return Judge().problems(view, history)
+
+
+def _problems(view: list[Shape], history: list[Shape]) -> Iterator[str]:
+    for check in (_pairs, _arguments, _leading, _users):
+        yield from check(view, history)
     timeline = _timeline(history)
-    found: list[str] = []
-    checks: tuple[Callable[[list[Message], list[Message]], Iterator[str]], ...] = (_pairs, _arguments, _leading, _users)
-    for check in checks:
-        found += check(view, history)
     places, disorder = _places(view, history, timeline)
-    return found + disorder + list(_alternation(view, timeline, places))
+    yield from disorder
+    yield from _alternation(view, timeline, places)
 
 
 # Calls and results
 
 
-def _pairs(view: list[Message], history: list[Message]) -> Iterator[str]:
+def _pairs(view: list[Shape], history: list[Shape]) -> Iterator[str]:
     waiting: Counter[str] = Counter()
     asked = -1
     for at, message in enumerate(view):
-        answered, asks = results(message), calls(message)
+        answered, asks = message.results, message.calls
         for known in answered:
             if not waiting[known]:
                 yield f"view[{at}]: result for call {known!r} without that call before it"
             else:
                 waiting[known] -= 1
         # neighbouring assistant messages of block dialects are one turn to the provider, so their calls add up
-        joined = bool(asks) and asked == at - 1 and in_blocks(message) and in_blocks(view[at - 1])
+        joined = bool(asks) and asked == at - 1 and message.in_blocks and view[at - 1].in_blocks
         if not answered and not joined:
             yield from _unanswered(waiting, asked, f"before view[{at}]")
             waiting.clear()
@@ -77,26 +89,26 @@ def _unanswered(waiting: Counter[str], asked: int, where: str) -> Iterator[str]:
         yield f"view[{asked}]: call {known!r} has no result {where}"
 
 
-def _pending(history: list[Message]) -> Counter[str]:
+def _pending(history: list[Shape]) -> Counter[str]:
     """Calls without a result in the last round of calls, if no assistant message follows it."""
     answered: Counter[str] = Counter()
     for message in reversed(history):
-        asks = calls(message)
+        asks = message.calls
         if asks:
             return Counter(call.id for call in asks) - answered
-        if message.get("role") == "assistant":
+        if message.role == "assistant":
             break
-        answered.update(results(message))
+        answered.update(message.results)
     return Counter()
 
 
-def _arguments(view: list[Message], history: list[Message]) -> Iterator[str]:
+def _arguments(view: list[Shape], history: list[Shape]) -> Iterator[str]:
     known: dict[str, list[Call]] = {}
     for message in history:
-        for call in calls(message):
+        for call in message.calls:
             known.setdefault(call.id, []).append(call)
     for at, message in enumerate(view):
-        for call in calls(message):
+        for call in message.calls:
             originals = known.get(call.id)
             if originals is None:
                 yield f"view[{at}]: call {call.id!r} was never made"
@@ -122,32 +134,32 @@ def _parses(arguments: str) -> bool:
 # What must be there
 
 
-def _leading(view: list[Message], history: list[Message]) -> Iterator[str]:
+def _leading(view: list[Shape], history: list[Shape]) -> Iterator[str]:
     for at, message in enumerate(history):
-        if not is_system(message):
+        if not message.is_system:
             return
-        if at >= len(view) or sameness(view[at]) != sameness(message):
+        if at >= len(view) or view[at].sameness != message.sameness:
             yield f"view[{at}]: leading system message history[{at}] is not there as it was"
 
 
-def _users(view: list[Message], history: list[Message]) -> Iterator[str]:
-    own = [at for at, message in enumerate(history) if is_users(message)]
+def _users(view: list[Shape], history: list[Shape]) -> Iterator[str]:
+    own = [at for at, message in enumerate(history) if message.is_users]
     for which, at in (("first", own[0]), ("last", own[-1])) if own else ():
         if not any(_stands_for(message, history[at], at) for message in view):
             yield f"the {which} user message, history[{at}], is not in the view"
-    begins = next((message for message in history if not is_system(message)), None)
-    after = next((at for at, message in enumerate(view) if not is_system(message)), None)
-    if begins is not None and is_users(begins) and (after is None or view[after].get("role") != "user"):
+    begins = next((message for message in history if not message.is_system), None)
+    after = next((at for at, message in enumerate(view) if not message.is_system), None)
+    if begins is not None and begins.is_users and (after is None or view[after].role != "user"):
         yield f"view[{after}]: the dialogue begins with no user message although the history does"
 
 
-def _stands_for(shown: Message, original: Message, at: int) -> bool:
+def _stands_for(shown: Shape, original: Shape, at: int) -> bool:
     """Equal, or a clipped form: both ends of a long text, or its reference."""
-    if shown.get("role") != original.get("role") or results(shown):
+    if shown.role != original.role or shown.results:
         return False
-    if sameness(shown) == sameness(original):
+    if shown.sameness == original.sameness:
         return True
-    cut, whole = text(shown), text(original)
+    cut, whole = shown.text, original.text
     if f"[ref:{at}]" not in cut and f"[ref:{at}." not in cut:
         return False
     return cut[:_SHARED] == whole[:_SHARED] or cut[-_SHARED:] == whole[-_SHARED:] or len(whole) < _SHARED
@@ -171,30 +183,32 @@ class _Item(NamedTuple):
     answers: frozenset[str]
 
 
-def _timeline(history: list[Message]) -> list[_Item]:
+def _timeline(history: list[Shape]) -> list[_Item]:
     rounds, answers_to, inside = _rounds(history)
     behind = {at for answers in rounds.values() for at, _ in answers}
     pending = _pending(history)
     items: list[_Item] = []
     for at, message in enumerate(history):
-        answered = results(message)
-        if at in behind or (answered and not calls(message)):
+        answered = message.results
+        if at in behind or (answered and not message.calls):
             continue  # stands behind its call, or is an orphan, which no view may hold
         early = inside.get(at)
-        items.append(_Item(str(message.get("role")), _key(message), at, early, frozenset()))
+        items.append(_Item(str(message.role), _key(message), at, early, frozenset()))
+        if not message.calls:
+            continue
         for place, known in rounds.get(at, ()):
-            role = str(history[place].get("role"))
+            role = str(history[place].role)
             items.append(_Item(role, (), place, None, frozenset(known)))
-        missing = Counter(call.id for call in calls(message)) - answers_to.get(at, Counter()) - pending
+        missing = Counter(call.id for call in message.calls) - answers_to.get(at, Counter()) - pending
         if missing:  # a view supplies this answer, and nothing can stand between it and its call
-            items.append(_Item("user" if in_blocks(message) else "tool", (), -1, None, frozenset(missing)))
+            items.append(_Item("user" if message.in_blocks else "tool", (), -1, None, frozenset(missing)))
     return items
 
 
 _Rounds = dict[int, list[tuple[int, list[str]]]]
 
 
-def _rounds(history: list[Message]) -> tuple[_Rounds, dict[int, Counter[str]], dict[int, int]]:
+def _rounds(history: list[Shape]) -> tuple[_Rounds, dict[int, Counter[str]], dict[int, int]]:
     """Results by the place of their last call; ids answered by the place of the call; for each message inside a round,
     the place of that round's call.
     """
@@ -202,13 +216,13 @@ def _rounds(history: list[Message]) -> tuple[_Rounds, dict[int, Counter[str]], d
     rounds: _Rounds = {}
     answers_to: dict[int, Counter[str]] = {}
     for at, message in enumerate(history):
-        answered = results(message)
+        answered = message.results
         places = [(waiting[known].pop(), known) for known in answered if waiting.get(known)]
         for place, known in places:
             answers_to.setdefault(place, Counter())[known] += 1
         if places:
             rounds.setdefault(max(places)[0], []).append((at, answered))
-        for call in calls(message):
+        for call in message.calls:
             waiting.setdefault(call.id, []).append(at)
     inside = {
         between: start
@@ -217,17 +231,17 @@ def _rounds(history: list[Message]) -> tuple[_Rounds, dict[int, Counter[str]], d
     }
     for left in waiting.values():  # pending rounds reach to the end, unless the assistant spoke again
         for start in left:
-            if not any(message.get("role") == "assistant" for message in history[start + 1 :]):
+            if not any(message.role == "assistant" for message in history[start + 1 :]):
                 inside |= dict.fromkeys(range(start + 1, len(history)), start)
     return rounds, answers_to, inside
 
 
-def _key(message: Message) -> _Key:
-    asks = calls(message)
-    return ("calls", "of", *(call.id for call in asks)) if asks else sameness(message)
+def _key(message: Shape) -> _Key:
+    asks = message.calls
+    return ("calls", "of", *(call.id for call in asks)) if asks else message.sameness
 
 
-def _places(view: list[Message], history: list[Message], timeline: list[_Item]) -> tuple[list[int | None], list[str]]:
+def _places(view: list[Shape], history: list[Shape], timeline: list[_Item]) -> tuple[list[int | None], list[str]]:
     """The place of each view message in the timeline, None for what nobody wrote; and what stands out of order.
 
     Always the earliest place behind the one before: where any order-keeping assignment exists, this one finds it.
@@ -240,8 +254,8 @@ def _places(view: list[Message], history: list[Message], timeline: list[_Item]) 
     found: list[str] = []
     last = -1.0
     for at, message in enumerate(view):
-        answered = results(message)
-        if answered and not calls(message):
+        answered = message.results
+        if answered and not message.calls:
             places.append(_answer_place(set(answered), timeline, last))
             continue
         known = by_key.get(_key(message)) or _by_reference(message, history, index)
@@ -267,26 +281,26 @@ def _answer_place(answered: set[str], timeline: list[_Item], last: float) -> int
     return next((number for number in behind if answered & timeline[number].answers), None)
 
 
-def _by_reference(message: Message, history: list[Message], index: dict[int, int]) -> list[int]:
+def _by_reference(message: Shape, history: list[Shape], index: dict[int, int]) -> list[int]:
     """A clipped or masked message names its entry; a digest, in tags, names entries that it is not."""
-    shown = text(message)
+    shown = message.text
     synthetic = shown.startswith("<summary>") and shown.endswith("</summary>")
     found = None if synthetic else _REFERENCE.search(shown)
     at = int(found[1]) if found else -1
-    same = 0 <= at < len(history) and history[at].get("role") == message.get("role") and not calls(history[at])
+    same = 0 <= at < len(history) and history[at].role == message.role and not history[at].calls
     return [index[at]] if same and at in index else []
 
 
 # Roles
 
 
-def _alternation(view: list[Message], timeline: list[_Item], places: list[int | None]) -> Iterator[str]:
+def _alternation(view: list[Shape], timeline: list[_Item], places: list[int | None]) -> Iterator[str]:
     before: int | None = None
     for at, message in enumerate(view):
-        role = message.get("role")
-        if is_system(message):
+        role = message.role
+        if message.is_system:
             continue
-        same = before is not None and role in ("user", "assistant") and view[before].get("role") == role
+        same = before is not None and role in ("user", "assistant") and view[before].role == role
         if before is not None and same and not _one_run(places[before], places[at], str(role), timeline):
             yield f"view[{before}] and view[{at}]: two messages of role {role} in a row, the history had none there"
         before = at
