@@ -1,6 +1,7 @@
 """The inspector: who may ask, what is answered, and the page as a person meets it, with hostile messages in it."""
 
 import asyncio
+import functools
 import json
 import re
 import warnings
@@ -26,7 +27,7 @@ HOSTILE = (
 )
 
 
-def at_work(steps=60):
+def working(steps):
     """Sessions with compactions, hostile text in every place that a message has, and a name that is hostile too."""
     store = MemoryStore()
     worker = Worker("openai", store)
@@ -43,7 +44,15 @@ def at_work(steps=60):
     other = sync.ContextManager("<b>other</b>", store)
     other.append({"role": "user", "content": "hello"})
     other.close()
-    return worker, Inspected(store, "<i>store</i>.db")
+    return worker
+
+
+worked = functools.cache(working)  # for tests that only look
+
+
+def at_work(steps=60, make=worked):
+    worker = make(steps)
+    return worker, Inspected(worker.store, "<i>store</i>.db")
 
 
 def answers(inspected, *asked, host=f"127.0.0.1:{PORT}", method="GET"):
@@ -152,7 +161,7 @@ def test_the_search_gives_what_the_recall_tool_answers():
 
 
 def test_what_an_agent_writes_meanwhile_is_found_and_nothing_is_written():
-    worker, inspected = at_work(5)
+    worker, inspected = at_work(5, working)
     before = told(inspected, "requests", session="s", start=0)
     records = worker.store.end("s")
     told(inspected, "steps", session="s", known=0)
@@ -287,7 +296,7 @@ def test_the_first_paint_waits_for_no_walk_through_the_session():
 
 @needs_chromium
 def test_an_open_page_takes_in_what_an_agent_adds():
-    worker, inspected = at_work(3)
+    worker, inspected = at_work(3, working)
     with served(inspected) as address, Browser() as browser:
         page = browser.open(address)
         page.select_option("#session", "s")

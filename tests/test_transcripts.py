@@ -4,18 +4,16 @@ Sessions of the largest recording take turns at a half and a quarter of their si
 `HYPOTHESIS_PROFILE=thorough` replays each at all three.
 """
 
-import os
-
 import pytest
 
 from backscroll.replay.readers import read
 from backscroll.replay.run import replay
 from backscroll.tokenizers import resolve
+from tests.effort import THOROUGH
 from tests.real import RECORDINGS, needs_recordings
 
 FILES = sorted(RECORDINGS.glob("*/norm.jsonl")) + sorted((RECORDINGS / "native").glob("*"))
 LARGE = 10_000_000  # bytes
-THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 
 
 def sessions(file, share):

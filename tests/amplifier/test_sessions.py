@@ -1,6 +1,7 @@
 """Whole sessions under our module: however they go, each request is one that a provider takes, and nothing is lost."""
 
 import asyncio
+from functools import cache
 from typing import Any
 
 import pytest
@@ -14,15 +15,19 @@ from tests.amplifier.provider import Message, Provider
 from tests.amplifier.scripts import Step, Turn, Use, reading, use, work
 from tests.amplifier.scripts import say as answer
 from tests.amplifier.world import Handler, Live, Run, World, assert_sound
+from tests.effort import THOROUGH
 
 SYSTEM = "Be brief. Never push to main."
 
 
 def short(**options: Any) -> Run:
-    """A session of 70 requests, in a window that makes it compact again and again."""
-    run = session(work(turns=10, rounds=6), **{"window": 20_000, "system": SYSTEM, **options})
-    assert run.compactions >= 10
+    """A session of 49 requests, in a window that makes it compact again and again."""
+    run = session(work(turns=7, rounds=6), **{"window": 20_000, "system": SYSTEM, **options})
+    assert run.compactions >= 7
     return run
+
+
+plain = cache(short)  # by default; several tests look at it
 
 
 # Long sessions
@@ -52,12 +57,13 @@ def test_a_session_is_sound_with_any_kind_of_provider(way):
     assert_sound(short(provider=Provider(20_000, **{way: True})))
 
 
-@pytest.mark.parametrize("kind", [RustSession, PlainSession], ids=["rust", "python"])
-def test_a_session_is_sound_in_either_kernel(kind):
-    assert_sound(short(session=kind))
+def test_a_session_is_sound_in_either_kernel():
+    assert PlainSession is not RustSession is World.session
+    assert_sound(plain())
+    assert_sound(short(session=PlainSession))
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(1, 9) if THOROUGH else [1])
 def test_a_session_is_sound_whatever_is_done_in_it(seed):
     assert_sound(session(work(turns=10, rounds=6, seed=seed), 20_000, system=SYSTEM))
 
@@ -163,7 +169,7 @@ def test_what_a_hook_adds_to_one_request_only_does_not_touch_the_context():
 
     run = short(hooks=[(events.PROVIDER_REQUEST, whisper)])
     assert_sound(run)
-    assert run.kept == short().kept
+    assert run.kept == plain().kept
 
 
 def reminding(provider: Provider, role: str, persisted: bool) -> Handler:
@@ -221,7 +227,7 @@ def test_developer_messages_stay():
 
 
 def test_the_system_prompt_is_asked_for_at_each_request_and_stands_first():
-    run = short()
+    run = plain()
     assert all(sent.messages[0] == say("system", SYSTEM) for sent in run.requests)
     assert run.count(events.CONTEXT_INCLUDE) == 1
     assert all(message["role"] != "system" for message in run.kept)

@@ -10,6 +10,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 FAULTS = int(os.environ.get("BACKSCROLL_FAULTS", "0"))
 """How many faults of a kind to try; 0 for as many as a short run has time for."""
+TORN = range(1, 301) if FAULTS else (*range(1, 9), *range(14, 301, 13))
+"""How many of its last bytes a file loses."""
 KINDS = ("sqlite", "jsonl")
 """Of stores that keep sessions in files, by the schemes of their addresses."""
 

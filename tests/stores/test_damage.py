@@ -11,7 +11,7 @@ from backscroll import DamagedError
 from backscroll.stores.sqlite import SqliteStore
 from tests.stores.damaging import LARGEST, everything, flips, noticed, write
 from tests.stores.programs import record
-from tests.stores.running import FAULTS
+from tests.stores.running import FAULTS, TORN
 
 PARTS = ("", "-wal", "-commits")
 ONE, TWO = 2 << 32, 3 << 32  # where the numbers of their records begin
@@ -56,9 +56,8 @@ def test_a_copy_of_what_was_left_is_whole(left, tmp_path):
     store.close()
 
 
-@pytest.mark.parametrize("cut", [range(1, 101), range(101, 201), range(201, 301)], ids=str)
-def test_a_log_without_its_last_bytes_says_that_one_commit_is_gone_and_keeps_the_others(left, tmp_path, cut):
-    for missing in cut:
+def test_a_log_without_its_last_bytes_says_that_one_commit_is_gone_and_keeps_the_others(left, tmp_path):
+    for missing in TORN:
         torn = left.parts["-wal"][:-missing]
         store = left.lay(tmp_path / "a.db", "-wal", torn)
         for _ in range(2):  # looking changes nothing
@@ -87,7 +86,7 @@ def closed(left, tmp_path_factory):
 
 def test_a_database_without_its_last_bytes_says_what_is_missing_and_keeps_the_others(closed, tmp_path):
     told = 0
-    for missing in range(1, 301):
+    for missing in TORN:
         store = closed.lay(tmp_path / "a.db", "", closed.parts[""][:-missing])
         if noticed(store, closed.ends):
             told += 1
@@ -100,7 +99,7 @@ def test_a_database_without_its_last_bytes_says_what_is_missing_and_keeps_the_ot
                         (stored,) = store.read(session, at, at + 1)
                         assert stored.record == record(session, at, LARGEST)
         store.close()
-    assert told > 250
+    assert told > 0.8 * len(TORN)
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -123,15 +122,15 @@ def test_no_altered_byte_is_handed_out(request, tmp_path, source, part):
         assert told > 0
 
 
-def test_every_byte_of_the_first_page_may_be_altered(closed, tmp_path):
+def test_any_byte_of_the_first_page_may_be_altered(closed, tmp_path):
     """It holds the header, by which SQLite decides what all the others mean."""
     told, content = 0, closed.parts[""]
-    for place in [*range(100), *range(100, 4096, 8)]:
+    for place in [*range(100), *range(100, 4096, 8 if FAULTS else 32)]:
         altered = content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :]
         store = closed.lay(tmp_path / "a.db", "", altered)
         told += noticed(store, closed.ends)
         store.close()
-    assert told > 60
+    assert told > 50
 
 
 def test_a_database_that_is_gone_is_not_taken_for_a_new_one(closed, tmp_path):

@@ -4,19 +4,19 @@ Without us Strands copies and traces everything at each call, so that the same r
 compared, and all of them with `HYPOTHESIS_PROFILE=thorough`.
 """
 
-import os
 from itertools import pairwise
 from typing import Any
 
 from strands import Agent
 
 from backscroll.adapters.strands import ContextManagerPlugin
+from tests.effort import THOROUGH
 from tests.strands.scripted import Scripted, call, plain, sent, tokens_of
 from tests.strands.world import CHINESE, TOOLS, agent_of, refusals_expected
 
 WINDOW = 16_000
 TURNS = 200
-COMPARED = TURNS if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 50
+COMPARED = TURNS if THOROUGH else 50
 
 
 def work(request: dict[str, Any], n: int) -> Any:
