@@ -58,7 +58,7 @@ def test_processes_that_compete_lose_nothing_and_split_no_pair(address, writers)
     store.close()
 
 
-@pytest.mark.parametrize("writers", [2, 8])
+@pytest.mark.parametrize("writers", [2, 8] if FAULTS else [8])
 def test_agents_that_share_a_session_lose_nothing_and_split_no_pair(address, writers):
     count = FAULTS or 48 // writers
     race("tools", address, writers, count)

@@ -100,21 +100,13 @@ def is_users(message: Message) -> bool:
 
 
 class Shape:
-    """One message, of which everything is looked for once, when it is asked for."""
+    """One message, of which everything is looked for once; what is not always asked for, when it is."""
 
     def __init__(self, message: Message) -> None:
         self._message = message
         self.role = message.get("role")
-
-    @cached_property
-    def calls(self) -> list[Call]:
-        """Its calls."""
-        return calls(self._message)
-
-    @cached_property
-    def results(self) -> list[str]:
-        """Ids of the calls that it answers."""
-        return results(self._message)
+        self.calls = calls(message)
+        self.results = results(message)
 
     @cached_property
     def in_blocks(self) -> bool:

@@ -199,7 +199,10 @@ def _timeline(history: list[Shape]) -> list[_Item]:
         for place, known in rounds.get(at, ()):
             role = str(history[place].role)
             items.append(_Item(role, (), place, None, frozenset(known)))
-        missing = Counter(call.id for call in message.calls) - answers_to.get(at, Counter()) - pending
+        answers = answers_to.get(at, [])
+        if len(answers) == len(message.calls):
+            continue
+        missing = Counter(call.id for call in message.calls) - Counter(answers) - pending
         if missing:  # a view supplies this answer, and nothing can stand between it and its call
             items.append(_Item("user" if message.in_blocks else "tool", (), -1, None, frozenset(missing)))
     return items
@@ -208,18 +211,18 @@ def _timeline(history: list[Shape]) -> list[_Item]:
 _Rounds = dict[int, list[tuple[int, list[str]]]]
 
 
-def _rounds(history: list[Shape]) -> tuple[_Rounds, dict[int, Counter[str]], dict[int, int]]:
+def _rounds(history: list[Shape]) -> tuple[_Rounds, dict[int, list[str]], dict[int, int]]:
     """Results by the place of their last call; ids answered by the place of the call; for each message inside a round,
     the place of that round's call.
     """
     waiting: dict[str, list[int]] = {}
     rounds: _Rounds = {}
-    answers_to: dict[int, Counter[str]] = {}
+    answers_to: dict[int, list[str]] = {}
     for at, message in enumerate(history):
         answered = message.results
         places = [(waiting[known].pop(), known) for known in answered if waiting.get(known)]
         for place, known in places:
-            answers_to.setdefault(place, Counter())[known] += 1
+            answers_to.setdefault(place, []).append(known)
         if places:
             rounds.setdefault(max(places)[0], []).append((at, answered))
         for call in message.calls:
