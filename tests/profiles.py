@@ -1,9 +1,14 @@
-"""How many examples a property test tries. Only numbers: what is tried is the tests' own."""
+"""How much is tried: enough to prove a thing, and all there is with `HYPOTHESIS_PROFILE=thorough`. What is tried is the
+tests' own.
+"""
+
+import os
 
 from hypothesis import settings
 
 USUAL = 60
-"""Of a test that says nothing of its own."""
+"""Examples of a property test that says nothing of its own."""
+THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 
 
 def examples(usual: int) -> int:

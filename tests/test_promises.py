@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from backscroll import BudgetError, events
 from backscroll.replay.validity import problems
 from backscroll.sync import ContextManager
-from tests.effort import THOROUGH
 from tests.histories import Talk, conversations
-from tests.profiles import examples
+from tests.profiles import THOROUGH, examples
 
 BUDGETS = st.integers(300, 6_000)
 ASK = st.integers(1, 2**24)  # after which messages a view is asked for, as bits

@@ -17,8 +17,8 @@ from backscroll.status import parts_of
 from backscroll.stores.memory import MemoryStore
 from backscroll.view import unstored
 from backscroll.walking import Step, Walk
-from tests.effort import THOROUGH
 from tests.histories import Talk
+from tests.profiles import THOROUGH
 from tests.test_manager import quarter
 
 OPTIONS = {"tokenizer": quarter, "max_tokens": 2_000, "min_batch_tokens": 300, "overhead_tokens": 0}

@@ -9,7 +9,7 @@ import pytest
 from backscroll.replay.readers import read
 from backscroll.replay.run import replay
 from backscroll.tokenizers import resolve
-from tests.effort import THOROUGH
+from tests.profiles import THOROUGH
 from tests.real import RECORDINGS, needs_recordings
 
 FILES = sorted(RECORDINGS.glob("*/norm.jsonl")) + sorted((RECORDINGS / "native").glob("*"))

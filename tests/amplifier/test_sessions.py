@@ -15,7 +15,7 @@ from tests.amplifier.provider import Message, Provider
 from tests.amplifier.scripts import Step, Turn, Use, reading, use, work
 from tests.amplifier.scripts import say as answer
 from tests.amplifier.world import Handler, Live, Run, World, assert_sound
-from tests.effort import THOROUGH
+from tests.profiles import THOROUGH
 
 SYSTEM = "Be brief. Never push to main."
 

@@ -10,7 +10,7 @@ from typing import Any
 from strands import Agent
 
 from backscroll.adapters.strands import ContextManagerPlugin
-from tests.effort import THOROUGH
+from tests.profiles import THOROUGH
 from tests.strands.scripted import Scripted, call, plain, sent, tokens_of
 from tests.strands.world import CHINESE, TOOLS, agent_of, refusals_expected
 
