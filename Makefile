@@ -44,18 +44,33 @@ check: $(READY) ## lint, format, types, import contracts, pictures, tables, and 
 	$(BIN)/python docs/write_settings.py --check
 	$(BIN)/python -m pytest tests/test_wheel.py
 
-bench: $(READY) ## measure the cost of a step, of a compaction, of counting, of Amplifier sessions, of storing and of searching
-	$(BIN)/python benchmarks/steps.py
+# The peers' dependencies are theirs: they live beside ours in an environment of its own.
+PEERS := build/peers
+$(PEERS)/.ready: $(READY) benchmarks/requirements-peers.lock
+	@echo "setting up $(PEERS)"
+	@rm -rf $(PEERS)
+	@"$(PYTHON)" -m venv $(PEERS)
+	@$(PEERS)/bin/python -m pip --disable-pip-version-check --quiet install \
+	  --require-hashes --requirement benchmarks/requirements-peers.lock
+	@$(PEERS)/bin/python -m pip --disable-pip-version-check --quiet install \
+	  --no-deps --no-build-isolation --editable .
+	@touch $(PEERS)/.ready
+
+bench: $(READY) $(PEERS)/.ready ## measure beside the peers, then what each part costs; an hour and more
+	$(PEERS)/bin/python benchmarks/side_by_side.py $(BENCH)
 	$(BIN)/python benchmarks/compaction.py
 	$(BIN)/python benchmarks/counting.py
 	$(BIN)/python benchmarks/amplifier.py
 	$(BIN)/python benchmarks/stores.py
 	$(BIN)/python benchmarks/search.py --messages 10000
 
-lock: $(READY) ## resolve the development dependencies again
+lock: $(READY) ## resolve the development dependencies, and those of the benchmarks' peers, again
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --group dev --upgrade \
 	  --generate-hashes --no-emit-index-url --no-annotate --custom-compile-command "make lock" \
 	  pyproject.toml --output-file requirements-dev.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
+	  --generate-hashes --no-emit-index-url --no-annotate --custom-compile-command "make lock" \
+	  pyproject.toml benchmarks/peers.in --output-file benchmarks/requirements-peers.lock
 
 clean: ## remove everything that was made
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

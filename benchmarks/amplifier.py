@@ -7,7 +7,7 @@ coordinator of the kernel; `once` is the same with a single view at the end, as 
 length must take twice the time. The comparison does what a context
 does that remembers no count: for each request it walks the history anew, four characters to a token, and drops the
 oldest messages. It gets the same messages, and is given up where it has used its `--patience`, in seconds. Messages
-come from the same place as those of `steps.py`, in Amplifier's shape.
+come from the same place as those of `sessions.py`, in Amplifier's shape.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from amplifier_core.testing import MockCoordinator
-from steps import endless, source
+from sessions import endless, source
 
 from amplifier_module_context_backscroll import mount
 

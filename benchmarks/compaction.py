@@ -4,7 +4,7 @@
 
 The two triggers are measured apart: `full` compacts a view that has reached its threshold (lines are chosen for the
 summary and for results that are cut), `batch` masks old results for their price. Counting every text of the view once
-with the same engine makes the ratio hold on any machine. Messages come from the same place as those of `steps.py`.
+with the same engine makes the ratio hold on any machine. Messages come from the same place as those of `sessions.py`.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from steps import endless, source
+from sessions import endless, source
 
 from backscroll.messages import read_message
 from backscroll.sync import ContextManager

@@ -18,7 +18,6 @@ from backscroll.stores.memory import MemoryStore
 from backscroll.view import unstored
 from backscroll.walking import Step, Walk
 from tests.histories import Talk
-from tests.profiles import THOROUGH
 from tests.test_manager import quarter
 
 OPTIONS = {"tokenizer": quarter, "max_tokens": 2_000, "min_batch_tokens": 300, "overhead_tokens": 0}
@@ -87,8 +86,8 @@ def same(found, expected):
     return json.dumps(found) == json.dumps(expected)
 
 
-@pytest.mark.parametrize(("dialect", "steps"), [("openai", 1_000 if THOROUGH else 400), ("anthropic", 80)])
-def test_each_of_many_requests_is_shown_as_it_was_sent(dialect, steps):
+@pytest.mark.parametrize(("dialect", "steps"), [("openai", 1_000), ("anthropic", 80)])
+def test_each_of_a_thousand_requests_is_shown_as_it_was_sent(dialect, steps):
     worker = Worker(dialect, MemoryStore())
     for _ in range(steps):
         worker.step()

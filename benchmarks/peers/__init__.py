@@ -1,0 +1,1 @@
+"""Context managers side by side, each set up as its own documentation does it. Only benchmarks import this."""

@@ -1,0 +1,51 @@
+"""Who is measured, in the order of the tables. Nobody is imported before asked for."""
+
+from importlib import import_module
+from importlib.metadata import version
+
+from peers.base import Keeper, Peer
+
+PEERS = {
+    "ours": "peers.ours:InMemory",
+    "ours-sqlite": "peers.ours:OnDisk",
+    "contract": "peers.contract:Contract",
+    "strands-window": "peers.strands:SlidingWindow",
+    "strands-auto": "peers.strands:Auto",
+    "langchain-trim": "peers.langchain:Trim",
+    "langchain-clear": "peers.langchain:Clear",
+    "langchain-summary": "peers.langchain:Summarize",
+    "agents-whole": "peers.openai_agents:Whole",
+    "agents-limit": "peers.openai_agents:Limited",
+    "framework": "peers.agent_framework:Window",
+    "pydantic": "peers.pydantic_ai:Processor",
+}
+KEEPERS = {
+    "ours-full": "peers.ours:Full",
+    "ours-normal": "peers.ours:Normal",
+    "strands-files": "peers.strands:Files",
+    "langgraph": "peers.langchain:Checkpoints",
+    "agents-session": "peers.openai_agents:Session",
+    "framework-file": "peers.agent_framework:History",
+    "pydantic-json": "peers.pydantic_ai:Json",
+}
+
+
+def peer(known: str) -> type[Peer]:
+    """The class of one peer."""
+    return _load(PEERS[known])  # type: ignore[no-any-return]
+
+
+def keeper(known: str) -> type[Keeper]:
+    """The class of one way of keeping."""
+    return _load(KEEPERS[known])  # type: ignore[no-any-return]
+
+
+def _load(where: str) -> type:
+    module, _, name = where.partition(":")
+    found: type = getattr(import_module(module), name)
+    return found
+
+
+def versions(classes: list[type[Peer] | type[Keeper]]) -> dict[str, str]:
+    """What is installed of each package."""
+    return {one.package: version(one.package) for one in classes}

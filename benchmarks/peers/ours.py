@@ -1,0 +1,103 @@
+"""Backscroll, in memory and in SQLite."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from backscroll.sync import ContextManager
+from peers.base import VIEWS, Keeper, Message, Peer
+
+
+def fill(manager: ContextManager, messages: Sequence[Message], budget: int) -> None:
+    """Many messages, with a view now and then."""
+    for number, message in enumerate(messages, 1):
+        manager.add_message(message)
+        if number % VIEWS == 0:
+            manager.get_messages_for_request(token_budget=budget)
+
+
+class _Ours(Peer):
+    package = "backscroll"
+    manager: ContextManager
+
+    def __init__(self, budget: int, folder: Path) -> None:
+        self.budget = budget
+
+    def read(self, message: Message) -> Any:
+        return message
+
+    async def add(self, native: Any) -> None:
+        self.manager.add_message(native)
+
+    async def view(self) -> Sequence[Any]:
+        return self.manager.get_messages_for_request(token_budget=self.budget)
+
+    def written(self, view: Sequence[Any]) -> list[Message]:
+        return list(view)
+
+    def close(self) -> None:
+        self.manager.close()
+
+
+class InMemory(_Ours):
+    """Nothing written."""
+
+    name = "Backscroll"
+    about = 'ContextManager(): "auto", exact token counts'
+    keeps, where = "everything", "memory"
+
+    def __init__(self, budget: int, folder: Path) -> None:
+        super().__init__(budget, folder)
+        self.manager = ContextManager()
+
+
+class OnDisk(_Ours):
+    """Every message is on disk before `add` returns."""
+
+    name = "Backscroll, SQLite"
+    about = 'ContextManager(session, "sqlite:///..."), durability "full"'
+    keeps, where = "everything", "disk"
+
+    def __init__(self, budget: int, folder: Path) -> None:
+        super().__init__(budget, folder)
+        self.manager = ContextManager("bench", f"sqlite:///{folder / 'ours.db'}")
+
+
+class _Store(Keeper):
+    package = "backscroll"
+    durability = "full"
+
+    def __init__(self, folder: Path) -> None:
+        self.manager = ContextManager("bench", f"sqlite:///{folder / 'ours.db'}?durability={self.durability}")
+
+    def read(self, message: Message) -> Any:
+        return message
+
+    async def append(self, native: Any) -> None:
+        self.manager.add_message(native)
+
+    async def resume(self, budget: int) -> int:
+        return len(self.manager.get_messages_for_request(token_budget=budget))
+
+    async def preload(self, natives: Sequence[Any]) -> None:
+        fill(self.manager, natives, 32_000)
+
+    def close(self) -> None:
+        self.manager.close()
+
+
+class Full(_Store):
+    """Survives a power cut."""
+
+    name = "Backscroll, SQLite, full"
+    about = 'durability "full": acknowledged is on disk'
+    synced = True
+
+
+class Normal(_Store):
+    """Survives a crash of the process."""
+
+    name = "Backscroll, SQLite, normal"
+    about = 'durability "normal": acknowledged survives a crash of the process'
+    durability = "normal"
+    synced = False
