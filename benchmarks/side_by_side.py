@@ -27,7 +27,9 @@ from sessions import recorded
 
 HERE = Path(__file__).resolve().parent
 MILLION = 1_000_000
-"""From this length on once, and on disk only what is filled once: it takes minutes to get there."""
+"""From this length on once, and only on disk: nobody holds as much in memory."""
+FILLED = 10_000
+"""From this length on a session on disk is filled once and gone on with, as after a restart."""
 FASTER = 3
 """Steps that are made even where patience is over."""
 
@@ -80,8 +82,12 @@ class Bench:
             for repeat in range(self.given.repeat if length < MILLION else 1):
                 for one in known:
                     ours = one.startswith("ours")
-                    if one in self.only and (ours or length <= self.given.peers_to):
+                    if one in self.only and length <= (self.longest(one) if ours else self.given.peers_to):
                         yield length, repeat, one
+
+    def longest(self, known: str) -> int:
+        """The longest history that one of ours is measured at."""
+        return MILLION - 1 if known == "ours" else max(self.lengths)
 
     def common(self, length: int, folder: Path, repeat: int = 0) -> Row:
         """What every measurement is told."""
@@ -100,7 +106,7 @@ class Bench:
         for length, repeat, known in self.turns(list(PEERS)):
             if f"steps {known}" in self.given_up:
                 continue
-            filled = known == "ours-sqlite" and length >= MILLION
+            filled = known == "ours-sqlite" and length >= FILLED
             folder = self.filled("ours-full", length) if filled else emptied(self.place / "folder")
             common = self.common(length, folder, repeat)
             row = self.take(ask("steps", known, self.limit(length), filled=filled, **common), known, "steps")

@@ -134,7 +134,9 @@ def _write(export: Any, inspected: Any, target: str, names: tuple[str, ...]) -> 
         raise ConfigurationError(f"{target} is there already: name a new file, or remove that one") from None
     except OSError as error:
         raise BadInput(f"{target}: {error.strerror}: does its folder exist, and may you write there?") from error
-    screen.show(Text(f"{screen.line(target)}: {len(names or known):,} sessions, {len(text):,} bytes"))
+    number = len(names or known)
+    many = "session" if number == 1 else "sessions"
+    screen.show(Text(f"{screen.line(target)}: {number:,} {many}, {len(text):,} bytes"))
 
 
 def _serve(server: Any, inspected: Any, port: int, browser: bool) -> None:

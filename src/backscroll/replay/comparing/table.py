@@ -55,7 +55,9 @@ def tables(sums: Sequence[Sum], tariff: Tariff, width: int) -> Iterator[Renderab
     """A table for each budget with a line a strategy, and what its headers mean."""
     for budget in dict.fromkeys(one.budget for one in sums):
         group = [one for one in sums if one.budget == budget]
-        title = f"{size(budget)}: {group[0].transcripts + group[0].failed} transcripts, {group[0].requests} requests"
+        number = group[0].transcripts + group[0].failed
+        many = "transcript" if number == 1 else "transcripts"
+        title = f"{size(budget)}: {number} {many}, {group[0].requests} requests"
         yield _fitting(title, "strategy", [(one.strategy, one) for one in group], width)
     prices = tariff.input
     yield Text(
