@@ -30,15 +30,15 @@ def recorded(out: Path, tokens: int = 120_000) -> list[dict[str, Any]]:
     return [json.loads(line) for line in out.read_text("utf-8").splitlines()]
 
 
-def endless(messages: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The conversation over and over, with call ids of its own each time. Its system messages come once."""
-    for turn in itertools.count():
+def endless(messages: list[dict[str, Any]], turn: int = 0) -> Iterator[dict[str, Any]]:
+    """The conversation over and over, with call ids of its own in each turn. Its system messages come in turn 0."""
+    for now in itertools.count(turn):
         for message in messages:
-            if turn and message["role"] == "system":
+            if now and message["role"] == "system":
                 continue
             again = json.loads(json.dumps(message))
             for call in again.get("tool_calls") or ():
-                call["id"] = f"{call['id']}-{turn}"
+                call["id"] = f"{call['id']}-{now}"
             if "tool_call_id" in again:
-                again["tool_call_id"] = f"{again['tool_call_id']}-{turn}"
+                again["tool_call_id"] = f"{again['tool_call_id']}-{now}"
             yield again

@@ -34,6 +34,8 @@ PROBLEMS = {
 """What is wrong with a view: a provider refuses calls without results and results without calls; the task is lost where
 the first or the last thing that the user said, or the system prompt, is not there.
 """
+FURTHER = 1_000_000
+"""A turn that no history gets to: what is added to one that is there already is new."""
 CHUNK = 1_000  # messages made at a time, so that the stream itself holds none of them
 
 
@@ -65,9 +67,18 @@ class Bare:
         self._connection.execute("insert into record (body) values (?)", (body,))
 
 
+def _turn(asked: dict[str, Any], measure: int) -> int:
+    """Where the stream begins for a history that is there already, so that no call is made twice."""
+    return FURTHER * (2 * int(asked["repeat"]) + measure)
+
+
 async def steps(asked: dict[str, Any], messages: list[Message]) -> dict[str, Any]:
     """A step is a message and the view for the request after it, at a history of `length` messages."""
-    before, folder, stream = resident(), Path(asked["folder"]), endless(messages)
+    before, folder, stream = (
+        resident(),
+        Path(asked["folder"]),
+        endless(messages, _turn(asked, 1) if asked["filled"] else 0),
+    )
     peer = catalog.peer(asked["peer"])(asked["budget"], folder)
     for chunk in natives(peer, stream, 0 if asked["filled"] else asked["length"]):
         await peer.preload(chunk)
@@ -140,7 +151,7 @@ async def append(asked: dict[str, Any], messages: list[Message]) -> dict[str, An
     """A message kept at the end of a conversation of `length`, beside bare commits that take turns with it."""
     keeper = catalog.keeper(asked["peer"])(Path(asked["folder"]))
     await keeper.resume(asked["budget"])
-    bare, stream = Bare(Path(asked["folder"])), endless(messages)
+    bare, stream = Bare(Path(asked["folder"])), endless(messages, _turn(asked, 2))
     ours: list[float] = []
     least: list[float] = []
     while len(ours) < asked["steps"] and (len(ours) < 3 or sum(ours) < asked["patience"]):
