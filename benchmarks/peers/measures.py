@@ -74,11 +74,8 @@ def _turn(asked: dict[str, Any], measure: int) -> int:
 
 async def steps(asked: dict[str, Any], messages: list[Message]) -> dict[str, Any]:
     """A step is a message and the view for the request after it, at a history of `length` messages."""
-    before, folder, stream = (
-        resident(),
-        Path(asked["folder"]),
-        endless(messages, _turn(asked, 1) if asked["filled"] else 0),
-    )
+    before, folder = resident(), Path(asked["folder"])
+    stream = endless(messages, _turn(asked, 1) if asked["filled"] else 0)
     peer = catalog.peer(asked["peer"])(asked["budget"], folder)
     for chunk in natives(peer, stream, 0 if asked["filled"] else asked["length"]):
         await peer.preload(chunk)
