@@ -9,10 +9,10 @@ from peers.base import VIEWS, Keeper, Message, Peer
 
 
 def fill(manager: ContextManager, messages: Sequence[Message], budget: int) -> None:
-    """Many messages, with a view now and then."""
+    """Many messages, with a view now and then and at the end, as an agent asks for one before each of its steps."""
     for number, message in enumerate(messages, 1):
         manager.add_message(message)
-        if number % VIEWS == 0:
+        if number % VIEWS == 0 or number == len(messages):
             manager.get_messages_for_request(token_budget=budget)
 
 
