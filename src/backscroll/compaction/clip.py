@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from backscroll.compaction.cover import Candidate as Line
-from backscroll.compaction.cover import cover, stretches
+from backscroll.compaction.cover import FRAME, cover, stretches
 from backscroll.compaction.salience import discounted
 from backscroll.compaction.window import Candidate, Window
 from backscroll.compaction.words import bare, spans
@@ -78,22 +78,29 @@ class ClipStrategy:
         hidden = {(candidate.entry.seq, candidate.number) for candidate in results}
         shown = salience.shown((unit.entries for unit in window.units), hidden)
         weights = discounted(salience.weights, shown)
-        lines: list[Line] = []
-        places: list[tuple[int, int, int]] = []
+        found: list[tuple[int, int, int, int]] = []
         for number in range(len(results) - 1, -1, -1):  # newest first: among equals the newest is taken
-            candidate = results[number]
-            text = candidate.part.text
-            each = candidate.count.tokens / max(1, len(text))
+            text = results[number].part.text
+            each = results[number].count.tokens / max(1, len(text))
             head, tail = _ends(text)
             room -= int((head + tail) * each) + 5 * _FRAME
-            for start, end in spans(text, head, len(text) - tail):
-                line = salience.candidate(text[start:end], weights, int((end - start) * each) + _FRAME)
-                if line is not None and not salience.stale(bare(text[start:end]), candidate.entry.seq):
-                    lines.append(line)
-                    places.append((number, start, end))
+            places = spans(text, head, len(text) - tail)
+            found += [(number, start, end, int((end - start) * each) + _FRAME) for start, end in places]
+        lines: list[Line] = []
+        worths: list[float] = []
+        weighing: list[tuple[int, int, int]] = []
+        texts = (results[number].part.text[start:end] for number, start, end, _ in found)
+        for (number, start, end, tokens), (words, factor, weight) in zip(
+            found, salience.read(texts, weights), strict=True
+        ):
+            candidate = results[number]
+            if weight and not salience.stale(bare(candidate.part.text[start:end]), candidate.entry.seq):
+                lines.append(Line(words, tokens, factor))
+                worths.append(factor * weight / (tokens + FRAME))
+                weighing.append((number, start, end))
         kept: dict[int, list[tuple[int, int]]] = {}
-        for chosen in cover(lines, weights, room):
-            number, start, end = places[chosen]
+        for chosen in cover(lines, weights, room, worths):
+            number, start, end = weighing[chosen]
             kept.setdefault(number, []).append((start, end))
         return kept
 

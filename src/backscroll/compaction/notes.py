@@ -168,6 +168,6 @@ def _ended(result: Sequence[str] | None, call: Part) -> str:
     trouble = trouble_in(lines)
     shown = (trouble or lines[0])[:_OUTCOME]
     more = f" ({len(lines)} lines)" if len(lines) > 3 else ""
-    if trouble is None and specific_words(shown) <= specific_words(call.text):
+    if trouble is None and set(specific_words(call.text)).issuperset(specific_words(shown)):
         return more  # it says no more than the call did
     return f" -> {shown}{more}"

@@ -6,12 +6,10 @@ little if it stands in the view anyway. A line about what the agent is doing cou
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
-from typing import NamedTuple
 
-from backscroll.compaction.cover import Candidate
 from backscroll.compaction.staleness import removed_lines
 from backscroll.compaction.words import line_words, ordinary_words, specific_words
 from backscroll.history import Entry
@@ -26,12 +24,8 @@ _RECENT, _OLD = 1.5, 0.5  # weight of the newest and the oldest mention
 Place = tuple[int, int]
 """A part: `seq` and number."""
 
-
-class Line(NamedTuple):
-    """What a line mentions, and how near it is to what the agent is at."""
-
-    words: list[str]
-    factor: float
+Line = tuple[Sequence[str], float, float]
+"""The specific words of a line, how much more or less than these it is worth by what it is about, and their weight."""
 
 
 class Salience:
@@ -40,10 +34,10 @@ class Salience:
     def __init__(self, groups: Sequence[Sequence[Entry]], before: Iterable[tuple[str, float]]) -> None:
         self._groups = groups
         self._before = before
-        self._words: dict[Place, frozenset[str]] = {}
+        self._words: dict[Place, tuple[str, ...]] = {}
 
-    def words(self, entry: Entry, number: int) -> frozenset[str]:
-        """The specific words of a part."""
+    def words(self, entry: Entry, number: int) -> tuple[str, ...]:
+        """The specific words of a part, sorted."""
         place = entry.seq, number
         found = self._words.get(place)
         if found is None:
@@ -63,7 +57,7 @@ class Salience:
             for entry in group:
                 for at, part in enumerate(entry.reading.parts):
                     weight = recency * (RESULT if part.kind == "result" else OWN)
-                    for word in sorted(self.words(entry, at)):
+                    for word in self.words(entry, at):
                         weights[word] += weight
         return weights
 
@@ -81,14 +75,13 @@ class Salience:
 
     def shown(self, groups: Iterable[Sequence[Entry]], hidden: set[Place]) -> set[str]:
         """The words of these groups, save those of the hidden parts and what the user asked about."""
-        return {
-            word
-            for group in groups
-            for entry in group
-            for number in range(len(entry.reading.parts))
-            if (entry.seq, number) not in hidden
-            for word in self.words(entry, number)
-        } - self.asked
+        found: set[str] = set()
+        for group in groups:
+            for entry in group:
+                for number in range(len(entry.reading.parts)):
+                    if (entry.seq, number) not in hidden:
+                        found.update(self.words(entry, number))
+        return found - self.asked
 
     @cached_property
     def topic(self) -> set[str]:
@@ -115,20 +108,23 @@ class Salience:
         """Whether an edit took out this line of message `seq`, then or later."""
         return seq <= self._taken_out.get(text, -1)
 
-    def candidate(self, text: str, weights: Mapping[str, float], tokens: int) -> Candidate | None:
-        """A line as something to choose; None where it mentions nothing that weighs."""
-        specific, ordinary = line_words(text)
-        words = [word for word in specific if word in weights]
-        if not words:
-            return None
-        near = len(ordinary & self.topic) / len(ordinary) if ordinary else 0.0
-        return Candidate(words, tokens, _OFF_TOPIC + _TOPIC * near * near)
+    def read(self, lines: Iterable[str], weights: Mapping[str, float]) -> Iterator[Line]:
+        """What each line mentions. A word that `weights` does not know weighs nothing."""
+        topic, weigh = self.topic, defaultdict(float, weights).__getitem__
+        for line in lines:  # thousands of them: this is where a compaction spends its time
+            words, ordinary = line_words(line)
+            weight = sum(map(weigh, words)) if words else 0.0
+            near = len(ordinary & topic) / len(ordinary) if weight and ordinary else 0.0
+            yield words, _OFF_TOPIC + _TOPIC * near * near, weight
 
 
 def discounted(
     weights: Mapping[str, float], shown: AbstractSet[str], told: AbstractSet[str] = frozenset()
 ) -> dict[str, float]:
     """The weights that are left of words that stand in the view, or that a digest's turns mention."""
-    return {
-        word: weight * (SHOWN if word in shown else TOLD if word in told else 1.0) for word, weight in weights.items()
-    }
+    left = dict(weights)
+    for words, share in ((shown, SHOWN), (told - shown, TOLD)):
+        for word in words:
+            if word in left:
+                left[word] *= share
+    return left

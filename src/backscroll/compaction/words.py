@@ -16,18 +16,18 @@ _REMEMBERED = 16_000  # characters of a text that is worth remembering: long one
 _RUN = re.compile(r"[\w./~@$+-]{4,160}")
 _SPECIFIC = re.compile(r"\d{4}|\d\.\d|[^\W\d_]\d|\d[^\W\d_]|\w_\w|/\w|\w\.\w{2}|[a-z][A-Z]|[A-Z]{2}[a-z]")
 _DOTTED = re.compile(r"[/.](?=\w{6})")
-_NUMBERED = re.compile(r"\s*\d+(?:\s?[→\t|:]|[-:]\t)\s?")
+_NUMBERED = re.compile(r"\d+(?:\s?[→\t|:]|[-:]\t)\s?")
 _VALUE_END = re.compile(r"[,;}\]]\s*(?=[\"{\[\w'])|(?<=[.!?])\s+")
 _ORDINARY = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}")
 
 
-def specific_words(text: str) -> frozenset[str]:
-    """The specific words of a text; of a path or a dotted name also its last component."""
+def specific_words(text: str) -> tuple[str, ...]:
+    """The specific words of a text, sorted, each once; of a path or a dotted name also its last component."""
     return _known_words(text) if len(text) <= _REMEMBERED else _words_in(text)
 
 
-def _words_in(text: str) -> frozenset[str]:
-    return frozenset(chain.from_iterable(map(_words_of, set(_RUN.findall(text)))))
+def _words_in(text: str) -> tuple[str, ...]:
+    return tuple(sorted(set(chain.from_iterable(map(_words_of, set(_RUN.findall(text)))))))
 
 
 _known_words = lru_cache(maxsize=2_048)(_words_in)
@@ -53,10 +53,8 @@ def ordinary_words(text: str) -> set[str]:
 @lru_cache(maxsize=16_384)  # the lines of a digest are looked at again by the next one
 def line_words(line: str) -> tuple[tuple[str, ...], frozenset[str]]:
     """Specific words of a line, sorted, and its ordinary words; the latter only if there are any of the former."""
-    found: set[str] = set()
-    for run in _RUN.findall(line):
-        found.update(_words_of(run))
-    return (tuple(sorted(found)), frozenset(ordinary_words(line))) if found else ((), frozenset())
+    found = set(chain.from_iterable(map(_words_of, _RUN.findall(line))))
+    return (tuple(sorted(found)), frozenset(map(str.lower, _ORDINARY.findall(line)))) if found else ((), frozenset())
 
 
 def spans(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
@@ -90,5 +88,7 @@ def pieces(text: str) -> Iterator[str]:
 
 def bare(line: str) -> str:
     """A line without its number and surrounding space."""
-    numbered = _NUMBERED.match(line)
-    return line[numbered.end() if numbered else 0 :].strip()
+    line = line.lstrip()
+    if line[:1].isdecimal() and (numbered := _NUMBERED.match(line)):
+        line = line[numbered.end() :]
+    return line.strip()

@@ -14,7 +14,7 @@ from math import ceil
 from operator import itemgetter
 from typing import NamedTuple
 
-from backscroll.compaction.cover import Candidate, cover, worth
+from backscroll.compaction.cover import FRAME, Candidate, cover
 from backscroll.compaction.notes import Facts, rules_of
 from backscroll.compaction.salience import SHOWN, Salience, discounted
 from backscroll.compaction.words import specific_words
@@ -51,20 +51,14 @@ class Frame(NamedTuple):
 
 
 class Said(NamedTuple):
-    """What a digest's headings say, and the specific words in it."""
+    """What a digest's headings say, and the words that weigh and that they do not mention."""
 
     text: str
-    words: frozenset[str]
-
-    @classmethod
-    def of(cls, headings: Iterable[Note]) -> "Said":
-        """Of these notes."""
-        text = "\n".join(note.text for note in headings)
-        return cls(text, specific_words(text))
+    unsaid: set[str]
 
     def holds(self, line: str, words: Iterable[str]) -> bool:
         """Whether the line, which mentions these words, stands there as a whole, and not within a longer word."""
-        if not self.words.issuperset(words) or (at := self.text.find(line)) < 0:
+        if not self.unsaid.isdisjoint(words) or (at := self.text.find(line)) < 0:
             return False
         around = self.text[max(0, at - 1) : at], self.text[at + len(line) : at + len(line) + 1]
         return not any(end.isalnum() or end == "_" for end in around)
@@ -86,11 +80,11 @@ def write(
     lines = [note for note in known if note.kind in LINES]
     lines += [line for told_by in facts for line in told_by.lines()]
     lines = [line for line in _newest_once(lines) if not frame.salience.stale(line.text, line.first)]
-    said = Said.of(headings)
-    weights = discounted(frame.salience.weights, frame.salience.shown(frame.kept, set()), said.words)
-    weights |= {
-        _error(line): ERROR * (SHOWN if line.text in said.text else 1) for line in lines if line.kind == "error"
-    }
+    text = "\n".join([note.text for note in headings])
+    mentioned = frozenset(specific_words(text))
+    weights = discounted(frame.salience.weights, frame.salience.shown(frame.kept, set()), mentioned)
+    said = Said(text, weights.keys() - mentioned)
+    weights |= {_error(line): ERROR * (SHOWN if line.text in text else 1) for line in lines if line.kind == "error"}
     kept, spare = _choose(lines, weights, said, room, frame)
     mentioned = frame.salience.weigh(groups, before.weights)
     heaviest = sorted(mentioned.items(), key=itemgetter(1), reverse=True)  # stable: of equal ones the older first
@@ -141,31 +135,33 @@ def _choose(
 ) -> tuple[list[Note], Iterable[Note]]:
     """The lines to tell that are not `said` yet, within `room` tokens, and the best of the others."""
     candidates: list[Candidate] = []
+    worths: list[float] = []
     notes: list[Note] = []
     aside: list[Note] = []
-    for note in reversed(lines):  # newest first: among equals the newest is taken
-        tokens = ceil(len(note.text) / _CHARACTERS) + 2
-        found = frame.salience.candidate(note.text, weights, tokens)
-        words = found.words if found is not None else ()
+    lines = lines[::-1]  # newest first: among equals the newest is taken
+    reading = frame.salience.read([note.text for note in lines], weights)
+    for note, (words, factor, weight) in zip(lines, reading, strict=True):
         if note.kind == "error":
-            found = Candidate([*words, _error(note)], tokens)
-        if found is not None and said.holds(note.text, words):
+            own = _error(note)
+            words, factor, weight = (*words, own), 1.0, weight + weights[own]
+        if not weight:
+            continue
+        if said.holds(note.text, words):
             aside.append(note)
-        elif found is not None:
-            candidates.append(found)
-            notes.append(note)
+            continue
+        tokens = ceil(len(note.text) / _CHARACTERS) + 2
+        candidates.append(Candidate(words, tokens, factor))
+        worths.append(factor * weight / (tokens + FRAME))
+        notes.append(note)
     told: set[Note] = set()
-    for number in cover(candidates, weights, int(room * _OFTEN_SHORTER)):
+    for number in cover(candidates, weights, int(room * _OFTEN_SHORTER), worths):
         tokens = frame.tokens(note_text(notes[number])) + 1
         if tokens <= room:
             room -= tokens
             told.add(notes[number])
     most = min(MOST_SPARE, int(frame.budget * SPARE_LINES))
-    left = sorted(
-        (number for number, note in enumerate(notes) if note not in told),
-        key=lambda number: worth(candidates[number], weights),
-        reverse=True,
-    )
+    left = [number for number, note in enumerate(notes) if note not in told]
+    left.sort(key=worths.__getitem__, reverse=True)
     spare = sorted([*aside, *(notes[number] for number in left[: max(0, most - len(aside))])], key=_place)
     return [note for note in reversed(notes) if note in told], spare
 
