@@ -5,6 +5,7 @@ Also the wording of everything synthetic in a view. Synthetic text exists in vie
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from backscroll.history import Entry
 from backscroll.messages import Message, Part
@@ -26,6 +27,7 @@ ELSEWHERE_LINE = "<summary>The conversation goes on here.</summary>"
 NO_RESULT_LINE = "<summary>No result was recorded for the call above.</summary>"
 LINES = ("line", "error")
 """Kinds of notes that are lines of a message; they stand below their turn."""
+_WHO = {"user": "user: ", "rule": "rule of the user: ", "prose": "in short: "}
 _LONG_PATH = re.compile(r"(?<![\w.…])(?:/[\w.@+-]+){3,}")
 _ENVELOPE = re.compile(r"<(?=\s*/?\s*summary\b)", re.IGNORECASE)
 """What text from messages could end or open a summary with: it is escaped there, for it is data."""
@@ -133,22 +135,32 @@ def note_texts(notes: Iterable[Note]) -> list[str]:
         known.add(path)
         return path
 
-    return [
-        note_text(note, _LONG_PATH.sub(short, note.text) if note.kind == "turn" and "/" in note.text else note.text)
-        for note in notes
-    ]
+    texts: list[str] = []
+    for note in notes:
+        paths = _long_paths(note.text) if note.kind == "turn" and "/" in note.text else ()
+        if len(paths) > 1 or not known.isdisjoint(paths):
+            texts.append(note_text(note, _LONG_PATH.sub(short, note.text)))
+        else:
+            known.update(paths)
+            texts.append(note_text(note))
+    return texts
+
+
+@lru_cache(maxsize=2_048)  # a digest's turns are written again and again while it is made to fit
+def _long_paths(text: str) -> tuple[str, ...]:
+    return tuple(_LONG_PATH.findall(text))
 
 
 def note_text(note: Note, text: str | None = None) -> str:
     """One note as it stands in a summary, with its own text or another. A line stands indented below its turn, whose
     reference is its own.
     """
-    text = note.text if text is None else text
+    first, last, kind, own, _ = note
+    text = own if text is None else text
     text = _ENVELOPE.sub("&lt;", text) if "<" in text else text
-    if note.kind in LINES:
+    if kind in LINES:
         return f"  {text}"
-    who = {"user": "user: ", "rule": "rule of the user: ", "prose": "in short: "}.get(note.kind, "")
-    return f"{reference(note.first, note.last)} {who}{text}"
+    return f"{reference(first, last)} {_WHO.get(kind, '')}{text}"
 
 
 def gap_line(gap: Gap) -> str:

@@ -87,7 +87,6 @@ class ClipStrategy:
             places = spans(text, head, len(text) - tail)
             found += [(number, start, end, int((end - start) * each) + _FRAME) for start, end in places]
         lines: list[Line] = []
-        worths: list[float] = []
         weighing: list[tuple[int, int, int]] = []
         texts = (results[number].part.text[start:end] for number, start, end, _ in found)
         for (number, start, end, tokens), (words, factor, weight) in zip(
@@ -95,11 +94,10 @@ class ClipStrategy:
         ):
             candidate = results[number]
             if weight and not salience.stale(bare(candidate.part.text[start:end]), candidate.entry.seq):
-                lines.append(Line(words, tokens, factor))
-                worths.append(factor * weight / (tokens + FRAME))
+                lines.append((words, tokens, factor, factor * weight / (tokens + FRAME)))
                 weighing.append((number, start, end))
         kept: dict[int, list[tuple[int, int]]] = {}
-        for chosen in cover(lines, weights, room, worths):
+        for chosen in cover(lines, weights, room):
             number, start, end = weighing[chosen]
             kept.setdefault(number, []).append((start, end))
         return kept

@@ -5,61 +5,58 @@ word weighs is decided elsewhere.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import heappop, heappush
-from typing import NamedTuple
+from math import inf
 
 AGAIN = 0.3  # of a word's weight that is left for the next line that mentions it: said twice is not worth twice
 _LEAST = 5  # tokens: no line worth keeping takes fewer
+_END = (inf, -1)  # stands behind everything that waits
 FRAME = 3  # tokens by which a line costs more than its text: it stands in a row of its own
 
 
-class Candidate(NamedTuple):
-    """A line that could be kept."""
-
-    words: Sequence[str]
-    """What it mentions."""
-    tokens: int
-    factor: float = 1.0
-    """How much more, or less, than its words it is worth."""
+Candidate = tuple[Sequence[str], int, float, float]
+"""A line that could be kept: the words that it mentions, its tokens, how much more or less than its words it is worth,
+and what it would add for each of its tokens if it were the first. A plain tuple, for there are a thousand of them.
+"""
 
 
-def cover(
-    candidates: Sequence[Candidate], weights: Mapping[str, float], room: int, worths: Sequence[float] | None = None
-) -> list[int]:
-    """Indexes of the chosen lines, best first, within `room` tokens. `worths`: what each adds at the start, if known.
+def ranked(candidates: Sequence[Candidate]) -> list[int]:
+    """Their indexes, best first; equal ones as they come."""
+    worths = [worth for _, _, _, worth in candidates]
+    return sorted(range(len(worths)), key=worths.__getitem__, reverse=True)
+
+
+def cover(candidates: Sequence[Candidate], weights: Mapping[str, float], room: int) -> list[int]:
+    """Indexes of the chosen lines, best first, within `room` tokens.
 
     At each turn the line that adds most weight for each of its tokens. Equal ones are taken in the order given.
     """
     left = defaultdict(float, weights)
-    worths = [worth(candidate, left) for candidate in candidates] if worths is None else worths
-    first = sorted(range(len(candidates)), key=worths.__getitem__, reverse=True)  # stable: of equal ones in order
-    again: list[tuple[float, int]] = []  # a heap of those that others have made worth less, by their new worth
-    chosen: list[int] = []
-    at, end = 0, len(first)
-    while room >= _LEAST and (at < end or again):
-        if again and (at == end or again[0] < (-worths[first[at]], first[at])):
+    weigh = left.__getitem__
+    waiting = [(-candidates[number][3], number) for number in ranked(candidates)]
+    waiting.append(_END)
+    again = [_END]  # a heap of those that others have made worth less, by their new worth
+    at, chosen = 0, list[int]()
+    while room >= _LEAST:
+        if again[0] < waiting[at]:
             number = heappop(again)[1]
+        elif at == len(candidates):
+            break
         else:
-            number, at = first[at], at + 1
-        candidate = candidates[number]
-        if candidate.tokens > room:
+            number, at = waiting[at][1], at + 1
+        words, tokens, factor, _ = candidates[number]
+        if tokens > room:
             continue
-        adds = worth(candidate, left)
-        if (at < end and adds < worths[first[at]]) or (again and -adds > again[0][0]):
-            heappush(again, (-adds, number))  # others were chosen since that mention the same
+        adds = -factor * sum(map(weigh, words)) / (tokens + FRAME)
+        if adds > again[0][0] or adds > waiting[at][0]:
+            heappush(again, (adds, number))  # others were chosen since that mention the same
             continue
-        if adds <= 0:
+        if adds >= 0:
             break
         chosen.append(number)
-        room -= candidate.tokens
-        for word in candidate.words:
+        room -= tokens
+        for word in words:
             left[word] *= AGAIN
     return chosen
-
-
-def worth(candidate: Candidate, weights: Mapping[str, float]) -> float:
-    """What a line adds for each of its tokens. `weights` knows every word that it mentions."""
-    words, tokens, factor = candidate
-    return factor * sum(map(weights.__getitem__, words)) / (tokens + FRAME)
 
 
 def stretches(places: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

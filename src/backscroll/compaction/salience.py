@@ -13,6 +13,7 @@ from functools import cached_property
 from backscroll.compaction.staleness import removed_lines
 from backscroll.compaction.words import line_words, ordinary_words, specific_words
 from backscroll.history import Entry
+from backscroll.plan import Note
 
 OWN, RESULT = 4.0, 1.0  # weight of a mention by the user or the agent, and by a tool
 SHOWN = 0.1  # of a word's weight that is left if it stands whole in the view
@@ -107,6 +108,10 @@ class Salience:
     def stale(self, text: str, seq: int) -> bool:
         """Whether an edit took out this line of message `seq`, then or later."""
         return seq <= self._taken_out.get(text, -1)
+
+    def still_true(self, lines: Sequence[Note]) -> Sequence[Note]:
+        """The lines that no edit took out."""
+        return [line for line in lines if not self.stale(line.text, line.first)] if self._taken_out else lines
 
     def read(self, lines: Iterable[str], weights: Mapping[str, float]) -> Iterator[Line]:
         """What each line mentions. A word that `weights` does not know weighs nothing."""

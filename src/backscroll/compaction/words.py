@@ -82,8 +82,11 @@ def _split(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
 
 def pieces(text: str) -> Iterator[str]:
     """The same lines as texts, without numbering and surrounding space."""
-    for start, end in spans(text):
-        yield bare(text[start:end])
+    for line in text.splitlines(keepends=True):
+        if len(line) > LONGEST_SPAN:
+            yield from (bare(line[start:end]) for start, end in _split(line, 0, len(line)))
+        else:
+            yield bare(line)
 
 
 def bare(line: str) -> str:

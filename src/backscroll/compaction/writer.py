@@ -6,15 +6,16 @@ kept aside, up to a bound, and may be told by a later digest.
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import islice
 from math import ceil
 from operator import itemgetter
 from typing import NamedTuple
 
-from backscroll.compaction.cover import FRAME, Candidate, cover
+from backscroll.compaction.cover import FRAME, Candidate, cover, ranked
 from backscroll.compaction.notes import Facts, rules_of
 from backscroll.compaction.salience import SHOWN, Salience, discounted
 from backscroll.compaction.words import specific_words
@@ -70,16 +71,17 @@ def write(
     """The digest of what `before` told and of these groups. `told`: tokens of everything told; `prose`: a model's new
     summary, in place of the one before.
     """
-    known = sorted([*before.notes, *before.spare], key=_place)
+    frame = frame._replace(tokens=cache(frame.tokens))  # each stage looks at the same texts again
+    known = sorted([*before.notes, *before.spare], key=_first)
     facts = [Facts(group) for group in groups]
     headings = [note for note in known if note.kind not in LINES]
     headings += [note for told_by in facts for note in told_by.headings()]
     headings = _in_short(headings, prose, int(frame.allowance * MOST_PROSE), frame.tokens)
     headings, squeezed = fit_headings(headings, _room_for(headings, frame), frame.tokens)
-    room = frame.allowance - sum(frame.tokens(text) + 1 for text in note_texts(headings))
+    room = frame.allowance - _taken(headings, frame.tokens)
     lines = [note for note in known if note.kind in LINES]
     lines += [line for told_by in facts for line in told_by.lines()]
-    lines = [line for line in _newest_once(lines) if not frame.salience.stale(line.text, line.first)]
+    lines = frame.salience.still_true(_newest_once(lines))
     text = "\n".join([note.text for note in headings])
     mentioned = frozenset(specific_words(text))
     weights = discounted(frame.salience.weights, frame.salience.shown(frame.kept, set()), mentioned)
@@ -116,8 +118,12 @@ def _last(note: Note) -> int:
     return note.last
 
 
+_first = itemgetter(0)
+"""In the order of the conversation, where all are lines or none is."""
+
+
 def _place(note: Note) -> tuple[int, bool]:
-    return note[0], note[2] in LINES  # by number: this runs for every line that is known
+    return note.first, note.kind in LINES
 
 
 def _error(note: Note) -> str:
@@ -135,7 +141,6 @@ def _choose(
 ) -> tuple[list[Note], Iterable[Note]]:
     """The lines to tell that are not `said` yet, within `room` tokens, and the best of the others."""
     candidates: list[Candidate] = []
-    worths: list[float] = []
     notes: list[Note] = []
     aside: list[Note] = []
     lines = lines[::-1]  # newest first: among equals the newest is taken
@@ -150,20 +155,18 @@ def _choose(
             aside.append(note)
             continue
         tokens = ceil(len(note.text) / _CHARACTERS) + 2
-        candidates.append(Candidate(words, tokens, factor))
-        worths.append(factor * weight / (tokens + FRAME))
+        candidates.append((words, tokens, factor, factor * weight / (tokens + FRAME)))
         notes.append(note)
-    told: set[Note] = set()
-    for number in cover(candidates, weights, int(room * _OFTEN_SHORTER), worths):
+    told: set[int] = set()
+    for number in cover(candidates, weights, int(room * _OFTEN_SHORTER)):
         tokens = frame.tokens(note_text(notes[number])) + 1
         if tokens <= room:
             room -= tokens
-            told.add(notes[number])
-    most = min(MOST_SPARE, int(frame.budget * SPARE_LINES))
-    left = [number for number, note in enumerate(notes) if note not in told]
-    left.sort(key=worths.__getitem__, reverse=True)
-    spare = sorted([*aside, *(notes[number] for number in left[: max(0, most - len(aside))])], key=_place)
-    return [note for note in reversed(notes) if note in told], spare
+            told.add(number)
+    most = max(0, min(MOST_SPARE, int(frame.budget * SPARE_LINES)) - len(aside))
+    best = (notes[number] for number in ranked(candidates) if number not in told)
+    spare = sorted([*aside, *islice(best, most)], key=_first)
+    return [notes[number] for number in sorted(told, reverse=True)], spare
 
 
 def fit_headings(notes: Sequence[Note], room: int, tokens: Callable[[str], int]) -> tuple[list[Note], list[Note]]:
@@ -172,21 +175,22 @@ def fit_headings(notes: Sequence[Note], room: int, tokens: Callable[[str], int])
     The oldest turns merge first; then the oldest of users' words go, except the rules in them; then turns merge across
     what a user said; then a model's summary goes; and only where rules alone would fill the room, the oldest rules go.
     """
-    tokens = cache(tokens)  # each stage looks at the same notes again
-
-    def excess() -> int:
-        return sum(tokens(text) + 1 for text in note_texts(kept)) - room
-
     kept = _each_rule_once(notes)
     gone: list[Note] = []
+    over = _taken(kept, tokens) - room
     for stage in (_merge_turns, _squeeze_words, _merge_across, _without_prose, _squeeze_rules):
-        while (over := excess()) > 0:  # again where it won less than reckoned: a path is written out once only
+        while over > 0:  # again where it won less than reckoned: a path is written out once only
             after = _each_rule_once(stage(kept, over, tokens))
             if after == kept:
                 break
             gone += _lost(kept, after)
-            kept = after
+            kept, over = after, _taken(after, tokens) - room
     return kept, gone[-MOST_SQUEEZED:]
+
+
+def _taken(notes: Sequence[Note], tokens: Callable[[str], int]) -> int:
+    """What they take in a summary."""
+    return sum(map(tokens, note_texts(notes))) + len(notes)
 
 
 def _lost(before: Sequence[Note], after: Sequence[Note]) -> list[Note]:
@@ -200,15 +204,19 @@ def _lost(before: Sequence[Note], after: Sequence[Note]) -> list[Note]:
 
 def _each_rule_once(notes: Sequence[Note]) -> list[Note]:
     """Without rules that stand in the user's words anyway, or that the user stated again later."""
-    words = [note for note in notes if note.kind == "user"]
+    notes = list(dict.fromkeys(notes))
     newest = {note.text: note for note in notes if note.kind == "rule"}
+    if not newest:
+        return notes
+    words: defaultdict[int, list[str]] = defaultdict(list)
+    for note in notes:
+        if note.kind == "user":
+            words[note.first].append(note.text)
     return [
         note
-        for note in dict.fromkeys(notes)
+        for note in notes
         if note.kind != "rule"
-        or (
-            newest[note.text] == note and not any(note.first == said.first and note.text in said.text for said in words)
-        )
+        or (newest[note.text] == note and not any(note.text in said for said in words[note.first]))
     ]
 
 
@@ -216,7 +224,10 @@ def _squeeze_words(notes: Sequence[Note], excess: int, tokens: Callable[[str], i
     """The oldest of users' words go, except the rules in them, until `excess` tokens are won."""
     kept: list[Note] = []
     for note in notes:
-        rules = rules_of(note) if excess > 0 and note.kind == "user" else [note]
+        if excess <= 0 or note.kind != "user":
+            kept.append(note)
+            continue
+        rules = rules_of(note)
         won = tokens(note_text(note)) + 1 - sum(tokens(note_text(rule)) + 1 for rule in rules)
         kept += rules if won > 0 else [note]
         excess -= max(0, won)
