@@ -9,7 +9,7 @@ from backscroll.compaction.cover import Candidate as Line
 from backscroll.compaction.cover import FRAME, cover, stretches
 from backscroll.compaction.salience import discounted
 from backscroll.compaction.window import Candidate, Window
-from backscroll.compaction.words import bare, spans
+from backscroll.compaction.words import bare, spans, telling
 from backscroll.errors import ConfigurationError
 from backscroll.plan import Clip, Edit
 
@@ -88,7 +88,7 @@ class ClipStrategy:
             found += [(number, start, end, int((end - start) * each) + _FRAME) for start, end in places]
         lines: list[Line] = []
         weighing: list[tuple[int, int, int]] = []
-        texts = (results[number].part.text[start:end] for number, start, end, _ in found)
+        texts = (telling(results[number].part.text[start:end]) for number, start, end, _ in found)
         for (number, start, end, tokens), (words, factor, weight) in zip(
             found, salience.read(texts, weights), strict=True
         ):

@@ -32,22 +32,23 @@ def cover(candidates: Sequence[Candidate], weights: Mapping[str, float], room: i
     """
     left = defaultdict(float, weights)
     weigh = left.__getitem__
-    waiting = [(-candidates[number][3], number) for number in ranked(candidates)]
-    waiting.append(_END)
-    again = [_END]  # a heap of those that others have made worth less, by their new worth
-    at, chosen = 0, list[int]()
+    order, at = ranked(candidates), 0
+    again = [_END]  # a heap of those that others have made worth less, by their new worth; best is lowest
+    chosen: list[int] = []
+    first = _place(candidates, order, at)
     while room >= _LEAST:
-        if again[0] < waiting[at]:
+        if again[0] < first:
             number = heappop(again)[1]
-        elif at == len(candidates):
+        elif first is _END:
             break
         else:
-            number, at = waiting[at][1], at + 1
+            number, at = order[at], at + 1
+            first = _place(candidates, order, at)
         words, tokens, factor, _ = candidates[number]
         if tokens > room:
             continue
         adds = -factor * sum(map(weigh, words)) / (tokens + FRAME)
-        if adds > again[0][0] or adds > waiting[at][0]:
+        if adds > again[0][0] or adds > first[0]:
             heappush(again, (adds, number))  # others were chosen since that mention the same
             continue
         if adds >= 0:
@@ -57,6 +58,11 @@ def cover(candidates: Sequence[Candidate], weights: Mapping[str, float], room: i
         for word in words:
             left[word] *= AGAIN
     return chosen
+
+
+def _place(candidates: Sequence[Candidate], order: Sequence[int], at: int) -> tuple[float, int]:
+    """Where the next one stands that nothing has made worth less yet."""
+    return (-candidates[order[at]][3], order[at]) if at < len(order) else _END
 
 
 def stretches(places: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

@@ -17,6 +17,7 @@ _RUN = re.compile(r"[\w./~@$+-]{4,160}")
 _SPECIFIC = re.compile(r"\d{4}|\d\.\d|[^\W\d_]\d|\d[^\W\d_]|\w_\w|/\w|\w\.\w{2}|[a-z][A-Z]|[A-Z]{2}[a-z]")
 _DOTTED = re.compile(r"[/.](?=\w{6})")
 _NUMBERED = re.compile(r"\d+(?:\s?[→\t|:]|[-:]\t)\s?")
+_SHORT_NUMBER = re.compile(r"\d{1,3}(?:\s?[→\t|:]|[-:]\t)\s?")
 _VALUE_END = re.compile(r"[,;}\]]\s*(?=[\"{\[\w'])|(?<=[.!?])\s+")
 _ORDINARY = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}")
 
@@ -89,9 +90,16 @@ def pieces(text: str) -> Iterator[str]:
             yield bare(line)
 
 
-def bare(line: str) -> str:
+def bare(line: str, number: re.Pattern[str] = _NUMBERED) -> str:
     """A line without its number and surrounding space."""
     line = line.lstrip()
-    if line[:1].isdecimal() and (numbered := _NUMBERED.match(line)):
+    if line[:1].isdecimal() and (numbered := number.match(line)):
         line = line[numbered.end() :]
     return line.strip()
+
+
+def telling(line: str) -> str:
+    """What of a line mentions something: a number of four digits is a specific word, a shorter one is none. Mostly the
+    same as `bare`, so that what was read of a line in a result is known when a digest reads it.
+    """
+    return bare(line, _SHORT_NUMBER)
