@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from backscroll.compaction.cover import Candidate as Line
 from backscroll.compaction.cover import FRAME, cover, stretches
-from backscroll.compaction.salience import discounted
+from backscroll.compaction.salience import Salience, discounted
 from backscroll.compaction.window import Candidate, Window
 from backscroll.compaction.words import bare, spans, telling
 from backscroll.errors import ConfigurationError
@@ -92,8 +92,7 @@ class ClipStrategy:
         for (number, start, end, tokens), (words, factor, weight) in zip(
             found, salience.read(texts, weights), strict=True
         ):
-            candidate = results[number]
-            if weight and not salience.stale(bare(candidate.part.text[start:end]), candidate.entry.seq):
+            if weight and not (salience.taken_out and _stale(salience, results[number], start, end)):
                 lines.append((words, tokens, factor, factor * weight / (tokens + FRAME)))
                 weighing.append((number, start, end))
         kept: dict[int, list[tuple[int, int]]] = {}
@@ -101,6 +100,10 @@ class ClipStrategy:
             number, start, end = weighing[chosen]
             kept.setdefault(number, []).append((start, end))
         return kept
+
+
+def _stale(salience: Salience, candidate: Candidate, start: int, end: int) -> bool:
+    return salience.stale(bare(candidate.part.text[start:end]), candidate.entry.seq)
 
 
 def _ends(text: str) -> tuple[int, int]:

@@ -5,8 +5,8 @@ What is dear in a turn is what it was for: the tool, its key arguments, and how 
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from backscroll.compaction.rules import rules_in
 from backscroll.compaction.staleness import without_old, written_values
@@ -31,13 +31,23 @@ _FEW = 20  # lines up to which a result is taken for a report, and not for a tex
 _SENTENCE_END = re.compile(r"(?<=[.!?:])\s|\n")
 
 
+class _Result(NamedTuple):
+    """A result, taken apart."""
+
+    seq: int
+    part: Part
+    lines: list[str]
+    trouble: str | None
+    """The line that says what went wrong."""
+
+
 class Facts:
     """What one group says, as notes. Each of its results is taken apart once."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._entries = entries
-        self._results: list[tuple[int, Part, list[str]]] = [
-            (entry.seq, part, list(pieces(part.text)))
+        self._results = [
+            _Result(entry.seq, part, lines := pieces(part.text), trouble_in(lines))
             for entry in entries
             for part in entry.reading.parts
             if part.kind == "result"
@@ -63,7 +73,7 @@ class Facts:
 
     def turn_line(self) -> str:
         """What the agent said, called and got, in one line."""
-        results = {part.id: lines for _, part, lines in self._results}
+        results = {result.part.id: result for result in self._results}
         said: list[str] = []
         for entry in self._entries:
             calls = [part for part in entry.reading.parts if part.kind == "call"]
@@ -78,17 +88,16 @@ class Facts:
         for entry in self._entries:
             for part in entry.reading.parts:
                 if part.kind != "result":
-                    texts = written_values(part.text) if part.kind == "call" else (part.text,)
-                    yield from _lines(entry.seq, (piece for text in texts for piece in pieces(text)))
-        for seq, _, lines in self._results:
+                    for text in written_values(part.text) if part.kind == "call" else (part.text,):
+                        yield from _lines(entry.seq, pieces(text))
+        for seq, _, lines, trouble in self._results:
             yield from _lines(seq, lines)
-            trouble = trouble_in(lines)
             if trouble is not None:
                 yield Note(seq, seq, "error", trouble[:_LONGEST])
 
 
-def _lines(seq: int, lines: Iterable[str]) -> Iterator[Note]:
-    return (Note(seq, seq, "line", line) for line in lines if _SHORTEST <= len(line) <= _LONGEST)
+def _lines(seq: int, lines: Sequence[str]) -> list[Note]:
+    return [Note(seq, seq, "line", line) for line in lines if _SHORTEST <= len(line) <= _LONGEST]
 
 
 def _user_notes(entry: Entry) -> Iterator[Note]:
@@ -159,13 +168,12 @@ def trouble_in(lines: Sequence[str]) -> str | None:
     return next((line for line in reversed(ends) if _TROUBLE.search(line)), None)
 
 
-def _ended(result: Sequence[str] | None, call: Part) -> str:
+def _ended(result: _Result | None, call: Part) -> str:
     if result is None:
         return ""
-    lines = [line for line in result if line]
+    trouble, lines = result.trouble, [line for line in result.lines if line]
     if not lines:
         return " -> nothing"
-    trouble = trouble_in(lines)
     shown = (trouble or lines[0])[:_OUTCOME]
     more = f" ({len(lines)} lines)" if len(lines) > 3 else ""
     if trouble is None and set(specific_words(call.text)).issuperset(specific_words(shown)):

@@ -96,7 +96,7 @@ class Salience:
         }
 
     @cached_property
-    def _taken_out(self) -> dict[str, int]:
+    def taken_out(self) -> dict[str, int]:
         """Lines that edits in the window took out, with the `seq` of the newest such edit."""
         found: dict[str, int] = {}
         for group in self._groups:
@@ -107,11 +107,11 @@ class Salience:
 
     def stale(self, text: str, seq: int) -> bool:
         """Whether an edit took out this line of message `seq`, then or later."""
-        return seq <= self._taken_out.get(text, -1)
+        return seq <= self.taken_out.get(text, -1)
 
     def still_true(self, lines: Sequence[Note]) -> Sequence[Note]:
         """The lines that no edit took out."""
-        return [line for line in lines if not self.stale(line.text, line.first)] if self._taken_out else lines
+        return [line for line in lines if not self.stale(line.text, line.first)] if self.taken_out else lines
 
     def read(self, lines: Iterable[str], weights: Mapping[str, float]) -> Iterator[Line]:
         """What each line mentions. A word that `weights` does not know weighs nothing."""

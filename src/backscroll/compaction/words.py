@@ -12,31 +12,52 @@ from itertools import chain
 
 LONGEST_SPAN = 240  # characters of one salient line; a longer one is split where a value or a sentence ends
 _LEAST_SPAN = 120
-_REMEMBERED = 16_000  # characters of a text that is worth remembering: long ones would fill the memory
-_RUN = re.compile(r"[\w./~@$+-]{4,160}")
+_REMEMBERED, _LONGEST_REMEMBERED = 16_000, 128_000  # characters of a text of which the words are remembered; of long
+# ones few are, for they would fill the memory
+_SHORTEST_RUN, _LONGEST_RUN = 4, 160
+_RUN = re.compile(rf"[\w./~@$+-]{{{_SHORTEST_RUN},{_LONGEST_RUN}}}")
 _SPECIFIC = re.compile(r"\d{4}|\d\.\d|[^\W\d_]\d|\d[^\W\d_]|\w_\w|/\w|\w\.\w{2}|[a-z][A-Z]|[A-Z]{2}[a-z]")
 _DOTTED = re.compile(r"[/.](?=\w{6})")
 _NUMBERED = re.compile(r"\d+(?:\s?[→\t|:]|[-:]\t)\s?")
 _SHORT_NUMBER = re.compile(r"\d{1,3}(?:\s?[→\t|:]|[-:]\t)\s?")
 _VALUE_END = re.compile(r"[,;}\]]\s*(?=[\"{\[\w'])|(?<=[.!?])\s+")
+_LETTERS = re.compile(r"[A-Za-z]{2,}")
 _ORDINARY = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}")
+
+
+def _blank(kept: re.Pattern[str]) -> str:
+    """A table that makes a blank of every ASCII character but these: four times as fast as `findall`."""
+    return "".join(char if kept.match(char * _SHORTEST_RUN) else " " for char in map(chr, range(128)))
+
+
+_OF_RUNS, _OF_LETTERS = _blank(_RUN), _blank(_LETTERS)
 
 
 def specific_words(text: str) -> tuple[str, ...]:
     """The specific words of a text, sorted, each once; of a path or a dotted name also its last component."""
-    return _known_words(text) if len(text) <= _REMEMBERED else _words_in(text)
+    if len(text) <= _REMEMBERED:
+        return _known_words(text)
+    return _known_long(text) if len(text) <= _LONGEST_REMEMBERED else _words_in(text)
 
 
 def _words_in(text: str) -> tuple[str, ...]:
-    return tuple(sorted(set(chain.from_iterable(map(_words_of, set(_RUN.findall(text)))))))
+    return tuple(sorted(set(chain.from_iterable(map(_words_of, set(_runs(text)))))))
+
+
+def _runs(text: str) -> list[str]:
+    """What may hold a specific word, some of it too short or too long for one."""
+    return text.translate(_OF_RUNS).split() if text.isascii() else _RUN.findall(text)
 
 
 _known_words = lru_cache(maxsize=2_048)(_words_in)
+_known_long = lru_cache(maxsize=8)(_words_in)
 """What stays in a view is looked at by each compaction; a pure function may remember."""
 
 
 @lru_cache(maxsize=32_768)  # the same names come again and again
 def _words_of(run: str) -> tuple[str, ...]:
+    if not _SHORTEST_RUN <= len(run) <= _LONGEST_RUN:
+        return tuple(word for part in _RUN.findall(run) for word in _words_of(part))
     word = run.strip(".-+$@~") if run[0] not in "~." else run.rstrip(".-+$@~")
     if len(word) < 4 or not _SPECIFIC.search(word):
         return ()
@@ -48,14 +69,20 @@ def _words_of(run: str) -> tuple[str, ...]:
 
 def ordinary_words(text: str) -> set[str]:
     """Words in lower case, identifiers taken apart."""
-    return set(map(str.lower, _ORDINARY.findall(text)))
+    runs = text.translate(_OF_LETTERS).split() if text.isascii() else _LETTERS.findall(text)
+    return set(chain.from_iterable(map(_taken_apart, runs)))
+
+
+@lru_cache(maxsize=8_192)
+def _taken_apart(letters: str) -> tuple[str, ...]:
+    return tuple(map(str.lower, _ORDINARY.findall(letters)))
 
 
 @lru_cache(maxsize=16_384)  # the lines of a digest are looked at again by the next one
 def line_words(line: str) -> tuple[tuple[str, ...], frozenset[str]]:
     """Specific words of a line, sorted, and its ordinary words; the latter only if there are any of the former."""
-    found = set(chain.from_iterable(map(_words_of, _RUN.findall(line))))
-    return (tuple(sorted(found)), frozenset(map(str.lower, _ORDINARY.findall(line)))) if found else ((), frozenset())
+    found = set(chain.from_iterable(map(_words_of, _runs(line))))
+    return (tuple(sorted(found)), frozenset(ordinary_words(line))) if found else ((), frozenset())
 
 
 def spans(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
@@ -81,13 +108,15 @@ def _split(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
     yield start, stop
 
 
-def pieces(text: str) -> Iterator[str]:
+def pieces(text: str) -> list[str]:
     """The same lines as texts, without numbering and surrounding space."""
+    found: list[str] = []
     for line in text.splitlines(keepends=True):
         if len(line) > LONGEST_SPAN:
-            yield from (bare(line[start:end]) for start, end in _split(line, 0, len(line)))
+            found += [bare(line[start:end]) for start, end in _split(line, 0, len(line))]
         else:
-            yield bare(line)
+            found.append(bare(line))
+    return found
 
 
 def bare(line: str, number: re.Pattern[str] = _NUMBERED) -> str:
