@@ -1,13 +1,14 @@
 """What a digest is made with: words, rules, stale lines, greedy cover, salience, folds in plans, and how notes read."""
 
 import json
+from collections import defaultdict
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.compaction.cover import AGAIN, Candidate, cover, stretches
+from backscroll.compaction.cover import AGAIN, FRAME, cover, ranked, stretches
 from backscroll.compaction.rules import LONGEST_RULE, rules_in
 from backscroll.compaction.salience import SHOWN, TOLD, Salience, discounted
 from backscroll.compaction.staleness import removed_lines, written_values
@@ -19,6 +20,7 @@ from backscroll.compaction.words import (
     pieces,
     spans,
     specific_words,
+    telling,
 )
 from backscroll.history import Entry
 from backscroll.messages import accept, read_message
@@ -68,7 +70,8 @@ def turn(seq, name, arguments, result=None, text=None):
     ],
 )
 def test_specific_words_are_those_that_only_a_context_can_tell(text, found):
-    assert specific_words(text) == found
+    assert set(specific_words(text)) == found
+    assert list(specific_words(text)) == sorted(found)
 
 
 def test_ordinary_words_are_lower_case_with_identifiers_taken_apart():
@@ -116,7 +119,21 @@ def test_a_long_line_is_split_where_a_value_ends():
 
 @pytest.mark.parametrize("line", ["  12\tx = 1", "12: x = 1", "  7→x = 1", "7|x = 1", "88-\tx = 1", "  x = 1  "])
 def test_a_bare_line_has_no_number_and_no_space_around(line):
-    assert bare(line) == "x = 1"
+    assert bare(line) == telling(line) == "x = 1"
+
+
+numbers = st.sampled_from(["", "7", "88", "999", "1024", "  12 "])
+
+
+@given(numbers, st.sampled_from(["\t", ": ", "→", "-\t", "|", " "]), long_texts)
+def test_what_is_cut_off_a_line_that_is_read_mentions_nothing(number, separator, text):
+    line = (number + separator + text)[:LONGEST_SPAN]
+    assert line_words(telling(line)) == line_words(line)
+
+
+@given(st.text("aZ_9.-/~@( \n\t", max_size=400) | st.text(st.characters(max_codepoint=127), max_size=60))
+def test_a_text_of_plain_ascii_is_read_as_any_other(text):
+    assert line_words(text) == line_words(f"{text} é")
 
 
 # --- rules ---------------------------------------------------------------------------------------------------------
@@ -200,49 +217,60 @@ def test_what_a_call_wrote_leaves_out_what_it_replaced():
 
 # --- cover ---------------------------------------------------------------------------------------------------------
 
-candidates = st.lists(
-    st.builds(Candidate, st.lists(st.sampled_from("abcdef"), max_size=4), st.integers(1, 30), st.floats(0.3, 2.8)),
-    max_size=14,
+
+def line(weighs, words, tokens, factor=1.0):
+    """A line as something to choose."""
+    return words, tokens, factor, factor * sum(weighs[word] for word in words) / (tokens + FRAME)
+
+
+mentions = st.lists(
+    st.tuples(st.lists(st.sampled_from("abcdef"), max_size=4), st.integers(1, 30), st.floats(0.3, 2.8)), max_size=14
 )
 weights = st.fixed_dictionaries({word: st.floats(0, 50) for word in "abcdef"})
 
 
-@given(candidates, weights, st.integers(-5, 120))
-def test_cover_stays_within_its_room_takes_each_line_once_and_is_deterministic(lines, weighs, room):
+@given(mentions, weights, st.integers(-5, 120))
+def test_cover_stays_within_its_room_takes_each_line_once_and_is_deterministic(found, weighs, room):
+    lines = [line(weighs, *mentioned) for mentioned in found]
     chosen = cover(lines, weighs, room)
-    assert sum(lines[number].tokens for number in chosen) <= max(0, room)
+    assert sum(lines[number][1] for number in chosen) <= max(0, room)
     assert len(set(chosen)) == len(chosen)
     assert chosen == cover(list(lines), dict(reversed(weighs.items())), room)
 
 
-@given(candidates, weights, st.integers(0, 120))
-def test_each_line_taken_adds_the_most_for_its_tokens_of_those_that_fit(lines, weighs, room):
+@given(mentions, weights, st.integers(0, 120))
+def test_each_line_taken_adds_the_most_for_its_tokens_of_those_that_fit(found, weighs, room):
     def worth(number):
-        line = lines[number]
-        return line.factor * sum(left[word] for word in line.words) / (line.tokens + 3)
+        return line(left, *found[number])[-1]
 
+    lines = [line(weighs, *mentioned) for mentioned in found]
     left = dict(weighs)
     waiting = set(range(len(lines)))
     for number in cover(lines, weighs, room):
-        best = max(worth(other) for other in waiting if lines[other].tokens <= room)
+        best = max(worth(other) for other in waiting if lines[other][1] <= room)
         assert worth(number) == pytest.approx(best)
         waiting.remove(number)
-        room -= lines[number].tokens
-        for word in lines[number].words:
+        room -= lines[number][1]
+        for word in lines[number][0]:
             left[word] *= AGAIN
-    assert room < 5 or not any(worth(other) > 0 for other in waiting if lines[other].tokens <= room)
+    assert room < 5 or not any(worth(other) > 0 for other in waiting if lines[other][1] <= room)
 
 
 def test_a_line_that_says_the_same_again_comes_after_one_that_says_something_else():
-    lines = [Candidate(["a"], 10), Candidate(["a"], 10), Candidate(["b"], 10)]
-    assert cover(lines, {"a": 2.0, "b": 1.0}, 100) == [0, 2, 1]
-    assert cover(lines, {"a": 2.0, "b": 1.0}, 20) == [0, 2]
+    weighs = {"a": 2.0, "b": 1.0}
+    lines = [line(weighs, words, 10) for words in ("a", "a", "b")]
+    assert cover(lines, weighs, 100) == [0, 2, 1]
+    assert cover(lines, weighs, 20) == [0, 2]
 
 
 def test_a_line_near_the_topic_goes_first_and_one_without_weight_never():
-    assert cover(
-        [Candidate(["a"], 10), Candidate(["b"], 10, 2.0), Candidate(["c"], 5)], {"a": 1, "b": 1, "c": 0}, 99
-    ) == [1, 0]
+    weighs = {"a": 1, "b": 1, "c": 0}
+    assert cover([line(weighs, "a", 10), line(weighs, "b", 10, 2.0), line(weighs, "c", 5)], weighs, 99) == [1, 0]
+
+
+def test_lines_are_ranked_by_what_each_adds_alone_equal_ones_as_they_come():
+    weighs = {"a": 1.0, "b": 2.0}
+    assert ranked([line(weighs, words, 10) for words in ("a", "b", "a", "ab")]) == [3, 1, 0, 2]
 
 
 def test_stretches_join_neighbours():
@@ -268,6 +296,7 @@ def test_a_word_weighs_more_if_it_was_mentioned_by_the_user_lately_or_before():
 def test_words_that_the_view_shows_or_the_digest_tells_weigh_less():
     found = discounted({"a": 10.0, "b": 10.0, "c": 10.0}, {"a"}, {"a", "b"})
     assert found == {"a": 10.0 * SHOWN, "b": 10.0 * TOLD, "c": 10.0}
+    assert found["d"] == 0
 
 
 def test_a_hidden_part_shows_none_of_its_words():
@@ -279,12 +308,11 @@ def test_a_hidden_part_shows_none_of_its_words():
 
 def test_a_line_about_what_the_agent_is_at_counts_several_times_as_much():
     salience = Salience([turn(1, "grep", {"query": "database timeout"}, "..."), said(3, "the weather")], ())
-    near = salience.candidate("database timeout 3000", {"3000": 1.0}, 9)
-    far = salience.candidate("the weather 3000", {"3000": 1.0}, 9)
-    assert near.factor > 4 * far.factor
-    assert (near.words, near.tokens) == (["3000"], 9)
-    assert salience.candidate("database timeout", {"3000": 1.0}, 9) is None
-    assert salience.candidate("database timeout 4000", {"3000": 1.0}, 9) is None
+    lines = ["database timeout 3000", "the weather 3000", "database timeout", "database timeout 4000"]
+    near, far, unspecific, unknown = salience.read(lines, defaultdict(float, {"3000": 1.0}))
+    assert near[1] > 4 * far[1]
+    assert (near[0], near[2]) == (("3000",), 1.0)
+    assert unspecific[2] == unknown[2] == 0
 
 
 @pytest.mark.parametrize(

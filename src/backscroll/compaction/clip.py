@@ -5,9 +5,9 @@ of them; long arguments and assistant texts to head and tail.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from backscroll.compaction.cover import Candidate as Line
 from backscroll.compaction.cover import FRAME, cover, stretches
-from backscroll.compaction.salience import Salience, discounted
+from backscroll.compaction.cover import Candidate as Line
+from backscroll.compaction.salience import discounted
 from backscroll.compaction.window import Candidate, Window
 from backscroll.compaction.words import bare, spans, telling
 from backscroll.errors import ConfigurationError
@@ -78,32 +78,26 @@ class ClipStrategy:
         hidden = {(candidate.entry.seq, candidate.number) for candidate in results}
         shown = salience.shown((unit.entries for unit in window.units), hidden)
         weights = discounted(salience.weights, shown)
-        found: list[tuple[int, int, int, int]] = []
+        lines: list[Line] = []
+        places: list[tuple[int, int, int]] = []
         for number in range(len(results) - 1, -1, -1):  # newest first: among equals the newest is taken
-            text = results[number].part.text
-            each = results[number].count.tokens / max(1, len(text))
+            candidate = results[number]
+            text, seq = candidate.part.text, candidate.entry.seq
+            each = candidate.count.tokens / max(1, len(text))
             head, tail = _ends(text)
             room -= int((head + tail) * each) + 5 * _FRAME
-            places = spans(text, head, len(text) - tail)
-            found += [(number, start, end, int((end - start) * each) + _FRAME) for start, end in places]
-        lines: list[Line] = []
-        weighing: list[tuple[int, int, int]] = []
-        texts = (telling(results[number].part.text[start:end]) for number, start, end, _ in found)
-        for (number, start, end, tokens), (words, factor, weight) in zip(
-            found, salience.read(texts, weights), strict=True
-        ):
-            if weight and not (salience.taken_out and _stale(salience, results[number], start, end)):
-                lines.append((words, tokens, factor, factor * weight / (tokens + FRAME)))
-                weighing.append((number, start, end))
+            found = list(spans(text, head, len(text) - tail))
+            reading = salience.read([telling(text[start:end]) for start, end in found], weights)
+            for (start, end), (words, factor, weight) in zip(found, reading, strict=True):
+                if weight and not (salience.taken_out and salience.stale(bare(text[start:end]), seq)):
+                    tokens = int((end - start) * each) + _FRAME
+                    lines.append((words, tokens, factor, factor * weight / (tokens + FRAME)))
+                    places.append((number, start, end))
         kept: dict[int, list[tuple[int, int]]] = {}
         for chosen in cover(lines, weights, room):
-            number, start, end = weighing[chosen]
+            number, start, end = places[chosen]
             kept.setdefault(number, []).append((start, end))
         return kept
-
-
-def _stale(salience: Salience, candidate: Candidate, start: int, end: int) -> bool:
-    return salience.stale(bare(candidate.part.text[start:end]), candidate.entry.seq)
 
 
 def _ends(text: str) -> tuple[int, int]:

@@ -13,7 +13,6 @@ from functools import cached_property
 from backscroll.compaction.staleness import removed_lines
 from backscroll.compaction.words import line_words, ordinary_words, specific_words
 from backscroll.history import Entry
-from backscroll.plan import Note
 
 OWN, RESULT = 4.0, 1.0  # weight of a mention by the user or the agent, and by a tool
 SHOWN = 0.1  # of a word's weight that is left if it stands whole in the view
@@ -109,13 +108,9 @@ class Salience:
         """Whether an edit took out this line of message `seq`, then or later."""
         return seq <= self.taken_out.get(text, -1)
 
-    def still_true(self, lines: Sequence[Note]) -> Sequence[Note]:
-        """The lines that no edit took out."""
-        return [line for line in lines if not self.stale(line.text, line.first)] if self.taken_out else lines
-
-    def read(self, lines: Iterable[str], weights: Mapping[str, float]) -> Iterator[Line]:
-        """What each line mentions. A word that `weights` does not know weighs nothing."""
-        topic, weigh = self.topic, defaultdict(float, weights).__getitem__
+    def read(self, lines: Iterable[str], weights: defaultdict[str, float]) -> Iterator[Line]:
+        """What each line mentions. `weights` answers 0 for a word that it does not know."""
+        topic, weigh = self.topic, weights.__getitem__
         for line in lines:  # thousands of them: this is where a compaction spends its time
             words, ordinary = line_words(line)
             weight = sum(map(weigh, words)) if words else 0.0
@@ -125,9 +120,9 @@ class Salience:
 
 def discounted(
     weights: Mapping[str, float], shown: AbstractSet[str], told: AbstractSet[str] = frozenset()
-) -> dict[str, float]:
-    """The weights that are left of words that stand in the view, or that a digest's turns mention."""
-    left = dict(weights)
+) -> defaultdict[str, float]:
+    """The weights that are left of words that stand in the view, or that a digest's turns mention; 0 of others."""
+    left = defaultdict(float, weights)
     for words, share in ((shown, SHOWN), (told - shown, TOLD)):
         for word in words:
             if word in left:

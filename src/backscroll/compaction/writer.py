@@ -7,7 +7,7 @@ kept aside, up to a bound, and may be told by a later digest.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import islice
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from backscroll.compaction.cover import FRAME, Candidate, cover, ranked
 from backscroll.compaction.notes import Facts, rules_of
-from backscroll.compaction.salience import SHOWN, Salience, discounted
+from backscroll.compaction.salience import SHOWN, Line, Salience, discounted
 from backscroll.compaction.words import specific_words
 from backscroll.history import Entry
 from backscroll.plan import Digest, Note
@@ -81,11 +81,11 @@ def write(
     room = frame.allowance - _taken(headings, frame.tokens)
     lines = [note for note in known if note.kind in LINES]
     lines += [line for told_by in facts for line in told_by.lines()]
-    lines = frame.salience.still_true(_newest_once(lines))
+    lines = [line for line in _newest_once(lines) if not frame.salience.stale(line.text, line.first)]
     text = "\n".join([note.text for note in headings])
-    mentioned = frozenset(specific_words(text))
-    weights = discounted(frame.salience.weights, frame.salience.shown(frame.kept, set()), mentioned)
-    said = Said(text, weights.keys() - mentioned)
+    told_of = frozenset(specific_words(text))
+    weights = discounted(frame.salience.weights, frame.salience.shown(frame.kept, set()), told_of)
+    said = Said(text, weights.keys() - told_of)
     weights |= {_error(line): ERROR * (SHOWN if line.text in text else 1) for line in lines if line.kind == "error"}
     kept, spare = _choose(lines, weights, said, room, frame)
     mentioned = frame.salience.weigh(groups, before.weights)
@@ -131,13 +131,18 @@ def _error(note: Note) -> str:
     return f"error {note.first}"
 
 
+def _with_error(note: Note, line: Line, weights: Mapping[str, float]) -> Line:
+    words, _, weight = line
+    return (*words, _error(note)), 1.0, weight + weights[_error(note)]
+
+
 def _newest_once(lines: Sequence[Note]) -> list[Note]:
     newest = {note.text: number for number, note in enumerate(lines)}
     return [lines[number] for number in sorted(newest.values())]
 
 
 def _choose(
-    lines: Sequence[Note], weights: dict[str, float], said: Said, room: int, frame: Frame
+    lines: Sequence[Note], weights: defaultdict[str, float], said: Said, room: int, frame: Frame
 ) -> tuple[list[Note], Iterable[Note]]:
     """The lines to tell that are not `said` yet, within `room` tokens, and the best of the others."""
     candidates: list[Candidate] = []
@@ -145,10 +150,8 @@ def _choose(
     aside: list[Note] = []
     lines = lines[::-1]  # newest first: among equals the newest is taken
     reading = frame.salience.read([note.text for note in lines], weights)
-    for note, (words, factor, weight) in zip(lines, reading, strict=True):
-        if note.kind == "error":
-            own = _error(note)
-            words, factor, weight = (*words, own), 1.0, weight + weights[own]
+    for note, line in zip(lines, reading, strict=True):
+        words, factor, weight = line if note.kind != "error" else _with_error(note, line, weights)
         if not weight:
             continue
         if said.holds(note.text, words):
