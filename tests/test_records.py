@@ -106,6 +106,19 @@ def test_a_digest_is_written_once_and_referred_to_while_it_stays_the_same():
     assert read(written(events)) == events
 
 
+WORDS = st.text(max_size=8) | st.sampled_from(['"', '","', "\\", '"weights":null', "\ud800", "a/b"])
+
+
+@given(st.lists(st.tuples(WORDS, st.floats(allow_nan=False, allow_infinity=False)), max_size=6), WORDS)
+def test_a_plan_is_written_as_any_json_would_be(weights, text):
+    note = Note(0, 1, "line", text)
+    event = PlanRecorded("main", Plan((Fold(0, 1),), 1, 0, Digest((note,), tuple(weights), (note,), 9)), (1, 2), 3, 4)
+    (stored,) = written([event])
+    body = stored.record.body.decode("utf-8", "surrogatepass")
+    assert body == json.dumps(json.loads(body), ensure_ascii=False, separators=(",", ":"))
+    assert read([stored]) == [event]
+
+
 def test_the_golden_session_holds_every_kind_of_event():
     assert {each.record.kind for each in golden(FORMAT)} == set(_READERS)
     first = {each.record.kind for each in golden(1)}

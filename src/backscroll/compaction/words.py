@@ -6,7 +6,7 @@ inside, or an inner capital.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import chain
 
@@ -25,12 +25,29 @@ _LETTERS = re.compile(r"[A-Za-z]{2,}")
 _ORDINARY = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}")
 
 
-def _blank(kept: re.Pattern[str]) -> str:
+def _blank(kept: re.Pattern[str]) -> bytes:
     """A table that makes a blank of every ASCII character but these: four times as fast as `findall`."""
-    return "".join(char if kept.match(char * _SHORTEST_RUN) else " " for char in map(chr, range(128)))
+    return bytes(char if kept.match(chr(char) * _SHORTEST_RUN) else 32 for char in range(256))
 
 
-_OF_RUNS, _OF_LETTERS = _blank(_RUN), _blank(_LETTERS)
+def _runs(text: str, kept: re.Pattern[str], table: bytes) -> list[str]:
+    """What a pattern finds in a text; what is found may be shorter or longer than the pattern says."""
+    return text.encode().translate(table).decode().split() if text.isascii() else kept.findall(text)
+
+
+class _Remembered(dict[str, tuple[str, ...]]):
+    """Words of a run, read once: the same names come again and again. What is full is emptied."""
+
+    def __init__(self, read: Callable[[str], tuple[str, ...]], most: int) -> None:
+        self._read, self._most = read, most
+
+    def __missing__(self, run: str) -> tuple[str, ...]:
+        found = self._read(run)
+        if len(run) <= _LONGEST_RUN:
+            if len(self) >= self._most:
+                self.clear()
+            self[run] = found
+        return found
 
 
 def specific_words(text: str) -> tuple[str, ...]:
@@ -41,12 +58,7 @@ def specific_words(text: str) -> tuple[str, ...]:
 
 
 def _words_in(text: str) -> tuple[str, ...]:
-    return tuple(sorted(set(chain.from_iterable(map(_words_of, set(_runs(text)))))))
-
-
-def _runs(text: str) -> list[str]:
-    """What may hold a specific word, some of it too short or too long for one."""
-    return text.translate(_OF_RUNS).split() if text.isascii() else _RUN.findall(text)
+    return tuple(sorted(set(chain.from_iterable(map(_specific, set(_runs(text, _RUN, _OF_RUNS)))))))
 
 
 _known_words = lru_cache(maxsize=2_048)(_words_in)
@@ -54,7 +66,6 @@ _known_long = lru_cache(maxsize=8)(_words_in)
 """What stays in a view is looked at by each compaction; a pure function may remember."""
 
 
-@lru_cache(maxsize=32_768)  # the same names come again and again
 def _words_of(run: str) -> tuple[str, ...]:
     if not _SHORTEST_RUN <= len(run) <= _LONGEST_RUN:
         return tuple(word for part in _RUN.findall(run) for word in _words_of(part))
@@ -67,21 +78,24 @@ def _words_of(run: str) -> tuple[str, ...]:
     return (word,)
 
 
-def ordinary_words(text: str) -> set[str]:
-    """Words in lower case, identifiers taken apart."""
-    runs = text.translate(_OF_LETTERS).split() if text.isascii() else _LETTERS.findall(text)
-    return set(chain.from_iterable(map(_taken_apart, runs)))
-
-
-@lru_cache(maxsize=8_192)
 def _taken_apart(letters: str) -> tuple[str, ...]:
     return tuple(map(str.lower, _ORDINARY.findall(letters)))
+
+
+_OF_RUNS, _OF_LETTERS = _blank(_RUN), _blank(_LETTERS)
+_specific = _Remembered(_words_of, 32_768).__getitem__
+_ordinary = _Remembered(_taken_apart, 8_192).__getitem__
+
+
+def ordinary_words(text: str) -> set[str]:
+    """Words in lower case, identifiers taken apart."""
+    return set(chain.from_iterable(map(_ordinary, _runs(text, _LETTERS, _OF_LETTERS))))
 
 
 @lru_cache(maxsize=16_384)  # the lines of a digest are looked at again by the next one
 def line_words(line: str) -> tuple[tuple[str, ...], frozenset[str]]:
     """Specific words of a line, sorted, and its ordinary words; the latter only if there are any of the former."""
-    found = set(chain.from_iterable(map(_words_of, _runs(line))))
+    found = set(chain.from_iterable(map(_specific, _runs(line, _RUN, _OF_RUNS))))
     return (tuple(sorted(found)), frozenset(ordinary_words(line))) if found else ((), frozenset())
 
 
