@@ -182,6 +182,16 @@ def machine(rows: Sequence[Row]) -> Row:
     }
 
 
+def save(bench: Bench) -> Row:
+    """Everything that was found, beside what earlier runs found of anything else. Returns it."""
+    results = bench.place / "results.json"
+    kept = json.loads(results.read_text("utf-8"))["rows"] if results.exists() else []
+    rows = [row for row in kept if case(row) not in set(map(case, bench.rows))] + bench.rows
+    found = {**machine(rows), "rows": rows}
+    results.write_text(json.dumps(found, indent=1), "utf-8")
+    return found
+
+
 def main() -> None:
     """Measures what was asked for, keeps it, and shows it."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -208,11 +218,7 @@ def main() -> None:
     measures: dict[str, Callable[[], None]] = {"cost": bench.cost, "steps": bench.steps, "keeping": bench.keeping}
     for name in bench.given.measures.split(","):
         measures[name]()
-    results = bench.place / "results.json"
-    kept = json.loads(results.read_text("utf-8"))["rows"] if results.exists() else []
-    rows = [row for row in kept if case(row) not in set(map(case, bench.rows))] + bench.rows
-    found = {**machine(rows), "rows": rows}
-    results.write_text(json.dumps(found, indent=1), "utf-8")
+        found = save(bench)
     from tables import show, write
 
     print(show(found))
