@@ -236,7 +236,7 @@ def _dump(body: Body) -> bytes:
     return _json(body).encode("utf-8", "surrogatepass")
 
 
-def _json(body: Any) -> str:
+def _json(body: Body) -> str:
     return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
@@ -371,10 +371,7 @@ _WRITERS: Mapping[type, tuple[str, _Write]] = {
     Requested: ("request", _requested),
     SummaryMade: ("summary", _fields),
     SummaryFailed: ("no_summary", _fields),
-    Checkpoint: (
-        "checkpoint",
-        lambda event: {"history": _history(event.history), "newest_lane": event.newest_lane},
-    ),
+    Checkpoint: ("checkpoint", lambda event: {"history": _history(event.history), "newest_lane": event.newest_lane}),
     Settled: (
         "settled",
         lambda event: {
