@@ -2,7 +2,9 @@
 
 import json
 import random
+from base64 import b64encode
 from pathlib import Path
+from zlib import compress
 
 import pytest
 from hypothesis import given, settings
@@ -22,6 +24,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:context.(overflow|usage|rules|summary_failed)"
 )  # asked for, to have such records
 GOLDEN = Path(__file__).parent / "golden"
+UNEDITED = {"number": 1, "after": None, "edits": []}
 
 
 def written(events):
@@ -106,17 +109,24 @@ def test_a_digest_is_written_once_and_referred_to_while_it_stays_the_same():
     assert read(written(events)) == events
 
 
-WORDS = st.text(max_size=8) | st.sampled_from(['"', '","', "\\", '"weights":null', "\ud800", "a/b"])
+WORDS = st.text(max_size=8) | st.sampled_from(['"', '","', "\\", "\ud800", "a/b"])
 
 
 @given(st.lists(st.tuples(WORDS, st.floats(allow_nan=False, allow_infinity=False)), max_size=6), WORDS)
-def test_a_plan_is_written_as_any_json_would_be(weights, text):
+def test_what_a_view_shows_of_a_digest_stands_there_to_be_read_and_the_rest_comes_back(weights, text):
     note = Note(0, 1, "line", text)
     event = PlanRecorded("main", Plan((Fold(0, 1),), 1, 0, Digest((note,), tuple(weights), (note,), 9)), (1, 2), 3, 4)
     (stored,) = written([event])
-    body = stored.record.body.decode("utf-8", "surrogatepass")
-    assert body == json.dumps(json.loads(body), ensure_ascii=False, separators=(",", ":"))
+    digest = json.loads(stored.record.body)["plan"]["digest"]
+    assert (digest["notes"], digest["told"]) == ([[0, 1, "line", text]], 9)
     assert read([stored]) == [event]
+
+
+def test_what_only_the_next_digest_is_made_of_takes_a_third_of_its_bytes():
+    weights = tuple((f"src/module_{number}.py", number / 16) for number in range(2_000, 0, -1))
+    spare = tuple(Note(number, number, "line", f"value_{number} = {number * 7}") for number in range(500))
+    (stored,) = written([PlanRecorded("main", Plan((), 1, 0, Digest((), weights, spare, 9)), (), 3, 4)])
+    assert len(stored.record.body) < len(json.dumps([weights, spare])) / 3
 
 
 def test_the_golden_session_holds_every_kind_of_event():
@@ -169,6 +179,14 @@ def test_a_session_goes_on_in_todays_format_whatever_it_began_in():
         Record("rewind", None, b'{"to": 1}', 99),
         Record("plan", None, b'{"lane": "main", "plan": {"number": 1, "after": null, "edits": [], "digest_at": 7}}', 1),
         Record("lane", None, b'{"lane": "main", "plan": {"number": 1, "after": null, "edits": [["cut", 1, 2, 3]]}}', 1),
+        *(
+            Record("lane", None, json.dumps({"lane": "main", "plan": {"digest": digest} | UNEDITED}).encode(), 3)
+            for digest in (
+                {"notes": [], "told": 0, "rest": "no base64"},
+                {"notes": [], "told": 0, "rest": "YWJj"},
+                {"notes": [], "told": 0, "rest": b64encode(compress(b"{}")).decode()},
+            )
+        ),
     ],
 )
 def test_what_no_version_wrote_is_damage_and_says_where(record):

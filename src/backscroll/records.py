@@ -1,16 +1,13 @@
 """Events as they are stored: JSON in bytes, and back, exactly. Pure; where they are kept is a store's business.
 
 The format has a number. What was ever written is read for ever: a change of shape is a new number with its own reader,
-and `tests/golden` holds a file of each. A digest, by far the largest part of a plan, is written once and referred to
-by later plans that still tell the same; so is a plan, by what says where a session stands.
+and `tests/golden` holds a file of each.
 """
 
 import json
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from hashlib import sha256
-from json.encoder import encode_basestring
 from typing import Any
 
 from backscroll.errors import ConfigurationError, DamagedError
@@ -36,23 +33,21 @@ from backscroll.log import (
     SummaryMade,
     UsageObserved,
 )
-from backscroll.plan import NO_DIGEST, Clip, Digest, Drop, Edit, Fold, Mask, Note, Plan, until
+from backscroll.plan import Plan, until
+from backscroll.plan_records import Body, Fetch, PlanRecords, dumped
 from backscroll.ports import LOST, Record, Stored
 from backscroll.usage import Count, MediaCount, MeterMark, Report, Spent
 
-FORMAT = 2
-"""Of everything that is written today. 1 did not note which groups a message joins."""
-FORMATS = (1, 2)
+FORMAT = 3
+"""Of everything that is written today. 1 did not note which groups a message joins; before 3 nothing of a digest was
+packed.
+"""
+FORMATS = (1, 2, 3)
 _LAYERED = {
     "encrypted": "is encrypted: give the `encryption_key` that it was written with",
     "offloaded": "has its body elsewhere: give the `blobs` that it was written with",
 }
 """Kinds that layers around a store write: who reads them here opened the store without that layer."""
-_WITHOUT_WEIGHTS = '"weights":null'
-_MOST_PLANS = 40  # of a lane whose places are remembered: those that can be undone
-
-Body = dict[str, Any]
-Fetch = Callable[[int], Stored]
 
 
 def id_key(id: str) -> str:
@@ -74,19 +69,14 @@ class Codec:
 
     def __init__(self, fetch: Fetch | None = None, *, looking: bool = False) -> None:
         self._fetch = fetch
-        self._looking = looking
-        self._digests: dict[str, tuple[int, Digest]] = {}
-        """By lane: the newest digest, and the place of the record that holds it."""
-        self._plans: dict[str, deque[tuple[int, Plan]]] = {}
-        """By lane: the newest plans, likewise."""
+        self._plans = PlanRecords(fetch, looking=looking)
 
     def after(self, events: Iterable[Event]) -> "Codec":
         """One to encode these events with, to be kept only if what it wrote was stored."""
         if not any(isinstance(event, PlanRecorded | LaneOpened) for event in events):
             return self
         twin = Codec(self._fetch)
-        twin._digests = dict(self._digests)
-        twin._plans = {lane: plans.copy() for lane, plans in self._plans.items()}
+        twin._plans = self._plans.twin()
         return twin
 
     def encode(self, event: Event, at: int) -> Record:
@@ -96,30 +86,15 @@ class Codec:
         key: str | None = None
         match event:
             case PlanRecorded() | LaneOpened():
-                body["plan"] = self._plan(event.lane, event.plan)
-                if "digest" in body["plan"]:
-                    self._digests[event.lane] = at, event.plan.digest
-                self._remember(event.lane, at, event.plan)
-                return Record(kind, None, _dump_plan(body), FORMAT, None)
+                body["plan"] = self._plans.write(event.lane, event.plan)
+                self._plans.is_at(at, event.lane, event.plan, body["plan"])
             case Checkpoint():
                 body["lanes"] = [self._lane(mark) for mark in event.lanes]
             case Identified():
                 key = id_key(event.id)
             case PromptSeen():
                 key = prompt_key(event.digest)
-        return Record(kind, event.seq if isinstance(event, MessageAdded) else None, _dump(body), FORMAT, key)
-
-    def _remember(self, lane: str, at: int, plan: Plan) -> None:
-        self._plans.setdefault(lane, deque(maxlen=_MOST_PLANS)).append((at, plan))
-
-    def _plan(self, lane: str, plan: Plan) -> Body:
-        body: Body = {"number": plan.number, "after": plan.summary_after, "edits": [_edit(e) for e in plan.edits]}
-        known = self._digests.get(lane)
-        if plan.digest == NO_DIGEST:
-            return body
-        if known is not None and known[1] == plan.digest:
-            return body | {"digest_at": known[0]}
-        return body | {"digest": _digest(plan.digest)}
+        return Record(kind, event.seq if isinstance(event, MessageAdded) else None, dumped(body), FORMAT, key)
 
     def _lane(self, mark: LaneMark) -> Body:
         plan, *before = (self._standing(mark.name, plan) for plan in (mark.plan, *mark.before))
@@ -130,10 +105,8 @@ class Codec:
         """Where a plan is written, or the plan where that is nowhere."""
         if isinstance(plan, PlanAt):
             return {"at": plan.place, "until": plan.until}
-        for at, known in self._plans.get(lane, ()):
-            if known == plan:
-                return {"at": at, "until": None}
-        return self._plan(lane, plan)
+        at = self._plans.place(lane, plan)
+        return self._plans.write(lane, plan) if at is None else {"at": at, "until": None}
 
     def decode(self, stored: Stored) -> Event:
         """The event again. Raises `DamagedError` for what no version of Backscroll wrote."""
@@ -152,10 +125,8 @@ class Codec:
             body = json.loads(record.body)
             if record.kind in ("plan", "lane"):
                 told, lane = body["plan"], body["lane"]
-                body["plan"] = self._read_plan(lane, told)
-                if "digest" in told:
-                    self._digests[lane] = at, body["plan"].digest
-                self._remember(lane, at, body["plan"])
+                body["plan"] = self._plans.read(lane, told)
+                self._plans.is_at(at, lane, body["plan"], told)
             elif record.kind == "checkpoint":
                 body["lanes"] = tuple(map(self._read_lane, body["lanes"]))
             elif record.kind == "message" and record.format > 1:
@@ -164,36 +135,9 @@ class Codec:
         except (ValueError, KeyError, TypeError, IndexError) as error:
             raise DamagedError(f"record {at} ({record.kind}) cannot be read: {error!r:.200}") from error
 
-    def _read_plan(self, lane: str, body: Body) -> Plan:
-        digest = NO_DIGEST
-        if "digest" in body:
-            digest = self._read_digest(body["digest"])
-        elif "digest_at" in body:
-            digest = self._digest_at(lane, body["digest_at"])
-        return Plan(tuple(map(_read_edit, body["edits"])), body["number"], body["after"], digest)
-
-    def _digest_at(self, lane: str, place: int) -> Digest:
-        known = self._digests.get(lane)
-        if known is None or known[0] != place:
-            if self._fetch is None:
-                raise ValueError(f"its digest is in record {place}, which is not at hand")
-            record = self._fetch(place).record
-            if record.kind == LOST:  # what it told is lost, and the rest is not
-                return NO_DIGEST
-            known = place, self._read_digest(json.loads(record.body)["plan"]["digest"])
-            self._digests[lane] = known
-        return known[1]
-
-    def _read_digest(self, body: Body) -> Digest:
-        notes = tuple(Note(*note) for note in body["notes"])
-        if self._looking:
-            return Digest(notes, (), (), body["told"])
-        weights = tuple((word, weight) for word, weight in body["weights"])
-        return Digest(notes, weights, tuple(Note(*note) for note in body["spare"]), body["told"])
-
     def plan(self, lane: str, at: PlanAt) -> Plan:
         """The plan that is written there."""
-        known = next((plan for place, plan in self._plans.get(lane, ()) if place == at.place), None)
+        known = self._plans.known(lane, at.place)
         if known is None:
             if self._fetch is None:
                 raise ValueError(f"record {at.place} is not at hand")
@@ -203,7 +147,7 @@ class Codec:
 
     def _read_lane(self, body: Body) -> LaneMark:
         plan, *before = (
-            PlanAt(told["at"], told["until"]) if "at" in told else self._read_plan(body["name"], told)
+            PlanAt(told["at"], told["until"]) if "at" in told else self._plans.read(body["name"], told)
             for told in (body["plan"], *body["before"])
         )
         meter = MeterMark(*body["meter"])
@@ -231,70 +175,11 @@ def _lost(record: Record) -> Event:
     return MessageAdded(record.seq, message, counts, joins=())
 
 
-def _dump(body: Body) -> bytes:
-    """Strict JSON. Lone surrogates are written as they are: escaped, two of them would come back as one character."""
-    return _json(body).encode("utf-8", "surrogatepass")
-
-
-def _json(body: Body) -> str:
-    return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-
-
-def _dump_plan(body: Body) -> bytes:
-    """The same of a body with a plan. The thousands of weights in a digest, which are pairs, are written by hand: that
-    takes a quarter of the time.
-    """
-    digest = body["plan"].get("digest")
-    if digest is None or not digest["weights"]:
-        return _dump(body)
-    pairs = ",".join([f"[{encode_basestring(word)},{weight!r}]" for word, weight in digest["weights"]])
-    body["plan"]["digest"] = digest | {"weights": None}
-    head, tail = _json(body).split(_WITHOUT_WEIGHTS)  # no text holds that: its quotes would be escaped
-    return f'{head}"weights":[{pairs}]{tail}'.encode("utf-8", "surrogatepass")
-
-
-# -- parts of plans --
-
-
-def _edit(edit: Edit) -> list[Any]:
-    match edit:
-        case Clip():
-            return ["clip", edit.seq, edit.part, edit.head, edit.tail, edit.count, edit.by, edit.between]
-        case Mask():
-            return ["mask", edit.seq, edit.part, edit.note, edit.count, edit.by]
-        case Drop():
-            return ["drop", edit.first, edit.last, edit.by]
-        case Fold():
-            return ["fold", edit.first, edit.last, edit.by]
-
-
-def _read_edit(told: list[Any]) -> Edit:
-    kind, *rest = told
-    if kind == "clip":
-        seq, part, head, tail, count, by, between = rest
-        return Clip(seq, part, head, tail, Count(*count), by, tuple((start, end) for start, end in between))
-    if kind == "mask":
-        seq, part, note, count, by = rest
-        return Mask(seq, part, note, Count(*count), by)
-    first, last, by = rest
-    if kind == "drop":
-        return Drop(first, last, by)
-    if kind == "fold":
-        return Fold(first, last, by)
-    raise ValueError(f"unknown edit {kind!r}")
-
-
-def _digest(digest: Digest) -> Body:
-    notes = [note if note.by else note[:4] for note in digest.notes]  # by far the most say nothing of that
-    spare = [note[:4] for note in digest.spare]
-    return {"notes": notes, "weights": digest.weights, "spare": spare, "told": digest.told}
+# -- events --
 
 
 def _read_count(told: list[Any]) -> Count | MediaCount:
     return MediaCount(*told) if isinstance(told[0], str) else Count(*told)
-
-
-# -- events --
 
 
 def _message(event: MessageAdded) -> Body:

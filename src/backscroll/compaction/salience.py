@@ -20,6 +20,7 @@ TOLD = 0.3  # if a digest's turns mention it: the word is there, what was said o
 _TOPIC, _OFF_TOPIC = 2.5, 0.3
 _TOPIC_MESSAGES = 7  # newest messages of the agent that say what it is at
 _RECENT, _OLD = 1.5, 0.5  # weight of the newest and the oldest mention
+_STEPS = 16  # from the one to the other: sums of sixteenths are exact, and short where a digest is stored
 
 Place = tuple[int, int]
 """A part: `seq` and number."""
@@ -53,7 +54,7 @@ class Salience:
         """The weight of each word of these groups, added to that of older mentions."""
         weights: defaultdict[str, float] = defaultdict(float, before)
         for number, group in enumerate(groups):
-            recency = _OLD + (_RECENT - _OLD) * (number + 1) / len(groups)
+            recency = _OLD + (_RECENT - _OLD) * (_STEPS * (number + 1) // len(groups)) / _STEPS
             for entry in group:
                 for at, part in enumerate(entry.reading.parts):
                     weight = recency * (RESULT if part.kind == "result" else OWN)
