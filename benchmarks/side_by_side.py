@@ -211,18 +211,22 @@ def main() -> None:
     arguments.add_argument("--budgets", default="32000,128000", help="of whole sessions, for costs")
     arguments.add_argument("--place", type=Path, default=HERE.parent / "build" / "bench", help="for results and files")
     arguments.add_argument("--write", action="store_true", help="the tables and pictures of benchmarks/README.md")
-    bench = Bench(arguments.parse_args())
-    bench.place.mkdir(parents=True, exist_ok=True)
-    recorded(bench.place / "session.jsonl", bench.given.tokens)
-    recorded(bench.place / "long.jsonl", 2 * bench.given.tokens)
+    given = arguments.parse_args()
+    bench = Bench(given)
     measures: dict[str, Callable[[], None]] = {"cost": bench.cost, "steps": bench.steps, "keeping": bench.keeping}
-    for name in bench.given.measures.split(","):
+    asked: list[str] = given.measures.split(",")
+    if unknown := set(asked) - measures.keys():
+        arguments.error(f"--measures knows {', '.join(measures)}, and not {', '.join(sorted(unknown))}")
+    bench.place.mkdir(parents=True, exist_ok=True)
+    recorded(bench.place / "session.jsonl", given.tokens)
+    recorded(bench.place / "long.jsonl", 2 * given.tokens)
+    for name in asked:
         measures[name]()
         found = save(bench)
     from tables import show, write
 
     print(show(found))
-    if bench.given.write:
+    if given.write:
         write(found, HERE / "README.md")
 
 
