@@ -1,6 +1,7 @@
 """What a digest says of a turn, and writing one: what comes first, what gives way, and what is kept aside."""
 
 import json
+from math import ceil
 
 import pytest
 from hypothesis import given
@@ -9,7 +10,16 @@ from hypothesis import strategies as st
 from backscroll.compaction.notes import USER_WORDS, Facts, brief, rules_of
 from backscroll.compaction.rules import rules_in
 from backscroll.compaction.salience import Salience
-from backscroll.compaction.writer import HEADINGS, MOST_SPARE, SPARE_LINES, Frame, fit_headings, shrink, write
+from backscroll.compaction.writer import (
+    HEADINGS,
+    MOST_SPARE,
+    SPARE_LINES,
+    WEIGHTS,
+    Frame,
+    fit_headings,
+    shrink,
+    write,
+)
 from backscroll.plan import NO_DIGEST, Digest, Note
 from backscroll.rendering import note_text, note_texts
 from tests.dialects import assistant, user
@@ -183,9 +193,16 @@ def test_a_digest_tells_words_turns_and_lines_in_order_each_line_behind_its_turn
 def test_a_digest_remembers_what_weighs_heaviest_first_up_to_a_bound():
     groups = [said(1, "app_main"), turn(2, "read", {}, "listen_port"), said(4, "app_main")]
     assert [word for word, _ in digest_of(*groups).weights] == ["app_main", "listen_port"]
-    assert [word for word, _ in digest_of(*groups, budget=4).weights] == ["app_main"]
+    assert [word for word, _ in digest_of(*groups, budget=ceil(1 / WEIGHTS)).weights] == ["app_main"]
     later = digest_of(said(9, "listen_port"), before=digest_of(*groups))
     assert dict(later.weights)["listen_port"] == dict(digest_of(*groups).weights)["listen_port"] + 6.0
+
+
+def test_weights_are_sums_of_sixteenths_however_many_groups_there_are():
+    groups = [turn(2 * number, "read", {"path": f"src/m{number}.py"}, f"value_{number} = 1") for number in range(7)]
+    digest = digest_of(*groups[3:], before=digest_of(*groups[:3]))
+    assert {weight * 16 % 1 for _, weight in digest.weights} == {0.0}
+    assert len({weight for _, weight in digest.weights}) > 7
 
 
 def test_a_line_is_told_once_as_the_newest_that_said_it():

@@ -25,8 +25,8 @@ from backscroll.rendering import LINES, note_text, note_texts
 
 HEADINGS = 0.55  # of a digest for users' words and turns, the rest is for lines
 BESIDE = 0.35  # of a digest for users' words and turns beside a model's summary, at the expense of lines
-SPARE_LINES, MOST_SPARE = 0.1, 500  # lines kept aside without room: for each token of the budget, and at most
-WEIGHTS, MOST_WEIGHTS = 0.25, 4_000  # words whose weight is remembered, likewise
+SPARE_LINES, MOST_SPARE = 0.05, 250  # lines kept aside without room: for each token of the budget, and at most
+WEIGHTS, MOST_WEIGHTS = 0.12, 2_000  # words whose weight is remembered, likewise
 MOST_SQUEEZED = 100  # users' words without room that are kept aside
 ERROR = 20.0  # what an error weighs besides the words that it mentions: five mentions by the agent
 _CHARACTERS = 3.2  # for each token of a line, before it is counted
