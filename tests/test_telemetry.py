@@ -47,11 +47,11 @@ class Heard:
         return [span for span in self._spans.get_finished_spans() if span.name == name]
 
     def points(self, name):
-        """The data points of a metric."""
+        """The data points of a metric; none where nothing was measured yet in this process."""
         found = self._reader.get_metrics_data()
         return [
             point
-            for resource in found.resource_metrics
+            for resource in (found.resource_metrics if found is not None else ())
             for scope in resource.scope_metrics
             for metric in scope.metrics
             if metric.name == name
