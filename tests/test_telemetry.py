@@ -24,9 +24,9 @@ TALK = Talk("openai")
 SECRET = "swordfish"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def sdk():
-    """What a program sets up once."""
+    """What a program sets up once: it cannot be set up again, whichever tests its process runs between these."""
     spans, reader = InMemorySpanExporter(), InMemoryMetricReader()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(spans))
