@@ -72,6 +72,11 @@ class QueuedStore(ABC, Generic[J]):
             self._queue.put(job)
         return job.done
 
+    def _known_end(self, session: str) -> int | None:
+        """Where a log ends, if whoever writes knows that still: then nothing has to be read."""
+        queue = self._queue
+        return None if queue is None else queue.end(session)
+
     def _detach(self) -> Queue[J] | None:
         queue, self._queue = self._queue, None
         if self._unclosed is not None:

@@ -85,6 +85,10 @@ class Worker(Protocol[J]):
         """Does jobs in their order, and says how it went with those that were done together. Must not raise."""
         ...
 
+    def end(self, session: str) -> int | None:
+        """The place behind the last record of a log, where it still knows that from its last job; else None."""
+        ...
+
     def let_go(self) -> None:
         """Closes what it has open between two uses."""
         ...
@@ -146,6 +150,15 @@ class Queue(Generic[J]):
             _tell(answers)
         if not done.done():
             self.wake()
+
+    def end(self, session: str) -> int | None:
+        """What the worker knows of a log's end; None where it does not, or is busy."""
+        if not self._turn.acquire(blocking=False):
+            return None
+        try:
+            return self._worker.end(session)
+        finally:
+            self._turn.release()
 
     def join(self) -> None:
         """Waits until everything is done."""

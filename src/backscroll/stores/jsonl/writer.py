@@ -74,6 +74,9 @@ class Writer:
             yield [(job, self._alone(job))]
         yield from self._all_of(waiting)
 
+    def end(self, session: str) -> None:
+        """Told by the index, which every reader shares."""
+
     def let_go(self) -> None:
         """Nothing is open between two jobs."""
 

@@ -35,7 +35,7 @@ class Transactions:
     def write(self, jobs: Sequence["Job"]) -> bool:
         """All jobs in one transaction. Says whether there was anything to commit."""
         self.connection.execute("begin immediate")
-        version = self.connection.execute("pragma data_version").fetchone()[0]
+        version = self._seen()
         if version != self._version or len(self._sessions) > _MOST_KNOWN:  # another one wrote
             self.meta, self._version = rows.meta_of(self.connection), version
             self._sessions.clear()
@@ -51,6 +51,20 @@ class Transactions:
         self._settle()
         self.connection.execute("commit")
         return True
+
+    def _seen(self) -> int:
+        """A number that changes when another connection has written."""
+        return int(self.connection.execute("pragma data_version").fetchone()[0])
+
+    def end(self, name: str) -> int | None:
+        """Where a log ended at the last commit here; None where that is not known, or somebody else wrote since."""
+        known = self._sessions.get(name)
+        if known is None:
+            return None
+        try:
+            return known.end if self._seen() == self._version else None
+        except sqlite3.Error:
+            return None  # whoever asks the file itself is told what is wrong with it
 
     def _settle(self) -> None:
         rows.write_ends(self.connection, self.meta, self._moved.values())

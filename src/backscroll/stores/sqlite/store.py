@@ -80,6 +80,9 @@ class SqliteStore(QueuedStore[Job]):
     def end(self, session: str) -> int:
         """The place behind the last record."""
         name = checked(session)
+        known = self._known_end(name)
+        if known is not None:
+            return known
         with self._database.readers.reading() as connection:
             found = rows.find(connection, name)
         return found.end if found else 0

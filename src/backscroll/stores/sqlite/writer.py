@@ -76,6 +76,11 @@ class Writer:
             "hold what it was: erase it again"
         )
 
+    def end(self, session: str) -> int | None:
+        """Where a log ends that it wrote to, unless somebody else wrote to the file since."""
+        with GATE:
+            return self._file.end(session) if self._file is not None else None
+
     def let_go(self) -> None:
         """Closes its connection: the next job gets a new one."""
         file, self._file = self._file, None
