@@ -14,7 +14,7 @@ from backscroll import rendering
 from backscroll.families import Family
 from backscroll.gate import check_group
 from backscroll.history import Entry, History
-from backscroll.messages import SYSTEM_ROLES, Message, Reading, copy_message, read_message
+from backscroll.messages import SYSTEM_ROLES, Copier, Message, Reading, read_message
 from backscroll.messages.rewriting import plain
 from backscroll.plan import Clip, Gap, Mask, Plan, covers, untold
 from backscroll.turns import Group
@@ -90,8 +90,8 @@ class View:
         self._history = history
         self._edits = plan.rewritten()
         self._at: dict[int, int] = {}
-        self._nested: list[int] = []
-        """Indexes of messages that a shallow copy would not isolate."""
+        self._copier = Copier()
+        """Of `flat`."""
         self._gap: Gap | None = None
         """What was left out at the very end, where the next message will show it."""
         self._cursor = 0
@@ -169,10 +169,7 @@ class View:
 
     def copies(self) -> list[Message]:
         """The messages, as copies that share nothing mutable with what is stored."""
-        copies = [message.copy() for message in self.flat]
-        for at in self._nested:
-            copies[at] = copy_message(self.flat[at])
-        return copies
+        return self._copier.copies(self.flat)
 
     def _take(self, history: History, entry: Entry) -> None:
         group = entry.group
@@ -225,8 +222,7 @@ class View:
             upper -= piece.estimate.upper + piece.bridge_estimate.upper
         self.estimate = Estimate(middle, upper)
         del self.flat[self.pieces[at].start :]
-        while self._nested and self._nested[-1] >= len(self.flat):
-            self._nested.pop()
+        self._copier.cut(len(self.flat))
         del self.pieces[at:]
 
     def _append(self, piece: Piece) -> None:
@@ -236,20 +232,12 @@ class View:
         self.pieces.append(piece)
         piece.start = len(self.flat)
         if piece.bridge is not None:
-            self._show(piece.bridge)
-        for message in piece.messages:
-            self._show(message)
+            self.flat.append(piece.bridge)
+        self.flat += piece.messages
         self.estimate = Estimate(
             self.estimate.middle + piece.estimate.middle + piece.bridge_estimate.middle,
             self.estimate.upper + piece.estimate.upper + piece.bridge_estimate.upper,
         )
-
-    def _show(self, message: Message) -> None:
-        for value in message.values():
-            if type(value) is list or type(value) is dict:
-                self._nested.append(len(self.flat))
-                break
-        self.flat.append(message)
 
     def _bridge(self, piece: Piece) -> tuple[Message | None, Estimate]:
         """One minimal line where two messages of the same role meet that did not follow each other in the history;
