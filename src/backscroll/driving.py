@@ -10,24 +10,28 @@ import inspect
 import warnings
 from collections.abc import Generator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 from backscroll.opening import DEGRADED, Opened, warn
 from backscroll.ports import Ask, Event, Exclusive, Operation
 
 T = TypeVar("T")
+_VALUES = frozenset((type(None), int, float, str, tuple, list, dict))
 
 
 async def drive_async(opened: Opened, operation: Operation[T]) -> T:
     """Runs an operation on the present event loop."""
-    with _observed(opened, operation):
+    if opened.telemetry is None:
+        return await _driven_async(opened, operation)
+    with opened.telemetry.operation(_name(operation)):
         return await _driven_async(opened, operation)
 
 
 def drive(opened: Opened, operation: Operation[T]) -> T:
     """Runs an operation in the calling thread; awaitables run in an event loop of their own."""
-    with _observed(opened, operation):
+    if opened.telemetry is None:
+        return _driven(opened, operation)
+    with opened.telemetry.operation(_name(operation)):
         return _driven(opened, operation)
 
 
@@ -55,12 +59,6 @@ def drive_each(opened: Opened, steps: Generator[Operation[Any], Any, T]) -> T:
         return result
     finally:
         steps.close()
-
-
-def _observed(opened: Opened, operation: Operation[T]) -> AbstractContextManager[None]:
-    if opened.telemetry is None:
-        return nullcontext()
-    return opened.telemetry.operation(_name(operation))
 
 
 def _name(operation: Any) -> str:
@@ -156,7 +154,8 @@ def _steps(opened: Opened, operation: Operation[T]) -> Operation[T]:
         failure = error
     finally:
         if held:
-            reports = [opened.session.outbox.popleft() for _ in range(len(opened.session.outbox))]
+            outbox = opened.session.outbox
+            reports = [outbox.popleft() for _ in range(len(outbox))] if outbox else []
             opened.turnstile.release()
     for name, payload in reports:
         yield from _emit(opened, name, payload)
@@ -188,9 +187,14 @@ async def _answer_async(question: Ask) -> Any:
             answer = question.function(*question.arguments)
         if isinstance(answer, Future):
             return await asyncio.wrap_future(answer)
-        return await answer if inspect.isawaitable(answer) else answer
+        return await answer if _is_awaitable(answer) else answer
     except Exception as error:
         return error
+
+
+def _is_awaitable(answer: Any) -> bool:
+    """Whether an answer is to be awaited; asked of what is answered at every step, it looks at the type alone."""
+    return type(answer) not in _VALUES and inspect.isawaitable(answer)
 
 
 def _answer(question: Ask) -> Any:
@@ -198,7 +202,7 @@ def _answer(question: Ask) -> Any:
         answer = question.function(*question.arguments)
         if isinstance(answer, Future):
             return answer.result()
-        return _run(answer) if inspect.isawaitable(answer) else answer
+        return _run(answer) if _is_awaitable(answer) else answer
     except Exception as error:
         return error
 

@@ -5,7 +5,6 @@ A view that this gate stops is a fault of Backscroll, not of its caller; it is s
 that a provider rejects is rejected again at every later turn.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 
 from backscroll.errors import BackscrollError
@@ -17,15 +16,16 @@ def check_group(readings: Sequence[Reading], pending: bool) -> None:
 
     `pending`: unanswered calls are allowed, for the newest group. Raises `BackscrollError`.
     """
-    waiting: Counter[str] = Counter()
+    waiting: dict[str, int] = {}
     for reading in readings:
         for answered, _ in reading.results:
-            if not waiting[answered]:
+            if not waiting.get(answered):
                 raise BackscrollError(
                     f"a result for call {answered!r} would be sent without its call; please report this"
                 )
             waiting[answered] -= 1
-        waiting.update(reading.calls)
-    left = +waiting
-    if left and not pending:
-        raise BackscrollError(f"calls {sorted(left)} would be sent without their results; please report this")
+        for call in reading.calls:
+            waiting[call] = waiting.get(call, 0) + 1
+    if not pending and any(waiting.values()):
+        left = sorted(call for call, number in waiting.items() if number)
+        raise BackscrollError(f"calls {left} would be sent without their results; please report this")

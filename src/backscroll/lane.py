@@ -76,10 +76,14 @@ class Lane(Standing):
     def _goes_on(self, view: View, now: Situation) -> bool:
         return view.plan is self.plan and view.prompt == now.prompt and view.current(now.history)
 
+    def _shown_of(self, ephemerals: Sequence[Ephemeral]) -> list[Ephemeral]:
+        """Those that did not expire."""
+        return [found for found in ephemerals if found.number >= self.expired] if ephemerals else []
+
     def refresh(self, now: Situation) -> list[Event]:
         """Brings the view up to date with the history; answers what has to be reported."""
         history, view = now.history, self.view
-        ephemerals = [found for found in now.ephemerals if found.number >= self.expired]
+        ephemerals = self._shown_of(now.ephemerals)
         reports: list[Event] = []
         if view is not None and self._goes_on(view, now):
             view.advance(history, ephemerals)
@@ -93,10 +97,11 @@ class Lane(Standing):
             if view.flat[: len(before)] != before:
                 reports.append((events.PLAN_CHANGED, {"lane": self.name, "rebuilt": len(view.flat)}))
             self.view = view
-        for change, seq in view.changes:
-            name = events.LATE_RESULT if change == "late result" else events.UNANSWERED_CALL
-            reports.append((name, {"lane": self.name, "seq": seq}))
-        view.changes.clear()
+        if view.changes:
+            for change, seq in view.changes:
+                name = events.LATE_RESULT if change == "late result" else events.UNANSWERED_CALL
+                reports.append((name, {"lane": self.name, "seq": seq}))
+            view.changes.clear()
         return reports
 
     def restore(self, history: History) -> list[Event]:
@@ -290,11 +295,11 @@ class Lane(Standing):
     def hand_out(self, budget: int, now: Situation, prompt: str | None) -> Requested:
         """The event that a view is handed out; `prompt` is the digest of its system prompt."""
         assert self.view is not None
-        shown = [found for found in now.ephemerals if found.number >= self.expired]
+        shown = self._shown_of(now.ephemerals)
         self._shown = now.ephemerals[-1].number + 1 if now.ephemerals else self._shown
         self._sent_messages, self._asked = len(self.view.flat), now.seconds
         last = now.history.last
-        passing = tuple((found.after, found.digest, found.reading.role) for found in shown)
+        passing = tuple([(found.after, found.digest, found.reading.role) for found in shown])
         return Requested(
             self.name, budget, self.plan.number, last.seq if last else -1, self.view.estimate, prompt, passing
         )

@@ -188,8 +188,7 @@ class Keeper(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(NamedTuple):
     """Call `function(*arguments)` outside; an answer that is awaitable or a future is waited for, and sent back."""
 
     function: Callable[..., Any]

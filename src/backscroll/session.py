@@ -182,17 +182,19 @@ class Session(Requests):
             told, failures = yield from provider_window(provider)
             self.outbox += [(events.PROVIDER_IGNORED, {"reason": failure}) for failure in failures]
         budget = resolve_budget(token_budget, told, self.options).tokens
-        prompt = yield from self._prompt()
+        prompt = None if self.prompt is None else (yield from self._prompt())
         yield from self._look_at_clock()
         yield from self.enter()
         lane = self.lane(lane_name)
         lane.meter.outside = outside
-        yield from self._waited(lane, prompt, budget)
+        if self._summaries is not None:
+            yield from self._waited(lane, prompt, budget)
         yield from self._fitted(lane, prompt, budget)
         digest = None if prompt is None else (yield from self._seen(prompt))
         self._steer(lane.hand_out(budget, self._situation(prompt), digest))
         self._asked = lane
-        yield from self._begin_summary(lane, prompt, budget)
+        if self._summaries is not None:
+            yield from self._begin_summary(lane, prompt, budget)
         assert lane.view is not None
         return lane.view.copies()
 

@@ -134,6 +134,8 @@ class Joining:
 
     def of(self, seq: int, reading: Reading) -> tuple[int, ...]:
         """The first `seq`s of the groups that hold the calls it answers, in order; none where it opens its own."""
+        if not reading.results and not reading.calls:
+            return ()
         joined = {first for call, _ in reading.results if (first := self._take(call)) is not None}
         for call in reading.calls:
             self._opened.setdefault(call, []).append(min(joined, default=seq))

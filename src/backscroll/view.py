@@ -305,17 +305,17 @@ class View:
         return Piece(key, messages, self._estimate(group, entries, messages), entries, group, edits, state)
 
     def _estimate(self, group: Group, entries: Sequence[Entry], messages: list[Message]) -> Estimate:
-        total = NOTHING
+        middle = upper = 0
         for entry in entries:
             orphans = group.orphans.get(entry.seq, ())
             edits = self._edits.get(entry.seq, ())
             counts = rendering.edited_counts(entry, edits, orphans) if edits or orphans else entry.counts
-            total = total.plus(estimate_message(entry.reading, counts, self._around.family))
+            weight = estimate_message(entry.reading, counts, self._around.family)
+            middle, upper = middle + weight.middle, upper + weight.upper
         if group.open_calls and len(messages):
             filled = self._weigh(rendering.NO_RESULT_LINE)  # longer than the result it stands for
-            for _ in range(group.open_calls):
-                total = total.plus(filled)
-        return total
+            middle, upper = middle + group.open_calls * filled.middle, upper + group.open_calls * filled.upper
+        return Estimate(middle, upper)
 
     def _weigh(self, text: str) -> Estimate:
         """The estimate of a synthetic message of this text."""

@@ -25,7 +25,7 @@ def accept(message: object, redact: Redact | None = None) -> Message:
     Takes a mapping or an object with `model_dump()` (pydantic). Raises `MessageError`, which says where, for anything
     that is not strictly JSON: NaN and infinities, bytes, tuples, sets, keys that are not text, nesting over 200 levels.
     """
-    if not isinstance(message, Mapping):
+    if type(message) is not dict and not isinstance(message, Mapping):  # the first is quick, and nearly always so
         if not _can_dump(message):
             raise MessageError(f"a message must be a mapping or have model_dump(), not {type(message).__name__}")
         message = _dump(message)
@@ -82,7 +82,7 @@ def _copy(value: Any, path: tuple[str | int, ...], above: tuple[int, ...]) -> An
     if kind is list or isinstance(value, list):
         above = _deeper(value, path, above)
         return [_copy(item, (*path, number), above) for number, item in enumerate(value)]
-    if isinstance(value, Mapping):
+    if kind is dict or isinstance(value, Mapping):
         return _copy_mapping(value, path, above)
     return _copy_scalar(value, path)
 

@@ -147,7 +147,9 @@ class Queue(Generic[J]):
             with self._turn:
                 alone = len(self._jobs) == 1 and self._jobs[0].done is done
                 answers = self._tried([self._jobs.popleft()]) if alone else ()
-            _tell(answers)
+            if alone:
+                _tell(answers)
+                return
         if not done.done():
             self.wake()
 
