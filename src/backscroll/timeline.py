@@ -76,7 +76,8 @@ class Timeline(SessionState):
     def _refreshed(self, lane: Lane, prompt: str | None) -> Operation[Situation]:
         """Brings a lane's view up to date, with what it shows of what is not held."""
         now = self._situation(prompt)
-        yield from hold(self.history, self._logbook, lane.missing(now))
+        if missing := lane.missing(now):
+            yield from hold(self.history, self._logbook, missing)
         self.outbox += lane.refresh(now)
         return now
 

@@ -29,6 +29,7 @@ class Done(Future[None]):
     """Tells when a job is done; who waits for it in a thread may do it."""
 
     queue: "Queue[Any] | None" = None
+    """Where the job is; None when it is done."""
 
     def result(self, timeout: float | None = None) -> None:
         """Waits for it; raises what went wrong."""
@@ -46,11 +47,11 @@ class Done(Future[None]):
         self._hurry(False)
 
     def _hurry(self, helps: bool) -> None:
-        if self.queue is not None and not self.done():
-            if helps:
-                self.queue.help(self)
-            else:
-                self.queue.wake()
+        queue = self.queue
+        if queue is not None and helps:
+            queue.help(self)
+        elif queue is not None:
+            queue.wake()
 
 
 @dataclass(slots=True, eq=False)
@@ -68,6 +69,7 @@ class Job:
 
     def answer(self, error: BaseException | None) -> None:
         """Tells how it went."""
+        self.done.queue = None
         if error is None:
             self.done.set_result(None)
         else:

@@ -34,7 +34,7 @@ class Writer:
             if instead is not error:
                 instead.__cause__ = error
             return [(job, instead) for job in jobs]
-        erased = [job for job in jobs if isinstance(job, Erase) and job.error is None]
+        erased = [job for job in jobs if type(job) is Erase and job.error is None]
         failure = self._clear() if erased else None
         return [(job, failure if job in erased else job.error) for job in jobs]
 
