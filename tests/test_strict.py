@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import BackscrollError, MessageError
-from backscroll.messages import accept, copy_message
+from backscroll.messages import Copier, accept, copy_message
 
 texts = st.text(st.characters(), max_size=20)  # lone surrogates included
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts
@@ -116,6 +116,22 @@ def test_a_copy_equals_its_original_and_shares_nothing(message: dict[str, Any]) 
     copied = copy_message(accepted)
     assert same(copied, accepted)
     assert not set(containers(copied)) & set(containers(accepted))
+
+
+@given(st.lists(messages, max_size=5), st.integers(0, 5), st.lists(messages, max_size=3))
+def test_copies_of_a_list_that_changes_at_its_end_equal_it_and_share_nothing(
+    before: list[dict[str, Any]], kept: int, after: list[dict[str, Any]]
+) -> None:
+    copier, listed = Copier(), list(map(accept, before))
+    first = copier.copies(listed)
+    assert same(first, listed)
+    del listed[kept:]
+    copier.cut(len(listed))
+    listed += map(accept, after)
+    second = copier.copies(listed)
+    assert same(second, listed)
+    for one, other in ((second, listed), (first, second), (copier.copies(listed), second)):
+        assert not set(containers(one)) & set(containers(other))
 
 
 def test_changing_the_given_message_afterwards_changes_nothing_that_is_kept() -> None:

@@ -211,6 +211,25 @@ def test_appends_that_wait_together_are_committed_together(tmp_path):
     store.close()
 
 
+def test_its_writer_knows_where_a_log_ends_until_somebody_else_wrote(tmp_path):
+    ours, theirs = SqliteStore(tmp_path / "a.db"), SqliteStore(tmp_path / "a.db")
+    appended(ours, "a", 2)
+    assert ours.end("a") == 2
+    assert not ours._database.readers._idle, "no connection was opened to read that"
+    appended(theirs, "a", 3, 2)
+    assert ours.end("a") == 5
+    theirs.erase("a")
+    assert ours.end("a") == 0
+    appended(theirs, "a", 1)
+    assert ours.end("a") == 1
+    appended(ours, "a", 1, 1)
+    assert (ours.end("a"), theirs.end("a"), ours.end("never begun")) == (2, 2, 0)
+    ours.close()
+    assert ours.end("a") == 2
+    ours.close()
+    theirs.close()
+
+
 @pytest.mark.parametrize(("durability", "number"), [("full", 2), ("normal", 1)])
 def test_durability_is_what_sqlite_is_told(tmp_path, durability, number):
     store = SqliteStore(tmp_path / "a.db", durability)
