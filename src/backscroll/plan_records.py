@@ -60,7 +60,10 @@ class PlanRecords:
 
     def place(self, lane: str, plan: Plan) -> int | None:
         """Where this plan is, if that is remembered."""
-        return next((at for at, known in self._plans.get(lane, ()) if known == plan), None)
+        for at, known in self._plans.get(lane, ()):
+            if known.number == plan.number and known == plan:  # the number first: the rest is long
+                return at
+        return None
 
     def write(self, lane: str, plan: Plan) -> Body:
         """The plan in a record."""

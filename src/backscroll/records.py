@@ -48,6 +48,7 @@ _LAYERED = {
     "offloaded": "has its body elsewhere: give the `blobs` that it was written with",
 }
 """Kinds that layers around a store write: who reads them here opened the store without that layer."""
+_WITH_PLANS = (PlanRecorded, LaneOpened)
 
 
 def id_key(id: str) -> str:
@@ -73,7 +74,7 @@ class Codec:
 
     def after(self, events: Iterable[Event]) -> "Codec":
         """One to encode these events with, to be kept only if what it wrote was stored."""
-        if not any(isinstance(event, PlanRecorded | LaneOpened) for event in events):
+        if not any(isinstance(event, _WITH_PLANS) for event in events):
             return self
         twin = Codec(self._fetch)
         twin._plans = self._plans.twin()
