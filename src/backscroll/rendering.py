@@ -127,22 +127,15 @@ def summary_text(plan: Plan, left_out: int, ranges: Sequence[tuple[int, int]] | 
 def note_texts(notes: Iterable[Note]) -> list[str]:
     """Notes as they stand in a summary: a long path is written out once, then by its name."""
     known: set[str] = set()
-
-    def short(found: re.Match[str]) -> str:
-        path = found[0]
-        if path in known:
-            return f"…/{path.rpartition('/')[2]}"
-        known.add(path)
-        return path
-
     texts: list[str] = []
     for note in notes:
         paths = _long_paths(note.text) if note.kind == "turn" and "/" in note.text else ()
         if len(paths) > 1 or not known.isdisjoint(paths):
-            texts.append(note_text(note, _LONG_PATH.sub(short, note.text)))
+            told = tuple([path for path in paths if path in known])
+            texts.append(note_text(note, _shortened(note.text, told)))
         else:
-            known.update(paths)
             texts.append(note_text(note))
+        known.update(paths)
     return texts
 
 
@@ -151,6 +144,22 @@ def _long_paths(text: str) -> tuple[str, ...]:
     return tuple(_LONG_PATH.findall(text))
 
 
+@lru_cache(maxsize=2_048)
+def _shortened(text: str, told: tuple[str, ...]) -> str:
+    """The text with the long paths that were `told` before, or in itself, by their names."""
+    known = set(told)
+
+    def short(found: re.Match[str]) -> str:
+        path = found[0]
+        if path in known:
+            return f"…/{path.rpartition('/')[2]}"
+        known.add(path)
+        return path
+
+    return _LONG_PATH.sub(short, text)
+
+
+@lru_cache(maxsize=4_096)  # most of a digest stands in the next one as well
 def note_text(note: Note, text: str | None = None) -> str:
     """One note as it stands in a summary, with its own text or another. A line stands indented below its turn, whose
     reference is its own.

@@ -25,14 +25,16 @@ def ranked(candidates: Sequence[Candidate]) -> list[int]:
     return sorted(range(len(worths)), key=worths.__getitem__, reverse=True)
 
 
-def cover(candidates: Sequence[Candidate], weights: Mapping[str, float], room: int) -> list[int]:
-    """Indexes of the chosen lines, best first, within `room` tokens.
+def cover(
+    candidates: Sequence[Candidate], weights: Mapping[str, float], room: int, order: Sequence[int] | None = None
+) -> list[int]:
+    """Indexes of the chosen lines, best first, within `room` tokens. `order`: what `ranked` says of them, if known.
 
     At each turn the line that adds most weight for each of its tokens. Equal ones are taken in the order given.
     """
     left = defaultdict(float, weights)
     weigh = left.__getitem__
-    order, at = ranked(candidates), 0
+    order, at = ranked(candidates) if order is None else order, 0
     again = [_END]  # a heap of those that others have made worth less, by their new worth; best is lowest
     chosen: list[int] = []
     first = _place(candidates, order, at)

@@ -27,6 +27,11 @@ _TROUBLE = re.compile(
     r"cannot|unable to|timed? ?out|killed|aborted|crash(?:ed)?|out of memory|exit (?:code|status) [1-9])",
     re.IGNORECASE,
 )
+_SIGNS = (
+    "error", "exception", "traceback", "fail", "fatal", "panic", "not found", "denied", "refused", "no such",
+    "undefined", "cannot", "unable to", "time", "killed", "aborted", "crash", "out of memory", "exit ",
+)  # fmt: skip
+"""One of them stands in whatever that pattern finds. It is slow, and in most results there is none."""
 _FEW = 20  # lines up to which a result is taken for a report, and not for a text
 _SENTENCE_END = re.compile(r"(?<=[.!?:])\s|\n")
 
@@ -83,21 +88,22 @@ class Facts:
             said += [f"{call.name}({brief(call.text)}){_ended(results.get(call.id), call)}" for call in calls]
         return " | ".join(said)
 
-    def lines(self) -> Iterator[Note]:
-        """The lines of its messages that may be worth keeping, and what went wrong in its results."""
+    def lines(self) -> Iterator[tuple[int, list[str], Note | None]]:
+        """The lines of its messages that may be worth keeping, as `seq` and texts, and behind those of a result what
+        went wrong in it. Plain texts, for there are hundreds and few of them are told.
+        """
         for entry in self._entries:
             for part in entry.reading.parts:
                 if part.kind != "result":
                     for text in written_values(part.text) if part.kind == "call" else (part.text,):
-                        yield from _lines(entry.seq, pieces(text))
+                        yield entry.seq, _worth_keeping(pieces(text)), None
         for seq, _, lines, trouble in self._results:
-            yield from _lines(seq, lines)
-            if trouble is not None:
-                yield Note(seq, seq, "error", trouble[:_LONGEST])
+            error = None if trouble is None else Note(seq, seq, "error", trouble[:_LONGEST])
+            yield seq, _worth_keeping(lines), error
 
 
-def _lines(seq: int, lines: Sequence[str]) -> list[Note]:
-    return [Note(seq, seq, "line", line) for line in lines if _SHORTEST <= len(line) <= _LONGEST]
+def _worth_keeping(lines: Sequence[str]) -> list[str]:
+    return [line for line in lines if _SHORTEST <= len(line) <= _LONGEST]
 
 
 def _user_notes(entry: Entry) -> Iterator[Note]:
@@ -165,6 +171,9 @@ def trouble_in(lines: Sequence[str]) -> str | None:
     """
     some = [line for line in lines if line]
     ends = some if len(some) <= _FEW else (*some[:2], *some[-3:])
+    together = "\n".join(ends).lower()
+    if together.isascii() and not any(sign in together for sign in _SIGNS):
+        return None
     return next((line for line in reversed(ends) if _TROUBLE.search(line)), None)
 
 

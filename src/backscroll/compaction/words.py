@@ -124,13 +124,11 @@ def _split(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
 
 def pieces(text: str) -> list[str]:
     """The same lines as texts, without numbering and surrounding space."""
-    found: list[str] = []
-    for line in text.splitlines(keepends=True):
-        if len(line) > LONGEST_SPAN:
-            found += [bare(line[start:end]) for start, end in _split(line, 0, len(line))]
-        else:
-            found.append(bare(line))
-    return found
+    lines = text.splitlines(keepends=True)
+    if max(map(len, lines), default=0) > LONGEST_SPAN:
+        lines = [line[start:end] for line in lines for start, end in _split(line, 0, len(line))]
+    # most lines have no number: for these no call
+    return [bare(line) if (short := line.strip())[:1].isdecimal() else short for line in lines]
 
 
 def bare(line: str, number: re.Pattern[str] = _NUMBERED) -> str:
@@ -145,4 +143,5 @@ def telling(line: str) -> str:
     """What of a line mentions something: a number of four digits is a specific word, a shorter one is none. Mostly the
     same as `bare`, so that what was read of a line in a result is known when a digest reads it.
     """
-    return bare(line, _SHORT_NUMBER)
+    short = line.strip()
+    return bare(line, _SHORT_NUMBER) if short[:1].isdecimal() else short

@@ -57,9 +57,11 @@ class Said(NamedTuple):
     text: str
     unsaid: set[str]
 
-    def holds(self, line: str, words: Iterable[str]) -> bool:
-        """Whether the line, which mentions these words, stands there as a whole, and not within a longer word."""
-        if not self.unsaid.isdisjoint(words) or (at := self.text.find(line)) < 0:
+    def holds(self, line: str) -> bool:
+        """Whether the line stands there as a whole, and not within a longer word. One that mentions what is `unsaid`
+        need not be looked for.
+        """
+        if (at := self.text.find(line)) < 0:
             return False
         around = self.text[max(0, at - 1) : at], self.text[at + len(line) : at + len(line) + 1]
         return not any(end.isalnum() or end == "_" for end in around)
@@ -79,14 +81,12 @@ def write(
     headings = _in_short(headings, prose, int(frame.allowance * MOST_PROSE), frame.tokens)
     headings, squeezed = fit_headings(headings, _room_for(headings, frame), frame.tokens)
     room = frame.allowance - _taken(headings, frame.tokens)
-    lines = [note for note in known if note.kind in LINES]
-    lines += [line for told_by in facts for line in told_by.lines()]
-    lines = [line for line in _newest_once(lines) if not frame.salience.stale(line.text, line.first)]
-    text = "\n".join([note.text for note in headings])
+    lines = Lines([note for note in known if note.kind in LINES], facts, frame.salience)
+    text = "\n".join(dict.fromkeys([note.text for note in headings]))  # each once: it is searched for every line
     told_of = frozenset(specific_words(text))
     weights = discounted(frame.salience.weights, frame.salience.shown(frame.kept, set()), told_of)
     said = Said(text, weights.keys() - told_of)
-    weights |= {_error(line): ERROR * (SHOWN if line.text in text else 1) for line in lines if line.kind == "error"}
+    weights |= {_error(note): ERROR * (SHOWN if note.text in text else 1) for note in lines.errors.values()}
     kept, spare = _choose(lines, weights, said, room, frame)
     mentioned = frame.salience.weigh(groups, before.weights)
     heaviest = sorted(mentioned.items(), key=itemgetter(1), reverse=True)  # stable: of equal ones the older first
@@ -136,40 +136,75 @@ def _with_error(note: Note, line: Line, weights: Mapping[str, float]) -> Line:
     return (*words, _error(note)), 1.0, weight + weights[_error(note)]
 
 
-def _newest_once(lines: Sequence[Note]) -> list[Note]:
-    newest = {note.text: number for number, note in enumerate(lines)}
-    return [lines[number] for number in sorted(newest.values())]
+class Lines:
+    """Lines that could be told, each once, as it was mentioned last; without those that an edit took out since.
+
+    A line of a message becomes a note only where it is told or kept aside: of hundreds, most are neither.
+    """
+
+    def __init__(self, known: Sequence[Note], facts: Iterable[Facts], salience: Salience) -> None:
+        self._texts = [note.text for note in known]
+        self._from: list[Note | int] = [*known]  # the note that is there already, else the message's `seq`
+        errors = [number for number, note in enumerate(known) if note.kind == "error"]
+        for told_by in facts:
+            for seq, texts, error in told_by.lines():
+                self._texts += texts
+                self._from += [seq] * len(texts)
+                if error is not None:
+                    errors.append(len(self._from))
+                    self._texts.append(error.text)
+                    self._from.append(error)
+        newest = dict(zip(self._texts, range(len(self._texts)), strict=True))
+        for text in salience.taken_out.keys() & newest.keys():
+            if salience.stale(text, self._first(newest[text])):
+                del newest[text]
+        self.newest_first = sorted(newest.values(), reverse=True)
+        """Their numbers. Among equals the first is taken, so this is the order to choose in."""
+        self.texts = [self._texts[number] for number in self.newest_first]
+        """In the same order."""
+        self.errors = {number: self.note(number) for number in errors if newest.get(self._texts[number]) == number}
+        """Those that say what went wrong, by their numbers."""
+
+    def _first(self, number: int) -> int:
+        found = self._from[number]
+        return found.first if isinstance(found, Note) else found
+
+    def note(self, number: int) -> Note:
+        """One of them as a note."""
+        found = self._from[number]
+        return found if isinstance(found, Note) else Note(found, found, "line", self._texts[number])
 
 
 def _choose(
-    lines: Sequence[Note], weights: defaultdict[str, float], said: Said, room: int, frame: Frame
+    lines: Lines, weights: defaultdict[str, float], said: Said, room: int, frame: Frame
 ) -> tuple[list[Note], Iterable[Note]]:
     """The lines to tell that are not `said` yet, within `room` tokens, and the best of the others."""
     candidates: list[Candidate] = []
-    notes: list[Note] = []
+    numbers: list[int] = []
     aside: list[Note] = []
-    lines = lines[::-1]  # newest first: among equals the newest is taken
-    reading = frame.salience.read([note.text for note in lines], weights)
-    for note, line in zip(lines, reading, strict=True):
-        words, factor, weight = line if note.kind != "error" else _with_error(note, line, weights)
+    errors, unsaid = lines.errors, said.unsaid
+    reading = frame.salience.read(lines.texts, weights)
+    for number, text, line in zip(lines.newest_first, lines.texts, reading, strict=True):
+        words, factor, weight = line if number not in errors else _with_error(errors[number], line, weights)
         if not weight:
             continue
-        if said.holds(note.text, words):
-            aside.append(note)
+        if unsaid.isdisjoint(words) and said.holds(text):
+            aside.append(lines.note(number))
             continue
-        tokens = ceil(len(note.text) / _CHARACTERS) + 2
+        tokens = ceil(len(text) / _CHARACTERS) + 2
         candidates.append((words, tokens, factor, factor * weight / (tokens + FRAME)))
-        notes.append(note)
+        numbers.append(number)
     told: set[int] = set()
-    for number in cover(candidates, weights, int(room * _OFTEN_SHORTER)):
-        tokens = frame.tokens(note_text(notes[number])) + 1
+    order = ranked(candidates)
+    for at in cover(candidates, weights, int(room * _OFTEN_SHORTER), order):
+        tokens = frame.tokens(note_text(lines.note(numbers[at]))) + 1
         if tokens <= room:
             room -= tokens
-            told.add(number)
+            told.add(at)
     most = max(0, min(MOST_SPARE, int(frame.budget * SPARE_LINES)) - len(aside))
-    best = (notes[number] for number in ranked(candidates) if number not in told)
+    best = (lines.note(numbers[at]) for at in order if at not in told)
     spare = sorted([*aside, *islice(best, most)], key=_first)
-    return [notes[number] for number in sorted(told, reverse=True)], spare
+    return [lines.note(numbers[at]) for at in sorted(told, reverse=True)], spare
 
 
 def fit_headings(notes: Sequence[Note], room: int, tokens: Callable[[str], int]) -> tuple[list[Note], list[Note]]:
@@ -208,19 +243,16 @@ def _lost(before: Sequence[Note], after: Sequence[Note]) -> list[Note]:
 def _each_rule_once(notes: Sequence[Note]) -> list[Note]:
     """Without rules that stand in the user's words anyway, or that the user stated again later."""
     notes = list(dict.fromkeys(notes))
-    newest = {note.text: note for note in notes if note.kind == "rule"}
-    if not newest:
+    rules = [note for note in notes if note.kind == "rule"]
+    if not rules:
         return notes
-    words: defaultdict[int, list[str]] = defaultdict(list)
+    newest = {rule.text: rule for rule in rules}
+    words: dict[int, list[str]] = {rule.first: [] for rule in rules}
     for note in notes:
-        if note.kind == "user":
+        if note.kind == "user" and note.first in words:
             words[note.first].append(note.text)
-    return [
-        note
-        for note in notes
-        if note.kind != "rule"
-        or (newest[note.text] == note and not any(note.text in said for said in words[note.first]))
-    ]
+    told = {rule for rule in rules if newest[rule.text] != rule or any(rule.text in said for said in words[rule.first])}
+    return [note for note in notes if note not in told] if told else notes
 
 
 def _squeeze_words(notes: Sequence[Note], excess: int, tokens: Callable[[str], int]) -> list[Note]:
@@ -231,7 +263,7 @@ def _squeeze_words(notes: Sequence[Note], excess: int, tokens: Callable[[str], i
             kept.append(note)
             continue
         rules = rules_of(note)
-        won = tokens(note_text(note)) + 1 - sum(tokens(note_text(rule)) + 1 for rule in rules)
+        won = tokens(note_text(note)) + 1 - sum([tokens(note_text(rule)) + 1 for rule in rules])
         kept += rules if won > 0 else [note]
         excess -= max(0, won)
     return kept
