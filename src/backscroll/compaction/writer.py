@@ -194,17 +194,18 @@ def _choose(
         tokens = ceil(len(text) / _CHARACTERS) + 2
         candidates.append((words, tokens, factor, factor * weight / (tokens + FRAME)))
         numbers.append(number)
-    told: set[int] = set()
+    told: dict[int, Note] = {}
     order = ranked(candidates)
     for at in cover(candidates, weights, int(room * _OFTEN_SHORTER), order):
-        tokens = frame.tokens(note_text(lines.note(numbers[at]))) + 1
+        note = lines.note(numbers[at])
+        tokens = frame.tokens(note_text(note)) + 1
         if tokens <= room:
             room -= tokens
-            told.add(at)
+            told[at] = note
     most = max(0, min(MOST_SPARE, int(frame.budget * SPARE_LINES)) - len(aside))
     best = (lines.note(numbers[at]) for at in order if at not in told)
     spare = sorted([*aside, *islice(best, most)], key=_first)
-    return [lines.note(numbers[at]) for at in sorted(told, reverse=True)], spare
+    return [told[at] for at in sorted(told, reverse=True)], spare
 
 
 def fit_headings(notes: Sequence[Note], room: int, tokens: Callable[[str], int]) -> tuple[list[Note], list[Note]]:
