@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.compaction.notes import USER_WORDS, Facts, brief, rules_of
+from backscroll.compaction.notes import USER_WORDS, Facts, brief, rules_of, trouble_in
 from backscroll.compaction.rules import rules_in
 from backscroll.compaction.salience import Salience
 from backscroll.compaction.writer import (
@@ -46,6 +46,21 @@ def texts(notes, *kinds):
 
 
 # --- what is said of a turn ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "KeyError: 1", "a ValueException", "Traceback (most", "it fails", "1 FAILED", "fatal: no", "kernel panic",
+        "Not Found", "permission denied", "refused", "no such file", "undefined name", "cannot open", "Unable to read",
+        "timed out", "timeout", "killed by 9", "aborted", "crashed", "out of memory", "exit code 2", "exit status 1",
+        "Zeit: timeout nach 3 s: größer wäre besser", "\u212aILLED",
+    ],
+)  # fmt: skip
+def test_what_went_wrong_is_found_in_any_case_and_script(wrong):
+    assert trouble_in(["it began", wrong, "it went on"]) == wrong
+    assert trouble_in(["it began", wrong.upper(), "it went on"]) == wrong.upper()
+    assert trouble_in(["it began", "exit code 0", "it went on"]) is None
 
 
 @pytest.mark.parametrize(
