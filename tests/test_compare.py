@@ -328,13 +328,28 @@ def until(condition):
     return False
 
 
+@contextlib.contextmanager
+def in_front(line):
+    """A program as a terminal starts it, in a group of its own; none of the group is left behind. It heeds Ctrl-C also
+    where the tests run in the background of a shell, which ignores that for whatever it starts there.
+    """
+    heed = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", heed, *line], **pipes, start_new_session=True) as begun:
+        try:
+            yield begun
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(begun.pid, signal.SIGKILL)
+
+
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system does not list its processes in /proc")
 def test_ctrl_c_ends_all_processes_in_one_line(tmp_path):
     (tmp_path / "long.jsonl").write_text(as_lines(conversation(3_000, 300)))
     line = [sys.executable, "-m", "backscroll.cli", "compare", str(tmp_path), "--budget", "2k", "--jobs", "2"]
-    begun = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    assert until(lambda: in_group(begun.pid) >= 4)  # itself, two that replay, and Python's own that looks after them
-    os.killpg(begun.pid, signal.SIGINT)  # as a terminal does
-    said, told = begun.communicate(timeout=60)
-    assert (begun.returncode, said, told) == (130, "", "backscroll: interrupted\n")
-    assert until(lambda: not in_group(begun.pid))
+    with in_front(line) as begun:
+        assert until(lambda: in_group(begun.pid) >= 4)  # itself, two that replay, and what looks after them
+        os.killpg(begun.pid, signal.SIGINT)  # as a terminal does
+        said, told = begun.communicate(timeout=60)
+        assert (begun.returncode, said, told) == (130, "", "backscroll: interrupted\n")
+        assert until(lambda: not in_group(begun.pid))
