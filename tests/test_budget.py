@@ -24,12 +24,21 @@ def test_an_explicit_budget_is_taken_as_it_is(tokens: int, window: Any) -> None:
     assert resolve_budget(tokens, window, Options()) == Budget(tokens, "token_budget")
 
 
-@pytest.mark.parametrize(
-    "tokens", [0, -1, True, False, 1.0, 8000.0, float("nan"), float("inf"), "8000", [8000], object()]
-)
-def test_an_explicit_budget_that_is_no_positive_whole_number_is_refused(tokens: Any) -> None:
-    with pytest.raises(BudgetError, match="token_budget"):
+@pytest.mark.parametrize("tokens", [0, -1])
+def test_resolve_budget_not_positive_raises_budget_error(tokens: int) -> None:
+    """A budget that holds nothing is a matter of the budget."""
+    with pytest.raises(BudgetError, match="`token_budget` must be a positive whole number"):
         resolve_budget(tokens, WINDOW, Options())
+
+
+@pytest.mark.parametrize(
+    "tokens", ["16k", "8000", True, False, 1.0, 8000.0, float("nan"), float("inf"), [8000], object()]
+)
+def test_resolve_budget_wrong_type_raises_configuration_error(tokens: Any) -> None:
+    """A budget of the wrong type is a matter of the caller's code, and names the parameter and the value."""
+    with pytest.raises(ConfigurationError, match=r"^`token_budget` must be a whole number .* such as 16_000") as raised:
+        resolve_budget(tokens, WINDOW, Options())
+    assert str(raised.value).endswith(f"not {tokens!r:.80}")
 
 
 def test_a_providers_window_is_reduced_by_its_output_and_the_margin() -> None:

@@ -95,35 +95,35 @@ def test_strategies_are_chosen_by_name(large: Path, names: str) -> None:
 
 
 def test_several_strategies_are_replayed_side_by_side(small: Path, large: Path) -> None:
-    done = invoke("replay", small, large, "--budget", "2k", "--strategy", "auto", "--strategy", "clip, drop")
+    done = invoke("replay", small, large, "--budget", "2k", "--strategy", "auto", "--strategy", "clip, truncate")
     assert done.exit_code == 0, done.output
     rows = [[cell.strip() for cell in row.split("│")] for row in done.stdout.splitlines() if row.startswith("│")]
     whole, ranking = rows[:6], rows[6:]
     assert [row[1:3] for row in whole] == [
         ["small.jsonl", "auto"],
-        ["", "clip,drop"],
+        ["", "clip,truncate"],
         ["large.jsonl", "auto"],
-        ["", "clip,drop"],
+        ["", "clip,truncate"],
         ["total of 2", "auto"],
-        ["", "clip,drop"],
+        ["", "clip,truncate"],
     ]
-    assert sorted(row[1] for row in ranking) == ["auto", "clip,drop"]
+    assert sorted(row[1] for row in ranking) == ["auto", "clip,truncate"]
     assert "most far facts kept first, then most facts, then the cheapest" in done.stdout
 
 
 def test_several_strategies_as_json(small: Path, large: Path) -> None:
-    options = ("--budget", "2k", "--json", "--strategy", "drop", "--strategy", "auto")
+    options = ("--budget", "2k", "--json", "--strategy", "truncate", "--strategy", "auto")
     found = json.loads(invoke("replay", small, large, *options).stdout)
     assert [(Path(one["name"]).name, one["strategy"]) for one in found["outcomes"]] == [
-        ("small.jsonl", "drop"),
+        ("small.jsonl", "truncate"),
         ("small.jsonl", "auto"),
-        ("large.jsonl", "drop"),
+        ("large.jsonl", "truncate"),
         ("large.jsonl", "auto"),
     ]
     sums = {one["strategy"]: one for one in found["totals"]}
-    assert sums.keys() == {"auto", "drop"}
+    assert sums.keys() == {"auto", "truncate"}
     assert sums["auto"]["cost"] == pytest.approx(found["outcomes"][1]["cost"] + found["outcomes"][3]["cost"])
-    assert sums["drop"]["messages"] == 9 + 63
+    assert sums["truncate"]["messages"] == 9 + 63
     alone = json.loads(invoke("replay", large, "--budget", "2k", "--json").stdout)
     both = dict(found["outcomes"][3])
     for figures in (both, alone["outcomes"][0]):
@@ -135,10 +135,10 @@ def test_several_strategies_as_json(small: Path, large: Path) -> None:
 def test_the_worst_strategy_decides_the_exit_code(tmp_path: Path) -> None:
     path = tmp_path / "floor.json"
     path.write_text(json.dumps([{"role": "system", "content": "word " * 500}, *conversation()[1:]]))
-    done = invoke("replay", path, "--budget", "100", "--strategy", "clip", "--strategy", "drop")
+    done = invoke("replay", path, "--budget", "100", "--strategy", "clip", "--strategy", "truncate")
     assert done.exit_code == 3
     assert f"refused: {path}, clip: request 1: " in done.stdout
-    assert f"refused: {path}, drop: request 1: " in done.stdout
+    assert f"refused: {path}, truncate: request 1: " in done.stdout
 
 
 def test_the_help_names_every_strategy() -> None:
@@ -229,7 +229,10 @@ def test_a_message_that_cannot_be_kept_is_bad_input(tmp_path: Path) -> None:
         (["--strategy", "magic"], f"is no strategy; choose from auto, {', '.join(STRATEGIES)}"),
         (["--strategy", "auto,clip"], "'auto' (everything) alone"),
         (["--strategy", "clip,clip"], "name each strategy once"),
-        (["--strategy", "clip, drop", "--strategy", "mask", "--strategy", "clip,drop"], "'clip,drop' is given twice"),
+        (
+            ["--strategy", "clip, truncate", "--strategy", "mask", "--strategy", "clip,truncate"],
+            "'clip,truncate' is given twice",
+        ),
         (["--strategy", "clip", "--strategy", "magic"], "'magic' is no strategy"),
         (["--unknown"], "No such option"),
     ],
@@ -301,10 +304,10 @@ def test_a_step_that_is_not_there_is_bad_input(tmp_path: Path, messages: list[An
 
 def test_a_view_is_made_by_one_chain(large: Path) -> None:
     options = ("view", large, "--at", "31", "--budget", "4k", "--explain", "--json")
-    done = invoke(*options, "--strategy", "clip", "--strategy", "drop")
+    done = invoke(*options, "--strategy", "clip", "--strategy", "truncate")
     assert (done.exit_code, done.stdout) == (2, "")
     assert "a view is made by one chain, not by 2; give the option once" in done.stderr
-    done = invoke(*options, "--strategy", "drop")
+    done = invoke(*options, "--strategy", "truncate")
     assert done.exit_code == 0, done.output
     assert {item["state"] for item in json.loads(done.stdout)["explain"]} == {"whole", "out"}
 
@@ -333,7 +336,7 @@ def test_a_refused_view_says_why(tmp_path: Path) -> None:
 def test_control_characters_never_reach_the_terminal(tmp_path: Path) -> None:
     nasty = "a\x1b]0;title\x07b\x1b[2J\x9b31m\r\u202ec\x00\ud83d"
     path = tmp_path / "nasty.jsonl"
-    path.write_text(as_lines([{"role": f"user{nasty}", "content": nasty}, {"role": "assistant", "content": "x"}]))
+    path.write_text(as_lines([{"role": "user", "content": nasty}, {"role": "assistant", "content": f"x{nasty}"}]))
     done = invoke("view", path, "--at", "1")
     assert done.exit_code == 0, done.output
     assert not set(done.stdout) & set("\x1b\x07\x9b\x00\r\u202e")

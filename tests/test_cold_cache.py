@@ -102,7 +102,7 @@ def test_the_first_view_after_a_resume_is_the_one_before_it_however_long_that_wa
     timed = Timed(session="s", store=store)
     view = timed.work(0.80)
     timed.manager.close()
-    again = sync.ContextManager("s", store, tokenizer=quarter)
+    again = sync.ContextManager(session="s", store=store, tokenizer=quarter)
     again._session.clock = lambda: 1e9
     assert again.get_messages_for_request(token_budget=BUDGET) == view
 

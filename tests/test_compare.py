@@ -60,10 +60,10 @@ def shown(*arguments):
 
 
 def test_every_strategy_at_every_budget_and_what_is_recommended(talk):
-    found = shown(talk, "--budget", "1500,3k", "--strategies", "auto,truncate,mask,supersede+drop")
+    found = shown(talk, "--budget", "1500,3k", "--strategies", "auto,truncate,mask,supersede+truncate")
     assert len(found["rows"]) == len(found["sums"]) == 8
     assert {(row["strategy"], row["budget"]) for row in found["rows"]} == {
-        (name, budget) for name in ("auto", "truncate", "mask", "supersede+drop") for budget in (1500, 3000)
+        (name, budget) for name in ("auto", "truncate", "mask", "supersede+truncate") for budget in (1500, 3000)
     }
     for row in found["rows"]:
         assert row["failure"] == ""
@@ -77,9 +77,11 @@ def test_every_strategy_at_every_budget_and_what_is_recommended(talk):
     assert all(one["strategy"] and one["why"].startswith(one["strategy"]) for one in found["recommendations"])
 
 
-def test_truncate_is_another_word_for_drop(talk):
-    rows = shown(talk, "--budget", BUDGET, "--strategies", "truncate")["rows"]
-    assert rows[0]["cost"] == shown(talk, "--budget", BUDGET, "--strategies", "drop")["rows"][0]["cost"]
+def test_compare_drop_is_no_name_of_a_strategy(talk):
+    """`truncate` is the one name of the strategy that leaves the oldest turns out."""
+    done = CliRunner().invoke(app, ["compare", str(talk), "--strategies", "drop"])
+    assert done.exit_code == 2
+    assert "'drop' is no strategy" in done.stderr
 
 
 def test_it_agrees_with_replay(talk):
@@ -150,8 +152,8 @@ def test_prices_change_the_cost_and_reach_the_manager(talk, tmp_path):
     path.write_text("cache_read = 0.5\ncache_write = 2\noutput = 3.0\n")
     given = tariff(str(path))
     assert given == Tariff(str(path), Prices(0.5, 2, 300.0), 3.0)
-    found = shown(talk, "--budget", "100k", "--strategies", "drop", "--prices", path)["sums"][0]
-    plain = shown(talk, "--budget", "100k", "--strategies", "drop")["sums"][0]
+    found = shown(talk, "--budget", "100k", "--strategies", "truncate", "--prices", path)["sums"][0]
+    plain = shown(talk, "--budget", "100k", "--strategies", "truncate")["sums"][0]
     assert found["cost"] == found["cost_whole"] > plain["cost"] == plain["cost_whole"]
     assert found["output_cost"] / plain["output_cost"] == pytest.approx(3 / 5)
     assert given.cost(1_000_000, 400_000) == pytest.approx(0.5 * 0.4 + 2 * 0.6)
@@ -225,7 +227,7 @@ def test_a_folder_is_searched_and_what_cannot_be_read_is_told(tmp_path):
     [
         (("--budget", "0"), "is no budget"),
         (("--strategies", "auto,nonsense"), "'nonsense' is no strategy"),
-        (("--strategies", "drop,truncate"), "is given twice"),
+        (("--strategies", "clip+truncate,clip + truncate"), "is given twice"),
         (("--prices", "nowhere.toml"), "no such file, and no known prices"),
         (("--keep", "120%"), "is no budget"),
     ],

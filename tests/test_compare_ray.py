@@ -21,11 +21,11 @@ def test_a_local_ray_gives_the_same_figures(tmp_path):
         (tmp_path / f"{number}.jsonl").write_text(as_lines(conversation(8, 300)))
     line = [sys.executable, "-m", "backscroll.cli", "compare", str(tmp_path), "--budget", "2k", "--json"]
     done = subprocess.run(
-        [*line, "--jobs", "2", "--strategies", "auto,drop", "--ray"],
+        [*line, "--jobs", "2", "--strategies", "auto,truncate", "--ray"],
         capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    alone = shown(tmp_path, "--budget", "2k", "--strategies", "auto,drop")
+    alone = shown(tmp_path, "--budget", "2k", "--strategies", "auto,truncate")
     for one, other in zip(json.loads(done.stdout)["rows"], alone["rows"], strict=True):
         assert {**one, "milliseconds": 0} == {**other, "milliseconds": 0}
 

@@ -1,5 +1,7 @@
 """What is done once is done once: texts are counted when they come, and a compaction counts little. No clocks."""
 
+import asyncio
+import threading
 from collections import Counter
 from typing import Any
 
@@ -7,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll import BudgetError, sync
+from backscroll import ContextManager as AsyncManager
 from tests.histories import conversations
 from tests.profiles import examples
 from tests.test_manager import LONG, Talk
@@ -104,3 +107,21 @@ def test_a_cut_that_takes_nothing_away_counts_nothing():
         manager.append(talk.call([f"c{number}"], "", {"path": path}), *talk.results([(f"c{number}", path)]))
     manager.compact()
     assert [times for text, times in counting.texts.items() if "word word" in text] == [1] * 8
+
+
+def test_first_count_of_a_session_leaves_the_event_loop():
+    """A vocabulary may have to be loaded, so that the first append is counted in a thread; later short ones are not."""
+    threads: list[int] = []
+
+    def count(text: str) -> int:
+        threads.append(threading.get_ident())
+        return len(text)
+
+    async def run() -> None:
+        manager = AsyncManager(tokenizer=count)
+        await manager.append({"role": "user", "content": "go"})
+        await manager.append({"role": "assistant", "content": "Done."})
+        await manager.aclose()
+
+    asyncio.run(run())
+    assert threads[0] != threading.get_ident() == threads[-1]

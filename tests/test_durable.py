@@ -1,6 +1,7 @@
 """Sessions in a store: what was stored happens and nothing else does; resumes; several workers on one session."""
 
 import asyncio
+import json
 import random
 from collections import defaultdict
 from concurrent.futures import Future
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 import backscroll
 from backscroll import BackscrollError, sync
 from backscroll.errors import ConfigurationError, ConflictError, StoreUnavailable
-from backscroll.ports import Stored
+from backscroll.ports import Stored, Tip
 from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk, conversations
 from tests.profiles import examples
@@ -35,7 +36,7 @@ class Shelf:
         """Called once before the next append: another worker, at the worst moment."""
         self.appends = self.ends = self.reads = 0
 
-    def append(self, session, first, records):
+    def append(self, session, first, records, *, incarnation=None):
         if self.before is not None:
             before, self.before = self.before, None
             before()
@@ -48,7 +49,7 @@ class Shelf:
             done.set_exception(ConflictError(f"the log ends at {len(log)}, not at {first}"))
         else:
             log += records
-            done.set_result(None)
+            done.set_result(session)
         return done
 
     def read(self, session, start=0, stop=None):
@@ -56,8 +57,11 @@ class Shelf:
         return iter([Stored(at, record) for at, record in enumerate(self.logs[session])][start:stop])
 
     def end(self, session):
+        return self.tip(session).end
+
+    def tip(self, session):
         self.ends += 1
-        return len(self.logs[session])
+        return Tip(len(self.logs[session]), session if self.logs[session] else None)
 
     def find(self, session, *, seq=None, key=None):
         for at, record in enumerate(self.logs[session]):
@@ -68,7 +72,7 @@ class Shelf:
 
 def opened(shelf, session="s", **options):
     options = {"tokenizer": quarter, "max_tokens": 3_000, "min_batch_tokens": 300} | options
-    return sync.ContextManager(session, shelf, **options)
+    return sync.ContextManager(session=session, store=shelf, **options)
 
 
 def work(manager, rounds, start=0):
@@ -154,7 +158,7 @@ def test_nothing_is_opened_before_the_first_use():
 
 def test_one_append_is_one_write_and_a_view_between_compactions_is_none():
     shelf = Shelf()
-    manager = opened(shelf, max_tokens=1_000_000)
+    manager = opened(shelf, max_tokens=1_000_000, min_batch_tokens=None)
     manager.append(TALK.say("user", "begin"))
     manager.get_messages_for_request()
     shelf.appends = 0
@@ -168,7 +172,7 @@ def test_the_async_manager_waits_for_the_store_as_well():
     shelf = Shelf()
 
     async def run():
-        manager = backscroll.ContextManager("s", shelf, tokenizer=quarter)
+        manager = backscroll.ContextManager(session="s", store=shelf, tokenizer=quarter)
         await asyncio.gather(*(manager.add_message(TALK.say("user", str(number))) for number in range(20)))
         await manager.aclose()
 
@@ -208,7 +212,7 @@ def test_a_plan_that_cannot_be_stored_stops_no_request_and_is_stored_later():
         number += 1
     manager.append(TALK.say("user", "word " * 1_000))
     shelf.fails = [StoreUnavailable("no room")]
-    with pytest.warns(RuntimeWarning, match="context:store_unavailable"):
+    with pytest.warns(RuntimeWarning, match="the store did not take the plan"):
         view = manager.get_messages_for_request()
     assert manager.usage().compactions == 1
     manager.append(TALK.say("assistant", "on we go"))
@@ -219,12 +223,12 @@ def test_a_caller_that_gave_up_while_its_message_was_stored_finds_it_there():
     shelf, release = Shelf(), Future()
     stored, shelf_append = [], shelf.append
 
-    def slow(session, first, records):
-        stored.append(shelf_append(session, first, records))
+    def slow(session, first, records, **named):
+        stored.append(shelf_append(session, first, records, **named))
         return release
 
     async def run():
-        manager = backscroll.ContextManager("s", shelf, tokenizer=quarter)
+        manager = backscroll.ContextManager(session="s", store=shelf, tokenizer=quarter)
         await manager.add_message(TALK.say("user", "begin"))
         await manager.get_messages_for_request()
         await manager.add_message(TALK.say("assistant", "yes"))
@@ -309,6 +313,75 @@ def test_what_does_not_follow_any_more_is_refused_and_nothing_of_it_is_stored(th
     assert ours[0] not in one.get_messages()
 
 
+@pytest.mark.parametrize("seen", [True, False], ids=["seen", "raced"])
+def test_open_calls_of_another_writer_are_waited_for(seen):
+    """Whether this writer saw the calls before or lost the race to them, only their results may follow."""
+    shelf = Shelf()
+    one, other = opened(shelf), opened(shelf)
+    one.append(TALK.say("user", "begin"))
+    if seen:
+        other.append(TALK.call(["c"], "", {}))
+        one.get_messages()
+    else:
+        shelf.before = lambda: other.append(TALK.call(["c"], "", {}))
+    for _ in range(3):
+        with pytest.raises(ConflictError, match=r"calls \['c'\] of another writer wait for their results: append"):
+            one.append(TALK.say("user", "wait"))
+    other.append(*TALK.results([("c", "fine")]))
+    one.append(TALK.say("user", "wait"))
+    assert len(one.get_messages()) == 4
+
+
+def test_results_of_another_writers_calls_can_be_appended():
+    """A worker that is handed the calls of another one may answer them."""
+    shelf = Shelf()
+    one, other = opened(shelf), opened(shelf)
+    one.append(TALK.say("user", "begin"))
+    other.append(TALK.call(["c"], "", {}))
+    one.get_messages()
+    one.append(*TALK.results([("c", "fine")]))
+    assert len(other.get_messages()) == 3
+
+
+@pytest.mark.parametrize("resumed", [True, False])
+def test_own_open_calls_keep_nobody_waiting(resumed):
+    """Calls that this writer made, or that were there when it came, are not another writer's."""
+    shelf = Shelf()
+    one, other = opened(shelf), opened(shelf)
+    one.append(TALK.say("user", "begin"), TALK.call(["c"], "", {}))
+    writer = opened(shelf) if resumed else one
+    writer.get_messages_for_request()
+    shelf.before = lambda: other.pin(0)
+    assert writer.append(TALK.say("user", "never mind")) == 2
+
+
+def test_plan_of_another_writer_is_no_answer_of_it():
+    """A second message of the assistant follows its first where others only compacted in between."""
+    shelf = Shelf()
+    one, other = opened(shelf), opened(shelf)
+    one.append(TALK.say("user", "begin"), TALK.say("assistant", "one"))
+    shelf.before = lambda: other.pin(0)
+    assert one.append(TALK.say("assistant", "two")) == 2
+
+
+def test_own_calls_whose_answer_was_lost_stay_own():
+    """Calls that were stored although their caller gave up are not taken for another writer's."""
+    shelf, append = Shelf(), Shelf.append
+
+    def lost(session, first, records, **named):
+        append(shelf, session, first, records, **named)
+        raise StoreUnavailable("the connection was lost on the way")
+
+    one = opened(shelf)
+    one.append(TALK.say("user", "begin"))
+    shelf.append = lost
+    with pytest.raises(StoreUnavailable):
+        one.append(TALK.call(["c"], "", {}))
+    del shelf.append
+    assert one.append(TALK.say("user", "never mind")) == 2
+    assert len(one.get_messages()) == len(opened(shelf).get_messages()) == 3
+
+
 def test_the_same_id_at_two_workers_is_added_once():
     shelf = Shelf()
     one, other = opened(shelf), opened(shelf)
@@ -327,6 +400,37 @@ def test_a_writer_that_is_always_outrun_gives_up_and_says_so():
         manager.append(TALK.say("user", "hello?"))
     shelf.fails.clear()
     assert len(manager.get_messages()) == 1
+
+
+def test_step_of_one_writer_asks_the_store_once_for_each_call():
+    """To know whose log it is costs no question more: one look before a view, one append for a change, no reading."""
+    shelf = Shelf()
+    manager = opened(shelf, max_tokens=1_000_000, min_batch_tokens=None)
+    manager.append(TALK.say("user", "begin"))
+    shelf.appends = shelf.ends = shelf.reads = 0
+    work(manager, 20)
+    assert (shelf.appends, shelf.ends, shelf.reads) == (40, 20, 0)
+
+
+SCALARS = st.sampled_from([0, 1, 0.0, 1.0, False, True, -0.0, None, "1"])
+
+
+@given(SCALARS, SCALARS, st.booleans())
+@settings(max_examples=examples(100))
+def test_messages_that_differ_in_a_type_are_different(one, other, nested):
+    """1, 1.0 and True are three values in JSON, for `append(id=)` and `set_messages` alike."""
+    first, second = (
+        TALK.say("user", "x") | {"metadata": {"n": [value] if nested else value}} for value in (one, other)
+    )
+    manager = opened(MemoryStore())
+    manager.append(first, id="x")
+    if json.dumps(one) == json.dumps(other):
+        assert manager.append(second, id="x") == 0
+    else:
+        with pytest.raises(ConflictError, match="was used before"):
+            manager.append(second, id="x")
+    manager.set_messages([second])
+    assert json.dumps(manager.get_messages()) == json.dumps([second])
 
 
 # -- one writer --
@@ -363,11 +467,11 @@ def test_who_lost_a_lease_can_close_and_who_erases_begins_with_a_new_one():
 
 @pytest.mark.parametrize("wrong", [0, -1, True, "600", 1e9])
 def test_a_lease_that_cannot_be_is_refused_at_construction(wrong):
-    with pytest.raises(ConfigurationError, match="lease must be"):
+    with pytest.raises(ConfigurationError, match="`lease` must be a number of seconds"):
         opened(MemoryStore(), lease=wrong)
 
 
 def test_a_lease_needs_a_store_that_can_keep_sessions():
     for store in (None, Shelf()):
-        with pytest.raises(ConfigurationError, match="lease needs a store"):
-            sync.ContextManager("s", store, lease=5)
+        with pytest.raises(ConfigurationError, match="`lease` needs a store"):
+            sync.ContextManager(store=store, lease=5)

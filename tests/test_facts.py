@@ -263,7 +263,7 @@ def test_one_strategy_has_its_totals_as_an_object() -> None:
 
 def test_an_outcome_says_what_made_its_views() -> None:
     transcript = Transcript("t", "openai", TALK)
-    for strategies, name in ((None, "auto"), (["clip", "drop"], "clip,drop"), ([], "none")):
+    for strategies, name in ((None, "auto"), (["clip", "truncate"], "clip,truncate"), ([], "none")):
         assert replay(transcript, budget=1000, strategies=strategies).strategy == name
 
 
@@ -275,14 +275,16 @@ def printed(outcomes: list[Outcome], width: int) -> list[str]:
     return buffer.getvalue().splitlines()
 
 
-SEVERAL = [outcome(name, strategy, 0.5, 1234.5) for name in ("in/a.json", "in/b.json") for strategy in ("auto", "drop")]
+SEVERAL = [
+    outcome(name, strategy, 0.5, 1234.5) for name in ("in/a.json", "in/b.json") for strategy in ("auto", "truncate")
+]
 
 
 def test_a_wide_terminal_shows_a_row_a_transcript_and_strategy() -> None:
     rows = [row for row in printed(SEVERAL, 160) if row.startswith("│")]
     assert [row.split()[1:4:2] for row in rows[0:6:2]] == [["a.json", "auto"], ["b.json", "auto"], ["total", "2"]]
-    assert [row.split()[2] for row in rows[1:6:2]] == ["drop"] * 3
-    assert [row.split()[1] for row in rows[6:]] == ["auto", "drop"]
+    assert [row.split()[2] for row in rows[1:6:2]] == ["truncate"] * 3
+    assert [row.split()[1] for row in rows[6:]] == ["auto", "truncate"]
     assert len(rows) == 8
 
 
@@ -307,7 +309,7 @@ def test_a_narrow_terminal_shows_a_table_a_transcript() -> None:
         "total of 2",
         "most far facts kept first, then most facts, then the cheapest",
     ]
-    assert sum(line.split()[:6] == ["┃", "strategy", "┃", "auto", "┃", "drop"] for line in lines) == 3
+    assert sum(line.split()[:6] == ["┃", "strategy", "┃", "auto", "┃", "truncate"] for line in lines) == 3
     assert sum(line.startswith("│ far facts kept %") for line in lines) == 3
 
 

@@ -7,7 +7,7 @@ import backscroll
 from backscroll.replay.validity import problems
 from tests.histories import Talk
 from tests.test_manager import quarter
-from tests.test_summaries import Model, begun, summary_in
+from tests.test_summaries import Model, begun, spelled, summary_in
 
 TALK = Talk("openai")
 
@@ -48,7 +48,7 @@ def test_a_summary_that_is_being_made_already_comes_first():
     def slow(number):
         going.set()
         answer.wait(20)
-        return f"<summary>Summary number {number}.</summary>"
+        return f"<summary>Summary number {spelled(number)}.</summary>"
 
     model = Model(slow)
     watched = begun(model, strategies=["digest"])
@@ -65,4 +65,6 @@ def test_a_summary_that_is_being_made_already_comes_first():
     answer.set()
     compacting.join(20)
     assert not compacting.is_alive()
-    assert "in short: Summary number 1." in summary_in(manager.get_messages_for_request())
+    assert "the API" not in model.requests[0].prompt
+    assert "the API" in model.requests[1].prompt  # one that was made without the focus does not stand for it
+    assert "in short: Summary number two." in summary_in(manager.get_messages_for_request())

@@ -21,7 +21,7 @@ KEY = base64.b64encode(bytes(range(32))).decode()
 
 def opened(tmp_path, session="s", **options):
     options = {"tokenizer": len, "max_tokens": 100_000, "blobs": tmp_path / "blobs"} | options
-    return sync.ContextManager(session, f"sqlite:///{tmp_path}/agent.db", **options)
+    return sync.ContextManager(session=session, store=f"sqlite:///{tmp_path}/agent.db", **options)
 
 
 def files(tmp_path):
@@ -65,7 +65,7 @@ def test_a_place_that_fails_costs_no_message_and_is_told(tmp_path):
     heard, shelf = [], Shelf()
     context = opened(tmp_path, blobs=shelf, on_event=lambda *event: heard.append(event))
     shelf.fails = [StoreUnavailable("the shelf is full")]
-    with pytest.warns(RuntimeWarning, match="context:offload_failed.*the shelf is full"):
+    with pytest.warns(RuntimeWarning, match="could not be put into `blobs` .*the shelf is full"):
         context.append(TALK.say("user", "x" * 70_000))
     ((_, payload),) = [event for event in heard if event[0] == "context:offload_failed"]
     assert (payload["seq"], payload["bytes"] > 70_000, payload["error"]) == (0, True, "the shelf is full")
@@ -153,7 +153,7 @@ def test_a_wrong_key_is_no_empty_session(tmp_path):
 def test_a_fork_is_offloaded_encrypted_and_redacted_like_its_origin_and_reports_for_itself():
     heard, shelf = [], Shelf()
     first = sync.ContextManager(
-        "s", "memory:", tokenizer=len, blobs=shelf, offload_over=1_000, encryption_key=KEY,
+        session="s", store="memory:", tokenizer=len, blobs=shelf, offload_over=1_000, encryption_key=KEY,
         on_event=lambda *event: heard.append(event),
         redact=lambda message: message | {"content": message["content"].replace("wombat", "[animal]")},
     )  # fmt: skip  # one thought
@@ -164,7 +164,7 @@ def test_a_fork_is_offloaded_encrypted_and_redacted_like_its_origin_and_reports_
     assert len(shelf.held) == 2
     assert not any(b"animal" in body for body in shelf.held.values())
     shelf.fails = [StoreUnavailable("full")]
-    with pytest.warns(RuntimeWarning, match="context:offload_failed"):
+    with pytest.warns(RuntimeWarning, match="could not be put into `blobs`"):
         fork.append(TALK.say("user", "x" * 5_000))
     assert "context:offload_failed" in [name for name, _ in heard]
     fork.erase()
@@ -180,10 +180,10 @@ def test_a_fork_is_offloaded_encrypted_and_redacted_like_its_origin_and_reports_
     [
         ({"blobs": "gs://bucket"}, "names no place for blobs"),
         ({"blobs": ""}, "names no folder"),
-        ({"blobs": 7}, "keeps no blobs"),
+        ({"blobs": 7}, "`blobs` must be a folder"),
         ({"blobs": "s3://bucket?endpoint=http://example.com"}, "without TLS"),
         ({"offload_over": -1}, "over a number of bytes"),
-        ({"blobs": None, "offload_over": "1k"}, "over a number of bytes"),
+        ({"blobs": None, "offload_over": "1k"}, "`offload_over` must be a whole number of bytes"),
         ({"encryption_key": "short"}, "an encryption key is 32 random bytes"),
     ],
 )
@@ -201,9 +201,8 @@ def test_what_is_kept_in_memory_is_neither_offloaded_nor_encrypted(option):
 
 def test_constructing_touches_nothing_and_both_managers_take_the_same(tmp_path):
     for manager in (sync.ContextManager, backscroll.ContextManager):
-        manager(
-            "s", f"sqlite:///{tmp_path}/a.db", blobs=FolderBlobs(tmp_path / "b"), offload_over=0, encryption_key=KEY
-        )
+        blobs = FolderBlobs(tmp_path / "b")
+        manager(session="s", store=tmp_path / "a.db", blobs=blobs, offload_over=0, encryption_key=KEY)
     assert list(tmp_path.iterdir()) == []
     assert inspect.signature(sync.ContextManager) == inspect.signature(backscroll.ContextManager)
 
@@ -219,7 +218,7 @@ def test_a_store_that_is_opened_without_what_it_was_written_with_says_what_is_mi
     context = opened(tmp_path, offload_over=0, **option)
     context.append(TALK.say("user", "hello"))
     context.close()
-    again = sync.ContextManager("s", f"sqlite:///{tmp_path}/agent.db")
+    again = sync.ContextManager(session="s", store=f"sqlite:///{tmp_path}/agent.db")
     for use in (again.get_messages, lambda: again.append(TALK.say("assistant", "hi"))):
         with pytest.raises(ConfigurationError, match=told):
             use()

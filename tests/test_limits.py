@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from backscroll import BudgetError, events, sync
+from backscroll import BackscrollWarning, BudgetError, events, sync
 from tests.histories import Talk
 from tests.test_manager import quarter
 from tests.test_triggers import TALK, Told, words
@@ -101,13 +101,13 @@ def test_after_a_refusal_the_next_request_is_shorter_each_time_and_the_session_s
     told = Told()
     manager, sizes = filled(told), []
     for _ in range(4):
-        with pytest.warns(RuntimeWarning, match="context:overflow") if sizes else pytest.MonkeyPatch.context():
+        with pytest.warns(RuntimeWarning, match="the provider refused") if sizes else pytest.MonkeyPatch.context():
             manager.get_messages_for_request(token_budget=20_000)
         sizes.append(manager.usage().upper)
         manager.observe_overflow()
     assert all(after <= 0.8 * before for before, after in pairwise(sizes))
     assert told.names.count(events.COMPACTION) == 3
-    with pytest.warns(RuntimeWarning, match="context:overflow"):
+    with pytest.warns(RuntimeWarning, match="the provider refused a request"):
         manager.get_messages_for_request(token_budget=20_000)
     for number in range(60):
         told.round(100 + number, words(100))
@@ -120,7 +120,7 @@ def test_the_first_count_of_a_provider_lifts_a_limit_that_was_guessed_and_no_oth
     manager = filled(told)
     manager.get_messages_for_request(token_budget=20_000)
     manager.observe_overflow()
-    with pytest.warns(RuntimeWarning, match="context:overflow"):
+    with pytest.warns(RuntimeWarning, match="the provider refused a request"):
         manager.get_messages_for_request(token_budget=20_000)
     manager.observe_usage(input_tokens=manager.usage().used.tokens + 2_000)
     for number in range(14):
@@ -129,7 +129,7 @@ def test_the_first_count_of_a_provider_lifts_a_limit_that_was_guessed_and_no_oth
     assert manager.usage().upper > 9_000  # more than the refused request was, by our count, is allowed again
     refused = manager.usage().upper
     manager.observe_overflow()
-    with pytest.warns(RuntimeWarning, match="context:overflow"):
+    with pytest.warns(RuntimeWarning, match="the provider refused a request"):
         manager.get_messages_for_request(token_budget=20_000)
     manager.observe_usage(input_tokens=manager.usage().used.tokens)
     for number in range(30):
@@ -144,7 +144,7 @@ def test_a_refusal_that_names_sizes_is_taken_at_its_word():
     manager.get_messages_for_request(token_budget=20_000)
     ours = manager.usage().used.tokens
     manager.observe_overflow(requested_tokens=ours + 3_000, limit_tokens=8_000)
-    with pytest.warns(RuntimeWarning, match="context:overflow"):
+    with pytest.warns(RuntimeWarning, match="the provider refused a request"):
         manager.get_messages_for_request(token_budget=20_000)
     usage = manager.usage()
     assert usage.overhead.tokens == pytest.approx(3_000, abs=300)
@@ -162,7 +162,7 @@ def test_a_refusal_is_of_one_lane():
     manager.get_messages_for_request(token_budget=20_000, lane="small")
     before = manager.get_messages_for_request(token_budget=20_000)
     manager.observe_overflow(lane="small")
-    with pytest.warns(RuntimeWarning, match="context:overflow"):
+    with pytest.warns(RuntimeWarning, match="the provider refused a request"):
         assert manager.get_messages_for_request(token_budget=20_000) == before
     manager.get_messages_for_request(token_budget=20_000, lane="small")
     assert manager.usage("small").upper <= 0.8 * manager.usage().upper
@@ -181,7 +181,37 @@ def test_refused_until_what_must_stay_does_not_fit_says_so():
     manager.get_messages_for_request(token_budget=1_000)
     manager.observe_overflow()
     with (
-        pytest.warns(RuntimeWarning, match="context:overflow"),
+        pytest.warns(RuntimeWarning, match="the provider refused a request"),
         pytest.raises(BudgetError, match=r"refused a request of 9\d\d tokens"),
     ):
         manager.get_messages_for_request(token_budget=1_000)
+
+
+def test_attachment_that_cannot_fit_is_left_out_aloud():
+    """A document in the user's only message that is larger than the budget is left out with an event and a warning."""
+    heard = []
+    manager = sync.ContextManager(max_tokens=2_000, on_event=lambda name, payload: heard.append((name, payload)))
+    source = {"type": "base64", "media_type": "application/pdf", "data": "x" * 4_000_000}
+    document = {"type": "document", "source": source}
+    manager.append({"role": "user", "content": [{"type": "text", "text": "Read it."}, document]})
+    with pytest.warns(BackscrollWarning, match="the document in the user's message 0 does not fit"):
+        view = manager.get_messages_for_request()
+    assert "recall [ref:0.1]" in str(view)
+    (told,) = [payload for name, payload in heard if name == events.ATTACHMENT_LEFT_OUT]
+    assert told == {"lane": "main", "seq": 0, "kind": "document"}
+    assert manager.get_messages_for_request() == view
+    assert len([name for name, _ in heard if name == events.ATTACHMENT_LEFT_OUT]) == 1
+
+
+def test_usage_free_after_an_overflow_is_below_what_was_refused():
+    """A provider that takes less than the budget says leaves less free, from the moment that is known."""
+    manager = sync.ContextManager(max_tokens=10_000, tokenizer=quarter)
+    manager.append({"role": "user", "content": "word " * 4_000})
+    manager.get_messages_for_request()
+    before = manager.usage()
+    assert before.free == 10_000 - before.upper
+    manager.observe_overflow(requested_tokens=before.upper + 500, limit_tokens=before.upper + 100)
+    with pytest.warns(BackscrollWarning, match="refused a request"):
+        manager.get_messages_for_request()
+    after = manager.usage()
+    assert after.upper + after.free <= before.upper + 100

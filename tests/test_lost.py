@@ -16,7 +16,7 @@ WHY = "this record was not as it was written when its database was repaired"
 
 
 def opened(store):
-    return sync.ContextManager("s", store, tokenizer=quarter, max_tokens=3_000, min_batch_tokens=300)
+    return sync.ContextManager(session="s", store=store, tokenizer=quarter, max_tokens=3_000, min_batch_tokens=300)
 
 
 def work(manager, rounds):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from backscroll import BudgetError, events, sync
-from backscroll.replay.validity import problems
+from backscroll.replay.validity import problems, strangers
 from tests.histories import DIALECTS, Talk
 from tests.profiles import examples
 from tests.test_manager import quarter
@@ -92,6 +92,19 @@ class SessionMachine(RuleBasedStateMachine):
         self.pinned &= set(self.seqs)
         self.before.clear()
 
+    @rule(data=st.data())
+    def replace(self, data: st.DataObject) -> None:
+        """A host sets the same messages with another text in one of them, as where it repairs a result."""
+        at = data.draw(st.integers(0, len(self.messages) - 1))
+        changed = replaced(self.messages[at], f"other words {self.name()}")
+        messages = [*self.messages[:at], changed, *self.messages[at + 1 :]]
+        first = self.manager._session.history.next_seq
+        self.manager.set_messages(messages)
+        self.messages = messages
+        self.seqs[at:] = range(first, first + len(messages) - at)
+        self.pinned &= set(self.seqs)
+        self.before.clear()
+
     @rule(lane=LANES, share=st.sampled_from([0.7, 1.0, 1.3, 40.0]))
     def report(self, lane: str, share: float) -> None:
         tokens = int(self.manager.usage(lane).used.tokens * share)
@@ -109,6 +122,7 @@ class SessionMachine(RuleBasedStateMachine):
         stored = [message for message in view if message not in notes]
         found = problems(self.by_place(stored), self.messages)
         assert [problem for problem in found if not (notes and "in a row" in problem)] == []
+        assert strangers(view, [*self.messages, *notes]) == []
         assert self.manager.usage(lane).upper <= BUDGETS[lane]
         for seq, message in zip(self.seqs, self.messages, strict=True):
             assert seq not in self.pinned or message in view or self.closed(message, view)
@@ -155,8 +169,20 @@ class SessionMachine(RuleBasedStateMachine):
             return "refused"
 
 
+def replaced(value: Any, text: str) -> Any:
+    """The message with this text in the place of each that it says or brings."""
+    if isinstance(value, list):
+        return [replaced(item, text) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: text if key in ("text", "content") and isinstance(item, str) else replaced(item, text)
+        for key, item in value.items()
+    }
+
+
 # reports that cannot be about a view are among what the machine tries
-TestSession = pytest.mark.filterwarnings("ignore:context.usage_ignored")(SessionMachine.TestCase)
+TestSession = pytest.mark.filterwarnings("ignore:the usage reported for lane")(SessionMachine.TestCase)
 TestSession.settings = settings(
     max_examples=examples(40), stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
 )

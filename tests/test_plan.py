@@ -4,15 +4,31 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from backscroll.plan import Clip, Drop, Edit, Mask, Plan, covers, merge, reference, until, without
+from backscroll.plan import (
+    Clip,
+    Digest,
+    Drop,
+    Edit,
+    Fold,
+    Mask,
+    Note,
+    Plan,
+    covers,
+    hidden,
+    merge,
+    reference,
+    until,
+    untold,
+    without,
+)
 from backscroll.usage import Count
 
 LAST = 15
 seqs = st.integers(0, LAST)
-names = st.sampled_from(["clip", "mask", "drop", "floor"])
+names = st.sampled_from(["clip", "mask", "truncate", "floor"])
 rewrites = st.one_of(
     st.builds(Clip, seqs, st.integers(0, 2), st.integers(0, 9), st.integers(0, 9), st.just(Count(1)), names),
     st.builds(Mask, seqs, st.integers(0, 2), st.sampled_from(["x", "y"]), st.just(Count(1)), names),
@@ -132,3 +148,31 @@ def test_an_entry_in_the_middle_of_a_range_splits_it() -> None:
 )
 def test_references_name_an_entry_a_range_or_a_part(place: tuple[int, ...], text: str) -> None:
     assert reference(*place) == text
+
+
+# References
+
+ranges = st.builds(lambda one, other: (min(one, other), max(one, other)), seqs, seqs)
+gaps = st.builds(lambda found, kind: kind(*found), ranges, st.sampled_from([Drop, Fold]))
+notes = st.builds(lambda found, kind: Note(*found, kind, "x"), ranges, st.sampled_from(["turn", "user", "line"]))
+
+
+@given(st.lists(gaps, max_size=6), st.lists(notes, max_size=6))
+@example([Fold(1, 2), Drop(3, 3), Fold(5, 6)], [Note(5, 6, "turn", "x")])
+def test_each_entry_that_is_left_out_has_a_reference(found, said):
+    """A digest's note leads to its own entries, `untold` to the others, also where a later gap has all the notes."""
+    plan = Plan(merge((), found), digest=Digest(tuple(said), (), (), 0))
+    folded = [gap for gap in plan.gaps() if isinstance(gap, Fold)]
+    noted = {
+        seq for note in said if note.kind != "line" for seq in range(note.first, note.last + 1) if covers(folded, seq)
+    }
+    listed = [seq for first, last in untold(plan) for seq in range(first, last + 1)]
+    left_out = {seq for gap in plan.gaps() for seq in range(gap.first, gap.last + 1)}
+    assert set(listed) | noted == left_out
+    assert len(listed) == len(set(listed))
+
+
+@given(plans, st.sets(seqs))
+def test_hidden_entries_are_those_that_the_plan_leaves_out_or_cuts(plan, asked):
+    """An entry is hidden exactly if taking it out of the plan changes the plan."""
+    assert hidden(plan, asked) == {seq for seq in asked if without(plan, [seq], plan.number) != plan}

@@ -97,7 +97,9 @@ def test_the_plan_is_an_event_and_a_resumed_session_shows_the_same(tmp_path):
     read(context, 0)
     view = context.get_messages_for_request()
     context.close()
-    again = ContextManager("one", address, previews=Previews(1_000, 200, "arrival"), max_tokens=20_000, strategies=[])
+    again = ContextManager(
+        session="one", store=address, previews=Previews(1_000, 200, "arrival"), max_tokens=20_000, strategies=[]
+    )
     assert again.get_messages_for_request() == view
     assert again.usage().compactions == 1
     again.close()
@@ -107,7 +109,7 @@ def test_the_plan_is_an_event_and_a_resumed_session_shows_the_same(tmp_path):
 def test_what_can_never_work_is_refused(values: dict[str, Any]):
     with pytest.raises(ConfigurationError):
         Previews(**values)
-    with pytest.raises(ConfigurationError, match="previews must be a Previews"):
+    with pytest.raises(ConfigurationError, match="`previews` must be a Previews"):
         ContextManager(previews=values)
 
 
@@ -174,7 +176,7 @@ def test_a_summarizer_is_asked_first_where_that_is_wanted():
 
     async def summarizer(request: Any) -> str:
         asked.append(request.prompt)
-        return "<summary>They asked and answered.</summary>"
+        return "<summary>All went well.</summary>"
 
     async def run() -> list[dict[str, Any]]:
         context = AsyncManager(summarizer=summarizer)
@@ -187,7 +189,7 @@ def test_a_summarizer_is_asked_first_where_that_is_wanted():
     view = asyncio.run(run())
     assert len(asked) == 1
     assert "Question 3" in asked[0]
-    assert "They asked and answered." in view[2]["content"]
+    assert "All went well." in view[2]["content"]
 
 
 @pytest.mark.parametrize("values", [{"keep": -1}, {"keep": 1, "share": 0}, {"keep": 1, "kind": "texts"}])
@@ -205,3 +207,14 @@ def test_what_stands_outside_counts_until_a_provider_reported():
     context.append({"role": "user", "content": "Go on"})
     context.get_messages_for_request(outside_tokens=2_000)
     assert context.usage().overhead.tokens < 1_500
+
+
+def test_previews_of_new_results_leave_what_was_cut_cut():
+    """A user's text that was cut because nothing else was left stays cut when a small result is previewed."""
+    context = ContextManager(previews=Previews(over=50, keep=40, when="arrival"), max_tokens=3_000)
+    context.append({"role": "user", "content": LONG * 4})
+    read(context, 0, LONG[:300])
+    view = context.get_messages_for_request()
+    assert "characters left out" in view[2]["content"]
+    assert context.usage().upper <= 3_000
+    assert context.get_messages_for_request() == view

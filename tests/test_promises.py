@@ -12,12 +12,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backscroll import BudgetError, events
-from backscroll.replay.validity import problems
+from backscroll.budget import Previews
+from backscroll.replay.validity import problems, strangers
 from backscroll.sync import ContextManager
 from tests.histories import Talk, conversations
 from tests.profiles import THOROUGH, examples
 
 BUDGETS = st.integers(300, 6_000)
+PREVIEWS = st.builds(
+    Previews,
+    over=st.sampled_from([60, 300, 1_000]),
+    keep=st.sampled_from([10, 40]),
+    when=st.sampled_from(["seen", "arrival"]),
+)
 ASK = st.integers(1, 2**24)  # after which messages a view is asked for, as bits
 
 
@@ -80,6 +87,7 @@ def test_2_and_3_views_are_valid_in_order_and_hold_what_must_stay(messages, budg
         view = watched.view(budget)
         if view is not None:
             assert problems(view, so_far) == []
+            assert strangers(view, so_far) == []
             for message in so_far:
                 if message.get("metadata", {}).get("pinned"):
                     assert message in view
@@ -125,9 +133,10 @@ def _wrote(message: dict[str, Any]) -> bool:
     return not hook and not holds_results
 
 
-@given(conversations(), BUDGETS, ASK)
-def test_4_views_fit_the_budget_by_the_upper_estimate(messages, budget, ask):
-    watched = Watched()
+@given(conversations(), BUDGETS, ASK, st.none() | PREVIEWS)
+def test_4_views_fit_the_budget_by_the_upper_estimate(messages, budget, ask, previews):
+    """Also with previews, and nothing changes where nothing was added."""
+    watched = Watched(previews=previews)
 
     def check(_: list[Any]) -> None:
         view = watched.view(budget)
@@ -135,6 +144,7 @@ def test_4_views_fit_the_budget_by_the_upper_estimate(messages, budget, ask):
             usage = watched.manager.usage()
             assert usage.upper <= budget
             assert weight(view) <= usage.upper
+            assert watched.view(budget) == view
 
     walked(messages, ask, check, watched)
 

@@ -241,7 +241,7 @@ def test_result_blocks_in_tool_messages_answer_by_block_unless_the_message_names
         ({"critical": True}, Flags(critical=True)),
         ({"ephemeral": True}, Flags(ephemeral=True, injected=True)),
         ({"ephemeral": True, "persisted": False}, Flags(ephemeral=True, injected=True)),
-        ({"ephemeral": True, "persisted": True}, Flags(injected=True)),
+        ({"ephemeral": True, "persisted": True}, Flags(injected=True, reminder=True)),
         ({"persisted": True}, Flags()),
         ({"source": "hook", "hook_name": "x"}, Flags(injected=True)),
         ({"pinned": "true", "critical": 1, "ephemeral": "yes", "custom": "pinned"}, Flags()),

@@ -157,10 +157,10 @@ def test_the_tool_of_the_async_manager_is_awaited():
 def test_a_query_finds_what_other_sessions_of_the_store_said():
     store = MemoryStore()
     for name, port in (("monday", 8001), ("tuesday", 8002)):
-        talk = sync.ContextManager(name, store, tokenizer=quarter)
+        talk = sync.ContextManager(session=name, store=store, tokenizer=quarter)
         talk.append(TALK.say("user", "which port?"), TALK.say("assistant", f"The proxy listens on {port}."))
         talk.close()
-    here = sync.ContextManager("wednesday", store, tokenizer=quarter)
+    here = sync.ContextManager(session="wednesday", store=store, tokenizer=quarter)
     here.append(TALK.say("user", "which port was it yesterday?"))
     assert here.recall(query="proxy listens").hits == ()
     found = here.recall(query="proxy listens", everywhere=True)
@@ -169,16 +169,16 @@ def test_a_query_finds_what_other_sessions_of_the_store_said():
         ("monday", 1, "The proxy listens on 8001."),
     ]
     assert found.startswith("session 'tuesday', [ref:1.0]\nThe proxy listens on 8002.\n")
-    assert sync.ContextManager("tuesday", store).recall(found.hits[0].seq) == "The proxy listens on 8002."
+    assert sync.ContextManager(session="tuesday", store=store).recall(found.hits[0].seq) == "The proxy listens on 8002."
 
 
 def test_pages_over_all_sessions_go_on_where_the_one_before_ended():
     store = MemoryStore()
     for number in range(30):
-        talk = sync.ContextManager(f"s{number}", store, tokenizer=quarter)
+        talk = sync.ContextManager(session=f"s{number}", store=store, tokenizer=quarter)
         talk.append(TALK.say("user", f"the needle of session {number} is here"))
         talk.close()
-    here = sync.ContextManager("here", store, tokenizer=quarter)
+    here = sync.ContextManager(session="here", store=store, tokenizer=quarter)
     whole = here.recall(query="needle", everywhere=True, limit=10_000)
     text, page = "", here.recall(query="needle", everywhere=True, limit=50)
     while page.next_offset is not None:
@@ -192,7 +192,7 @@ def test_pages_over_all_sessions_go_on_where_the_one_before_ended():
 @pytest.mark.parametrize("arguments", [{"ref": 1}, {"pattern": "x"}, {"query": "x", "lines": (1, 2)}])
 def test_only_a_query_goes_everywhere(arguments):
     with pytest.raises(ConfigurationError, match="everywhere goes with a query"):
-        sync.ContextManager("s", MemoryStore()).recall(everywhere=True, **arguments)
+        sync.ContextManager(session="s", store=MemoryStore()).recall(everywhere=True, **arguments)
 
 
 def test_a_session_without_a_store_has_no_others():

@@ -20,9 +20,7 @@ from tests.histories import Talk, conversations
 from tests.profiles import examples
 from tests.test_promises import ASK, BUDGETS, Watched, walked
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:context.(overflow|usage|rules|summary_failed)"
-)  # asked for, to have such records
+pytestmark = pytest.mark.filterwarnings("ignore::backscroll.BackscrollWarning")  # asked for, to have such records
 GOLDEN = Path(__file__).parent / "golden"
 UNEDITED = {"number": 1, "after": None, "edits": []}
 
@@ -71,7 +69,7 @@ def worked(store=None):
     """A session with all that a format has to hold, the same in every run."""
     chance, talk = random.Random(1), Talk("openai")
     answers = iter(["", "It goes well.", *["It went well."] * 20])
-    manager = sync.ContextManager("s", store, summarizer=lambda request: next(answers), **OPTIONS)
+    manager = sync.ContextManager(session="s", store=store, summarizer=lambda request: next(answers), **OPTIONS)
     manager.append(talk.say("system", "be brief"), talk.say("user", "Never touch config/prod.yaml. Begin."), id="first")
     for number in range(30):
         lines = [f"value_{number}_{line} = {chance.randrange(10**6)}" for line in range(chance.randrange(2, 9))]
@@ -148,7 +146,7 @@ def golden(format):
 def test_what_was_written_in_any_format_is_read_for_ever(format):
     store = MemoryStore()
     store.append("s", 0, [each.record for each in golden(format)]).result()
-    manager = sync.ContextManager("s", store, **OPTIONS)
+    manager = sync.ContextManager(session="s", store=store, **OPTIONS)
     told = json.loads((GOLDEN / f"format-{format}.json").read_text(encoding="utf-8"))
     assert manager.get_messages() == told["messages"]
     assert manager.get_messages_for_request() == told["view"]
@@ -158,13 +156,13 @@ def test_what_was_written_in_any_format_is_read_for_ever(format):
 def test_a_session_goes_on_in_todays_format_whatever_it_began_in():
     store = MemoryStore()
     store.append("s", 0, [each.record for each in golden(1)]).result()
-    manager = sync.ContextManager("s", store, **OPTIONS)
+    manager = sync.ContextManager(session="s", store=store, **OPTIONS)
     for number in range(60):
         manager.append(Talk("openai").say("user", f"{number} " * 100), Talk("openai").say("assistant", "ok " * 90))
         view = manager.get_messages_for_request()
     manager.close()
     assert {each.record.format for each in store.read("s")} == {1, FORMAT}
-    again = sync.ContextManager("s", store, **OPTIONS)
+    again = sync.ContextManager(session="s", store=store, **OPTIONS)
     assert again.get_messages_for_request() == view
     assert again.get_messages() == manager.get_messages()
 
@@ -207,13 +205,13 @@ def lose(store, places):
     return mended
 
 
-@pytest.mark.filterwarnings("ignore:context")
+@pytest.mark.filterwarnings("ignore::backscroll.BackscrollWarning")
 @given(st.sets(st.integers(0, 129), min_size=1, max_size=12))
 @settings(deadline=None)
 def test_a_session_that_lost_some_records_goes_on_with_the_rest(places):
     store = MemoryStore()
     store.append("s", 0, [each.record for each in golden(FORMAT)]).result()
-    manager = sync.ContextManager("s", lose(store, places), **OPTIONS)
+    manager = sync.ContextManager(session="s", store=lose(store, places), **OPTIONS)
     whole = json.loads((GOLDEN / f"format-{FORMAT}.json").read_text(encoding="utf-8"))["messages"]
     kept = manager.get_messages()
     gone = [message for message in kept if message.get("metadata", {}).get("lost")]

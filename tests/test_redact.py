@@ -5,7 +5,8 @@ import re
 import pytest
 
 import backscroll
-from backscroll import ConfigurationError, MessageError, sync
+from backscroll import ConfigurationError, ConflictError, MessageError, sync
+from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk
 
 TALK = Talk("openai")
@@ -23,8 +24,8 @@ def refusing(message):
     return message
 
 
-def opened(redact, store=None, **options):
-    return sync.ContextManager("s", store, tokenizer=len, redact=redact, **options)
+def opened(redact, store="memory:", **options):
+    return sync.ContextManager(session="s", store=store, tokenizer=len, redact=redact, **options)
 
 
 def test_what_is_left_out_is_nowhere(tmp_path):
@@ -35,7 +36,7 @@ def test_what_is_left_out_is_nowhere(tmp_path):
         return len(text)
 
     context = sync.ContextManager(
-        "s", f"sqlite:///{tmp_path}/a.db", tokenizer=count, redact=without_cards,
+        session="s", store=f"sqlite:///{tmp_path}/a.db", tokenizer=count, redact=without_cards,
         on_event=lambda *event: heard.append(event),
     )  # fmt: skip  # one thought
     context.set_system_prompt_factory(lambda: "The owner's card is 1111-2222.")
@@ -108,5 +109,64 @@ async def awaited(message):
 @pytest.mark.parametrize("redact", [awaited, "strip", 7])
 def test_what_is_no_plain_function_is_refused_at_construction(redact):
     for manager in (sync.ContextManager, backscroll.ContextManager):
-        with pytest.raises(ConfigurationError, match="redact is a plain function"):
+        with pytest.raises(ConfigurationError, match="`redact` must be a plain function"):
             manager(redact=redact)
+
+
+def test_idempotency_id_with_redact_is_stored_as_a_digest(tmp_path):
+    """Of an id, which may hold what a message must not, only a digest is in the files, which finds it again."""
+    context = opened(without_cards, f"sqlite:///{tmp_path}/a.db")
+    first = context.append(TALK.say("user", "Pay."), id="1234-5678")
+    assert context.append(TALK.say("user", "Pay."), id="1234-5678") == first
+    context.close()
+    again = opened(without_cards, f"sqlite:///{tmp_path}/a.db")
+    assert again.append(TALK.say("user", "Pay."), id="1234-5678") == first
+    with pytest.raises(ConflictError) as raised:
+        again.append(TALK.say("user", "Pay more."), id="1234-5678")
+    assert "1234" not in str(raised.value)
+    again.close()
+    held = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"1234-5678" not in held
+
+
+def test_idempotency_id_from_before_redact_is_known():
+    """An id that was stored as it is, without `redact`, is found with it, and the other way round."""
+    store = MemoryStore()
+    before, after = opened(None, store), opened(without_cards, store)
+    assert before.append(TALK.say("user", "a"), id="1") == after.append(TALK.say("user", "a"), id="1") == 0
+    assert after.append(TALK.say("user", "b"), id="2") == before.append(TALK.say("user", "b"), id="2") == 1
+    assert opened(None, store).append(TALK.say("user", "b"), id="2") == 1
+
+
+class Leaking:
+    """An object whose dump fails with what it holds."""
+
+    def model_dump(self):
+        raise ValueError("1234-5678")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "user", "content": {"1234-5678": float("nan")}},
+        {"role": "user", "content": [{"1234-5678": {1, 2}}]},
+        {"role": "user", "content": {("1234-5678",): "x"}},
+        {"role": ["1234-5678"], "content": "x"},
+        {"role": "user", "content": Leaking()},
+        Leaking(),
+        {"role": "user", "1234-5678": {"a": 10**5_000}},
+    ],
+)
+def test_refusal_before_redact_quotes_types_only(message):
+    """What `redact` did not see yet is not quoted: of keys and values only the types."""
+    with pytest.raises(MessageError) as raised:
+        opened(without_cards).append(message)
+    assert "1234" not in str(raised.value)
+    with pytest.raises(MessageError, match="message"):
+        opened(None).append(message)
+
+
+def test_refusal_with_redact_still_names_the_place():
+    """The types of keys and the numbers of items say where."""
+    with pytest.raises(MessageError, match=r"^message\[str\]\[1\]\[str\] is nan, which JSON cannot hold"):
+        opened(without_cards).append({"role": "user", "content": ["a", {"b": float("nan")}]})

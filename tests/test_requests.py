@@ -37,12 +37,12 @@ class Worker:
     def __init__(self, dialect, store, seed=7):
         self.talk, self.store, self.chance = Talk(dialect), store, random.Random(seed)
         self.sent, self.passing, self.lasts, self.number, self.pinned = [], {}, [], 0, 1
-        self.manager = sync.ContextManager("s", store, **OPTIONS)
+        self.manager = sync.ContextManager(session="s", store=store, **OPTIONS)
         self.manager.append(self.talk.say("system", "Be brief."), self.talk.say("user", "Never touch prod.yaml."))
 
     def restart(self):
         self.manager.close()
-        self.manager = sync.ContextManager("s", self.store, **OPTIONS)
+        self.manager = sync.ContextManager(session="s", store=self.store, **OPTIONS)
 
     def add(self):
         name, talk = f"c{self.number}", self.talk
@@ -181,7 +181,7 @@ def test_each_line_says_what_became_of_it():
 
 def test_a_request_that_was_stored_behind_what_another_writer_added_is_shown_as_it_was():
     store, talk = MemoryStore(), Talk("openai")
-    one, two = (sync.ContextManager("s", store, **OPTIONS) for _ in range(2))
+    one, two = (sync.ContextManager(session="s", store=store, **OPTIONS) for _ in range(2))
     one.append(talk.say("user", "first"))
     view = one.get_messages_for_request()
     two.append(talk.say("assistant", "second"))
@@ -192,7 +192,7 @@ def test_a_request_that_was_stored_behind_what_another_writer_added_is_shown_as_
 
 def test_what_the_provider_measured_and_the_summarizer_took_is_told_with_the_request():
     manager, talk = (
-        sync.ContextManager("s", MemoryStore(), **OPTIONS, summarizer=lambda request: "It went well."),
+        sync.ContextManager(session="s", store=MemoryStore(), **OPTIONS, summarizer=lambda request: "It went well."),
         Talk("openai"),
     )
     for number in range(40):
@@ -207,7 +207,7 @@ def test_what_the_provider_measured_and_the_summarizer_took_is_told_with_the_req
 
 def test_what_the_provider_reported_of_its_cache_is_told_with_the_request():
     store, talk = MemoryStore(), Talk("openai")
-    manager = sync.ContextManager("s", store, **OPTIONS)
+    manager = sync.ContextManager(session="s", store=store, **OPTIONS)
     for cache in ({}, {"cache_read_tokens": 30, "cache_write_tokens": 4}, {"cache_write_tokens": 5}, None):
         manager.append(talk.say("user", "word " * 100))
         manager.get_messages_for_request()
@@ -215,7 +215,7 @@ def test_what_the_provider_reported_of_its_cache_is_told_with_the_request():
             rest = manager.usage().used.tokens - sum(cache.values())
             manager.observe_usage(input_tokens=rest, output_tokens=9, **cache)
     manager.close()
-    again = sync.ContextManager("s", store, **OPTIONS)
+    again = sync.ContextManager(session="s", store=store, **OPTIONS)
     told = [(each.cached, each.written, each.answer) for each in again.requests()]
     assert told == [(None, None, 9), (30, 4, 9), (0, 5, 9), (None, None, None)]
     assert [each.measured is None for each in again.requests()] == [False, False, False, True]
@@ -223,8 +223,8 @@ def test_what_the_provider_reported_of_its_cache_is_told_with_the_request():
 
 @pytest.mark.parametrize("wrong", [-1, 0, 10_000, "1", True, None])
 def test_a_place_without_a_request_is_refused(wrong):
-    for store in (None, MemoryStore()):
-        manager = sync.ContextManager("s", store, **OPTIONS)
+    for where in ({}, {"store": MemoryStore(), "session": "s"}):
+        manager = sync.ContextManager(**where, **OPTIONS)
         manager.append(Talk("openai").say("user", "hello"))
         manager.get_messages_for_request()
         with pytest.raises(ReferenceNotFound, match="there is no request at place"):
@@ -279,7 +279,7 @@ def test_a_walk_tells_to_the_token_what_each_request_tells_by_itself(dialect):
 
 
 def test_a_walk_reckons_a_piece_once_and_reads_of_a_digest_only_what_is_shown():
-    manager, talk = sync.ContextManager("s", MemoryStore(), **OPTIONS), Talk("openai")
+    manager, talk = sync.ContextManager(session="s", store=MemoryStore(), **OPTIONS), Talk("openai")
     walk, most = Walk(manager._session), 0
     for number in range(120):
         name = f"c{number}"

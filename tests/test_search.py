@@ -15,7 +15,7 @@ from tests.test_manager import quarter
 
 
 def talk(*messages):
-    manager = sync.ContextManager(tokenizer=quarter, strategies=["drop"])  # whole messages stay or go
+    manager = sync.ContextManager(tokenizer=quarter, strategies=["truncate"])  # whole messages stay or go
     manager.append(*({"role": "user", "content": text} if isinstance(text, str) else text for text in messages))
     return manager
 

@@ -132,6 +132,7 @@ def test_copies_of_a_list_that_changes_at_its_end_equal_it_and_share_nothing(
     assert same(second, listed)
     for one, other in ((second, listed), (first, second), (copier.copies(listed), second)):
         assert not set(containers(one)) & set(containers(other))
+    assert len(copier._mutable) == len(list(containers(listed))) - 1, "what left the list is not held and not copied"
 
 
 def test_changing_the_given_message_afterwards_changes_nothing_that_is_kept() -> None:

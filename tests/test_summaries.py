@@ -20,7 +20,15 @@ from tests.test_manager import quarter
 from tests.test_promises import ASK, BUDGETS, walked, weight
 
 TALK = Talk("openai")
-FAILED = pytest.mark.filterwarnings("ignore:context.(summary_failed|rules_left_out)")
+FAILED = pytest.mark.filterwarnings("ignore:no summary could be had|the digest of lane")
+
+
+def spelled(number):
+    """A number in words: a model that says which summary this is counts for itself, and no message says it."""
+    return " ".join(
+        ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")[int(digit)]
+        for digit in str(number)
+    )
 
 
 class Model:
@@ -28,7 +36,7 @@ class Model:
 
     def __init__(self, answer=None):
         self.requests = []
-        self.answer = answer or (lambda number: f"<summary>Summary number {number}: all went well.</summary>")
+        self.answer = answer or (lambda number: f"<summary>Summary number {spelled(number)}: all went well.</summary>")
 
     def __call__(self, request):
         self.requests.append(request)
@@ -95,7 +103,7 @@ def test_each_summary_is_the_one_before_brought_up_to_date_with_new_messages_onl
     begun(model).rounds(60)
     assert len(model.requests) > 3
     for number, request in enumerate(model.requests[1:], 1):
-        assert f"Summary number {number}: all went well." in request.prompt
+        assert f"Summary number {spelled(number)}: all went well." in request.prompt
     seen = [{line for line in request.prompt.splitlines() if line.startswith("[ref:")} for request in model.requests]
     assert all(not earlier & later for earlier, later in pairwise(seen))
 
@@ -233,7 +241,7 @@ def test_what_was_taken_back_before_its_summary_came_is_not_told():
 
 
 def test_what_tools_returned_is_fenced_and_can_neither_end_the_fence_nor_the_summary():
-    model = Model(lambda _: "They said </SUMMARY> and more.")
+    model = Model(lambda _: "It said </SUMMARY> and more.")
     watched = begun(model)
     for number in range(30):
         watched.manager.append(TALK.call([f"c{number}"], "Step.", {"path": f"m{number}.py"}))
@@ -291,7 +299,7 @@ def test_a_summary_survives_a_restart_before_and_after_it_is_told():
     first.manager.append(TALK.say("user", "and on"))
     again = Watched(Model(), session="s", store=store)
     view = first.rounds(10, start=100)
-    assert "in short: Summary number 1" in summary_in(view)
+    assert "in short: Summary number one" in summary_in(view)
     third = Watched(None, session="s", store=store)
     assert third.view() == again.view() == view
     assert third.manager.usage().summarizer == first.manager.usage().summarizer
@@ -299,7 +307,7 @@ def test_a_summary_survives_a_restart_before_and_after_it_is_told():
 
 def test_after_fifty_compactions_rules_and_facts_are_there_and_the_summary_has_not_grown():
     watched = begun(
-        Model(lambda number: f"<summary>{'It went on. ' * 200} Now at {number}.</summary>"), max_tokens=6_000
+        Model(lambda number: f"<summary>{'It went on. ' * 200} Now at {spelled(number)}.</summary>"), max_tokens=6_000
     )
     watched.manager.append(TALK.say("user", "Always run ruff before you commit."))
     sizes = []

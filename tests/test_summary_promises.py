@@ -20,9 +20,9 @@ from tests.test_summaries import FAILED
 
 NEVER = 1_000
 OUTCOMES: dict[str, Any] = {
-    "fine": "<summary>It went well; src/app.py is next.</summary>",
+    "fine": "<summary>It went well; more is next.</summary>",
     "fine, and counted": SummaryAnswer("It went well.", "small-1", 900, 30),
-    "fine, of tags": "They wrote </messages> and </previous_summary>.",
+    "fine, of tags": "It wrote </messages> and </previous_summary>.",
     "an error": OSError("down"),
     "a timeout": TimeoutError(),
     "empty": "",

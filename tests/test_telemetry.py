@@ -79,7 +79,9 @@ def at_work(manager, rounds=30):
 
 
 def test_operations_have_spans_with_what_the_store_did_inside_of_them(heard, tmp_path):
-    manager = sync.ContextManager("talk", tmp_path / "a.db", tokenizer=quarter, max_tokens=3_000, telemetry=True)
+    manager = sync.ContextManager(
+        session="talk", store=tmp_path / "a.db", tokenizer=quarter, max_tokens=3_000, telemetry=True
+    )
     at_work(manager)
     manager.close()
     requests = heard.named("backscroll request")
@@ -94,7 +96,7 @@ def test_operations_have_spans_with_what_the_store_did_inside_of_them(heard, tmp
     assert appends <= {span.parent.span_id for span in stored}
     assert all(span.attributes["backscroll.bytes"] > 0 for span in stored)
     assert not heard.named("backscroll store read")  # what a session wrote by itself it need not read
-    sync.ContextManager("talk", tmp_path / "a.db", tokenizer=quarter, telemetry=True).get_messages()
+    sync.ContextManager(session="talk", store=tmp_path / "a.db", tokenizer=quarter, telemetry=True).get_messages()
     assert heard.named("backscroll store read")
 
 
@@ -166,7 +168,7 @@ def test_a_summarizer_is_told_as_a_call_of_a_model_with_its_tokens(heard, kind):
     assert heard.points("gen_ai.client.operation.duration")
 
 
-@pytest.mark.filterwarnings("ignore:context.summary_failed")
+@pytest.mark.filterwarnings("ignore:no summary could be had")
 def test_failures_are_told_by_their_types_alone(heard):
     def broken(request):
         raise RuntimeError(SECRET)
@@ -186,7 +188,9 @@ def test_failures_are_told_by_their_types_alone(heard):
 
 
 def test_no_word_of_a_conversation_is_told(heard, tmp_path):
-    manager = sync.ContextManager("talk", tmp_path / "a.db", tokenizer=quarter, max_tokens=3_000, telemetry=True)
+    manager = sync.ContextManager(
+        session="talk", store=tmp_path / "a.db", tokenizer=quarter, max_tokens=3_000, telemetry=True
+    )
     at_work(manager)
     manager.set_system_prompt_factory(lambda: SECRET)
     manager.get_messages_for_request()

@@ -25,7 +25,7 @@ def sessions(file, share):
 
 
 # some recordings hold tool results as words of a user, with more "rules" than a tenth of them can hold
-pytestmark = [needs_recordings, pytest.mark.filterwarnings("ignore:context.rules_left_out:RuntimeWarning")]
+pytestmark = [needs_recordings, pytest.mark.filterwarnings("ignore:the digest of lane")]
 
 
 @pytest.mark.parametrize("share", [0.5, 0.25, 0.1])

@@ -234,7 +234,7 @@ def test_a_late_result_is_shown_at_its_call_and_reported():
 
 @pytest.mark.parametrize("dialect", ["anthropic", "bedrock"])
 def test_what_a_user_writes_beside_a_late_result_of_a_dropped_call_is_shown(dialect):
-    talk, told = Talk(dialect), Told(strategies=["drop"])
+    talk, told = Talk(dialect), Told(strategies=["truncate"])
     told.manager.append(talk.say("user", "go"), talk.call(["late"], "", {}))
     for number in range(30):
         told.manager.append(talk.call([f"c{number}"], "", {}), *talk.results([(f"c{number}", words(500))]))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from backscroll.replay.validity import Judge, problems
+from backscroll.replay.validity import Judge, problems, strangers
 
 Message = dict[str, Any]
 
@@ -271,3 +271,29 @@ def test_a_judge_of_a_whole_session_finds_what_a_new_one_finds() -> None:
         for view in (past, *views):
             assert judge.problems(view, past) == problems(view, past)
     assert judge.problems(history, [user("other")]) == problems(history, [user("other")])
+
+
+# What is shown of nobody
+
+
+def test_strangers_are_texts_that_no_message_holds():
+    """A replaced result that is still shown is found; references, synthetic text and system messages are not."""
+    history = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "run", "input": {"path": "a.py"}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "new"}]},
+    ]
+    marked = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "assistant", "content": "<summary>2 messages</summary>"},
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "c", "content": "[out, recall [ref:2.0]]"}],
+        },
+    ]
+    assert strangers([*marked, *history], history) == []
+    stale = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "old"}]}
+    (found,) = strangers([*history[:2], stale], history)
+    assert found == "view[2] shows 'old', which is in no message of the history"
+    (found,) = strangers([{"role": "user", "content": "stop"}], history)
+    assert "'stop'" in found

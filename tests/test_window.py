@@ -26,7 +26,7 @@ class Pair:
         self.resume()
 
     def resume(self):
-        self.window = sync.ContextManager("s", self.store, **OPTIONS)
+        self.window = sync.ContextManager(session="s", store=self.store, **OPTIONS)
 
     def add(self, *messages):
         for message in messages:
@@ -72,7 +72,7 @@ def act(pair, chance, budget):
         pair.both(act)
 
 
-@pytest.mark.filterwarnings("ignore:context")  # budgets too small for what random users rule
+@pytest.mark.filterwarnings("ignore::backscroll.BackscrollWarning")  # budgets too small for what random users rule
 @settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(conversations(most=30), st.integers(300, 2_500), st.integers(0, 2**32), st.sampled_from([3, 10, 10_000]))
 def test_a_window_over_a_store_does_what_a_whole_history_does(messages, budget, seed, far):

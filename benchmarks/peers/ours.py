@@ -55,12 +55,12 @@ class OnDisk(_Ours):
     """Every message is on disk before `add` returns."""
 
     name = "Backscroll, SQLite"
-    about = 'ContextManager(session, "sqlite:///..."), durability "full"'
+    about = 'ContextManager(store="sqlite:///...", session=session), durability "full"'
     keeps, where = "everything", "disk"
 
     def __init__(self, budget: int, folder: Path) -> None:
         super().__init__(budget, folder)
-        self.manager = ContextManager("bench", f"sqlite:///{folder / 'ours.db'}")
+        self.manager = ContextManager(store=f"sqlite:///{folder / 'ours.db'}", session="bench")
 
 
 class _Store(Keeper):
@@ -68,7 +68,9 @@ class _Store(Keeper):
     durability = "full"
 
     def __init__(self, folder: Path) -> None:
-        self.manager = ContextManager("bench", f"sqlite:///{folder / 'ours.db'}?durability={self.durability}")
+        self.manager = ContextManager(
+            store=f"sqlite:///{folder / 'ours.db'}?durability={self.durability}", session="bench"
+        )
 
     def read(self, message: Message) -> Any:
         return message

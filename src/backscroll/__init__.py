@@ -2,6 +2,8 @@
 else.
 """
 
+from typing import TYPE_CHECKING
+
 from backscroll.compaction.batch import Prices
 from backscroll.errors import (
     BackscrollError,
@@ -17,6 +19,8 @@ from backscroll.errors import (
 )
 from backscroll.families import Family
 from backscroll.manager import ContextManager
+from backscroll.notices import BackscrollWarning
+from backscroll.overflows import is_overflow, overflow_sizes
 from backscroll.pages import Hit, Recalled
 from backscroll.reporting import Compaction
 from backscroll.status import Status
@@ -26,6 +30,7 @@ from backscroll.usage import Usage
 
 __all__ = [
     "BackscrollError",
+    "BackscrollWarning",
     "BudgetError",
     "Compaction",
     "ConfigurationError",
@@ -46,4 +51,21 @@ __all__ = [
     "SummaryRequest",
     "TranscriptError",
     "Usage",
+    "is_overflow",
+    "overflow_sizes",
 ]
+
+if TYPE_CHECKING:
+    __version__: str
+else:
+
+    def __getattr__(name: str) -> str:
+        """Look the version up when it is asked for: reading metadata takes longer than the rest of the import."""
+        if name != "__version__":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import metadata  # noqa: PLC0415  see above
+
+        try:
+            return metadata.version("backscroll")
+        except metadata.PackageNotFoundError:
+            return "unknown (not installed)"

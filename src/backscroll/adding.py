@@ -1,6 +1,6 @@
 """From messages that were read to what adding them does: events to be stored, and ephemeral messages. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
 from backscroll.history import History
@@ -38,21 +38,28 @@ def additions(read: Sequence[Read], next_seq: int, counted_by: str, joining: Joi
             next_seq += 1
 
 
-def why_not(read: Sequence[Read], history: History) -> str | None:
-    """Why messages that were meant to follow an older state of the conversation cannot follow this one; None if they
-    can.
+def why_not(read: Sequence[Read], history: History, theirs: Container[int], *, outrun: bool) -> str | None:
+    """Why these messages cannot follow what is stored; None if they can.
+
+    `theirs`: messages that other writers stored while this one was at work; what was there before is everybody's.
+    `outrun`: some of them, or a rewind, came while these messages were on their way.
     """
-    answered = [answer for _, reading, _ in read for answer, _ in reading.results]
-    calls = {call for _, reading, _ in read for call in reading.calls}
-    newest = history.newest
-    open_here = newest is not None and newest.open_calls > 0
-    foreign = [answer for answer in answered if answer not in calls]
-    if open_here and not foreign:
-        return "calls of another writer wait for their results"
-    if foreign and not open_here:
-        return f"the calls {foreign} were answered by another writer, or taken back"
-    first = read[0][1]
-    last = history.last.reading if history.last else None
-    if first.role == "assistant" and last is not None and last.role == "assistant" and not last.calls:
-        return "another writer answered already"
-    return None
+    stored = [reading for _, reading, _ in read if not passing(reading)]
+    calls = {call for reading in stored for call in reading.calls}
+    answered = [answer for reading in stored for answer, _ in reading.results if answer not in calls]
+    newest, last = history.newest, history.last
+    if stored and newest is not None and newest.open_calls and newest.first in theirs:
+        waiting = history.waiting(newest)
+        if not any(answer in waiting for answer in answered):
+            return (
+                f"the calls {waiting} of another writer wait for their results: append again when these are there; if "
+                "that writer is gone, append the results, or rewind to before the calls"
+            )
+    if not stored or not outrun:
+        return None
+    open_calls = set(history.waiting()) if answered else set()
+    if gone := [answer for answer in answered if answer not in open_calls]:
+        return f"the calls {gone} were answered by another writer, or taken back"
+    if last is None or last.seq not in theirs or last.reading.role != "assistant" or last.reading.calls:
+        return None
+    return "another writer answered already" if stored[0].role == "assistant" else None

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Never, TypeVar
 
 from backscroll import recall as recalling
 from backscroll.budget import Options, Previews
@@ -17,7 +17,9 @@ from backscroll.elsewhere import Elsewhere
 from backscroll.errors import ConfigurationError
 from backscroll.families import Family
 from backscroll.messages import Redact
-from backscroll.opening import Around, Opened, Summarizing, new_name, open_session
+from backscroll.notices import warn
+from backscroll.opening import Around, Summarizing, new_name, open_session
+from backscroll.options import checked
 from backscroll.pages import Recalled
 from backscroll.ports import Background, Blobs, EventHandler, Operation, Store, Tokenizer
 from backscroll.reporting import Compaction
@@ -30,19 +32,14 @@ Steps = Generator[Operation[Any], Any, T]
 SystemPrompt = Callable[[], str | Awaitable[str]]
 
 
-def _options(given: dict[str, Any]) -> dict[str, Any]:
-    """What a constructor was given besides the session's name and store."""
-    return {name: value for name, value in given.items() if name not in ("self", "session", "store", "__class__")}
-
-
 class ManagerBase(ABC):
     """A session with its options; the managers add the methods that wait."""
 
     def __init__(
         self,
-        session: str | None = None,
+        *misplaced: Never,
         store: str | Path | Store | None = None,
-        *,
+        session: str | None = None,
         lease: float | None = None,
         strategy: str | None = "auto",
         strategies: Sequence[str | Strategy] | None = None,
@@ -72,23 +69,29 @@ class ManagerBase(ABC):
         redact: Redact | None = None,
         on_event: EventHandler | None = None,
         telemetry: bool = False,
+        **unknown: Never,
     ) -> None:
-        self._given = _options(locals())
-        self._opened = self._open(session, store)
-        self._session = self._opened.session
-        self._begin_search()
+        self._given = checked(locals())
+        self._open(self._given)
 
-    def _open(self, session: str | None, store: str | Path | Store | None) -> Opened:
-        """The session with what was given for it, sorted by who takes it."""
-        given, figures = self._given, [field.name for field in fields(Options)]
-        taken = {*figures, *Around._fields, *Summarizing._fields}
-        return open_session(
-            Options(**{name: given[name] for name in figures}), name=session, store=store,
+    def _open(self, given: dict[str, Any]) -> None:
+        """Open the session with what was given for it, sorted by who takes it."""
+        figures = [field.name for field in fields(Options)]
+        taken = {*figures, *Around._fields, *Summarizing._fields, "session"}
+        self._opened = open_session(
+            Options(**{name: given[name] for name in figures}), name=given["session"],
             around=Around(*(given[name] for name in Around._fields)),
             summarizing=Summarizing(*(given[name] for name in Summarizing._fields)),
             background=self._make_background(),
             **{name: value for name, value in given.items() if name not in taken},
         )  # fmt: skip  # one thought
+        self._session = self._opened.session
+        self._begin_search()
+        if given["session"] is not None and given["store"] is None and not given["telemetry"]:  # spans bear the name
+            warn(
+                f"the session {given['session']!r} is kept in memory only, and its name is of no use: give it a place, "
+                'such as store="sqlite:///agent.db", or leave out `session`'
+            )
 
     @abstractmethod
     def _make_background(self) -> Background:

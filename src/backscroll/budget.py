@@ -2,7 +2,7 @@
 outside.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,14 +35,14 @@ class Previews:
 
     def __post_init__(self) -> None:
         """Checks every range."""
-        _whole("the size from which a result has a preview", self.over, 2)
-        _whole("the size of a preview", self.keep, 1)
+        _whole("over", self.over, 2)
+        _whole("keep", self.keep, 1)
         if self.keep >= self.over:
             raise ConfigurationError(
-                f"a preview of {self.keep:,} tokens must be below the {self.over:,} from which there is one"
+                f"`keep` ({self.keep:,} tokens) must be below `over` ({self.over:,}), from which a result has a preview"
             )
         if self.when not in (SEEN, ARRIVAL):
-            raise ConfigurationError(f"previews come when {SEEN!r} or {ARRIVAL!r}, not {self.when!r:.40}")
+            raise ConfigurationError(f"`when` must be {SEEN!r} or {ARRIVAL!r}, not {self.when!r:.40}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Options:
         _whole("protected_first", self.protected_first, 0, "messages")
         _whole("protected_last", self.protected_last, 0, "messages")
         if self.previews is not None and not isinstance(self.previews, Previews):
-            raise ConfigurationError(f"previews must be a Previews, not {self.previews!r:.80}")
+            raise ConfigurationError(f"`previews` must be a Previews, not {self.previews!r:.80}")
         if self.max_messages is not None:
             _whole("max_messages", self.max_messages, 8, "messages")
         if self.min_batch_tokens is not None:
@@ -97,20 +97,20 @@ class Options:
         _share("output_reserve", self.output_reserve)
         if self.target_usage >= self.compact_threshold:
             raise ConfigurationError(
-                f"target_usage ({self.target_usage}) must be below compact_threshold ({self.compact_threshold}), "
+                f"`target_usage` ({self.target_usage}) must be below `compact_threshold` ({self.compact_threshold}), "
                 "or every compaction would start the next one"
             )
 
 
 def _whole(name: str, value: Any, least: int, unit: str = "tokens") -> None:
     if type(value) is not int or value < least:
-        raise ConfigurationError(f"{name} must be a whole number of {unit}, at least {least}, not {value!r}")
+        raise ConfigurationError(f"`{name}` must be a whole number of {unit}, at least {least}, not {value!r}")
 
 
 def _share(name: str, value: Any, above: float | None = None) -> None:
     if type(value) not in (int, float) or not 0 <= value <= 1 or (above is not None and value <= above):
         low = "above 0" if above is not None else "from 0"
-        raise ConfigurationError(f"{name} is a share of the budget, {low} to 1, not {value!r}")
+        raise ConfigurationError(f"`{name}` must be a share of the budget, {low} to 1, not {value!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,16 +121,39 @@ class Budget:
     source: str
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a caller asks of one request in addition to its budget."""
+
+    measure: Callable[[list[dict[str, Any]]], int] | None = None
+    """The caller's own measure of what is sent: the budget holds in it as well, as far as a valid view can be made so
+    small.
+    """
+    hard: bool = False
+    """The budget is what the view may take, not what shares are taken of. Where it cannot be met in both measures, the
+    request fails.
+    """
+    retain: frozenset[int] = frozenset()
+    """`seq`s of messages that stand in the view word for word."""
+
+
+NO_LIMITS = Limits()
+
+
 def resolve_budget(token_budget: Any, window: Mapping[str, Any] | None, options: Options) -> Budget:
     """The explicit budget, else the provider's window less output and margin, else `max_tokens`.
 
     `window` holds `context_window` and `max_output_tokens` as the provider told them, or is None. Where it told one of
-    them only, the window is `max_tokens` and the output 4,096. Raises `BudgetError` for an explicit budget that is not
-    a positive whole number, and for a window that its own reserves use up.
+    them only, the window is `max_tokens` and the output 4,096. Raises `ConfigurationError` for an explicit budget of
+    the wrong type, and `BudgetError` for one that is not positive and for a window that its own reserves use up.
     """
     if token_budget is not None:
-        if type(token_budget) is not int or token_budget <= 0:
-            raise BudgetError(f"token_budget must be a positive whole number of tokens, not {token_budget!r}")
+        if type(token_budget) is not int:
+            raise ConfigurationError(
+                f"`token_budget` must be a whole number of tokens such as 16_000, or None, not {token_budget!r:.80}"
+            )
+        if token_budget <= 0:
+            raise BudgetError(f"`token_budget` must be a positive whole number of tokens, not {token_budget!r}")
         return Budget(token_budget, "token_budget")
     told, most = _positive(window, "context_window"), _positive(window, "max_output_tokens")
     if told is None and most is None:

@@ -9,8 +9,14 @@ _EXTRA = ("click", "rich")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `backscroll` with `arguments` (default: those of the process) and return the exit code.
 
-    2 with one line on standard error where the packages of the extra `backscroll[cli]` are missing.
+    2 with one line on standard error where the packages of the extra `backscroll[cli]` are missing, which `--version`
+    does not need.
     """
+    if list(sys.argv[1:] if arguments is None else arguments) == ["--version"]:
+        from backscroll import __version__  # noqa: PLC0415  it is looked up
+
+        sys.stdout.write(f"backscroll, version {__version__}\n")
+        return 0
     try:
         import click  # noqa: PLC0415  the extra may be missing, and that is found out here
 

@@ -7,12 +7,13 @@ is released, so that a handler may use the session.
 
 import asyncio
 import inspect
-import warnings
 from collections.abc import Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from backscroll.opening import DEGRADED, Opened, warn
+from backscroll import events
+from backscroll.notices import warn
+from backscroll.opening import Opened
 from backscroll.ports import Ask, Event, Exclusive, Operation
 
 T = TypeVar("T")
@@ -171,12 +172,12 @@ def _emit(opened: Opened, name: str, payload: dict[str, Any]) -> Operation[None]
     """A listener's fault must not fail the conversation, nor go unnoticed."""
     if opened.telemetry is not None:
         opened.telemetry.heard(name, payload)
-    if name in DEGRADED:
-        warn(name, payload)
+    if name in events.WARNINGS and name != events.TOKENIZER_FALLBACK:  # the tokenizer warned of that itself
+        warn(events.sentence(name, payload))
     if opened.on_event is not None:
         answer = yield Ask(opened.on_event, (name, payload))
         if isinstance(answer, Exception):
-            warnings.warn(f"on_event raised {answer!r} for {name}", RuntimeWarning, stacklevel=2)
+            warn(f"`on_event` raised {answer!r} for {name}, and the session goes on: correct that function")
 
 
 async def _answer_async(question: Ask) -> Any:

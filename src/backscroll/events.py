@@ -1,8 +1,12 @@
-"""Names and payloads of the events that a session reports. Payloads are strictly JSON; nothing here emits anything.
+"""Names and payloads of the events that a session reports, and the sentences of those that also warn. Payloads are
+strictly JSON; nothing here emits anything.
 
 The first five names and their keys are those of the Amplifier context contract and of its reference module; hosts that
 know them understand Backscroll without more. `tokens` repeats `token_count` because the contract's documents differ.
 """
+
+from collections.abc import Mapping
+from typing import Any
 
 from backscroll.ports import Event
 
@@ -20,6 +24,7 @@ PLAN_CHANGED = "context:plan_changed"
 USAGE_IGNORED = "context:usage_ignored"
 PROMPT_CHANGED = "context:system_prompt_changed"
 RULES_LEFT_OUT = "context:rules_left_out"
+ATTACHMENT_LEFT_OUT = "context:attachment_left_out"
 EDIT_REFUSED = "context:edit_refused"
 OVERFLOW = "context:overflow"
 STORE_UNAVAILABLE = "context:store_unavailable"
@@ -28,6 +33,7 @@ PROVIDER_IGNORED = "context:provider_ignored"
 SUMMARY_STARTED = "context:summary_started"
 SUMMARY_READY = "context:summary_ready"
 SUMMARY_FAILED = "context:summary_failed"
+SUMMARY_CLAIMS_STRUCK = "context:summary_claims_struck"
 TOKENIZER_FALLBACK = "context:tokenizer_fallback"
 
 ALL = (
@@ -45,6 +51,7 @@ ALL = (
     USAGE_IGNORED,
     PROMPT_CHANGED,
     RULES_LEFT_OUT,
+    ATTACHMENT_LEFT_OUT,
     EDIT_REFUSED,
     OVERFLOW,
     STORE_UNAVAILABLE,
@@ -53,12 +60,45 @@ ALL = (
     SUMMARY_STARTED,
     SUMMARY_READY,
     SUMMARY_FAILED,
+    SUMMARY_CLAIMS_STRUCK,
     TOKENIZER_FALLBACK,
 )
 """Every event that can be reported."""
 
+WARNINGS: Mapping[str, str] = {
+    EPHEMERAL_KEPT: "message {seq} is `ephemeral` and half of a tool pair, and was stored, so that the pair stays "
+    "whole: mark the other half as well, or neither",
+    USAGE_IGNORED: "the usage reported for lane {lane!r}, {reported}, was ignored, since {reason}: report the usage of "
+    "one call, after its request and before the next one",
+    RULES_LEFT_OUT: "the digest of lane {lane!r} has no room for {rules:,} more of the user's rules: raise the budget, "
+    "or pin the messages that state them",
+    ATTACHMENT_LEFT_OUT: "the {kind} in the user's message {seq} does not fit the budget of lane {lane!r} and is left "
+    "out: raise the budget, or attach a smaller one",
+    EDIT_REFUSED: "strategy {strategy!r} asked for an edit that lane {lane!r} must not have ({edit}), and the view "
+    "does without: correct the strategy",
+    OVERFLOW: "the provider refused a request of lane {lane!r}, of {tokens:,} tokens as estimated, as too long: the "
+    "next ones are shorter; lower `token_budget` or `max_tokens`, or report usage by `observe_usage`",
+    STORE_UNAVAILABLE: "the store did not take the plan of lane {lane!r} ({error}): it is used, and stored with the "
+    "next change; make the store reachable",
+    OFFLOAD_FAILED: "a body of {bytes:,} bytes could not be put into `blobs` ({error}) and stays in the store: make "
+    "that place reachable",
+    PROVIDER_IGNORED: "the provider did not say its window ({reason}): give `token_budget`, or set `max_tokens` to it",
+    SUMMARY_FAILED: "no summary could be had for lane {lane!r} ({reason}): the digest stands in its place; look at the "
+    "summarizer and its model",
+    SUMMARY_CLAIMS_STRUCK: "{struck:,} claims of a summary for lane {lane!r} were struck, since no message that it "
+    "covers holds them: look at the summarizer's model and its instructions",
+    TOKENIZER_FALLBACK: "tokenizer {tokenizer!r} failed on its {scope} ({reason}): tokens are estimated; install or "
+    "correct it, or choose another one by `tokenizer`",
+}
+"""The sentence of each event that also warns, with the payload's keys in braces: what happened, and what to do."""
+
 MOVES_PREFIX = frozenset((COMPACTION, LATE_RESULT, UNANSWERED_CALL, EPHEMERAL_EXPIRED, PLAN_CHANGED, PROMPT_CHANGED))
 """The only events after which a view need not extend the one before it."""
+
+
+def sentence(name: str, payload: Mapping[str, Any]) -> str:
+    """Return the warning of an event."""
+    return WARNINGS[name].format_map(payload)
 
 
 def compacting(name: str, lane: str, messages: int, tokens: int) -> Event:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from backscroll.branch import Branch
+from backscroll.errors import DamagedError
 from backscroll.log import Event, GroupMark, HistoryMark, MessageAdded, PinChanged, Rewound
 from backscroll.messages import Message, Reading, read_message
 from backscroll.plan import Gap
@@ -35,6 +36,7 @@ class _Marks:
     first_user: Entry | None = None
     last_user: Entry | None = None
     last_assistant: int = -1
+    reminder: int | None = None
     protected: set[int] = field(default_factory=set)
 
 
@@ -83,6 +85,11 @@ class History:
     def last_assistant(self) -> int:
         """`seq` of the newest assistant message, -1 without one. Results behind it were not yet seen by the model."""
         return self._marks.last_assistant
+
+    @property
+    def reminder(self) -> int | None:
+        """`seq` of the newest reminder: what a host said once and does not repeat while it holds."""
+        return self._marks.reminder
 
     @property
     def last(self) -> Entry | None:
@@ -137,6 +144,10 @@ class History:
             yield seq, before
             before = None
 
+    def waiting(self, group: Group | None = None) -> list[str]:
+        """The calls that have no result yet; those of one group, or all."""
+        return [call for call, each in self._turns.open() if group is None or each.group is group]
+
     def joining(self) -> Joining:
         """Tells which groups the next messages will join."""
         return Joining(self._turns)
@@ -155,6 +166,7 @@ class History:
 
     def append(self, event: MessageAdded, reading: Reading) -> Entry:
         """`apply` of an added message that was read already."""
+        check_counts(event, reading)
         group, merged = self._turns.add(event.seq, reading)
         entry = Entry(event.seq, event.message, reading, event.counts, group)
         if merged:
@@ -189,6 +201,8 @@ class History:
         elif reading.is_system and marks.leading == len(self.branch) - 1:
             marks.leading += 1
         flags = reading.flags
+        if flags.reminder and not reading.calls and not reading.results:
+            marks.reminder = entry.seq
         if (flags.pinned or flags.critical or self._pins) and self._is_protected(entry):
             marks.protected.add(entry.seq)
 
@@ -230,6 +244,7 @@ class History:
         """What is asked for at every step, in whole groups."""
         seqs = {*self.leading_seqs, *self.protected, *([self.branch[-1]] if self.branch else ())}
         seqs |= {entry.seq for entry in (self.first_user, self.last_user) if entry is not None}
+        seqs |= set() if self.reminder is None else {self.reminder}
         groups = [entry.group for seq in seqs if (entry := self._held.get(seq))]
         return seqs.union(*(group.members for group in groups), self.newest.members if self.newest else ())
 
@@ -255,6 +270,7 @@ class History:
         loose = {seq: reading for seq, reading in readings.items() if seq not in self._apart}
         groups = regroup(loose, {seq: new[seq].joins or () for seq in loose})
         for seq, event in new.items():
+            check_counts(event, readings[seq])
             group = groups.get(seq) or self._apart.pop(seq)
             self._held[seq] = Entry(seq, event.message, readings[seq], event.counts, group)
 
@@ -275,6 +291,7 @@ class History:
             open=tuple((call, group.first, seq, number) for call, (group, seq, number) in open_calls),
             groups=tuple(_group_mark(group) for group in groups.values()),
             kept=tuple(sorted(self.kept())),
+            reminder=marks.reminder,
         )
 
     def restore(self, mark: HistoryMark, kept: Iterable[MessageAdded]) -> None:
@@ -289,7 +306,14 @@ class History:
         if self.newest is not None and self.newest.open_calls and self.newest.first not in groups:
             self.newest = self._held[self.branch[-1]].group  # a result of it was lost: what stands for it came later
         first, last = (None if seq is None else self._held[seq] for seq in (mark.first_user, mark.last_user))
-        self._marks = _Marks(mark.leading, first, last, mark.last_assistant, set(mark.protected))
+        self._marks = _Marks(mark.leading, first, last, mark.last_assistant, mark.reminder, set(mark.protected))
+
+
+def check_counts(event: MessageAdded, reading: Reading) -> None:
+    """Raises `DamagedError` for a message that was not counted part by part."""
+    if len(event.counts) != len(reading.parts):
+        parts, counts = len(reading.parts), len(event.counts)
+        raise DamagedError(f"the record of message {event.seq} has {counts} counts for its {parts} parts")
 
 
 def _group_mark(group: Group) -> GroupMark:

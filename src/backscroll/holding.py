@@ -3,10 +3,21 @@
 from collections.abc import Iterator, Sequence
 
 from backscroll.errors import DamagedError
-from backscroll.history import Entry, History
-from backscroll.log import Checkpoint, Event, MessageAdded, PinChanged, Rewound
+from backscroll.history import Entry, History, check_counts
+from backscroll.log import (
+    Checkpoint,
+    Event,
+    Identified,
+    LaneOpened,
+    MessageAdded,
+    PinChanged,
+    PlanRecorded,
+    Requested,
+    Rewound,
+)
 from backscroll.logbook import Logbook
 from backscroll.messages import read_message
+from backscroll.plan import newest
 from backscroll.ports import Operation, T
 from backscroll.turns import Group, regroup
 
@@ -25,15 +36,19 @@ def fetch(history: History, logbook: Logbook | None, seqs: Sequence[int]) -> Ope
     loaded: dict[int, Entry] = {}
     if missing and logbook is not None:
         for event in (yield from logbook.load(missing)):
-            group = Group(event.seq, [event.seq])
-            loaded[event.seq] = Entry(event.seq, event.message, read_message(event.message), event.counts, group)
+            group, reading = Group(event.seq, [event.seq]), read_message(event.message)
+            with logbook.at(event.seq):
+                check_counts(event, reading)
+            loaded[event.seq] = Entry(event.seq, event.message, reading, event.counts, group)
     return [entry for seq in seqs if (entry := history.get(seq) or loaded.get(seq))]
 
 
 def hold(history: History, logbook: Logbook | None, seqs: Sequence[int]) -> Operation[None]:
     """Has the history hold these entries, which are whole groups."""
     if logbook is not None and (missing := history.missing(seqs)):
-        history.admit((yield from logbook.load(missing)))
+        found = yield from logbook.load(missing)
+        with logbook.at(found[0].seq):
+            history.admit(found)
 
 
 def hold_group(history: History, logbook: Logbook | None, seq: int) -> Operation[None]:
@@ -43,6 +58,8 @@ def hold_group(history: History, logbook: Logbook | None, seq: int) -> Operation
     group = history.group_of(seq)
     members = group.members if group else (yield from _members(history, logbook, seq))
     yield from hold(history, logbook, sorted(members))
+    if history.get(seq) is None:
+        raise DamagedError(f"session {logbook.session!r}: the record of message {seq} belongs to none of its groups")
 
 
 def _members(history: History, logbook: Logbook, seq: int) -> Operation[set[int]]:
@@ -72,7 +89,8 @@ def _within(event: MessageAdded, first: int) -> tuple[int, ...]:
 def history_at(logbook: Logbook, place: int) -> Operation[History]:
     """The history as the records before a place make it."""
     mark, events = yield from logbook.standing(place)
-    return (yield from restored(logbook, mark, events))
+    with logbook.at(place):
+        return (yield from restored(logbook, mark, events))
 
 
 def restored(logbook: Logbook, mark: Checkpoint | None, events: Sequence[Event]) -> Operation[History]:
@@ -88,11 +106,29 @@ def restored(logbook: Logbook, mark: Checkpoint | None, events: Sequence[Event])
 def take(history: History, logbook: Logbook | None, event: Event) -> Operation[None]:
     """Applies an event, with what it needs from the store."""
     if isinstance(event, Rewound):
+        if event.to != -1 and event.to not in history.branch:
+            raise DamagedError(f"it goes back to message {event.to}, which is not on the branch")
         history.rewind_to((yield from past(history, logbook, event.to)))
         return
     if isinstance(event, PinChanged) and event.seq in history.branch:
         yield from hold_group(history, logbook, event.seq)
+    _check(history, event)
     history.apply(event)
+
+
+def _check(history: History, event: Event) -> None:
+    """Raises `DamagedError` for an event that speaks of messages that there are not."""
+    match event:
+        case MessageAdded() if event.seq < history.next_seq:
+            raise DamagedError(f"message {event.seq} is there already")
+        case PinChanged() if not 0 <= event.seq < history.next_seq:
+            raise DamagedError(f"message {event.seq} is pinned, and there is none")
+        case Identified() if event.last >= history.next_seq:
+            raise DamagedError(f"an id names the messages up to {event.last}, and there are {history.next_seq}")
+        case Requested() if event.last >= history.next_seq:
+            raise DamagedError(f"a request ended with message {event.last}, and there are {history.next_seq}")
+        case PlanRecorded() | LaneOpened() if (last := newest(event.plan)) >= history.next_seq:
+            raise DamagedError(f"a plan names message {last}, and there are {history.next_seq}")
 
 
 def past(history: History, logbook: Logbook | None, last: int) -> Operation[History]:

@@ -10,9 +10,9 @@ from functools import partial
 from typing import NamedTuple
 
 from backscroll import events
-from backscroll.budget import Options
+from backscroll.budget import NO_LIMITS, Limits, Options
 from backscroll.compaction.batch import Prices, batch
-from backscroll.compaction.draft import Draft, Goals
+from backscroll.compaction.draft import Draft, Goals, newest_seq
 from backscroll.compaction.ladder import compact, crowded
 from backscroll.compaction.preview import arrivals, preview, shown_whole
 from backscroll.compaction.window import Strategy, floor_seqs, look, spare
@@ -25,19 +25,30 @@ from backscroll.log import (
     Requested,
     Settled,
 )
-from backscroll.plan import GAPS, Note, Plan, covers, without
+from backscroll.plan import GAPS, Note, Plan, covers, hidden, without
 from backscroll.ports import Event
-from backscroll.reporting import Compaction, Trigger, refusals, reports_of, rules_left_out, too_large
+from backscroll.reporting import (
+    Compaction,
+    Trigger,
+    attachments_left_out,
+    refusals,
+    reports_of,
+    rules_left_out,
+    too_large,
+    too_large_as_measured,
+)
 from backscroll.standing import Standing
 from backscroll.summaries import Order, Summaries
 from backscroll.turns import Group
-from backscroll.upcoming import next_order, worth_telling
+from backscroll.upcoming import may_try, next_order, worth_telling
 from backscroll.usage import Estimate, Report
 from backscroll.view import Ephemeral, View
 
 LOOK_AGAIN = 0.9  # of a batch: after a look that found too little, a tenth more has to come before the next
 WORTH = 0.05  # a compaction that wins less than this share of the room costs more in rewritten cache than it saves
 REFUSED = 0.8  # of a request that a provider refused as too long: the next may be no longer than that
+MEASURED_TRIES = 6  # of a budget for which a view holds the budget in the caller's measure
+MEASURED_SLACK = 0.97  # cut a little deeper than asked, so that one further try is mostly enough
 EARLY = 0.5  # of the way from target to threshold: a summary is begun there, and a lane with a cold cache compacted
 
 
@@ -53,6 +64,8 @@ class Situation(NamedTuple):
     """Prices by which batches of old results are masked; None = they are not."""
     seconds: float | None = None
     """When it is, by a clock that only goes forward; None where nobody knows."""
+    limits: Limits = NO_LIMITS
+    """What the caller asks of this request in addition to its budget."""
 
 
 Fitted = tuple[PlanRecorded | Settled | None, list[Event]]
@@ -141,16 +154,75 @@ class Lane(Standing):
         `force`: compact down to the target although no trigger asks for it.
         """
         goals, used = self._goals(now, budget)
+        if now.limits is not NO_LIMITS:
+            return self._fit_limited(now, budget, goals, used)
         if not force and not self._is_due(now, goals, used):
             return self._fit_arrivals(now, goals, used) or self._fit_batch(now, goals, used)
+        draft, previewed = self._compacted(now, goals)
+        return self._decide(now, draft, used, self._trigger(now, goals, used, force), force=force or previewed)
+
+    def _fit_limited(self, now: Situation, budget: int, goals: Goals, used: int) -> Fitted:
+        """The same where the caller asks for more than a budget."""
+        limits = now.limits
+        goals = goals.exactly() if limits.hard else goals
+        over = self._measured(now, self.view, budget) > budget
+        back = bool(hidden(self.plan, limits.retain))
+        if not (over or back or self._is_due(now, goals, used)):
+            if limits.hard:
+                return None, []
+            return self._fit_arrivals(now, goals, used) or self._fit_batch(now, goals, used)
+        draft, measured = self._compacted_in_both(now, goals, budget, used)
+        if limits.hard and measured > budget:
+            raise too_large_as_measured(measured, budget)
+        trigger: Trigger = "threshold" if over else self._trigger(now, goals, used, force=False)
+        if back and not over and used <= goals.threshold:
+            trigger = "retained"
+        return self._decide(now, draft, used, trigger, force=True, budget=goals.budget)
+
+    def _compacted_in_both(self, now: Situation, goals: Goals, budget: int, used: int) -> tuple[Draft, int]:
+        """The draft that holds the budget in the caller's measure too, else the smallest that holds it in ours; and
+        what it takes in the caller's. A budget in that measure is a smaller one in ours, which is found by trying.
+        """
+        asked, measured = goals, self._measured(now, self.view, budget)
+        if measured > budget:
+            goals = self._scaled(now, goals, used / measured)
+        best: tuple[Draft, int] | None = None
+        for _ in range(MEASURED_TRIES):
+            draft, _ = self._compacted(now, goals)
+            measured = self._measured(now, draft.view, budget)
+            after = draft.settle()
+            if after <= asked.budget and (best is None or measured < best[1]):
+                best = draft, measured
+            if measured <= budget or after > goals.budget:
+                break
+            goals = self._scaled(now, goals, MEASURED_SLACK * min(1.0, budget * after / measured / goals.budget))
+        return best or (draft, measured)
+
+    def _measured(self, now: Situation, view: View | None, budget: int) -> int:
+        """What a view takes in the caller's measure; as much as it may where there is none."""
+        assert view is not None
+        measure = now.limits.measure
+        return budget if measure is None else measure(view.written())
+
+    def _scaled(self, now: Situation, goals: Goals, share: float) -> Goals:
+        budget = max(1, int(goals.budget * min(1.0, share)))
+        if now.limits.hard:
+            return Goals(budget, budget, budget)
+        return Goals.of(budget, self.meter.overhead(budget), now.options)
+
+    def _compacted(self, now: Situation, goals: Goals) -> tuple[Draft, bool]:
+        """A draft that was taken down to these goals, and whether results were previewed in it."""
         draft = self._draft(now, goals)
         edits = arrivals(draft.window, now.options.previews)
         draft.apply(edits)
-        compact(draft, now.strategies, now.options)
-        trigger: Trigger = "asked" if force else "threshold" if used > goals.threshold else "messages"
-        if trigger == "messages" and self._is_cold(now):
-            trigger = "cold cache"
-        return self._decide(now, draft, used, trigger, force or bool(edits))
+        if draft.used > goals.threshold or not hidden(self.plan, now.limits.retain):
+            compact(draft, now.strategies, now.options)
+        return draft, bool(edits)
+
+    def _trigger(self, now: Situation, goals: Goals, used: int, force: bool) -> Trigger:
+        if force or used > goals.threshold:
+            return "asked" if force else "threshold"
+        return "cold cache" if self._is_cold(now) else "messages"
 
     def leave_out(self, now: Situation, wish: Wish) -> Fitted:
         """The plan to record that leaves out what somebody asks for, within the budget of the request before."""
@@ -170,10 +242,14 @@ class Lane(Standing):
         """Whether a request now would start a compaction down to the target."""
         return self._is_due(now, *self._goals(now, budget))
 
+    def allowed(self, budget: int) -> int:
+        """What a request of this budget may take: less where the provider refused a shorter one."""
+        refused = self._refused
+        return budget if refused is None else min(budget, refused.limit or int(refused.tokens * REFUSED))
+
     def _goals(self, now: Situation, budget: int) -> tuple[Goals, int]:
         """What to come down to, and what the request takes as it is."""
-        if self._refused:
-            budget = min(budget, self._refused.limit or int(self._refused.tokens * REFUSED))
+        budget = self.allowed(budget)
         return Goals.of(budget, self.meter.overhead(budget), now.options), self.used(budget).upper
 
     def _is_due(self, now: Situation, goals: Goals, used: int) -> bool:
@@ -228,24 +304,27 @@ class Lane(Standing):
         assert self.view is not None
         fresh = [found for found in now.ephemerals if found.number >= max(self.expired, self._shown)]
         return Draft(
-            now.history, self.view, self.meter, goals, self._around, fresh=fresh, regrow=regrow, prose=self._prose()
-        )
+            now.history, self.view, self.meter, goals, self._around,
+            fresh=fresh, regrow=regrow, prose=self._prose(), retain=now.limits.retain,
+        )  # fmt: skip  # one thought
 
     def order(
         self, now: Situation, budget: int, summaries: Summaries, focus: str | None = None, wish: Wish | None = None
     ) -> Order | None:
         """The summary to have made of what the next compaction will fold; None where it is too early for that, where
-        one is ready, or where several failed and there is little new.
+        one is ready, or where several failed and there is little new. A `focus` is always asked for.
         """
         goals, used = self._goals(now, budget)
-        if self.summary is not None or self.view is None:
+        if self.view is None or (self.summary is not None and focus is None):
             return None
-        if focus is None and wish is None and used < _early(goals):
+        room = goals.budget - self.meter.overhead(goals.budget)
+        may = may_try(self.tried, self.compactions, self.plan.digest.told, room)
+        if focus is None and wish is None and (used < _early(goals) or not may):
             return None
-        window = look(now.history, self.view, goals.budget - self.meter.overhead(goals.budget), self._around)
+        window = look(now.history, self.view, room, self._around)
         spare(window, int(window.budget * now.options.protected_recent), now.options.protected_results)
         tokens = max(goals.threshold, used) - goals.target
-        leaving = worth_telling(window, tokens, *self.tried) if wish is None else chosen_by(window, wish)
+        leaving = worth_telling(window, tokens) if wish is None else chosen_by(window, wish)
         newest, room = now.history.newest, window.summary_room()
         pending = newest is not None and newest.open_calls > 0
         return next_order(self.name, self.view, leaving, room=room, summaries=summaries, focus=focus, pending=pending)
@@ -254,8 +333,11 @@ class Lane(Standing):
         found = self.summary
         return None if found is None else Note(found.first, found.last, "prose", found.text, found.by)
 
-    def _decide(self, now: Situation, draft: Draft, used: int, trigger: Trigger, force: bool) -> Fitted:
-        budget, room = draft.goals.budget, draft.room
+    def _decide(
+        self, now: Situation, draft: Draft, used: int, trigger: Trigger, *, force: bool, budget: int | None = None
+    ) -> Fitted:
+        """`budget`: what must hold; by default what the draft was made for."""
+        budget, room = draft.goals.budget if budget is None else budget, draft.room
         after = draft.settle()
         reports = refusals(self.name, draft)
         if after > budget:
@@ -270,6 +352,7 @@ class Lane(Standing):
     def _recorded(self, now: Situation, draft: Draft, used: int, after: int, trigger: Trigger) -> Fitted:
         self.last_compaction = Compaction.of(self.name, draft, used, after, trigger)
         reports = [*reports_of(self.last_compaction, draft), *rules_left_out(self.name, draft)]
+        reports += attachments_left_out(self.name, draft)
         self.view = draft.view
         self.expired = max((found.number + 1 for found in now.ephemerals), default=self.expired)
         self.expired = min((found.number for found in draft.fresh), default=self.expired)
@@ -283,7 +366,7 @@ class Lane(Standing):
 
     def undo(self, now: Situation, budget: int, earlier: Plan) -> PlanRecorded:
         """The event that brings back the plan before the newest compaction."""
-        plan = replace(earlier, number=self.plan.number + 1)
+        plan = replace(earlier, number=self.plan.number + 1, last=newest_seq(now.history))
         old = self.view
         view = View.build(now.history, plan, self._around, prompt=now.prompt, reuse=old)
         kept = {id(piece.messages) for piece in view.pieces}

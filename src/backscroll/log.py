@@ -4,6 +4,8 @@ Replaying the same events anywhere gives the same history, and with it the same 
 """
 
 from dataclasses import dataclass
+from hashlib import sha256
+from typing import NamedTuple
 
 from backscroll.messages import Message
 from backscroll.messages.parts import Path
@@ -31,6 +33,18 @@ class Identified:
     id: str
     first: int
     last: int
+    digested: bool = False
+    """Whether `id` is only the digest of the id: of one that may hold what messages must not."""
+
+    @property
+    def digest(self) -> str:
+        """By what it is found."""
+        return self.id if self.digested else digest_of(self.id)
+
+
+def digest_of(id: str) -> str:
+    """The SHA-256 of an idempotency id."""
+    return sha256(id.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +167,17 @@ class SummaryMade:
         return f"{self.model or 'a model'}, prompt {self.prompt}"
 
 
+class Tried(NamedTuple):
+    """Summaries of a lane that failed in a row, and where the lane stood at the last of them."""
+
+    failures: int = 0
+    last: int = -1
+    """The newest entry that it should have covered."""
+    compactions: int = 0
+    folded: int = 0
+    """Tokens that the plan's digest stood for."""
+
+
 @dataclass(frozen=True, slots=True)
 class SummaryFailed:
     """A summary could not be had, or not be used."""
@@ -216,6 +241,8 @@ class HistoryMark:
     """Those of these calls."""
     kept: tuple[int, ...]
     """Entries that are asked for at every step."""
+    reminder: int | None = None
+    """The newest message that a host stores once and does not repeat while it holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,8 +266,8 @@ class LaneMark:
     """That no compaction has told of yet."""
     spent: Spent
     """On summaries."""
-    tried: tuple[int, int]
-    """Failures in a row, and the newest entry of the last one."""
+    tried: tuple[int, ...]
+    """The values of `Tried`; of old only the first two."""
     meter: MeterMark
 
 

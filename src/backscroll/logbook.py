@@ -6,19 +6,31 @@ Now and then one of them says where the session stands: a resume begins there, a
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
-from backscroll.errors import ConflictError, DamagedError
-from backscroll.log import Checkpoint, Event, Identified, MessageAdded, PlanAt, PromptSeen
+from backscroll.errors import BackscrollError, ConflictError, DamagedError
+from backscroll.log import Checkpoint, Event, Identified, MessageAdded, PlanAt, PromptSeen, digest_of
 from backscroll.plan import Plan
-from backscroll.ports import Ask, Keeper, Operation, Record, Store, Stored
+from backscroll.ports import Ask, Keeper, Operation, Record, Store, Stored, Tip, Turn
 from backscroll.records import Codec, id_key, prompt_key
 
 FAR = 2_000  # records behind a checkpoint from which another one is due
 _PAGE = 256  # records that are read at once on the way back to a checkpoint
 _GIVE_UP = 20_000  # records without a checkpoint: then everything is read
+_FOREIGN = (TypeError, ValueError, AttributeError, LookupError, AssertionError, ArithmeticError, RecursionError)
+"""What taking in an event fails with that no session can have had."""
 _BETWEEN = 8  # records of other kinds that are expected among some messages
+
+
+class _Asked(NamedTuple):
+    """Events that may have been stored."""
+
+    waited: int
+    """So many of them waited for the others, and have happened already."""
+    happening: list[Event]
 
 
 class Logbook:
@@ -30,11 +42,17 @@ class Logbook:
         """Keeps the session for this writer alone: then whoever else wrote is a conflict, and not taken in."""
         self.store = store
         self._codec = Codec(self._fetch)
-        self._end = 0
-        """Places below this one are known here."""
+        self._tip = Tip(0, None)
+        """Places below this one are known here, of this incarnation of the session."""
+        self._gone: str | None = None
+        """Why nothing can be done here any more: what is known is of a session that another writer deleted."""
         self._since = 0
         """Records behind the newest checkpoint."""
         self._waiting: list[Event] = []
+        self._asked: _Asked | None = None
+        """What a store was asked to append, until the answer comes: a caller may give up before."""
+        self._turn: Turn | None = None
+        """In which nobody else can append."""
 
     # -- writing --
 
@@ -52,25 +70,54 @@ class Logbook:
 
         Raises the store's error where it fails.
         """
-        happening = (*self._waiting, *events)
+        happening = [*self._waiting, *events]
         if not happening:
             return True
+        self._check_gone()
         if self.lease is not None:
             kept = yield Ask(self.lease.keep, tolerant=True)
             if isinstance(kept, Exception):
                 self.lease.refused()
                 raise kept
         codec = self._codec.after(happening)
-        records: list[Record] = [codec.encode(event, at) for at, event in enumerate(happening, self._end)]
-        failed = yield Ask(self.store.append, (self.session, self._end, records), tolerant=True)
-        if isinstance(failed, ConflictError) and self.lease is None:
-            return False
-        if isinstance(failed, Exception):
-            raise failed
-        self._codec, self._end = codec, self._end + len(records)
+        records: list[Record] = [codec.encode(event, at) for at, event in enumerate(happening, self._tip.end)]
+        add = partial(self.store.append, incarnation=self._tip.incarnation)
+        if self._turn is not None:
+            add, self._turn = partial(add, turn=self._turn), None
+        first_asked = self._asked is None
+        self._asked = self._asked or _Asked(len(self._waiting), happening)
+        answer = yield Ask(add, (self.session, self._tip.end, records), tolerant=True)
+        if isinstance(answer, ConflictError):
+            self._asked = None if first_asked else self._asked
+            if self.lease is None:
+                return False
+            self._compare((yield Ask(self.store.tip, (self.session,))))
+        if isinstance(answer, Exception):
+            raise answer
+        self._asked, self._codec, self._tip = None, codec, Tip(self._tip.end + len(records), answer)
         self._count(happening)
         self._waiting.clear()
         return True
+
+    def behind(self, fork: str, place: int, events: Sequence[Event]) -> Operation[None]:
+        """Stores events behind what a fork that just began shares with this session."""
+        if events:
+            records = [self._codec.encode(event, at) for at, event in enumerate(events, place)]
+            yield Ask(self.store.append, (fork, place, records))
+
+    def take_turn(self) -> Operation[None]:
+        """Waits until nobody else can append, where the store can do that, so that the next commit loses to nobody.
+
+        To be ended by `end_turn`.
+        """
+        if "turn" in self.store.capabilities:
+            self._turn = yield Ask(self.store.turn, (self.session,))
+
+    def end_turn(self) -> None:
+        """Lets others in again, if nothing was committed meanwhile."""
+        turn, self._turn = self._turn, None
+        if turn is not None:
+            turn.end()
 
     def release(self) -> Operation[None]:
         """Gives a lease back. Where it ran out and another writer has it by now, there is nothing to give back."""
@@ -88,33 +135,80 @@ class Logbook:
     def open(self) -> Operation[tuple[Checkpoint | None, list[Event]]]:
         """Where the session stood, and what came behind that: everything where nobody noted where it stood."""
         self._codec, self._since = Codec(self._fetch), 0
+        self._check_gone()
         self._waiting.clear()
-        end: int = yield Ask(self.store.end, (self.session,))
-        if not end:
-            self._end = 0
+        self._asked = None
+        tip: Tip = yield Ask(self.store.tip, (self.session,))
+        self._compare(tip)
+        if not tip.end:
             return None, []
-        found: tuple[Checkpoint | None, list[Event]] = yield Ask(self._standing, (end, self._codec), heavy=True)
-        self._end = end
+        self._tip = Tip(self._tip.end, tip.incarnation)
+        found: tuple[Checkpoint | None, list[Event]] = yield Ask(self._opened, (tip.end, self._codec), heavy=True)
+        self._tip = tip
         self._count(found[1])
         return found
 
-    def news(self) -> Operation[list[Event]]:
-        """What was stored since, here before a restart or by others."""
-        end: int = yield Ask(self.store.end, (self.session,))
-        if end <= self._end:
-            return []
-        read: list[Event] = yield Ask(self._read, (self._end, end, self._codec), heavy=True)
-        self._end = end
+    def forget(self) -> None:
+        """Begins again: the session was deleted here."""
+        self._tip = Tip(0, None)
+
+    @property
+    def end(self) -> int:
+        """Places below this one are known here."""
+        return self._tip.end
+
+    @property
+    def gone(self) -> bool:
+        """Whether another writer deleted the session that is known here."""
+        return self._gone is not None
+
+    def _check_gone(self) -> None:
+        if self._gone is not None:
+            raise ConflictError(self._gone)
+
+    def _compare(self, tip: Tip) -> None:
+        """Raises `ConflictError` where what is known is of another session than the one that ends there now."""
+        known = self._tip
+        other = None not in (known.incarnation, tip.incarnation) and known.incarnation != tip.incarnation
+        if not other and tip.end >= known.end:
+            return
+        what = f"the session was deleted{' and begun again' if tip.end else ''} by another writer"
+        if tip.end and not other:
+            what = f"its log has {tip.end} records and had {known.end}, as in a store put back from an older copy"
+        self._gone = (
+            f"session {self.session!r}: {what}: open it with a new manager; this one sends and writes nothing more"
+        )
+        self._waiting.clear()
+        self._check_gone()
+
+    def news(self) -> Operation[tuple[list[tuple[int, Event]], list[tuple[int, Event]]]]:
+        """What was stored since, with its places: what was asked for here and nobody waited for; what others did."""
+        self._check_gone()
+        tip: Tip = yield Ask(self.store.tip, (self.session,))
+        self._compare(tip)
+        if tip.end == self._tip.end:
+            return [], []
+        self._tip = self._tip._replace(incarnation=tip.incarnation)
+        start, read = self._tip.end, (yield Ask(self._read, (self._tip.end, tip.end, self._codec), heavy=True))
+        self._tip = tip
         self._count(read)
-        found: list[Event] = [event for event in read if not isinstance(event, Checkpoint)]
+        waited, own = self._landed(read)
+        placed = [(at, event) for at, event in enumerate(read, start) if not isinstance(event, Checkpoint)]
+        told = {event.digest for event in read[own:] if isinstance(event, PromptSeen)}
         waiting = [event for event in self._waiting if not isinstance(event, Checkpoint)]
-        if waiting and found[: len(waiting)] == waiting:
-            # our own: whoever waited for them gave up before the answer came, and they have happened here already
-            found = found[len(waiting) :]
-            waiting = []
-        told = {event.digest for event in found if isinstance(event, PromptSeen)}
         self._waiting = [e for e in waiting if not (isinstance(e, PromptSeen) and e.digest in told)]
-        return found
+        mine = [(at, event) for at, event in placed if start + waited <= at < start + own]
+        return mine, [(at, event) for at, event in placed if at >= start + own]
+
+    def _landed(self, read: Sequence[Event]) -> tuple[int, int]:
+        """How many of these events were asked for here by a caller that gave up before the answer came: those that
+        waited, which have happened already, and all.
+        """
+        asked, self._asked = self._asked, None
+        if asked is None or list(read[: len(asked.happening)]) != asked.happening:
+            return 0, 0
+        del self._waiting[: asked.waited]
+        return asked.waited, len(asked.happening)
 
     def load(self, seqs: Sequence[int]) -> Operation[list[MessageAdded]]:
         """These messages, in order; `seqs` grow."""
@@ -151,12 +245,12 @@ class Logbook:
 
     def plan(self, lane: str, at: PlanAt) -> Operation[Plan]:
         """A plan that is in the log."""
-        found: Plan = yield Ask(self._codec.plan, (lane, at), heavy=True)
+        found: Plan = yield Ask(self._plan, (lane, at), heavy=True)
         return found
 
     def identified(self, id: str) -> Operation[Identified | None]:
         """What was added under an idempotency id."""
-        found = yield from self._keyed(id_key(id))
+        found = yield from self._keyed(id_key(digest_of(id)))
         return found if isinstance(found, Identified) else None
 
     def prompt(self, digest: str) -> Operation[str | None]:
@@ -171,7 +265,7 @@ class Logbook:
         at: int | None = yield Ask(partial(self.store.find, key=key), (self.session,))
         if at is None:
             return None
-        found: Event = yield Ask(lambda: self._codec.decode(self._fetch(at)))
+        found: Event = yield Ask(lambda: self._decode(self._codec, self._fetch(at)))
         return found
 
     def events_of(self, kinds: Collection[str], start: int, stop: int | None) -> Operation[list[tuple[int, Event]]]:
@@ -190,14 +284,38 @@ class Logbook:
 
     # -- called outside --
 
+    def _plan(self, lane: str, at: PlanAt) -> Plan:
+        with self.at(at.place):
+            return self._codec.plan(lane, at)
+
     def _events_of(self, kinds: Collection[str], start: int, stop: int | None) -> list[tuple[int, Event]]:
         codec = Codec(self._fetch)
         read = self.store.read(self.session, start, stop)
-        return [(stored.at, codec.decode(stored)) for stored in read if stored.record.kind in kinds]
+        return [(stored.at, self._decode(codec, stored)) for stored in read if stored.record.kind in kinds]
 
     def _page_from(self, place: int, most: int, codec: Codec) -> list[tuple[int, Event]]:
         read = self.store.read(self.session, place, place + most)
-        return [(stored.at, codec.decode(stored)) for stored in read]
+        return [(stored.at, self._decode(codec, stored)) for stored in read]
+
+    def _decode(self, codec: Codec, stored: Stored) -> Event:
+        with self.at(stored.at):
+            return codec.decode(stored)
+
+    @contextmanager
+    def at(self, place: int) -> Iterator[None]:
+        """Around reading and taking in what is stored at a place: what no session can have had is damage there."""
+        try:
+            yield
+        except DamagedError as error:
+            if f"session {self.session!r}" in str(error):
+                raise
+            where = "" if "record " in str(error) else f"record {place}: "
+            raise DamagedError(f"session {self.session!r}: {where}{error}") from error
+        except BackscrollError:
+            raise
+        except _FOREIGN as error:
+            what = f"record {place} says what cannot be: {error!r:.200}"
+            raise DamagedError(f"session {self.session!r}: {what}") from error
 
     def _branch_goes_on(self, seq: int, behind: int) -> int:
         following = self.store.find(self.session, seq=seq + 1)
@@ -211,7 +329,22 @@ class Logbook:
         raise DamagedError(f"session {self.session!r}: there is no record at place {at}")
 
     def _read(self, start: int, stop: int, codec: Codec) -> list[Event]:
-        return [codec.decode(stored) for stored in self.store.read(self.session, start, stop)]
+        with self._unchanged():
+            return [self._decode(codec, stored) for stored in self.store.read(self.session, start, stop)]
+
+    @contextmanager
+    def _unchanged(self) -> Iterator[None]:
+        """Around reading: raises `ConflictError` where the session was deleted meanwhile, also if reading failed."""
+        try:
+            yield
+        except (ConflictError, DamagedError):
+            self._compare(self.store.tip(self.session))
+            raise
+        self._compare(self.store.tip(self.session))
+
+    def _opened(self, end: int, codec: Codec) -> tuple[Checkpoint | None, list[Event]]:
+        with self._unchanged():
+            return self._standing(end, codec)
 
     def _standing(self, end: int, codec: Codec) -> tuple[Checkpoint | None, list[Event]]:
         tail: list[Stored] = []
@@ -220,16 +353,22 @@ class Logbook:
             page = list(self.store.read(self.session, max(0, stop - _PAGE), stop))
             for number in range(len(page) - 1, -1, -1):
                 if page[number].record.kind == "checkpoint":
-                    found = codec.decode(page[number])
+                    found = self._decode(codec, page[number])
                     assert isinstance(found, Checkpoint)
                     tail = page[number + 1 :] + tail
-                    return _with_plans(found, codec), [codec.decode(stored) for stored in tail]
+                    with self.at(page[number].at):
+                        found = _with_plans(found, codec)
+                    return found, [self._decode(codec, stored) for stored in tail]
             tail = page + tail
             stop -= len(page)
         before = self.store.read(self.session, 0, stop) if stop else ()
-        return None, [codec.decode(stored) for part in (before, tail) for stored in part]
+        return None, [self._decode(codec, stored) for part in (before, tail) for stored in part]
 
     def _load(self, seqs: Sequence[int]) -> list[MessageAdded]:
+        with self._unchanged():
+            return self._found(seqs)
+
+    def _found(self, seqs: Sequence[int]) -> list[MessageAdded]:
         found: list[MessageAdded] = []
         for first, last in _runs(seqs):
             at = self.store.find(self.session, seq=first)
@@ -239,8 +378,9 @@ class Logbook:
                 for stored in self.store.read(self.session, start, start + missing + _BETWEEN):
                     at = stored.at + 1
                     if stored.record.seq is not None and stored.record.seq <= last:
-                        event = self._codec.decode(stored)
-                        assert isinstance(event, MessageAdded)
+                        event = self._decode(self._codec, stored)
+                        if not isinstance(event, MessageAdded) or event.seq != last - missing + 1:
+                            raise DamagedError(f"session {self.session!r}: record {stored.at} holds no such message")
                         found.append(event)
                         missing -= 1
                     if not missing:  # what follows may be large, and elsewhere

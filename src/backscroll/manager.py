@@ -1,12 +1,13 @@
 """`ContextManager`: what users call. It runs operations; every decision is made in the core."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from backscroll.background import Task
 from backscroll.base import ManagerBase
 from backscroll.compaction.wish import Wish
 from backscroll.driving import drive_async, drive_each_async
+from backscroll.errors import ConfigurationError
 from backscroll.pages import Recalled
 from backscroll.ports import Background
 from backscroll.recall_tool import answer, tool_definition
@@ -19,16 +20,17 @@ from backscroll.telling import Explained
 class ContextManager(ManagerBase):
     """Keeps a conversation whole and hands out, before each request, the best view of it that fits.
 
-    Safe for concurrent tasks and threads. For callers without an event loop: `backscroll.sync.ContextManager`.
+    Safe for concurrent tasks and threads. `async with` closes it at the end. For callers without an event loop:
+    `backscroll.sync.ContextManager`. Options are given by name.
 
-    - `session`: its name in the store; None = a new one of its own, told by `session_id`.
-    - `store`: an address (`"sqlite:///agent.db"`) or a `Store`; None = kept in memory only.
+    - `store`: an address (`"sqlite:///agent.db"`), a path of an SQLite file or a `Store`; None = kept in memory only.
+    - `session`: its name in the store; None = a new one of its own, which `session_id` returns.
     - `lease`: seconds for which the session is kept for this manager, renewed by its changes; another writer gets a
       `ConflictError` at once. None = several may write, and take in what the others wrote.
     - `strategy`: `"auto"` (everything, least harm first), the name of one strategy, or None (nothing but the last
       resort).
-    - `strategies`: instead, a list of names (`"supersede"`, `"clip"`, `"mask"`, `"digest"`, `"importance"`, `"drop"`)
-      or strategy objects, run in that order.
+    - `strategies`: instead, a list of names (`"supersede"`, `"clip"`, `"mask"`, `"digest"`, `"importance"`,
+      `"truncate"`) or strategy objects, run in that order.
     - `max_tokens`: input tokens of a request where neither the call nor the provider names a budget.
     - `compact_threshold`, `target_usage`: shares of the budget at which a compaction starts and at which it ends.
     - `protected_recent`: share of the budget whose newest messages strategies spare.
@@ -62,12 +64,26 @@ class ContextManager(ManagerBase):
     - `telemetry`: whether spans and metrics go to OpenTelemetry (extra `otel`): names, numbers and types of errors, no
       word of a conversation.
 
-    Raises `ConfigurationError` for values that can never work.
+    Raises `ConfigurationError` for values that can never work, and for options that do not exist.
     """
 
     def _make_background(self) -> Background:
         self._background = Task()
         return self._background
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    if not TYPE_CHECKING:  # a checker is to say the same
+
+        def __enter__(self) -> NoReturn:
+            raise ConfigurationError("this manager is asynchronous: write `async with`, or use that of backscroll.sync")
+
+        def __exit__(self, *_: object) -> None:
+            """Never reached."""
 
     # -- Amplifier's protocol --
 
@@ -176,7 +192,7 @@ class ContextManager(ManagerBase):
         """
         name = self._fork_name(session)
         await drive_async(self._opened, self._session.fork(name, at))
-        return ContextManager(name, self._opened.inner, **self._given)
+        return ContextManager(**{**self._given, "session": name, "store": self._opened.inner})
 
     async def erase(self, *, cascade: bool = False) -> None:
         """Leaves nothing of the session, in its store or here. It can begin anew.

@@ -4,7 +4,6 @@ The only place that knows both the core and the edges it is put together from.
 """
 
 import inspect
-import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +18,6 @@ from backscroll.budget import Options
 from backscroll.compaction.batch import Prices
 from backscroll.compaction.strategies import choose, masks_batches
 from backscroll.elsewhere import Found
-from backscroll.errors import ConfigurationError
 from backscroll.families import COUNTED, UNKNOWN, Family, family_of
 from backscroll.leasing import Lease
 from backscroll.logbook import Logbook
@@ -36,21 +34,6 @@ from backscroll.summaries import Summaries, Summarizer
 from backscroll.telemetry import Telemetry
 from backscroll.tokenizers import resolve
 from backscroll.turnstile import Turnstile
-
-DEGRADED = frozenset(
-    (
-        events.USAGE_IGNORED,
-        events.EDIT_REFUSED,
-        events.EPHEMERAL_KEPT,
-        events.OVERFLOW,
-        events.PROVIDER_IGNORED,
-        events.RULES_LEFT_OUT,
-        events.STORE_UNAVAILABLE,
-        events.SUMMARY_FAILED,
-        events.OFFLOAD_FAILED,
-    )
-)
-"""Events that also warn: something was asked for and could not be done as asked."""
 
 
 class Around(NamedTuple):
@@ -112,7 +95,7 @@ def open_session(
     measurer = Measurer(counter := resolve(tokenizer, partial(_reported, reports)))
     name = new_name() if name is None else name
     inner, keeper, search, everywhere = _kept(store, name, around, partial(_reported, reports, events.OFFLOAD_FAILED))
-    traced = _telemetry(telemetry, name)
+    traced = Telemetry(name) if telemetry else None
     session = Session(
         options,
         choose(strategy, strategies),
@@ -125,7 +108,7 @@ def open_session(
         family=_families(model, counted=not isinstance(tokenizer, str), counter=counter),
     )
     session.outbox = reports  # tokenizer and store report into the same queue, from wherever they find the fault
-    session.redact, session.listened_to, session.clock = _checked(redact), on_event is not None, monotonic
+    session.redact, session.listened_to, session.clock = redact, on_event is not None, monotonic
     known = name, session, keeper, inner, measurer, search, everywhere
     return Opened(*known, LimitedPattern, Turnstile(), on_event, traced)
 
@@ -139,12 +122,6 @@ def _kept(
     if keeper is None:
         return inner, keeper, SearchIndex(), None
     return inner, keeper, search_for(keeper, name), partial(search_everywhere, keeper)
-
-
-def _telemetry(wanted: bool, session: str) -> Telemetry | None:
-    if type(wanted) is not bool:
-        raise ConfigurationError(f"telemetry is True or False, not {wanted!r:.80}")
-    return Telemetry(session) if wanted else None
 
 
 def _logbook(store: Store | None, session: str, seconds: float | None) -> Logbook | None:
@@ -171,13 +148,6 @@ def new_name() -> str:
     return uuid4().hex
 
 
-def _checked(redact: Redact | None) -> Redact | None:
-    """As it came. Raises `ConfigurationError` for what cannot be called, or only awaited."""
-    if redact is not None and (not callable(redact) or inspect.iscoroutinefunction(redact)):
-        raise ConfigurationError(f"redact is a plain function from a message to a message, and not {redact!r:.80}")
-    return redact
-
-
 def _families(model: str | Family | None, counted: bool, counter: Tokenizer) -> Callable[[str], Family]:
     """A lane named after a model counts as that model; any other lane as the session's model.
 
@@ -194,8 +164,3 @@ def _families(model: str | Family | None, counted: bool, counter: Tokenizer) -> 
         return found if counter.exact else replace(found, exact=False)
 
     return family
-
-
-def warn(name: str, payload: dict[str, Any]) -> None:
-    """Python's own way of saying that something works less well than asked for."""
-    warnings.warn(f"{name}: {payload}", RuntimeWarning, stacklevel=2)

@@ -46,7 +46,7 @@ class Drop:
 
     first: int
     last: int
-    by: str = "drop"
+    by: str = "truncate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +116,8 @@ class Plan:
     """The entry behind which the summary stands; None = behind the leading system messages."""
     digest: Digest = NO_DIGEST
     """What the summary tells of the folds."""
+    last: int | None = None
+    """The newest entry when it was made; None where nobody noted that."""
 
     def gaps(self) -> Iterator[Gap]:
         """The ranges that are not shown, in order."""
@@ -130,6 +132,13 @@ class Plan:
         return found
 
 
+def newest(plan: Plan) -> int:
+    """The newest entry that a plan names; -1 where it names none."""
+    named = [edit.last if isinstance(edit, GAPS) else edit.seq for edit in plan.edits[-1:]]
+    named += [note.last for note in (*plan.digest.notes, *plan.digest.spare)]
+    return max([-1, plan.summary_after or -1, *named])
+
+
 def untold(plan: Plan) -> list[tuple[int, int]]:
     """The ranges that are not shown and that the digest gives no reference to: drops, and what it had no room for."""
     told = sorted((note.first, note.last) for note in plan.digest.notes if note.kind not in ("line", "error"))
@@ -137,7 +146,9 @@ def untold(plan: Plan) -> list[tuple[int, int]]:
     for gap in plan.gaps():
         at = gap.first
         for first, last in told if isinstance(gap, Fold) else ():
-            if at < first <= gap.last:
+            if first > gap.last:
+                break  # of a later gap: it says nothing of what this one leaves out
+            if at < first:
                 found.append((at, first - 1))
             at = max(at, last + 1)
         if at <= gap.last:
@@ -194,6 +205,12 @@ def without(plan: Plan, seqs: Iterable[int], number: int) -> Plan:
     for seq in seqs:
         edits = [piece for edit in edits for piece in _except(edit, seq)]
     return replace(plan, edits=tuple(edits), number=number)
+
+
+def hidden(plan: Plan, seqs: Iterable[int]) -> set[int]:
+    """Those of these entries that the plan leaves out or cuts."""
+    gaps, rewritten = list(plan.gaps()), plan.rewritten()
+    return {seq for seq in seqs if seq in rewritten or covers(gaps, seq)}
 
 
 def _except(edit: Edit, seq: int) -> Iterator[Edit]:

@@ -68,6 +68,8 @@ class PlanRecords:
     def write(self, lane: str, plan: Plan) -> Body:
         """The plan in a record."""
         body: Body = {"number": plan.number, "after": plan.summary_after, "edits": [_edit(e) for e in plan.edits]}
+        if plan.last is not None:
+            body["last"] = plan.last
         known = self._digests.get(lane)
         if plan.digest == NO_DIGEST:
             return body
@@ -82,7 +84,7 @@ class PlanRecords:
             digest = self._read_digest(body["digest"])
         elif "digest_at" in body:
             digest = self._digest_at(lane, body["digest_at"])
-        return Plan(tuple(map(_read_edit, body["edits"])), body["number"], body["after"], digest)
+        return Plan(tuple(map(_read_edit, body["edits"])), body["number"], body["after"], digest, body.get("last"))
 
     def _digest_at(self, lane: str, place: int) -> Digest:
         known = self._digests.get(lane)

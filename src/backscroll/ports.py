@@ -65,11 +65,39 @@ class Stored(NamedTuple):
     record: Record
 
 
+class Tip(NamedTuple):
+    """Where a session's log ends."""
+
+    end: int
+    """The place behind the last record; 0 for a session that nobody wrote to."""
+    incarnation: str | None
+    """The identity of the session that began with the log's first record: one that is erased and begins again under
+    the same name has another one. None for a session that nobody wrote to, or where damage hides it.
+    """
+
+
+class Extent(NamedTuple):
+    """How much a session takes, as `extent(session)` of a store says that can."""
+
+    size: int
+    """Bytes of its own records; what a fork shares is counted with its origin."""
+    changed: float | None = None
+    """When its last record came, in seconds since 1970; None where the store does not know."""
+
+
 class Pending(Protocol):
     """What will be done: a `concurrent.futures.Future`, which the core must not know by name."""
 
     def result(self) -> Any:
         """Waits for it; raises what went wrong."""
+        ...
+
+
+class Turn(Protocol):
+    """A moment in which one writer alone can append to a session."""
+
+    def end(self) -> None:
+        """Lets others in again; does nothing where the turn is over."""
         ...
 
 
@@ -83,13 +111,18 @@ class Store(Protocol):
     @property
     def capabilities(self) -> frozenset[str]:
         """What it can do besides: `durable` (survives the process), `shared` (several processes), `erase`, `fork`,
-        `lease`, `encrypted` (nobody can read it without its key).
+        `lease`, `turn`, `encrypted` (nobody can read it without its key).
         """
         ...
 
-    def append(self, session: str, first: int, records: Sequence[Record]) -> Pending:
+    def append(
+        self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
+    ) -> Pending:
         """Puts records at the places `first`, `first + 1` ..., all or none; done when they are as safe as the store
-        promises. Fails with `ConflictError` where the log does not end directly before `first`, or has a key already.
+        promises, with the session's incarnation as the result. Fails with `ConflictError` where the log does not end
+        directly before `first`, or has a key already, or where the session is not this `incarnation`; None: any.
+
+        `turn`: what `turn` answered, which ends with this.
         """
         ...
 
@@ -98,7 +131,11 @@ class Store(Protocol):
         ...
 
     def end(self, session: str) -> int:
-        """The place behind the last record; 0 for a session that nobody wrote to. Cheap: asked before each view."""
+        """The place behind the last record; 0 for a session that nobody wrote to."""
+        ...
+
+    def tip(self, session: str) -> Tip:
+        """The same, with the session's incarnation. Cheap: asked before each view."""
         ...
 
     def find(self, session: str, *, seq: int | None = None, key: str | None = None) -> int | None:
@@ -121,6 +158,14 @@ class Store(Protocol):
         Only with the capability `lease`. The same owner, 1 to 255 bytes, takes it anew at any time. Fails with
         `ConflictError`, which names the holder and says for how long, while another one holds it. An append of others
         is not refused: the place that each expects is the fence, and a lease only tells early.
+        """
+        ...
+
+    def turn(self, session: str) -> Pending:
+        """Waits until nobody else can append to a session, for a second or two from then on; answers a `Turn`.
+
+        Only with the capability `turn`. Asked for by a writer that lost an append to another one: what it reads now,
+        it can append behind.
         """
         ...
 

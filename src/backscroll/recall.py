@@ -13,6 +13,7 @@ from backscroll.errors import ConfigurationError, ReferenceNotFound
 from backscroll.history import Entry, History
 from backscroll.holding import chunks
 from backscroll.messages import block_at
+from backscroll.messages.echoes import Echoes
 from backscroll.pages import (
     Hit,
     Recalled,
@@ -30,6 +31,7 @@ from backscroll.ports import Ask, Operation, Pattern
 MOST_HITS = 80
 _MOST_CANDIDATES = 400  # passages of which those come first that the view left out
 _MOST_CALLS = 1_000  # whose results may still come
+_BEFORE = 64  # messages before the first to be indexed, among which the calls are that its results answer
 _FEW = 20  # messages that are indexed at once without a thread
 _MOST_ANSWERS = 8  # queries whose next pages stay as they were
 _ABOUT = 600  # characters of a call that its result is found by: its paths and names, not a whole file it writes
@@ -150,11 +152,18 @@ class Search(Protocol):
         ...
 
 
-def match_lines(entries: Iterable[Entry], wanted: "Wanted", part: int | None, pattern: Pattern) -> Iterator[Hit]:
-    """Every line in which the pattern finds something, in order, with the lines around it."""
+def match_lines(
+    entries: Iterable[Entry], wanted: "Wanted", part: int | None, pattern: Pattern, echoes: Echoes | None
+) -> Iterator[Hit]:
+    """Every line in which the pattern finds something, in order, with the lines around it. `echoes`: those of recall
+    itself are passed over; None where a reference names what to look through.
+    """
     within = None if wanted.lines is None else checked_lines(wanted.lines)
     for entry in entries:
+        left_out = echoes.of(entry.reading) if echoes is not None else ()
         for number in range(len(entry.reading.parts)) if part is None else (part,):
+            if number in left_out:
+                continue
             for line in grep(lines_of(entry.reading.parts[number].text, within), pattern, wanted.around):
                 yield Hit(entry.seq, number, line.offset, line.text)
 
@@ -198,8 +207,11 @@ class Finder:
 
 def index(search: Search, upto: int, fetch: Callable[[Sequence[int]], Operation[list[Entry]]]) -> Operation[None]:
     """Indexes what a session has below `upto` and the index has not yet."""
-    calls = _Calls()
-    for seqs in chunks(range(search.indexed, upto)):
+    begin, calls = search.indexed, _Calls()
+    if 0 < begin < upto:  # results may answer calls that were indexed before
+        for _ in calls.sources((yield from fetch(range(max(0, begin - _BEFORE), begin)))):
+            pass
+    for seqs in chunks(range(begin, upto)):
         entries = yield from fetch(seqs)
         yield Ask(search.add, (calls.sources(entries), seqs[-1] + 1), heavy=len(seqs) > _FEW)
 
@@ -272,10 +284,11 @@ def _with_media(found: Recalled, entry: Entry, part: int | None) -> Recalled:
 
 def _matches(scroll: Scroll, seqs: Sequence[int], part: int | None, wanted: Wanted) -> Operation[list[Hit]]:
     expression, hits = scroll.compile(wanted.pattern or ""), list[Hit]()
+    echoes = Echoes() if wanted.ref is None else None
     for some in chunks(seqs):
         entries = yield from scroll.fetch(some)
         checked_part(entries[0], part)
-        lines = islice(match_lines(entries, wanted, part, expression), MOST_HITS - len(hits))
+        lines = islice(match_lines(entries, wanted, part, expression, echoes), MOST_HITS - len(hits))
         found = yield Ask(list, (lines,), heavy=True, tolerant=True)  # it may take seconds, and say so by an error
         if isinstance(found, Exception):
             raise found
@@ -313,10 +326,12 @@ class _Calls:
 
     def __init__(self) -> None:
         self._about: dict[str, str] = {}
+        self._echoes = Echoes()
 
     def sources(self, entries: Sequence[Entry]) -> Iterator[Source]:
-        """The texts of these messages, and by what they are found besides."""
+        """The texts of these messages, and by what else they are found; without what recall asked and answered."""
         for entry in entries:
+            left_out = self._echoes.of(entry.reading)
             for part in entry.reading.call_parts:
                 if part.id is not None:
                     self._about.pop(part.id, None)
@@ -324,6 +339,6 @@ class _Calls:
             for _ in range(len(self._about) - _MOST_CALLS):
                 del self._about[next(iter(self._about))]
             for number, part in enumerate(entry.reading.parts):
-                if part.text:
+                if part.text and number not in left_out:
                     call = self._about.get(part.id or "", "") if part.kind == "result" else ""
                     yield Source(entry.seq, number, call or part.name or "", part.text)

@@ -5,12 +5,12 @@ and `tests/golden` holds a file of each.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
-from hashlib import sha256
 from typing import Any
 
-from backscroll.errors import ConfigurationError, DamagedError
+from backscroll.errors import BackscrollError, ConfigurationError, DamagedError, MessageError
 from backscroll.log import (
     Checkpoint,
     Event,
@@ -33,9 +33,11 @@ from backscroll.log import (
     SummaryMade,
     UsageObserved,
 )
+from backscroll.messages import MAX_DEPTH, accept
 from backscroll.plan import Plan, until
 from backscroll.plan_records import Body, Fetch, PlanRecords, dumped
 from backscroll.ports import LOST, Record, Stored
+from backscroll.soundness import unsound
 from backscroll.usage import Count, MediaCount, MeterMark, Report, Spent
 
 FORMAT = 3
@@ -48,12 +50,14 @@ _LAYERED = {
     "offloaded": "has its body elsewhere: give the `blobs` that it was written with",
 }
 """Kinds that layers around a store write: who reads them here opened the store without that layer."""
+_ODD = re.compile(rb"\d[eE]\+?\d{3}")
+"""A number that may be infinite."""
 _WITH_PLANS = (PlanRecorded, LaneOpened)
 
 
-def id_key(id: str) -> str:
+def id_key(digest: str) -> str:
     """By what an append's idempotency id is found."""
-    return f"id:{sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    return f"id:{digest}"
 
 
 def prompt_key(digest: str) -> str:
@@ -92,7 +96,7 @@ class Codec:
             case Checkpoint():
                 body["lanes"] = [self._lane(mark) for mark in event.lanes]
             case Identified():
-                key = id_key(event.id)
+                key = id_key(event.digest)
             case PromptSeen():
                 key = prompt_key(event.digest)
         return Record(kind, event.seq if isinstance(event, MessageAdded) else None, dumped(body), FORMAT, key)
@@ -123,7 +127,7 @@ class Codec:
                 f"up to {FORMAT}: upgrade Backscroll to read it"
             )
         try:
-            body = json.loads(record.body)
+            body = json.loads(record.body, parse_constant=_refused)
             if record.kind in ("plan", "lane"):
                 told, lane = body["plan"], body["lane"]
                 body["plan"] = self._plans.read(lane, told)
@@ -132,9 +136,13 @@ class Codec:
                 body["lanes"] = tuple(map(self._read_lane, body["lanes"]))
             elif record.kind == "message" and record.format > 1:
                 body.setdefault("joins", ())
-            return reader(body)
-        except (ValueError, KeyError, TypeError, IndexError) as error:
+            event = reader(body)
+            _check(event, record)
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+            if isinstance(error, BackscrollError) and not isinstance(error, MessageError):  # of another record
+                raise
             raise DamagedError(f"record {at} ({record.kind}) cannot be read: {error!r:.200}") from error
+        return event
 
     def plan(self, lane: str, at: PlanAt) -> Plan:
         """The plan that is written there."""
@@ -165,6 +173,21 @@ class Codec:
         return LaneMark(**told)
 
 
+def _check(event: Event, record: Record) -> None:
+    """Raises `ValueError` for an event that cannot be."""
+    if isinstance(event, MessageAdded):
+        if event.seq != record.seq:
+            raise ValueError(f"it holds message {event.seq!r:.40}, and its record says {record.seq}")
+        if _ODD.search(record.body) or record.body.count(b"[") + record.body.count(b"{") > MAX_DEPTH:
+            accept(event.message)
+    if (fault := unsound(event)) is not None:
+        raise ValueError(fault)
+
+
+def _refused(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
+
+
 def _lost(record: Record) -> Event:
     """In the place of a message stands one that says so: the branch stays as it was, and the view shows the gap."""
     why = record.body.decode("utf-8", "replace")
@@ -191,6 +214,11 @@ def _message(event: MessageAdded) -> Body:
 def _read_message(body: Body) -> MessageAdded:
     counts, joins = tuple(map(_read_count, body["counts"])), body.get("joins")
     return MessageAdded(body["seq"], body["message"], counts, body["by"], None if joins is None else tuple(joins))
+
+
+def _identified(event: Identified) -> Body:
+    body: Body = {"id": event.id, "first": event.first, "last": event.last}
+    return body | {"digested": True} if event.digested else body
 
 
 def _recorded(event: PlanRecorded) -> Body:
@@ -229,6 +257,8 @@ def _fields(value: Any) -> Body:
 def _history(mark: HistoryMark) -> Body:
     told = _fields(mark)
     groups = [(g.first, g.members, g.open_calls, g.answered, g.orphans) for g in mark.groups]
+    if mark.reminder is None:
+        del told["reminder"]
     return told | {"groups": groups}
 
 
@@ -246,7 +276,7 @@ def _frozen(value: Any) -> Any:
 _Write = Callable[[Any], Body]
 _WRITERS: Mapping[type, tuple[str, _Write]] = {
     MessageAdded: ("message", _message),
-    Identified: ("id", lambda event: {"id": event.id, "first": event.first, "last": event.last}),
+    Identified: ("id", _identified),
     PlanRecorded: ("plan", _recorded),
     LaneOpened: ("lane", lambda event: {"lane": event.lane}),
     PinChanged: ("pin", lambda event: {"seq": event.seq, "pinned": event.pinned}),
@@ -267,7 +297,7 @@ _WRITERS: Mapping[type, tuple[str, _Write]] = {
 }  # fmt: skip
 _READERS: Mapping[str, Callable[[Body], Event]] = {
     "message": _read_message,
-    "id": lambda body: Identified(body["id"], body["first"], body["last"]),
+    "id": lambda body: Identified(body["id"], body["first"], body["last"], body.get("digested", False)),
     "plan": _read_recorded,
     "lane": lambda body: LaneOpened(body["lane"], body["plan"]),
     "pin": lambda body: PinChanged(body["seq"], body["pinned"]),

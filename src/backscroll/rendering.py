@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
+from backscroll.escaping import escaped, flush_left
 from backscroll.history import Entry
-from backscroll.messages import Message, Part
+from backscroll.messages import Message, Part, rounds
 from backscroll.messages.parts import Path
 from backscroll.messages.rewriting import (
     answer_missing,
@@ -23,14 +24,15 @@ from backscroll.turns import Group
 from backscroll.usage import Count, Counts
 
 Edits = Mapping[int, Sequence[Clip | Mask]]
+Sources = tuple[tuple[Entry, ...], ...]
 ELSEWHERE_LINE = "<summary>The conversation goes on here.</summary>"
 NO_RESULT_LINE = "<summary>No result was recorded for the call above.</summary>"
 LINES = ("line", "error")
 """Kinds of notes that are lines of a message; they stand below their turn."""
 _WHO = {"user": "user: ", "rule": "rule of the user: ", "prose": "in short: "}
 _LONG_PATH = re.compile(r"(?<![\w.…])(?:/[\w.@+-]+){3,}")
-_ENVELOPE = re.compile(r"<(?=\s*/?\s*summary\b)", re.IGNORECASE)
-"""What text from messages could end or open a summary with: it is escaped there, for it is data."""
+_BY_CODE = ("turns: ", "reminder: ")
+"""How a turn's line may begin that code wrote; `escaping.quoted` keeps what messages say from beginning so."""
 _LISTED_RANGES = 8  # a summary that lists more ranges than this would itself need compaction
 
 
@@ -83,12 +85,16 @@ def unanswered(group: Group, entry: Entry) -> list[Part]:
     return [part for number, part in enumerate(entry.reading.call_parts) if (entry.seq, number) not in group.answered]
 
 
-def render_group(group: Group, entries: Sequence[Entry], edits: Edits, pending: bool) -> list[Message]:
-    """The messages of one group: the call first, its results behind it in the order of their arrival.
+def render_group(
+    group: Group, entries: Sequence[Entry], edits: Edits, pending: bool
+) -> tuple[list[Message], Sources | None]:
+    """The messages of one group: the call first, its results behind it in the order of their arrival. And the entries
+    that each is made of, where these are not one for one.
 
     `pending`: the group is the newest, so calls without a result stay open; elsewhere a synthetic result closes them.
     """
     messages: list[Message] = []
+    owners: list[Entry] = []
     open_calls: list[tuple[Message, list[Part]]] = []
     for entry in entries:
         message: Message | None = entry.message
@@ -99,12 +105,17 @@ def render_group(group: Group, entries: Sequence[Entry], edits: Edits, pending: 
         if message is None:
             continue
         messages.append(message)
+        owners.append(entry)
         if group.open_calls and not pending and (calls := unanswered(group, entry)):
             open_calls.append((entry.message, calls))
     for call, parts in open_calls:
         at = next(n for n, entry in enumerate(entries) if entry.message is call) + 1
         messages[at:] = answer_missing(call, parts, messages[at:])
-    return messages
+    if not rounds.out_of_place([entry.reading for entry in entries]):
+        return messages, None
+    found, sources = rounds.arranged(messages)
+    known = len(owners)  # what is behind was made here, for calls without a result
+    return found, tuple([tuple([owners[at] for at in each if at < known]) for each in sources])
 
 
 def summary_text(plan: Plan, left_out: int, ranges: Sequence[tuple[int, int]] | None = None) -> str:
@@ -166,7 +177,8 @@ def note_text(note: Note, text: str | None = None) -> str:
     """
     first, last, kind, own, _ = note
     text = own if text is None else text
-    text = _ENVELOPE.sub("&lt;", text) if "<" in text else text
+    text = escaped(text, labels=kind != "turn" or not text.startswith(_BY_CODE))
+    text = flush_left(text) if kind == "prose" else text
     if kind in LINES:
         return f"  {text}"
     return f"{reference(first, last)} {_WHO.get(kind, '')}{text}"

@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 from backscroll import events
-from backscroll.compaction.draft import Draft
+from backscroll.compaction.draft import LAST_CUT, Draft
 from backscroll.errors import BudgetError
 from backscroll.log import Overflowed
 from backscroll.plan import GAPS, Clip, Mask, Plan, covers
 from backscroll.ports import Event
 from backscroll.view import EPHEMERAL
 
-Trigger = Literal["threshold", "messages", "batch", "arrival", "cold cache", "asked"]
+Trigger = Literal["threshold", "messages", "batch", "arrival", "cold cache", "asked", "retained"]
 """Why a lane is compacted: it takes too many tokens, or too many messages; old results are worth a batch; a new result
-is too large to be shown whole; the provider has forgotten it anyway; somebody wants it.
+is too large to be shown whole; the provider has forgotten it anyway; somebody wants it; a message that the plan leaves
+out has to stand in this request.
 """
 
 
@@ -56,6 +57,18 @@ def rules_left_out(lane: str, draft: Draft) -> list[Event]:
     """Users' rules that the new view tells no longer."""
     lost = _rules_aside(draft.view.plan) - _rules_aside(draft.before.plan)
     return [(events.RULES_LEFT_OUT, {"lane": lane, "rules": len(lost)})] if lost else []
+
+
+def attachments_left_out(lane: str, draft: Draft) -> Iterator[Event]:
+    """What a user attached and the new view shows no longer, since nothing else was left to cut."""
+    known = {(edit.seq, edit.part) for edit in draft.before.plan.edits if isinstance(edit, Mask)}
+    for edit in draft.view.plan.edits:
+        if not isinstance(edit, Mask) or edit.by != LAST_CUT or (edit.seq, edit.part) in known:
+            continue
+        reading = draft.history.entry(edit.seq).reading
+        media = reading.parts[edit.part].media
+        if media is not None and reading.is_user_turn:
+            yield events.ATTACHMENT_LEFT_OUT, {"lane": lane, "seq": edit.seq, "kind": media.kind}
 
 
 def reports_of(done: Compaction, draft: Draft) -> Iterator[Event]:
@@ -109,6 +122,14 @@ def too_large(draft: Draft, needed: int, overhead: int, refused: Overflowed | No
         f"what must stay needs {needed:,} tokens, the budget is {draft.goals.budget:,}{why} "
         f"({parts}; outside the messages {overhead:,}): "
         "raise token_budget or max_tokens, unpin messages, or shorten the system prompt"
+    )
+
+
+def too_large_as_measured(measured: int, budget: int) -> BudgetError:
+    """The smallest view is over a hard budget in the caller's own measure."""
+    return BudgetError(
+        f"what must stay measures {measured:,} by the caller's measure, the budget is {budget:,}: "
+        "raise token_budget, unpin messages, or shorten the system prompt"
     )
 
 

@@ -19,6 +19,7 @@ from backscroll.messages.rewriting import NO_RESULT
 from backscroll.plan import Fold, Gap, reference
 from backscroll.ports import Operation
 from backscroll.records import Codec
+from backscroll.rendering import Sources
 from backscroll.status import shown_entries
 from backscroll.telling import Explained, explain
 from backscroll.timeline import Timeline
@@ -177,7 +178,7 @@ class Requests(Timeline):
     def _standing_at(self, logbook: Logbook, place: int) -> Operation[Self]:
         twin = self._twin(Logbook(logbook.store, logbook.session))
         mark, behind = yield from logbook.standing(place)
-        yield from twin._stand(logbook, mark, behind)
+        yield from twin._stand(logbook, mark, behind, place)
         return twin
 
     def _going_on(self, logbook: Logbook, at: int) -> Operation[Self]:
@@ -188,9 +189,9 @@ class Requests(Timeline):
         else:
             found, twin = before, before.twin
             page = yield from logbook.page_from(found.place, at - found.place, found.codec)
-            for _, event in page:
+            for place, event in page:
                 if not isinstance(event, Checkpoint):
-                    yield from twin._take(event)
+                    yield from twin._take(event, place)
                 elif twin.history.noted:
                     twin.history.let_go(set(), twin.history.next_seq)
             twin.outbox.clear()
@@ -279,6 +280,9 @@ def _members(past: Requests, lane: Lane, piece: Piece, shown: list[Message]) -> 
     """The messages of a group. One more than it has entries stands for a result that never came."""
     told = explain(past.history, lane, piece.entries)
     tokens = dict(shown_entries(piece, lane))
+    if piece.sources is not None:
+        yield from _arranged_members(piece.sources, dict(zip(piece.entries, told, strict=True)), tokens, shown)
+        return
     waiting = [(entry, each) for entry, each in zip(piece.entries, told, strict=True) if each.state != "out"]
     for left, message in zip(range(len(shown), 0, -1), shown, strict=True):
         if not waiting or (left > len(waiting) and _is_filled(message, waiting[0][0])):
@@ -288,6 +292,24 @@ def _members(past: Requests, lane: Lane, piece: Piece, shown: list[Message]) -> 
         yield Line(
             "message", message, each.role, each.seq, each.seq, each.state, each.reason, tokens[entry], each.tokens,
             each.ref,
+        )  # fmt: skip  # one thought
+
+
+def _arranged_members(
+    sources: Sources, explained: dict[Entry, Explained], tokens: dict[Entry, int], shown: list[Message]
+) -> Iterator[Line]:
+    """The same where a message is made of several entries, or an entry is in several messages: it counts with its
+    last.
+    """
+    last = {entry: at for at, entries in enumerate(sources) for entry in entries}
+    for at, (entries, message) in enumerate(zip(sources, shown, strict=True)):
+        if not entries:
+            yield _made("filled", message, 0)
+            continue
+        first, own = explained[entries[0]], [entry for entry in entries if last[entry] == at]
+        yield Line(
+            "message", message, first.role, entries[0].seq, entries[-1].seq, first.state, first.reason,
+            sum(tokens[entry] for entry in own), sum(explained[entry].tokens for entry in own), first.ref,
         )  # fmt: skip  # one thought
 
 

@@ -11,18 +11,20 @@ from hashlib import sha256
 
 from backscroll import events
 from backscroll.adding import Addition, Read, additions, passing, why_not
-from backscroll.budget import provider_window, resolve_budget
+from backscroll.budget import NO_LIMITS, Limits, provider_window, resolve_budget
 from backscroll.compaction.wish import Wish
 from backscroll.errors import ConfigurationError, ConflictError, StoreUnavailable
 from backscroll.history import Entry
 from backscroll.holding import chunks, hold, hold_group, past
 from backscroll.lane import Lane
-from backscroll.log import Event, Identified, PinChanged, PlanAt, PlanRecorded, PromptSeen, Rewound, Settled
-from backscroll.messages import Message, Redact, accept, read_message
+from backscroll.log import Event, Identified, PinChanged, PlanAt, PlanRecorded, PromptSeen, Rewound, Settled, digest_of
+from backscroll.messages import Message, Redact, accept, accept_text, read_message, read_new, same_json
+from backscroll.plan import hidden
 from backscroll.ports import Ask, Operation
 from backscroll.reporting import Compaction
 from backscroll.requests import Requests
-from backscroll.state import TRIES, outrun
+from backscroll.restoring import Kept, Match, match
+from backscroll.state import outrun
 from backscroll.summaries import Made, Order, Summaries, ask
 from backscroll.telling import Explained, explain
 from backscroll.view import Ephemeral
@@ -37,6 +39,8 @@ class Session(Requests):
 
     redact: Redact | None = None
     """Run over each message before anything else; also over what the system prompt factory answers."""
+    _unmeasured = True
+    """Whether nothing was counted yet: the first count may load a vocabulary, which takes most of a second."""
     clock: Callable[[], float] | None = None
     """Seconds, by a clock that only goes forward; asked before each request."""
 
@@ -45,45 +49,58 @@ class Session(Requests):
     def read(self, messages: Sequence[object]) -> Operation[list[Read]]:
         """Checks, copies, reads and measures messages; changes nothing."""
         accepted = [accept(message, self.redact) for message in messages]
-        readings = [read_message(message) for message in accepted]
-        heavy = any(len(part.text) > _LONG for reading in readings for part in reading.parts)
+        readings = list(map(read_new, accepted))
+        heavy = self._unmeasured or any(len(part.text) > _LONG for reading in readings for part in reading.parts)
         counts = yield Ask(self._measure, (readings,), heavy)
+        self._unmeasured = False
         return list(zip(accepted, readings, counts, strict=True))
 
     def append(self, messages: Sequence[object], id: str | None = None) -> Operation[int]:
         """Adds messages in one step; the last `seq`. The same `id` again changes nothing and answers the same."""
         read = yield from self.read(messages)
         yield from self.enter(look=False)
-        for attempt in range(TRIES):
-            if id is not None and (known := (yield from self._identified(id))):
-                return (yield from self._repeated(known, [message for message, _, _ in read]))
-            if attempt and read and (reason := why_not(read, self.history)):
-                raise ConflictError(f"these messages do not follow what was stored meanwhile: {reason}")
-            first = self.history.next_seq
-            added = list(additions(read, first, self._counted_by(), self.history.joining()))
-            happening: list[Event] = [addition.event for addition in added if addition.event is not None]
-            if id is not None:
-                happening.append(Identified(id, first, first + len(happening) - 1))
-            if (yield from self._commit(happening)):
-                for addition in added:
-                    self._add(addition)
-                if id is not None:
-                    self.apply(happening[-1])
-                if self._logbook is not None and self._logbook.due:
-                    self._note_standing()
-                return self.history.next_seq - 1
+        met = self._met
+        if self._logbook is not None and why_not(read, self.history, self._theirs, outrun=False):
+            yield from self._take_news(self._logbook)  # it may not hold any more
+        with self._tries() as tries:
+            for _ in tries:
+                if id is not None and (known := (yield from self._identified(id))):
+                    return (yield from self._repeated(known, [message for message, _, _ in read]))
+                if reason := why_not(read, self.history, self._theirs, outrun=self._met > met):
+                    raise ConflictError(f"these messages do not follow what was stored meanwhile: {reason}")
+                if (yield from self._appended(read, id)):
+                    return self.history.next_seq - 1
         raise outrun()
 
+    def _appended(self, read: Sequence[Read], id: str | None) -> Operation[bool]:
+        first = self.history.next_seq
+        added = list(additions(read, first, self._counted_by(), self.history.joining()))
+        happening: list[Event] = [addition.event for addition in added if addition.event is not None]
+        if id is not None:
+            digested = self.redact is not None  # an id may hold what a message must not
+            name = digest_of(id) if digested else id
+            happening.append(Identified(name, first, first + len(happening) - 1, digested))
+        if not (yield from self._commit(happening)):
+            return False
+        for addition in added:
+            self._add(addition)
+        if id is not None:
+            self.apply(happening[-1])
+        if self._logbook is not None and self._logbook.due:
+            self._note_standing()
+        return True
+
     def _identified(self, id: str) -> Operation[Identified | None]:
-        if id in self._ids or self._logbook is None:
-            return self._ids.get(id)
+        if (digest := digest_of(id)) in self._ids or self._logbook is None:
+            return self._ids.get(digest)
         return (yield from self._logbook.identified(id))
 
     def _repeated(self, known: Identified, messages: list[Message]) -> Operation[int]:
         entries = yield from self.fetch(range(known.first, known.last + 1))
         stored = [entry.message for entry in entries]
-        if stored != [message for message in messages if not passing(read_message(message))]:
-            raise ConflictError(f"id {known.id!r} was used before, for other messages ({known.first}-{known.last})")
+        if not same_json(stored, [message for message in messages if not passing(read_message(message))]):
+            name = "this id" if self.redact is not None else f"id {known.id!r}"
+            raise ConflictError(f"{name} was used before, for other messages ({known.first}-{known.last})")
         return known.last
 
     def _add(self, addition: Addition) -> None:
@@ -108,46 +125,55 @@ class Session(Requests):
 
     def flush(self) -> Operation[None]:
         """Stores what waits for the next event, and gives a lease back."""
-        yield from self.enter(look=False)
-        yield from self._flushed()
+        if self._logbook is None or not self._logbook.gone:  # else nothing of it is to be stored, which was said
+            yield from self.enter(look=False)
+            yield from self._flushed()
         if self._logbook is not None:
             yield from self._logbook.release()
 
     # -- the branch --
 
-    def replace(self, messages: Sequence[object]) -> Operation[None]:
-        """Makes the branch hold these messages: back to the common prefix, then the rest is appended."""
+    def replace(self, messages: Sequence[object], kept: Kept | None = None) -> Operation[bool]:
+        """Makes the branch hold these messages: back to what both begin with, then the rest is appended. Returns
+        whether that changed anything. `kept`: by what a host's own copies of messages are known.
+        """
         accepted = [accept(message, self.redact) for message in messages]
         yield from self.enter()
-        for _ in range(TRIES):
-            branch, same = self.history.branch, (yield from self._in_common(accepted))
-            rest = accepted[same:]
-            readings = [read_message(message) for message in rest]
-            counts = yield Ask(self._measure, (readings,))
-            back = [Rewound(branch[same - 1] if same else -1)] if same < len(branch) else []
-            before = (yield from past(self.history, self._logbook, back[0].to)) if back else None
-            joining, read = (before or self.history).joining(), list(zip(rest, readings, counts, strict=True))
-            added = list(additions(read, self.history.next_seq, self._counted_by(), joining))
-            stored = [addition.event for addition in added if addition.event is not None]
-            if (yield from self._commit([*back, *stored])):
-                if before is not None:
-                    self.history.rewind_to(before)
-                    self._follow(back[0])
-                for addition in added:
-                    self._add(addition)
-                return
+        with self._tries() as tries:
+            for _ in tries:
+                branch = self.history.branch
+                same, given = yield from self._in_common(accepted, kept)
+                rest = accepted[given:]
+                if same == len(branch) and not rest:
+                    return False
+                readings = list(map(read_new, rest))
+                counts = yield Ask(self._measure, (readings,))
+                back = [Rewound(branch[same - 1] if same else -1)] if same < len(branch) else []
+                before = (yield from past(self.history, self._logbook, back[0].to)) if back else None
+                joining, read = (before or self.history).joining(), list(zip(rest, readings, counts, strict=True))
+                added = list(additions(read, self.history.next_seq, self._counted_by(), joining))
+                stored = [addition.event for addition in added if addition.event is not None]
+                if (yield from self._commit([*back, *stored])):
+                    if before is not None:
+                        self.history.rewind_to(before)
+                        self._follow(back[0])
+                    for addition in added:
+                        self._add(addition)
+                    return True
         raise outrun()
 
-    def _in_common(self, messages: Sequence[Message]) -> Operation[int]:
-        """With how many of these the branch begins."""
+    def _in_common(self, messages: Sequence[Message], kept: Kept | None) -> Operation[Match]:
+        """With how many of these the branch begins, and with how many of its own."""
+        if kept is not None:
+            return match(messages, (yield from self.stored()), kept)
         same = 0
         branch = self.history.branch
         for seqs in chunks(list(branch.between(0, min(len(branch), len(messages))))):
             for entry in (yield from self.fetch(seqs)):
-                if entry.message != messages[same]:
-                    return same
+                if not same_json(entry.message, messages[same]):
+                    return Match(same, same)
                 same += 1
-        return same
+        return Match(same, same)
 
     def clear(self) -> Operation[None]:
         """An empty branch; the log keeps everything, and no `seq` is used again."""
@@ -174,7 +200,7 @@ class Session(Requests):
     # -- requests --
 
     def request(
-        self, token_budget: int | None, provider: object, lane_name: str, outside: int = 0
+        self, token_budget: int | None, provider: object, lane_name: str, outside: int = 0, limits: Limits = NO_LIMITS
     ) -> Operation[list[Message]]:
         """The view to send now. Raises `BudgetError` if what must stay does not fit."""
         told = None
@@ -189,7 +215,7 @@ class Session(Requests):
         lane.meter.outside = outside
         if self._summaries is not None:
             yield from self._waited(lane, prompt, budget)
-        yield from self._fitted(lane, prompt, budget)
+        yield from self._fitted(lane, prompt, budget, limits=limits)
         digest = None if prompt is None else (yield from self._seen(prompt))
         self._steer(lane.hand_out(budget, self._situation(prompt), digest))
         self._asked = lane
@@ -227,7 +253,7 @@ class Session(Requests):
             yield Ask(self._summaries.background.start, (self._made(order, self._summaries),))
 
     def _made(self, order: Order, summaries: Summaries) -> Operation[Made]:
-        return ask(order, summaries.summarizer, lambda text: self._count(text).tokens, summaries.blocking)
+        return ask(order, summaries.summarizer, lambda text: self._count(text).tokens, summaries.blocking, self.redact)
 
     def _seen(self, prompt: str) -> Operation[str]:
         """Has the text of a system prompt stored, once; answers its digest."""
@@ -241,22 +267,32 @@ class Session(Requests):
         return digest
 
     def _fitted(
-        self, lane: Lane, prompt: str | None, budget: int, force: bool = False, wish: Wish | None = None
+        self,
+        lane: Lane,
+        prompt: str | None,
+        budget: int,
+        *,
+        force: bool = False,
+        wish: Wish | None = None,
+        limits: Limits = NO_LIMITS,
     ) -> Operation[bool]:
         """Has the lane decide, stores its new plan and takes it in; whether there was one."""
-        for _ in range(TRIES):
-            now = yield from self._refreshed(lane, prompt)
-            event, reports = lane.fit(now, budget, force) if wish is None else lane.leave_out(now, wish)
-            if isinstance(event, Settled):
-                self._steer(event)
-            elif event is not None and not (yield from self._recorded(event)):
-                continue  # another writer's plan, or messages, came first: look again
-            elif event is not None:
-                self.apply(event)
-                self._forget_expired()
-                self._note_standing()
-            self.outbox += reports
-            return isinstance(event, PlanRecorded)
+        with self._tries() as tries:
+            for _ in tries:
+                now = (yield from self._refreshed(lane, prompt))._replace(limits=limits)
+                for seq in sorted(hidden(lane.plan, limits.retain)):
+                    yield from hold_group(self.history, self._logbook, seq)
+                event, reports = lane.fit(now, budget, force) if wish is None else lane.leave_out(now, wish)
+                if isinstance(event, Settled):
+                    self._steer(event)
+                elif event is not None and not (yield from self._recorded(event)):
+                    continue  # another writer's plan, or messages, came first: look again
+                elif event is not None:
+                    self.apply(event)
+                    self._forget_expired()
+                    self._note_standing()
+                self.outbox += reports
+                return isinstance(event, PlanRecorded)
         raise outrun()
 
     def _recorded(self, event: PlanRecorded) -> Operation[bool]:
@@ -273,8 +309,7 @@ class Session(Requests):
         if self.prompt is None:
             return None
         text = yield Ask(self.prompt)
-        if text and self.redact is not None:
-            text = accept({"role": "system", "content": str(text)}, self.redact).get("content")
+        text = accept_text(str(text), "system", self.redact) if text else text
         if text and text != self._included:
             self._included = text
             self.outbox.append((events.INCLUDE, {"source": "system_prompt_factory", "content": str(text)}))
@@ -312,6 +347,7 @@ class Session(Requests):
         summaries = self._summaries
         if summaries is None:
             raise ConfigurationError("focus tells a summarizer what to keep, and there is none: give summarizer=")
+        focus = None if focus is None else accept_text(focus, "user", self.redact)
         prompt = yield from self._prompt()
         yield from self.enter()
         if summaries.background.running:
@@ -340,21 +376,22 @@ class Session(Requests):
         prompt = yield from self._prompt()
         yield from self.enter()
         lane = self.lane(lane_name)
-        for _ in range(TRIES):
-            earlier = lane.earlier
-            if earlier is None:
-                return False
-            if isinstance(earlier, PlanAt):
-                assert self._logbook is not None
-                earlier = yield from self._logbook.plan(lane_name, earlier)
-            now = self._situation(prompt)
-            missing = self.history.missing(seq for seq, _ in self.history.outside(earlier.gaps()))
-            yield from hold(self.history, self._logbook, missing)
-            event = lane.undo(now, lane.budget, earlier)
-            if (yield from self._commit([event])):
-                break
-        else:
-            raise outrun()
+        with self._tries() as tries:
+            for _ in tries:
+                earlier = lane.earlier
+                if earlier is None:
+                    return False
+                if isinstance(earlier, PlanAt):
+                    assert self._logbook is not None
+                    earlier = yield from self._logbook.plan(lane_name, earlier)
+                now = self._situation(prompt)
+                missing = self.history.missing(seq for seq, _ in self.history.outside(earlier.gaps()))
+                yield from hold(self.history, self._logbook, missing)
+                event = lane.undo(now, lane.budget, earlier)
+                if (yield from self._commit([event])):
+                    break
+            else:
+                raise outrun()
         self.apply(event)
         self.outbox.append((events.PLAN_CHANGED, {"lane": lane_name, "undone": event.plan.number - 1}))
         return True

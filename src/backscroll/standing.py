@@ -13,6 +13,7 @@ from backscroll.log import (
     Settled,
     SummaryFailed,
     SummaryMade,
+    Tried,
     UsageObserved,
 )
 from backscroll.plan import Plan, until
@@ -49,8 +50,7 @@ class Standing:
         self.summary: SummaryMade | None = None
         """A model's summary that no compaction has told of yet."""
         self.spent = Spent(0, 0, 0, 0)
-        self.tried = (0, -1)
-        """Summaries that failed in a row, and the newest entry that the last of them should have told of."""
+        self.tried = Tried()
         self._sent_messages = 0
         self._shown = 0
         """Ephemeral messages with a lower number were shown at least once."""
@@ -64,11 +64,14 @@ class Standing:
     def recorded(self, event: PlanRecorded) -> None:
         """A new plan holds from now on."""
         if event.undone:
-            self._before.pop()
+            if self._before:  # else what it undoes was lost
+                self._before.pop()
         else:
             self._before.append(self.plan)
             self.compactions += 1
         self.plan = event.plan
+        if event.plan.digest.told < self.tried.folded:  # undone, or planned anew: what is folded again is not new
+            self.tried = self.tried._replace(folded=event.plan.digest.told)
         if self.summary and any(
             note.kind == "prose" and note.last >= self.summary.last for note in event.plan.digest.notes
         ):
@@ -106,12 +109,12 @@ class Standing:
 
     def summarised(self, event: SummaryMade) -> None:
         """A summary is ready for the next compaction."""
-        self.summary, self.tried = event, (0, -1)
+        self.summary, self.tried = event, Tried()
         self.spent = self.spent.plus(1, 0, event.input_tokens, event.output_tokens)
 
     def not_summarised(self, event: SummaryFailed) -> None:
         """There is none; the digest serves."""
-        self.tried = self.tried[0] + 1, event.last
+        self.tried = Tried(self.tried.failures + 1, event.last, self.compactions, self.plan.digest.told)
         self.spent = self.spent.plus(0, 1, event.input_tokens, event.output_tokens)
 
     def requested(self, event: Requested) -> None:
@@ -132,7 +135,7 @@ class Standing:
         self._before.extend(mark.before)
         self._settled, self._batched, self._settled_messages = mark.settled, mark.batched, mark.settled_messages
         self.compactions, self.budget, self._guessed = mark.compactions, mark.budget, mark.guessed
-        self.prompt, self.summary, self.spent, self.tried = mark.prompt, mark.summary, mark.spent, mark.tried
+        self.prompt, self.summary, self.spent, self.tried = mark.prompt, mark.summary, mark.spent, Tried(*mark.tried)
         self.sent = None if mark.sent is None else Estimate(*mark.sent)
         self._refused = None if mark.refused is None else Overflowed(self.name, *mark.refused)
         self.meter.restore(mark.meter)

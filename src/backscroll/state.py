@@ -5,6 +5,7 @@ Nothing here decides what is added or sent. What could not be stored does not ha
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from backscroll import events
@@ -34,14 +35,15 @@ from backscroll.log import (
     UsageObserved,
 )
 from backscroll.logbook import FAR, Logbook
-from backscroll.messages import Reading, read_message
+from backscroll.messages import Message, Reading, read_message
+from backscroll.messages.echoes import Echoes
 from backscroll.plan import Plan
 from backscroll.ports import Event as Report
 from backscroll.ports import Exclusive, Operation
 from backscroll.summaries import PROMPT, Made, Summaries
 from backscroll.telling import usage
 from backscroll.usage import Count, Counts, Usage
-from backscroll.view import Ephemeral, Surroundings
+from backscroll.view import Ephemeral, HandedOut, Surroundings
 
 Measure = Callable[[Sequence[Reading]], tuple[Counts, ...]]
 PAGE_TOKENS = 4_000
@@ -76,6 +78,8 @@ class SessionState:
         self.events: list[Event] = []
         self.outbox: deque[Report] = deque()
         self.prompt: Callable[[], Any] | None = None
+        self.write: Callable[[HandedOut], list[Message]] | None = None
+        """Makes of each view what the caller sends; see `Surroundings.write`."""
         self.listened_to = False
         """Whether anybody hears events; the one that comes with every message is spared otherwise."""
         self._logbook = logbook
@@ -109,6 +113,11 @@ class SessionState:
         self._asked: Lane | None = None
         """The lane whose view was handed out last."""
         self._ids: dict[str, Identified] = {}
+        """By the digests of idempotency ids."""
+        self._theirs: deque[int] = deque(maxlen=_MOST_IDS)
+        """Messages that other writers stored while this one was at work."""
+        self._met = 0
+        """How often others added to the conversation, or took it back."""
         self._prompts: set[str] = set()
         """Digests of system prompts whose text is in the log."""
 
@@ -126,7 +135,7 @@ class SessionState:
             case PromptSeen():
                 self._prompts.add(event.digest)
             case Identified():
-                self._ids[event.id] = event
+                self._ids[event.digest] = event
                 if self._logbook is not None and len(self._ids) > _MOST_IDS:
                     del self._ids[next(iter(self._ids))]
             case MessageAdded() | Rewound() | PinChanged():
@@ -175,7 +184,7 @@ class SessionState:
 
     def _make_lane(self, name: str, plan: Plan) -> Lane:
         kept = self.options.protected_first, self.options.protected_last
-        return Lane(name, Surroundings(self._family(name), self._count, kept), self.options, plan)
+        return Lane(name, Surroundings(self._family(name), self._count, kept, self.write), self.options, plan)
 
     def lane(self, name: str) -> Lane:
         """The lane of that name; opened from the newest plan if there is none yet."""
@@ -200,33 +209,54 @@ class SessionState:
     def _open(self, logbook: Logbook) -> Operation[None]:
         """Goes on where the session stands in its store."""
         mark, behind = yield from logbook.open()
-        yield from self._stand(logbook, mark, behind)
+        try:
+            yield from self._stand(logbook, mark, behind, logbook.end)
+        except BaseException:
+            self._begin()  # nothing of what was taken in half
+            raise
 
-    def _stand(self, logbook: Logbook, mark: Checkpoint | None, behind: Sequence[Event]) -> Operation[None]:
-        """Stands where these say."""
+    def _stand(self, logbook: Logbook, mark: Checkpoint | None, behind: Sequence[Event], place: int) -> Operation[None]:
+        """Stands where these say, which are what is stored before a place."""
         self._begin()
-        self.history = yield from restored(logbook, mark, [])
-        for lane in mark.lanes if mark else ():
-            assert isinstance(lane.plan, Plan)
-            self._lanes[lane.name] = self._make_lane(lane.name, lane.plan)
-            self._lanes[lane.name].resume(lane)
-        self._newest_lane = mark.newest_lane if mark else None
-        for event in behind:
-            yield from self._take(event)
+        first = place - len(behind)
+        with logbook.at(first - 1):
+            self.history = yield from restored(logbook, mark, [])
+            for lane in mark.lanes if mark else ():
+                assert isinstance(lane.plan, Plan)
+                self._lanes[lane.name] = self._make_lane(lane.name, lane.plan)
+                self._lanes[lane.name].resume(lane)
+            self._newest_lane = mark.newest_lane if mark else None
+            if self._newest_lane not in (None, *self._lanes):
+                raise ValueError(f"its newest lane is {self._newest_lane!r:.80}, and it has no such lane")
+        for at, event in enumerate(behind, first):
+            yield from self._take(event, at)
         self._entered = True
 
     def _take_news(self, logbook: Logbook) -> Operation[None]:
         try:
-            for event in (yield from logbook.news()):
-                yield from self._take(event)
+            own, others = yield from logbook.news()
+            for at, event in own:
+                yield from self._take(event, at)
+            for at, event in others:
+                yield from self._take(event, at)
+                self._meet(event)
         except BaseException:
             self._entered = False  # some of it was taken in, and what is missing cannot be had now: begin anew
             raise
 
-    def _take(self, event: Event) -> Operation[None]:
-        """Takes in an event that is stored, with what it needs from the store."""
-        yield from take(self.history, self._logbook, event)
-        self._follow(event)
+    def _meet(self, event: Event) -> None:
+        """Notes what another writer did to the conversation."""
+        if isinstance(event, MessageAdded):
+            self._theirs.append(event.seq)
+        if isinstance(event, MessageAdded | Rewound):
+            self._met += 1
+
+    def _take(self, event: Event, at: int) -> Operation[None]:
+        """Takes in an event that is stored at a place, with what it needs from the store."""
+        assert self._logbook is not None
+        with self._logbook.at(at):
+            yield from take(self.history, self._logbook, event)
+            self._follow(event)
 
     def _commit(self, happening: Sequence[Event]) -> Operation[bool]:
         """Stores events that are about to happen; False where another writer was first, whose events happened now."""
@@ -234,25 +264,41 @@ class SessionState:
             return True
         stored = yield from self._logbook.commit(happening)
         if not stored:
+            yield from self._logbook.take_turn()
             yield from self._take_news(self._logbook)
         return stored
 
+    @contextmanager
+    def _tries(self) -> Iterator[range]:
+        """Of a change that other writers may come before. A writer that lost once has a turn, which ends here."""
+        try:
+            yield range(TRIES)
+        finally:
+            if self._logbook is not None:
+                self._logbook.end_turn()
+
     def _flushed(self) -> Operation[None]:
         """Stores what waits for the next event."""
-        for _ in range(TRIES):
-            if (yield from self._commit([])):
-                return
+        with self._tries() as tries:
+            for _ in tries:
+                if (yield from self._commit([])):
+                    return
         raise outrun()
 
     def _happen(self, event: Event) -> Operation[None]:
         """Stores an event, behind what others did meanwhile, and takes it in."""
-        for _ in range(TRIES):
-            if (yield from self._commit([event])):
-                self._entered = False  # until it is taken in
-                yield from self._take(event)
-                self._entered = True
-                return
+        with self._tries() as tries:
+            for _ in tries:
+                if (yield from self._commit([event])):
+                    self._entered = False  # until it is taken in
+                    yield from self._take_own(event)
+                    self._entered = True
+                    return
         raise outrun()
+
+    def _take_own(self, event: Event) -> Operation[None]:
+        yield from take(self.history, self._logbook, event)
+        self._follow(event)
 
     def _steer(self, event: Event) -> None:
         """Takes in an event that is stored with the next one that counts."""
@@ -316,10 +362,14 @@ class SessionState:
         return lane.name, lane.used(lane.budget).middle, len(lane.view.flat)
 
     def in_view(self) -> Iterator[str]:
-        """The texts of the view handed out last; none before the first request."""
-        view = self._asked.view if self._asked else None
+        """The texts of the view handed out last; none before the first request. Without what recall brought back: the
+        same query has the same answer, however often it is asked.
+        """
+        view, echoes = self._asked.view if self._asked else None, Echoes()
         for message in view.flat if view else ():
-            yield from [part.text for part in read_message(message).parts]
+            reading = read_message(message)
+            left_out = echoes.of(reading)
+            yield from [part.text for number, part in enumerate(reading.parts) if number not in left_out]
 
     def page_tokens(self) -> int:
         """Tokens of one page of recalled text: what fits into a quarter of the budget, at most 4,000."""
@@ -340,6 +390,10 @@ class SessionState:
         told: dict[str, Any] = {"lane": order.lane, "first": order.first, "last": order.last, "model": made.model}
         told |= {"prompt": PROMPT, "input_tokens": spent[0], "output_tokens": spent[1]}
         reason = made.reason
+        if made.struck:
+            counts = {"struck": made.struck, "kept": made.kept}
+            place = {"lane": order.lane, "first": order.first, "last": order.last}
+            self.outbox.append((events.SUMMARY_CLAIMS_STRUCK, place | counts))
         if not reason and (order.lane not in self._lanes or order.last not in self.history.branch):
             reason = "what it tells of was taken back meanwhile"
         if order.lane not in self._lanes:

@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from backscroll.errors import ConfigurationError
+from backscroll.errors import ConfigurationError, MessageError
+from backscroll.escaping import escaped_references
 from backscroll.history import Entry
-from backscroll.messages import Message, Part, copy_message, read_message
-from backscroll.plan import Plan, reference
+from backscroll.messages import Message, Part, Redact, accept_text, copy_message, read_message
+from backscroll.plan import Note, Plan, reference
 from backscroll.ports import Ask, Background, Operation
-from backscroll.rendering import note_text
+from backscroll.rendering import LINES, note_text
+from backscroll.verifying import Evidence, Verdict, of_users, verify
 
 PROMPT = 1
 """The version of the instructions below; recorded with each summary."""
@@ -26,6 +28,7 @@ TEXT_SHARE = 0.1  # of it that any other text may take
 _CHARACTERS = 3.2  # for each token of a text that is not counted
 _LONGER = 1.5  # than it was asked to be: a summary is cut there no more, but refused
 _REFUSALS = ("i'm sorry", "i am sorry", "i can't", "i cannot", "i'm unable", "i am unable", "as an ai")
+_LONGEST_REASON = 300  # characters; cut after what may not be kept is gone, of which half could not be recognised
 _SHORT = 300  # characters of an answer that may be nothing but a refusal
 _TAGS = re.compile(r"<(/?)(summary|previous_summary|messages)\b", re.IGNORECASE)
 
@@ -107,6 +110,10 @@ class Order:
     view: tuple[Message, ...] = ()
     """The conversation, where it is asked for as one more turn of it; then the only part is that turn."""
     view_tokens: int = 0
+    said: tuple[Sequence[Entry], ...] = ()
+    """The groups that an answer is checked against: those that it covers, and those that stay in the view."""
+    noted: tuple[Note, ...] = ()
+    """What the digest holds of earlier messages, likewise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,16 +135,16 @@ class Summaries:
         """Checks everything."""
         if not callable(self.summarizer):
             raise ConfigurationError(
-                f"summarizer must be a function from a SummaryRequest to a text, not {self.summarizer!r:.80}"
+                f"`summarizer` must be a function from a SummaryRequest to a text, not {self.summarizer!r:.80}"
             )
         if type(self.window) is not int or self.window < LEAST_WINDOW:
             raise ConfigurationError(
-                f"summary_window must be a whole number of tokens, at least {LEAST_WINDOW:,}, not {self.window!r}"
+                f"`summary_window` must be a whole number of tokens, at least {LEAST_WINDOW:,}, not {self.window!r}"
             )
         if type(self.timeout) not in (int, float) or not 0 <= self.timeout < float("inf"):
-            raise ConfigurationError(f"summary_timeout must be a number of seconds, 0 or more, not {self.timeout!r}")
+            raise ConfigurationError(f"`summary_timeout` must be a number of seconds, 0 or more, not {self.timeout!r}")
         if type(self.as_turn) is not bool:
-            raise ConfigurationError(f"summary_as_turn is True or False, not {self.as_turn!r}")
+            raise ConfigurationError(f"`summary_as_turn` must be True or False, not {self.as_turn!r}")
 
 
 class Made(NamedTuple):
@@ -151,27 +158,62 @@ class Made(NamedTuple):
     model: str
     input_tokens: int
     output_tokens: int
+    struck: int = 0
+    """Sentences of the answer that claimed what nobody said."""
+    kept: int = 0
 
 
-def ask(order: Order, summarizer: Summarizer, count: Callable[[str], int], heavy: bool) -> Operation[Made]:
-    """Has the summary made, part after part; never raises for what a summarizer does."""
+def ask(
+    order: Order, summarizer: Summarizer, count: Callable[[str], int], heavy: bool, redact: Redact | None = None
+) -> Operation[Made]:
+    """Has the summary made, part after part; never raises for what a summarizer does, or for what `redact` refuses."""
     text, model, spent = order.previous, "", [0, 0]
     for part in order.parts:
         request = _request(order, text, part)
         answer = yield Ask(summarizer, (request,), heavy=heavy, tolerant=True)
-        if isinstance(answer, Exception):
-            return Made(order, "", f"{type(answer).__name__}: {answer}"[:300], model, *spent)
         told = SummaryAnswer(answer) if isinstance(answer, str) else answer
         if not isinstance(told, SummaryAnswer) or not isinstance(told.text, str):
-            return Made(order, "", f"a summarizer answers a str or a SummaryAnswer, not {answer!r:.80}", model, *spent)
+            return Made(order, "", _kept(_unusable(answer), redact)[0][:_LONGEST_REASON], model, *spent)
         model = told.model or model
         taken = order.view_tokens + count(request.system + request.prompt)
         spent[0] += taken if told.input_tokens is None else told.input_tokens
         spent[1] += count(told.text) if told.output_tokens is None else told.output_tokens
-        text, reason = read(told.text, order.max_tokens, count)
+        text, reason = _kept(told.text, redact)
+        if not reason:
+            text, reason = read(text, order.max_tokens, count)
         if reason:
             return Made(order, "", reason, model, *spent)
-    return Made(order, text, "", model, *spent)
+    verdict = yield Ask(checked, (order, text), heavy=True, tolerant=True)
+    if isinstance(verdict, Exception):
+        return Made(order, "", f"it could not be checked: {verdict!r:.200}", model, *spent)
+    text, *sentences = verdict
+    reason = "" if text else f"nothing of it was said: {verdict.struck} sentences were struck out"
+    return Made(order, text, reason, model, *spent, *sentences)
+
+
+def checked(order: Order, text: str) -> Verdict:
+    """A summary without what nobody said in the messages that it covers, or before."""
+    if not order.said:
+        return Verdict(text, 0, 1)
+    prose = "\n".join(note.text for note in order.noted if note.kind == "prose")
+    users = [note.text for note in order.noted if note.kind in ("user", "rule")]
+    others = [note.text for note in order.noted if note.kind in (*LINES, "turn", "prose")]
+    last = max(entry.seq for group in order.said for entry in group)
+    return verify(text, Evidence(order.said, others, [*users, *of_users(prose)]), before=prose, last=last)
+
+
+def _kept(text: str, redact: Redact | None) -> tuple[str, str]:
+    """What may be kept of a text, and why nothing may; then the text is the reason as well."""
+    try:
+        return accept_text(text, "assistant", redact), ""
+    except MessageError as error:
+        return str(error), str(error)
+
+
+def _unusable(answer: Any) -> str:
+    if isinstance(answer, Exception):
+        return f"{type(answer).__name__}: {answer}"
+    return f"a summarizer answers a str or a SummaryAnswer, not {answer!r}"
 
 
 def read(answer: str, most: int, count: Callable[[str], int]) -> tuple[str, str]:
@@ -202,8 +244,8 @@ def _request(order: Order, previous: str, part: str) -> SummaryRequest:
 
 
 def escaped(text: str) -> str:
-    """Without tags that could end a fence."""
-    return _TAGS.sub(r"&lt;\1\2", text) if "<" in text else text
+    """Without tags that could end a fence, and without references: those in a prompt are ours."""
+    return escaped_references(_TAGS.sub(r"&lt;\1\2", text) if "<" in text else text)
 
 
 # -- what a model is shown of messages --

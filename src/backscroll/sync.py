@@ -3,12 +3,13 @@ one.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from backscroll.background import Thread
 from backscroll.base import ManagerBase
 from backscroll.compaction.wish import Wish
 from backscroll.driving import drive, drive_each
+from backscroll.errors import ConfigurationError
 from backscroll.pages import Recalled
 from backscroll.ports import Background
 from backscroll.recall_tool import answer, tool_definition
@@ -23,12 +24,27 @@ __all__ = ["ContextManager"]
 class ContextManager(ManagerBase):
     """`backscroll.ContextManager` with plain methods; arguments, answers and errors are those described there.
 
-    Async callables given to it (`on_event`, a system prompt factory, a provider) run in an event loop of their own.
+    `with` closes it at the end. Async callables given to it (`on_event`, a system prompt factory, a provider) run in an
+    event loop of their own.
     """
 
     def _make_background(self) -> Background:
         self._background: Background = Thread()
         return self._background
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    if not TYPE_CHECKING:  # a checker is to say the same
+
+        async def __aenter__(self) -> NoReturn:
+            raise ConfigurationError("this manager is synchronous: write `with`, or use `backscroll.ContextManager`")
+
+        async def __aexit__(self, *_: object) -> None:
+            """Never reached."""
 
     # -- Amplifier's protocol --
 
@@ -123,7 +139,7 @@ class ContextManager(ManagerBase):
         """
         name = self._fork_name(session)
         drive(self._opened, self._session.fork(name, at))
-        return ContextManager(name, self._opened.inner, **self._given)
+        return ContextManager(**{**self._given, "session": name, "store": self._opened.inner})
 
     def erase(self, *, cascade: bool = False) -> None:
         """Leaves nothing of the session, in its store or here. It can begin anew.

@@ -9,7 +9,7 @@ from backscroll.history import Entry, History
 from backscroll.lane import Lane
 from backscroll.plan import Clip, Fold, Gap, Mask, Note, Plan, covers, reference
 from backscroll.usage import Estimate, Figure, Usage, estimate_message
-from backscroll.view import SUMMARY, Piece
+from backscroll.view import SUMMARY, Piece, replaced_by_prompt
 
 State = Literal["whole", "clipped", "masked", "folded", "out"]
 
@@ -89,7 +89,7 @@ def _state(entry: Entry, gaps: Sequence[Gap], edits: Sequence[Clip | Mask], reas
         orphans and len(orphans) == len(entry.reading.results) == len(entry.message.get("content") or ())
     ):
         return "out", "answers no call of this branch"
-    if reasons.prompt and entry.reading.is_system and not entry.reading.flags.injected:
+    if reasons.prompt and replaced_by_prompt(entry):
         return "out", "replaced by the system prompt factory"
     if edits:
         state: State = "masked" if any(isinstance(edit, Mask) for edit in edits) else "clipped"
@@ -117,7 +117,7 @@ def usage(history: History, lane: Lane) -> Usage:
         window=lane.budget,
         used=Figure(total.middle, origin),
         upper=total.upper,
-        free=max(0, lane.budget - total.upper),
+        free=max(0, lane.allowed(lane.budget) - total.upper),
         overhead=Figure(lane.meter.overhead(lane.budget), origin),
         by_kind={kind: Figure(tokens, "estimated") for kind, tokens in sorted(kinds.items()) if tokens},
         messages=len(view.flat) if view else 0,

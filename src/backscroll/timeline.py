@@ -8,7 +8,7 @@ from typing import Self
 from backscroll.errors import ReferenceNotFound
 from backscroll.holding import chunks, hold
 from backscroll.lane import Lane, Situation
-from backscroll.log import MessageAdded, PromptSeen, Rewound
+from backscroll.log import MessageAdded, PinChanged, PromptSeen, Rewound
 from backscroll.logbook import Logbook
 from backscroll.messages import Message, copy_message
 from backscroll.ports import Ask, Operation
@@ -95,6 +95,10 @@ class Timeline(SessionState):
     def _as_of(self, at: int) -> Operation[Self]:
         """A session of its own that stands where this one stood before the branch went on behind `at`, or back."""
         yield from self.enter()
+        return (yield from self._before(at))
+
+    def _before(self, at: int) -> Operation[Self]:
+        """The same with the lock held already."""
         self._check(at)
         logbook = self._logbook
         if logbook is None:
@@ -106,8 +110,9 @@ class Timeline(SessionState):
             return twin
         yield from self._flushed()
         twin = self._twin(Logbook(logbook.store, logbook.session))
-        mark, behind = yield from logbook.standing((yield from logbook.place_before_next(at)))
-        yield from twin._stand(logbook, mark, behind)
+        place = yield from logbook.place_before_next(at)
+        mark, behind = yield from logbook.standing(place)
+        yield from twin._stand(logbook, mark, behind, place)
         return twin
 
     def _check(self, at: int) -> None:
@@ -116,11 +121,13 @@ class Timeline(SessionState):
             raise ReferenceNotFound(f"no message {at!r} in this session; its messages are 0 to {last}")
 
     def _twin(self, logbook: Logbook | None) -> Self:
-        return type(self)(
+        twin = type(self)(
             self.options, self._strategies, measure=self._measure, count=self._count, counted_by=self._counted_by,
             family=self._family, prices=self._prices, logbook=logbook,
             summaries=None,
         )  # fmt: skip  # names that repeat themselves tell nothing
+        twin.write = self.write
+        return twin
 
     def fork(self, new: str, at: int | None) -> Operation[None]:
         """Begins a session of the same store with this one's past, up to the message `at`; None = up to now."""
@@ -131,14 +138,25 @@ class Timeline(SessionState):
         logbook = self._logbook
         assert logbook is not None
         place = yield from (logbook.place_before_next(at) if at is not None else logbook.place_at_end())
+        pins = [] if at is None else (yield from self._pinned_since(at))
         if place:
             yield Ask(logbook.store.fork, (logbook.session, new, place))
+            yield from logbook.behind(new, place, pins)
+
+    def _pinned_since(self, at: int) -> Operation[list[PinChanged]]:
+        """What was pinned and unpinned behind `at` of the messages up to it, which a rewind to it would keep."""
+        pins = {seq: pinned for seq, pinned in self.history.pins.items() if seq <= at}
+        if not pins:
+            return []
+        past = (yield from self._before(at)).history
+        return [PinChanged(seq, now) for seq, now in pins.items() if seq in past.branch and past.pins.get(seq) != now]
 
     def erase(self, cascade: bool) -> Operation[None]:
         """Leaves nothing of the session, neither in its store nor here."""
         yield from self.enter()
         if self._logbook is not None:
             yield Ask(self._logbook.store.erase, (self._logbook.session, cascade), heavy=True)
+            self._logbook.forget()
             yield from self._logbook.release()  # it went with the session: who begins anew takes it anew
         self._entered = False
         self._ephemerals.clear()

@@ -1,24 +1,35 @@
-"""What the next compaction will fold, and the summary to have made of it. Pure; asks nobody."""
+"""What the next compaction will fold, and the summary to have made of it. Pure; asks nobody.
+
+A summarizer that failed three times in a row is asked again after one more compaction, then after two, four ... and at
+most `LONGEST`, and only if that many times `_NEW` of the room was folded meanwhile. So in any number of compactions it
+is asked no more than 3 + 6 times and once for each further `LONGEST`.
+"""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from backscroll.compaction.window import Unit, Window
+from backscroll.log import Tried
 from backscroll.summaries import MOST_FAILURES, Order, Summaries, as_turn, order_of
 from backscroll.view import View
 
 _WORTH = 0.05  # of the room: less is not worth a call
-_NEW = 0.1  # of the room that has to be new before a summarizer that failed again and again is asked once more
+_NEW = 0.1  # of the room that has to be folded with each compaction that a summarizer which failed is spared for
+LONGEST = 32  # compactions between two tries
 
 
-def worth_telling(window: Window, tokens: int, failures: int, tried: int) -> list[Unit]:
-    """What a compaction will fold to win so many tokens; nothing where a summary of it is not worth a call.
-
-    `failures`: summaries that failed in a row, the last of them one up to the entry `tried`.
-    """
+def worth_telling(window: Window, tokens: int) -> list[Unit]:
+    """What a compaction will fold to win so many tokens; nothing where a summary of it is not worth a call."""
     chosen = _oldest(window, tokens)
-    given_up = failures >= MOST_FAILURES
-    fresh = sum(unit.tokens for unit in chosen if not given_up or unit.seqs[-1] > tried)
-    return [] if fresh < window.budget * (_NEW if given_up else _WORTH) else chosen
+    return [] if sum(unit.tokens for unit in chosen) < window.budget * _WORTH else chosen
+
+
+def may_try(tried: Tried, compactions: int, folded: int, room: int) -> bool:
+    """Whether a summarizer may be asked where a lane stands at so many compactions and folded tokens."""
+    if tried.failures < MOST_FAILURES:
+        return True
+    wait = min(LONGEST, 1 << tried.failures - MOST_FAILURES)
+    return compactions - tried.compactions >= wait and folded - tried.folded >= wait * room * _NEW
 
 
 def next_order(
@@ -32,6 +43,9 @@ def next_order(
         return None
     groups = [unit.entries for unit in units]
     order = order_of(lane, view.plan, groups, window=summaries.window, room=room, focus=focus)
+    digest = view.plan.digest
+    said = tuple(piece.entries for piece in view.pieces if piece.entries)
+    order = replace(order, said=said, noted=(*digest.notes, *digest.spare))
     if pending or not summaries.as_turn:
         return order
     leaving = groups[-1][0].group

@@ -272,7 +272,9 @@ class Usage:
     upper: int
     """The same by the upper estimate, on which compaction decides."""
     free: int
-    """`window` less `upper`, never below 0."""
+    """What the next request may still take: `window` less `upper`, never below 0. Where the provider refused a request
+    as too long, what is left below that.
+    """
     overhead: Figure
     """Outside the messages: tool definitions, a system prompt that the host adds."""
     by_kind: dict[str, Figure]

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from backscroll import rendering
 from backscroll.families import Family
@@ -21,6 +21,7 @@ from backscroll.turns import Group
 from backscroll.usage import MESSAGE_TOKENS, NOTHING, Count, Counts, Estimate, estimate_count, estimate_message
 
 Key = tuple[int, int, int]
+State = tuple[tuple[int, ...], int, bool]
 _PROMPT: Key = (-1, -1, 0)
 GROUP, SUMMARY, EPHEMERAL = 0, 1, 2
 """The middle of a key: a group stands before the summary that stands before what is ephemeral."""
@@ -49,8 +50,10 @@ class Piece:
     entries: tuple[Entry, ...] = ()
     group: Group | None = None
     edits: tuple[Clip | Mask, ...] = ()
-    state: tuple[int, int, bool] = (0, 0, False)
-    """Members, open calls and whether it was rendered as pending: a piece is rendered anew when this changes."""
+    state: State = ((), 0, False)
+    """Members by `seq`, open calls and whether it was rendered as pending: a piece is rendered again when this changes.
+    Not how many members: after a rewind other messages may stand in the places of the old ones.
+    """
     gap: Gap | None = None
     """What was left out directly before it."""
     bridge: Message | None = None
@@ -58,6 +61,18 @@ class Piece:
     bridge_estimate: Estimate = NOTHING
     start: int = 0
     """Index in the flat list of the bridge, or of the first message."""
+    sources: rendering.Sources | None = None
+    """The entries that each message is made of, where these are not one for one."""
+
+
+class HandedOut(NamedTuple):
+    """The messages of a view, and what is known of them."""
+
+    messages: list[Message]
+    settled: int
+    """How many of them, from the first on, stood there when the newest plan was made."""
+    lines: tuple[int, ...]
+    """Where lines of our own stand in the user's role, only so that roles alternate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +83,8 @@ class Surroundings:
     count: Callable[[str], Count]
     kept: tuple[int, int] = (0, 0)
     """Messages at the beginning and at the end that never leave a view."""
+    write: Callable[[HandedOut], list[Message]] | None = None
+    """Makes of a view what its caller sends, message for message, and changes none of those it gets; None: these."""
 
 
 Change = Literal["late result", "unanswered call"]
@@ -122,7 +139,7 @@ class View:
         gap: Gap | None = None
         for seq, gap_before in history.outside(plan.gaps()):
             entry, gap = history.entry(seq), gap_before or gap
-            if entry.group.first != seq or (keep_prompts and _replaced_by_prompt(entry)):
+            if entry.group.first != seq or (keep_prompts and replaced_by_prompt(entry)):
                 view._aside.append(seq)
                 continue
             piece = view._piece(history, entry.group, old)
@@ -168,12 +185,31 @@ class View:
             self._take_ephemeral(waiting.popleft())
 
     def copies(self) -> list[Message]:
-        """The messages, as copies that share nothing mutable with what is stored."""
-        return self._copier.copies(self.flat)
+        """The messages as they are sent, as copies that share nothing mutable with what is stored."""
+        return self._written(self._copier.copies(self.flat))
+
+    def written(self) -> list[Message]:
+        """The messages as they are sent, not to be changed by who gets them."""
+        return self._written(self.flat)
+
+    def _written(self, messages: list[Message]) -> list[Message]:
+        write = self._around.write
+        if write is None:
+            return messages
+        lines = [piece.start for piece in self.pieces if piece.bridge is not None and piece.bridge["role"] == "user"]
+        return write(HandedOut(messages, self._settled(), tuple(lines)))
+
+    def _settled(self) -> int:
+        last = self.plan.last
+        if not self.plan.number or last is None:
+            return 0
+        old = (piece for piece in reversed(self.pieces) if piece.entries and piece.entries[0].seq <= last)
+        newest = next(old, None)
+        return 0 if newest is None else newest.start + (newest.bridge is not None) + len(newest.messages)
 
     def _take(self, history: History, entry: Entry) -> None:
         group = entry.group
-        if self.prompt is not None and _replaced_by_prompt(entry):
+        if self.prompt is not None and replaced_by_prompt(entry):
             self._aside.append(entry.seq)
             return
         at = self._at.get(group.first)
@@ -294,15 +330,16 @@ class View:
         if reused is not None and reused.state == state and reused.edits == edits:
             return Piece(
                 key, reused.messages, reused.estimate, reused.entries, group, edits, state,
-                None, reused.bridge, reused.bridge_text, reused.bridge_estimate,
+                None, reused.bridge, reused.bridge_text, reused.bridge_estimate, sources=reused.sources,
             )  # fmt: skip  # by hand: dataclasses.replace takes five times as long, and this runs for every piece
         entries = tuple([history.entry(seq) for seq in group.members])
-        messages = rendering.render_group(group, entries, self._edits, pending=state[2])
-        if edits or group.orphans or (group.open_calls and not state[2]):
+        messages, sources = rendering.render_group(group, entries, self._edits, pending=state[2])
+        if edits or group.orphans or sources or (group.open_calls and not state[2]):
             check_group([read_message(message) for message in messages], state[2])
         elif len(entries) > 1 or group.open_calls:
             check_group([entry.reading for entry in entries], state[2])
-        return Piece(key, messages, self._estimate(group, entries, messages), entries, group, edits, state)
+        estimate = self._estimate(group, entries, messages)
+        return Piece(key, messages, estimate, entries, group, edits, state, sources=sources)
 
     def _estimate(self, group: Group, entries: Sequence[Entry], messages: list[Message]) -> Estimate:
         middle = upper = 0
@@ -364,10 +401,12 @@ def _key(piece: Piece) -> Key:
     return piece.key
 
 
-def _state(group: Group, history: History) -> tuple[int, int, bool]:
-    return len(group.members), group.open_calls, group.open_calls > 0 and group is history.newest
+def _state(group: Group, history: History) -> State:
+    return tuple(group.members), group.open_calls, group.open_calls > 0 and group is history.newest
 
 
-def _replaced_by_prompt(entry: Entry) -> bool:
-    """With a system prompt factory, stored system messages give way, save those that a hook put there."""
-    return entry.reading.is_system and not entry.reading.flags.injected
+def replaced_by_prompt(entry: Entry) -> bool:
+    """Whether an entry gives way to a system prompt factory: stored system messages do, save those that a hook put
+    there. Developer messages stay: they carry files and rules of their own.
+    """
+    return entry.reading.role == "system" and not entry.reading.flags.injected

@@ -63,7 +63,7 @@ class Walk:
             if isinstance(event, Checkpoint):
                 self._let_go()
                 continue
-            yield from twin._take(event)
+            yield from (twin._take(event, at) if twin._logbook is not None else twin._take_own(event))
             if isinstance(event, Requested):
                 found.append((yield from self._step(at, event)))
             twin.outbox.clear()

@@ -19,31 +19,11 @@ from amplifier_core.testing import MockCoordinator
 
 from amplifier_module_context_backscroll import mount
 from backscroll.adapters.amplifier import signals
-from tests.amplifier.provider import Message, Provider
-from tests.amplifier.scripts import Turn
-from tests.amplifier.world import Run, World
+from tests.amplifier.provider import Message
 
 NAME = "context-backscroll"
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "amplifier_module_context_backscroll"
-
-
-def session(turns: list[Turn], window: int = 28_000, **options: Any) -> Run:
-    """A session under our module; `options` are those of the world."""
-    return World(NAME, **{"provider": Provider(window), **options}).run(turns)
-
-
-def resumed(messages: list[Message], turns: list[Turn], **options: Any) -> Run:
-    """A host restores these messages, and its user goes on; the provider refuses what is not valid."""
-
-    async def play() -> Run:
-        world = World(NAME, **{"provider": Provider(strict=True), **options})
-        async with world.open(messages) as live:
-            for turn in turns:
-                await live.turn(turn)
-            return await live.report()
-
-    return asyncio.run(play())
 
 
 class Mounted:

@@ -243,10 +243,3 @@ def _hollow(value: Any, texts: list[str], pictures: list[None], escaped: bool) -
                 inner[key] = ""
         return inner
     return [_hollow(item, texts, pictures, escaped) for item in value] if isinstance(value, list) else value
-
-
-async def mount(coordinator: Any, config: dict[str, Any] | None = None) -> None:
-    """Entry point of the module that brings the provider in `config["provider"]`."""
-    provider = (config or {})["provider"]
-    provider.coordinator = coordinator
-    await coordinator.mount("providers", provider, name=provider.name)

@@ -130,22 +130,24 @@ async def test_each_model_has_a_plan_of_its_own_and_no_provider_is_the_one_befor
         shortened = await ours.view(provider=small)
         whole = await ours.view(provider=large)
         assert await ours.view() == whole == await ours.kept() != shortened
-        assert [ours.context.usage(lane).compactions for lane in ("small-1", "large-1")] == [1, 0]
+        lanes = "telling/small-1", "telling/large-1"
+        assert [ours.context.usage(lane).compactions for lane in lanes] == [1, 0]
 
 
 @pytest.mark.parametrize(
     ("provider", "lane"),
     [
-        (Telling(model="gpt-5"), "gpt-5"),
-        (TellingSlowly(model="gpt-5"), "gpt-5"),
-        (type("Plain", (Telling,), {"default_model": "claude-sonnet-4-5"})(model="other"), "claude-sonnet-4-5"),
+        (Telling(model="gpt-5"), "telling/gpt-5"),
+        (TellingSlowly(model="gpt-5"), "telling/gpt-5"),
+        (type("Named", (Telling,), {"name": "second"})(model="gpt-5"), "second/gpt-5"),
+        (type("Plain", (Telling,), {"default_model": "claude-sonnet-4-5"})(model="other"), "telling/claude-sonnet-4-5"),
         (Telling(), "telling"),
         (Silent(), "main"),
         (None, "main"),
     ],
 )
 @awaited
-async def test_a_lane_is_named_after_the_model(provider, lane):
+async def test_a_lane_is_named_after_the_provider_and_its_model(provider, lane):
     async with mounted() as ours:
         await ours.add(say("user", "go"))
         await ours.view(provider=provider)
@@ -302,9 +304,9 @@ async def test_a_factory_stands_for_stored_system_messages_but_not_for_those_of_
     note = say("system", "CI is red.", metadata={"source": "hook"})
     async with mounted() as ours:
         await ours.add(say("system", "Be long."), note, say("user", "go"))
-        ours.context.set_system_prompt_factory(factory)
+        await ours.context.set_system_prompt_factory(factory)
         assert await ours.view() == [say("system", "Be brief."), note, say("user", "go")]
-        ours.context.set_system_prompt_factory(None)
+        await ours.context.set_system_prompt_factory(None)
         assert await ours.view() == [say("system", "Be long."), note, say("user", "go")]
 
 
@@ -319,12 +321,12 @@ async def test_a_factory_that_fails_is_replaced_by_its_last_text():
         return answer
 
     async with mounted() as ours:
-        ours.context.set_system_prompt_factory(factory)
+        await ours.context.set_system_prompt_factory(factory)
         await ours.add(say("user", "go"))
         with pytest.raises(OSError, match="gone"):
             await ours.view()
         assert (await ours.view())[0] == say("system", "Be brief.")
-        with pytest.warns(RuntimeWarning, match=PROMPT_FAILED):
+        with pytest.warns(RuntimeWarning, match="the system prompt factory failed"):
             assert (await ours.view())[0] == say("system", "Be brief.")
         assert "gone" in ours.payloads(PROMPT_FAILED)[0]["error"]
         assert (await ours.view())[0] == say("system", "Be thorough.")

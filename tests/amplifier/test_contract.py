@@ -15,12 +15,10 @@ from click.testing import CliRunner
 import amplifier_module_context_backscroll as module
 from backscroll import events
 from backscroll.adapters.amplifier.context import AmplifierContext, OldContext
-from backscroll.adapters.amplifier.signals import ALL, ERROR_EVENTS, NAME, USAGE_EVENTS
-from tests.amplifier.ours import PACKAGE, ROOT, awaited, mounted, say, session
-from tests.amplifier.provider import Provider
-from tests.amplifier.scripts import work
+from backscroll.adapters.amplifier.signals import ALL, BEGIN_EVENTS, ERROR_EVENTS, NAME, USAGE_EVENTS
+from tests.amplifier.kernel import kernel_session
+from tests.amplifier.ours import PACKAGE, ROOT, awaited, mounted, say
 from tests.amplifier.suites import BEHAVIOR, CHECKS, behave, validated
-from tests.amplifier.world import World
 
 REACHED = "Context implements ContextManager interface"
 CONTRACTS = ("2.1.0", "1.0")
@@ -77,39 +75,37 @@ def test_the_module_says_what_it_is():
 
 
 @SESSIONS
-def test_a_session_mounts_it_by_name(kind):
-    run = session(work(turns=1, rounds=2), session=kind)
-    assert run.count(events.MESSAGE_ADDED) == len(run.given)
-    assert (run.valid, run.complete, run.errors) == (True, True, [])
+@awaited
+async def test_a_session_mounts_it_by_name(kind):
+    async with kernel_session(kind=kind) as session:
+        await session.execute("go")
+        assert await session.coordinator.get("context").get_messages() == [say("user", "go")]
 
 
 @pytest.mark.parametrize(("contract", "kind"), [("2.1.0", AmplifierContext), ("1.0", OldContext)])
-def test_the_contract_decides_what_is_mounted(contract, kind):
-    @awaited
-    async def play() -> None:
-        async with World(NAME, {"contract": contract}).open() as live:
-            assert type(live.module) is kind
-
-    play()
+@awaited
+async def test_the_contract_decides_what_is_mounted(contract, kind):
+    async with kernel_session({"contract": contract}) as session:
+        assert type(session.coordinator.get("context")) is kind
 
 
 @SESSIONS
 @pytest.mark.parametrize("source", [ROOT, PACKAGE], ids=["repository", "package"])
-def test_a_session_loads_it_from_a_folder_and_mounts_it_twice_without_harm(kind, source, tmp_path):
-    config = {"transcript_path": str(tmp_path / "transcript.jsonl")}
-    provider = Provider(28_000)
-    run = World(NAME, config, provider, sources={NAME: source}, session=kind).run(work(turns=1, rounds=3))
-    assert (run.valid, run.complete, run.errors) == (True, True, [])
-    assert len((tmp_path / "transcript.jsonl").read_text().splitlines()) == len(run.given)
+@awaited
+async def test_a_session_loads_it_from_a_folder_and_mounts_it_twice_without_harm(kind, source, tmp_path):
+    async with kernel_session({"transcript_path": str(tmp_path / "t.jsonl")}, kind, source) as session:
+        await session.execute("go")
+        await session.execute("and again")
+    assert len((tmp_path / "t.jsonl").read_text().splitlines()) == 2
 
 
 @awaited
 async def test_what_was_mounted_for_the_validator_hears_nothing_of_the_session():
-    async with World(NAME, sources={NAME: ROOT}).open() as live:
-        heard = live.session.coordinator.hooks.list_handlers()
+    async with kernel_session(source=ROOT) as session:
+        heard = session.coordinator.hooks.list_handlers()
         for event in USAGE_EVENTS:
             assert heard[event].count(f"{NAME}:usage:{event}") == 1
-        assert len(await live.session.coordinator.collect_contributions("observability.events")) == 1
+        assert len(await session.coordinator.collect_contributions("observability.events")) == 1
 
 
 # Mounting
@@ -127,7 +123,6 @@ async def test_mounting_opens_no_file(tmp_path):
 @awaited
 async def test_it_mounts_without_a_configuration(config):
     async with mounted(config) as ours:
-        assert set(ours.coordinator.mount_points["tools"]) == {"recall"}
         await ours.add(say("user", "go"))
         assert await ours.view() == [say("user", "go")]
 
@@ -161,11 +156,12 @@ async def test_a_second_mount_on_one_coordinator_replaces_the_first():
 
 
 @awaited
-async def test_every_event_is_told_to_the_hosts_observability():
+async def test_the_hosts_observability_is_given_our_events_and_no_event_of_the_kernel_but_two():
     async with mounted() as ours:
-        assert await ours.coordinator.collect_contributions("observability.events") == [list(ALL)]
+        (given,) = await ours.coordinator.collect_contributions("observability.events")
     assert set(events.ALL) < set(ALL)
-    assert {kernel.CONTEXT_PRE_COMPACT, kernel.CONTEXT_POST_COMPACT, kernel.CONTEXT_COMPACTION} < set(ALL)
+    assert set(ALL) - set(given) == {kernel.CONTEXT_COMPACTION, kernel.CONTEXT_INCLUDE, events.MESSAGE_ADDED}
+    assert set(given) & set(kernel.ALL_EVENTS) == {kernel.CONTEXT_PRE_COMPACT, kernel.CONTEXT_POST_COMPACT}
 
 
 # Taking it out
@@ -175,7 +171,7 @@ async def test_every_event_is_told_to_the_hosts_observability():
 async def test_after_its_cleanup_it_hears_nothing_and_a_second_cleanup_does_nothing():
     async with mounted() as ours:
         hooks = ours.coordinator.hooks
-        assert _ours(hooks) == {*USAGE_EVENTS, *ERROR_EVENTS}
+        assert _ours(hooks) == {*USAGE_EVENTS, *ERROR_EVENTS, *BEGIN_EVENTS}
         await ours.cleanup()
         assert _ours(hooks) == set()
         assert await ours.cleanup() is None
@@ -192,8 +188,8 @@ def _ours(hooks: Any) -> set[str]:
 @SESSIONS
 @awaited
 async def test_a_session_that_ends_takes_it_out(kind):
-    async with World(NAME, session=kind).open() as live:
-        hooks = live.session.coordinator.hooks
-        assert _ours(hooks) == {*USAGE_EVENTS, *ERROR_EVENTS}
-        await live.session.cleanup()
+    async with kernel_session(kind=kind) as session:
+        hooks = session.coordinator.hooks
+        assert _ours(hooks) == {*USAGE_EVENTS, *ERROR_EVENTS, *BEGIN_EVENTS}
+        await session.cleanup()
         assert _ours(hooks) == set()

@@ -1,18 +1,16 @@
 """What the module's page says of events is what a session emits."""
 
-import asyncio
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from amplifier_core import HookResult
+from amplifier_core.testing import MockCoordinator
 
 from backscroll.adapters.amplifier import signals
-from backscroll.opening import DEGRADED
+from tests.amplifier.ours import awaited, call, mounted, result, say
 from tests.amplifier.provider import Provider
-from tests.amplifier.scripts import Turn, use, work
-from tests.amplifier.world import World
+from tests.amplifier.tools import toolbox
 
 PAGE = (Path(__file__).resolve().parent.parent.parent / "docs/amplifier.md").read_text(encoding="utf-8")
 KERNEL = {"session_id", "parent_id", "timestamp"}
@@ -21,45 +19,42 @@ TOLD = {name: set(re.findall(r"`(\w+)`", payload)) for name, _, payload in ROW.f
 WARNS = {name for name, starred, _ in ROW.findall(PAGE) if starred}
 
 
-async def whisper(event: str, data: dict[str, Any]) -> HookResult:
-    return HookResult(action="inject_context", context_injection="mind the style", context_injection_role="user")
-
-
-def emitted() -> dict[str, list[dict[str, Any]]]:
-    """Payloads by event of a session in which much happens, some of it badly."""
-    heard: dict[str, list[dict[str, Any]]] = {}
+@awaited
+async def session(heard: dict[str, list[dict[str, Any]]]) -> None:
+    """A session in which much happens, some of it badly."""
+    coordinator, provider, tools = MockCoordinator(), Provider(14_000), {tool.name: tool for tool in toolbox()}
 
     async def hear(event: str, data: dict[str, Any]) -> None:
         heard.setdefault(event, []).append(data)
 
-    async def play() -> None:
-        config = {"transcript_path": "/dev/null/nowhere.jsonl", "colour": "blue"}
-        hooks = [("tool:post", whisper), *((name, hear) for name in signals.ALL)]
-        world = World("context-backscroll", config, Provider(14_000), system="Be brief.", hooks=hooks)
-        async with world.open() as live:
-            for turn in work(turns=3, rounds=6):
-                await live.turn(turn)
-            module = live.module
-            passing = {"metadata": {"ephemeral": True}}
-            await module.add_message({"role": "user", "content": "a hint", **passing})
-            await module.add_message({"role": "tool", "tool_call_id": "unknown", "content": "a result", **passing})
-            await module.add_message(
-                {
-                    "role": "assistant",
-                    "content": [{"type": "tool_call", "id": "never", "name": "wait", "input": {}}],
-                    "tool_calls": [{"id": "never", "tool": "wait", "arguments": {}}],
-                }
-            )
-            await live.turn(Turn("and now?", (use("read_file", lines=900),)))
-            await module.add_message({"role": "tool", "tool_call_id": "never", "content": "there you are"})
-            module.observe_overflow(lane="scripted-1")
-            await live.turn(Turn("go on", ()))
-            module.observe_usage(input_tokens=9_000_000, lane="scripted-1")
-            await module.compact(lane="scripted-1")
-            await module.undo_compaction(lane="scripted-1")
-            await module.set_messages(await module.get_messages())
+    for name in signals.ALL:
+        coordinator.hooks.register(name, hear, name="page")
+    config = {"transcript_path": "/dev/null/nowhere.jsonl", "colour": "blue"}
+    async with mounted(config, coordinator) as ours:
+        await ours.context.set_system_prompt_factory(lambda: f"Be brief. {len(heard)}"[:10])
+        await ours.add(say("user", "go"))
+        for number in range(20):
+            found = await tools["read_file"].execute({"path": f"{number}", "lines": 120})
+            await ours.add(call(f"c{number}"), result(f"c{number}", found.output))
+            await ours.view(provider=provider)
+        passing = {"metadata": {"ephemeral": True}}
+        await ours.add(say("user", "a hint", **passing), {**result("unknown", "a result"), **passing})
+        await ours.add(call("never", tool="wait"), say("user", "and now?"))
+        await ours.view(provider=provider)
+        await ours.add(result("never", "there you are"))
+        await ours.view(provider=provider)
+        ours.context.observe_overflow(lane="scripted/scripted-1")
+        await ours.view(provider=provider)
+        ours.context.observe_usage(input_tokens=9_000_000, lane="scripted/scripted-1")
+        await ours.context.compact(lane="scripted/scripted-1")
+        await ours.context.undo_compaction(lane="scripted/scripted-1")
+        await ours.context.set_messages(await ours.kept())
 
-    asyncio.run(play())
+
+def emitted() -> dict[str, list[dict[str, Any]]]:
+    """Payloads by event of that session."""
+    heard: dict[str, list[dict[str, Any]]] = {}
+    session(heard)
     return heard
 
 
@@ -75,5 +70,4 @@ def test_payloads_have_the_keys_that_the_page_says():
 
 
 def test_the_page_says_which_events_warn():
-    own = {signals.OPTION_IGNORED, signals.FILE_FAILED, signals.PROMPT_FAILED}
-    assert own | DEGRADED | {"context:tokenizer_fallback"} == WARNS
+    assert set(signals.WARNINGS) == WARNS

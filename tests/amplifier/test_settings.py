@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -29,9 +30,9 @@ async def compacted(
     config: dict[str, Any], budget: int = 20_000, messages: list[Message] = READING
 ) -> tuple[list[Message], dict[str, Any]]:
     """The view of the reading, and what the compaction told of itself; nothing where there was none."""
-    async with mounted(config) as ours:
+    async with mounted({**config, "max_tokens": config.get("max_tokens") or budget}) as ours:
         await ours.add(*messages)
-        view = await ours.view(budget)
+        view = await ours.view()
         return view, next(iter(ours.payloads(COMPACTION)), {})
 
 
@@ -83,11 +84,21 @@ async def test_the_contract_of_old_asks_compacts_and_sends_what_get_messages_ret
         assert await ours.context.get_history() == READING
 
 
-@pytest.mark.parametrize(("wanted", "tools"), [(None, {"recall"}), (True, {"recall"}), (False, set())])
+@pytest.mark.parametrize("event", ["session:start", "session:resume", "prompt:submit"])
+@pytest.mark.parametrize(
+    ("wanted", "mounted_at_once", "without_tools", "with_tools"),
+    [(None, 0, 0, 1), (True, 0, 0, 1), ("always", 1, 1, 1), (False, 0, 0, 0)],
+)
 @awaited
-async def test_recall_tool(wanted, tools):
+async def test_recall_tool(wanted, mounted_at_once, without_tools, with_tools, event):
     async with mounted({"recall_tool": wanted}) as ours:
-        assert set(ours.coordinator.mount_points["tools"]) == tools
+        tools, hooks = ours.coordinator.mount_points["tools"], ours.coordinator.hooks
+        assert list(tools) == ["recall"] * mounted_at_once
+        await hooks.emit(event, {})
+        assert list(tools) == ["recall"] * without_tools
+        await ours.coordinator.mount("tools", SimpleNamespace(name="grep"), name="grep")
+        await hooks.emit(event, {})
+        assert set(tools) == {"grep", *["recall"] * with_tools}
 
 
 # When and how far
@@ -95,10 +106,11 @@ async def test_recall_tool(wanted, tools):
 
 @awaited
 async def test_max_tokens_is_the_budget_where_none_is_told():
-    async with mounted({"max_tokens": 9_000}) as ours:
-        await ours.add(*READING)
-        await ours.view()
-        assert ours.context.usage().window == 9_000 >= ours.context.usage().upper
+    for given, window in ((9_000, 9_000), (None, 200_000)):
+        async with mounted({"max_tokens": given}) as ours:
+            await ours.add(*READING)
+            await ours.view()
+            assert ours.context.usage().window == window >= ours.context.usage().upper
 
 
 @pytest.mark.parametrize("name", ["compact_threshold", "compaction_threshold"])
@@ -144,13 +156,12 @@ async def test_max_messages():
     ("strategy", "used"),
     [
         ("auto", {"clip", "digest"}),
-        ("truncate", {"clip", "drop"}),
+        ("truncate", {"clip", "truncate"}),
         ("summarize", {"digest"}),
         ("importance", {"clip", "importance"}),
         ("clip", {"clip"}),
         ("mask", {"mask"}),
         ("digest", {"digest"}),
-        ("drop", {"drop"}),
     ],
 )
 @awaited

@@ -59,9 +59,9 @@ WRONG: dict[str, list[Any]] = {
     "store": ["", 5],
     "blobs": ["", 5],
     "offload_over": [-1, 2.5, "64k"],
-    "encryption_key": ["", 5],
+    "encryption_key_env": ["", 5, "NO_SUCH_VARIABLE"],
     "memory_files": ["AGENTS.md", [5], [""]],
-    "recall_tool": ["no", 0],
+    "recall_tool": ["no", 0, 1],
     "budget_formula": ["simple"],
     "output_reserve_fraction": [1.5, -1, "all"],
     "margin_tokens": [-1, 0.5],
@@ -91,8 +91,9 @@ def test_every_option_that_can_be_wrong_is_in_the_table():
 @pytest.mark.parametrize(
     ("config", "words"),
     [
+        ({"encryption_key": "A" * 43 + "="}, "must not be in a configuration.*encryption_key_env"),
         ({"compact_threshold": 0.8, "compaction_threshold": 0.9}, "two names of one option"),
-        ({"compact_threshold": 0.5, "target_usage": 0.6}, "target_usage .* must be below compact_threshold"),
+        ({"compact_threshold": 0.5, "target_usage": 0.6}, "`target_usage` .* must be below `compact_threshold`"),
         ({"persistence": {"enabled": True}, "recall_tool": False}, "persistence needs a place"),
     ],
 )

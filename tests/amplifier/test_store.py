@@ -39,8 +39,9 @@ async def test_a_resumed_session_reads_its_memory_files_no_second_time(tmp_path)
 
 
 @awaited
-async def test_a_session_in_an_encrypted_store_with_its_large_messages_elsewhere(tmp_path):
-    more = {"blobs": str(tmp_path / "blobs"), "offload_over": 1_000, "encryption_key": "A" * 43 + "="}
+async def test_a_session_in_an_encrypted_store_with_its_large_messages_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.setenv("AGENT_KEY", "A" * 43 + "=")
+    more = {"blobs": str(tmp_path / "blobs"), "offload_over": 1_000, "encryption_key_env": "AGENT_KEY"}
     config = stored(tmp_path, **more)
     for number in range(2):
         async with mounted(config) as ours:
@@ -51,9 +52,10 @@ async def test_a_session_in_an_encrypted_store_with_its_large_messages_elsewhere
     assert not any(b"wombat" in path.read_bytes() for path in files)
 
 
-@pytest.mark.parametrize("option", [{"blobs": "folder"}, {"encryption_key": "A" * 43 + "="}])
+@pytest.mark.parametrize("option", [{"blobs": "folder"}, {"encryption_key_env": "AGENT_KEY"}])
 @awaited
-async def test_without_a_store_there_is_nothing_to_offload_or_to_encrypt(option):
+async def test_without_a_store_there_is_nothing_to_offload_or_to_encrypt(option, monkeypatch):
+    monkeypatch.setenv("AGENT_KEY", "A" * 43 + "=")
     with pytest.raises(ConfigurationError, match="give a store too"):
         async with mounted(option):
             pass

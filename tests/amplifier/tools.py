@@ -117,9 +117,3 @@ def toolbox(seed: int = 0) -> list[Tool]:
         Tool("broken", "Fails.", _broken, seed),
         Tool("screenshot", "A picture.", _screenshot, seed),
     ]
-
-
-async def mount(coordinator: Any, config: dict[str, Any] | None = None) -> None:
-    """Entry point of the module that brings the tools in `config["tools"]`."""
-    for tool in (config or {})["tools"]:
-        await coordinator.mount("tools", tool, name=tool.name)

@@ -3,7 +3,6 @@
 What a record holds follows from its session and place, so that whoever reads it knows what was written.
 """
 
-import contextlib
 import hashlib
 import itertools
 import json
@@ -17,7 +16,7 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from backscroll import ConflictError, StoreUnavailable, sync
@@ -148,29 +147,30 @@ def pairs(address: str, name: str, count: str) -> Iterator[object]:
 
 
 def tools(address: str, name: str, count: str) -> Iterator[object]:
-    """The same as an agent does it: calls and their results, and views in between."""
-    context = sync.ContextManager("shared", address, tokenizer=len, max_tokens=9_000)
+    """The same as an agent does it: calls and their results, and views in between. Yields how often it was refused."""
+    context = sync.ContextManager(session="shared", store=address, tokenizer=len, max_tokens=9_000)
     sys.stdin.readline()
-    for number in range(int(count)):
+    yield worked(context, name, int(count))
+    context.close()
+
+
+def worked(context: sync.ContextManager, name: str, count: int) -> int:
+    """Appends whole tool pairs, and looks now and then; how often that was refused."""
+    refused = 0
+    for number in range(count):
         mine = f"{name} {number}"
         call = {"id": mine, "type": "function", "function": {"name": "read", "arguments": "{}"}}
         pair = (
             {"role": "assistant", "content": None, "tool_calls": [call]},
             {"role": "tool", "tool_call_id": mine, "content": mine},
         )
-        insist(lambda pair=pair, mine=mine: context.append(*pair, id=mine))
-        if number % 10 == 9:
-            insist(context.get_messages_for_request)
-    insist(context.close)
-    yield "done"
-
-
-def insist(action: Callable[[], object]) -> None:
-    """Tries again as long as others are faster many times in a row."""
-    while True:
-        with contextlib.suppress(ConflictError):
-            action()
-            return
+        try:
+            context.append(*pair, id=mine)
+            if number % 10 == 9:
+                context.get_messages_for_request()
+        except ConflictError:
+            refused += 1
+    return refused
 
 
 # -- starved --
@@ -328,7 +328,7 @@ def digest(view: list) -> str:
 
 def converse(address: str, begin: str) -> Iterator[list]:
     """An agent at work, for as long as it lives. After each round it tells what was acknowledged, and the view."""
-    context = sync.ContextManager("s", address, tokenizer=len, max_tokens=9_000, min_batch_tokens=900)
+    context = sync.ContextManager(session="s", store=address, tokenizer=len, max_tokens=9_000, min_batch_tokens=900)
     if begin == "0":
         context.append({"role": "user", "content": "begin"})
     for number in range(int(begin), int(begin) + 400):

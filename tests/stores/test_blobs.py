@@ -249,7 +249,7 @@ def test_a_service_that_is_not_there_is_unavailable(bucket):
 
 def test_a_session_with_its_large_messages_in_a_bucket(bucket, tmp_path):
     options = {"blobs": bucket, "offload_over": 1_000, "encryption_key": bytes(range(32)), "tokenizer": len}
-    first = ContextManager("s", f"sqlite:///{tmp_path}/a.db", **options)
+    first = ContextManager(session="s", store=f"sqlite:///{tmp_path}/a.db", **options)
     messages = [{"role": "user", "content": f"wombat {number} " * 500} for number in range(3)]
     for message in messages:
         first.append(message)
@@ -257,7 +257,7 @@ def test_a_session_with_its_large_messages_in_a_bucket(bucket, tmp_path):
     names = [kept.name for kept in open_blobs(bucket).names()]
     assert len(names) == 3
     assert not any(b"wombat" in open_blobs(bucket).get(name) for name in names)
-    again = ContextManager("s", f"sqlite:///{tmp_path}/a.db", **options)
+    again = ContextManager(session="s", store=f"sqlite:///{tmp_path}/a.db", **options)
     assert again.get_messages() == messages
     again.erase()
     assert list(open_blobs(bucket).names()) == []

@@ -139,11 +139,11 @@ class Raced(MemoryStore):
 
     before = None
 
-    def append(self, session, first, records):
+    def append(self, session, first, records, **named):
         before, self.before = self.before, None
         if before is not None:
             before()
-        return super().append(session, first, records)
+        return super().append(session, first, records, **named)
 
 
 def test_two_that_begin_a_store_at_once_have_one_key():

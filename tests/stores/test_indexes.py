@@ -31,7 +31,7 @@ SOME = [f"message {number}: the {number % 7}th server has port {8_000 + number}"
 
 def told(store, texts, session="s"):
     """The session says these texts, as messages of a user."""
-    manager = sync.ContextManager(session, store, tokenizer=len)
+    manager = sync.ContextManager(session=session, store=store, tokenizer=len)
     manager.append(*({"role": "user", "content": text} for text in texts))
     manager.close()
 
@@ -103,7 +103,7 @@ def test_every_index_answers_the_same(tmp_path_factory, texts, query, most, data
 
 def test_what_is_found_in_a_store_is_what_recall_finds(store):
     told(store, SOME)
-    manager = sync.ContextManager("s", store, tokenizer=len)
+    manager = sync.ContextManager(session="s", store=store, tokenizer=len)
     read = {"id": "c", "type": "function", "function": {"name": "read_file", "arguments": '{"path": "mail.ini"}'}}
     manager.append(
         {"role": "assistant", "content": None, "tool_calls": [read]},
@@ -181,11 +181,11 @@ def test_nobody_else_may_read_it_and_nothing_is_kept_open(store):
 
 def test_a_session_uses_its_index_again_after_a_restart(store):
     told(store, SOME)
-    manager = sync.ContextManager("s", store, tokenizer=len)
+    manager = sync.ContextManager(session="s", store=store, tokenizer=len)
     found = manager.recall(query="server port").hits
     manager.close()
     assert SqliteSearch(store, "s").indexed == 40
-    again = sync.ContextManager("s", store, tokenizer=len)
+    again = sync.ContextManager(session="s", store=store, tokenizer=len)
     assert again.recall(query="server port").hits == found
     again.close()
     assert passages_in(files(store)[0]) == 40
@@ -258,7 +258,7 @@ def test_a_damaged_index_is_made_anew_with_a_warning(store, how):
     search = caught_up(store)
     (path,) = files(store)
     damage(path, how, None)
-    with pytest.warns(RuntimeWarning, match=r"a.db-search.1-0 is thrown away and made anew: "):
+    with pytest.warns(RuntimeWarning, match=r"a.db-search.1-0 is thrown away and made again, since "):
         assert answers(search) == expected(SOME)
     assert files(store) == [path.removesuffix("-0") + "-1"]
     assert answers(caught_up(store)) == expected(SOME)
@@ -326,9 +326,7 @@ def test_where_no_index_can_be_kept_there_is_one_in_memory(tmp_path, store):
     (tmp_path / "a.db-search").write_bytes(b"")
     told(store, SOME)
     search = SqliteSearch(store, "s")
-    with pytest.warns(
-        RuntimeWarning, match="'s' is indexed for searching in memory, and anew each time, since .*a.db-"
-    ):
+    with pytest.warns(RuntimeWarning, match="'s' is indexed for searching in memory, each time again, since .*a.db-"):
         catch_up(store, "s", search)
     assert answers(search) == expected(SOME)
     search.close()
@@ -431,7 +429,7 @@ def test_everything_is_searched_at_once_and_a_shared_passage_is_given_once(tmp_p
     assert {session for session, _ in search_everywhere(store, "alpha", 9, ["s1", "s2", "unknown"])} == {"s1", "s2"}
     assert search_everywhere(store, "!?", 5) == []
     call = {"id": "c", "type": "function", "function": {"name": "gamma", "arguments": "{}"}}
-    manager = sync.ContextManager("tiny", store, tokenizer=len)
+    manager = sync.ContextManager(session="tiny", store=store, tokenizer=len)
     manager.append(
         {"role": "assistant", "content": None, "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "c", "content": "42"},

@@ -31,7 +31,7 @@ def file_of(store, session):
 
 
 def test_a_session_is_a_file_that_any_tool_can_read(tmp_path):
-    context = sync.ContextManager("support/42", address_of("jsonl", tmp_path, "sessions"), tokenizer=len)
+    context = sync.ContextManager(session="support/42", store=address_of("jsonl", tmp_path, "sessions"), tokenizer=len)
     context.append(
         {"role": "user", "content": "My printer is on fire. 日本"}, {"role": "assistant", "content": "Unplug it."}
     )
@@ -455,3 +455,27 @@ def test_a_later_version_is_refused_and_left_alone(tmp_path):
             action()
     assert path.read_bytes() == before
     store.close()
+
+
+def test_folder_that_was_removed_is_named_and_no_conflict(tmp_path):
+    """A folder that goes while a manager writes is a store that is gone, until it is back or the store is closed."""
+    store = JsonlStore(tmp_path / "a")
+    context = sync.ContextManager(session="s", store=store, tokenizer=len)
+    context.append({"role": "user", "content": "begin"})
+    (tmp_path / "a").rename(tmp_path / "b")
+    for action in (
+        lambda: context.append({"role": "user", "content": "lost"}),
+        context.get_messages,
+        lambda: store.append("new", 0, [Record("k", None, b"", 1)]).result(),
+        lambda: store.erase("s"),
+        store.sessions,
+    ):
+        with pytest.raises(StoreUnavailable, match="the folder is gone: it was deleted, moved or unmounted"):
+            action()
+    assert not (tmp_path / "a").exists()
+    (tmp_path / "b").rename(tmp_path / "a")
+    assert context.append({"role": "user", "content": "back"}) == 1
+    assert len(context.get_messages()) == 2
+    store.close()
+    (tmp_path / "a").rename(tmp_path / "b")
+    assert store.end("s") == 0

@@ -404,10 +404,10 @@ def test_what_is_being_put_is_never_collected():
     class Late(MemoryStore):
         """Takes its time between blob and record."""
 
-        def append(self, session, first, records):
+        def append(self, session, first, records, **named):
             if records[0].kind == KIND:
                 counts.append(late.collect(older_than_seconds=0))
-            return super().append(session, first, records)
+            return super().append(session, first, records, **named)
 
     counts = []
     late = OffloadingStore(Late(), blobs, 100)

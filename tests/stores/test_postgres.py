@@ -17,6 +17,7 @@ from backscroll import ConfigurationError, ConflictError, DamagedError, StoreUna
 from backscroll.ports import Record
 from backscroll.stores.addresses import open_store
 from backscroll.stores.postgres import PostgresStore
+from backscroll.stores.postgres.address import scrubbed
 from backscroll.stores.postgres.rows import BATCH
 from backscroll.stores.postgres.schema import STEPS
 from backscroll.testing import CHECKS, retried, together
@@ -264,7 +265,7 @@ def test_appends_to_different_sessions_are_under_way_at_once_and_those_of_one_in
         others = [store.append(session, at, [record(session, at)]) for session in "bc" for at in range(1, 30)]
         assert wait(others, 60).not_done == set()
         assert not any(each.done() for each in held)
-    assert [each.result(60) for each in held] == [None] * 29
+    assert [each.exception(60) for each in held] == [None] * 29
     assert not any(differs(store, session) for session in "abc")
     store.close()
 
@@ -331,7 +332,7 @@ def test_what_comes_after_a_fork_waits_for_it(postgres):
     store = PostgresStore(postgres())
     pending = [store.append("a", at, [record("a", at)]) for at in range(20)]
     pending += [store.fork("a", "b", 20), store.append("b", 20, [record("b", 20)])]
-    assert [each.result(60) for each in pending] == [None] * 22
+    assert [each.exception(60) for each in pending] == [None] * 22
     assert store.end("b") == 21
     store.close()
 
@@ -409,6 +410,25 @@ def test_a_later_schema_is_refused_and_left_alone(postgres, sql):
     assert sql(
         f"select version, (select count(*) from {schema_of(store)}.record) from {schema_of(store)}.meta"
     ).fetchall() == [(99, 1)]
+
+
+def test_read_only_store_makes_no_schema(postgres, sql):
+    """A store that is only read says that there is none, and makes none."""
+    store = open_store(postgres(), read_only=True)
+    with pytest.raises(ConfigurationError, match="not a Backscroll store: the schema holds none of its tables"):
+        store.sessions()
+    assert sql("select count(*) from pg_namespace where nspname = %s", schema_of(store)).fetchone() == (0,)
+    store.close()
+
+
+def test_extent_counts_bytes_of_own_records(postgres):
+    """A session has the bytes of its own records; those that a fork shares are counted with their origin."""
+    store = PostgresStore(postgres())
+    for at in range(3):
+        store.append("a", at, [Record("message", at, b"x" * 1_000, 1)]).result()
+    store.fork("a", "b", 2).result()
+    assert [store.extent(name) for name in ("a", "b", "c")] == [(3_000, None), (0, None), (0, None)]
+    store.close()
 
 
 @pytest.mark.parametrize("table", ["meta (x text)", "session (x text)"])
@@ -611,4 +631,23 @@ def test_rows_of_schema_1_are_read_for_ever(postgres, sql):
     assert not differs(store, "plain", 90)
     store.erase("plain", cascade=True)
     assert (list(store.verify()), len(store.sessions())) == ([], 2)
+    store.close()
+
+
+@pytest.mark.parametrize("password", ["e", "server", "postgres", "a.c", "1"])
+def test_password_is_masked_in_its_place_only(password):
+    """Words of a message that a password is a part of stay; where an address holds it, it goes."""
+    words = 'connection to server at "1.1.1.1" failed: password authentication failed for user "postgres"'
+    assert scrubbed(words, (password,)) == words
+    for before, after in ((":", "@host"), ("password=", "&x=1"), ("password=", ""), ("password='", "'")):
+        assert scrubbed(f"{words} {before}{password}{after}", (password,)) == f"{words} {before}***{after}"
+
+
+@pytest.mark.parametrize("password", ["e", "t", "S3CRET"])
+def test_password_of_one_letter_leaves_errors_readable(password):
+    """What cannot be reached says why, and not without every letter that the password has."""
+    store = PostgresStore(f"postgresql://user:{password}@127.0.0.1:1/database")
+    with pytest.raises(StoreUnavailable, match="connection to server") as caught:
+        store.end("a")
+    assert "***" not in str(caught.value)
     store.close()

@@ -1,12 +1,14 @@
 """Stores under what happens to processes: killed, raced, starved, forked, ended in the middle."""
 
 import json
+from functools import partial
 
 import pytest
 
 from backscroll import sync
 from backscroll.stores.addresses import open_store
-from tests.stores.programs import differs
+from backscroll.testing import together
+from tests.stores.programs import differs, worked
 from tests.stores.running import FAULTS, KINDS, address_of, run, start
 
 
@@ -60,9 +62,31 @@ def test_processes_that_compete_lose_nothing_and_split_no_pair(address, writers)
 
 @pytest.mark.parametrize("writers", [2, 8] if FAULTS else [8])
 def test_agents_that_share_a_session_lose_nothing_and_split_no_pair(address, writers):
-    count = FAULTS or 48 // writers
-    race("tools", address, writers, count)
-    context = sync.ContextManager("shared", address, tokenizer=len)
+    count = FAULTS or 200 // writers
+    assert race("tools", address, writers, count) == [0] * writers
+    holds_whole_pairs(address, writers, count)
+
+
+@pytest.mark.parametrize("writers", [8])
+def test_threads_that_share_a_session_are_never_refused(address, writers):
+    """Managers in threads of one process, which share one writer, all get their turn."""
+    count, refused = FAULTS or 200 // writers, []
+    contexts = [
+        sync.ContextManager(session="shared", store=address, tokenizer=len, max_tokens=9_000) for _ in range(writers)
+    ]
+
+    def work(number):
+        refused.append(worked(contexts[number], str(number), count))
+
+    together([partial(work, number) for number in range(writers)])
+    assert refused == [0] * writers
+    for context in contexts:
+        context.close()
+    holds_whole_pairs(address, writers, count)
+
+
+def holds_whole_pairs(address, writers, count):
+    context = sync.ContextManager(session="shared", store=address, tokenizer=len)
     kept = context.get_messages()
     calls = [message["tool_calls"][0]["id"] for message in kept[::2]]
     assert [message["tool_call_id"] for message in kept[1::2]] == calls

@@ -269,7 +269,7 @@ def test_what_was_erased_does_not_come_back_from_older_pages(tmp_path):
     for session in ("one", "secret", "two"):
         grown(store, logs, session, 20)
     with store._database.connect() as connection:
-        erasing = Transactions(connection)
+        erasing = Transactions(connection, str)
         assert erasing.write([Erase("secret", cascade=False)])
         store._database.guard.raise_to(erasing.meta.commits)
         parts = parts_of(path)

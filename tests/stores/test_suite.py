@@ -66,7 +66,7 @@ def test_what_a_store_does_not_claim_is_absent_and_not_passed():
 class Overwriting(MemoryStore):
     """The last writer wins."""
 
-    def append(self, session, first, records):
+    def append(self, session, first, records, **named):
         self._logs.setdefault(session, [])[first:] = records
         done = Future()
         done.set_result(None)
@@ -76,7 +76,7 @@ class Overwriting(MemoryStore):
 class HalfWriting(MemoryStore):
     """A conflict is noticed after the first record is kept."""
 
-    def append(self, session, first, records):
+    def append(self, session, first, records, **named):
         super().append(session, self.end(session), records[:1])
         return super().append(session, first + 1, records[1:])
 
@@ -92,7 +92,7 @@ class Trimming(MemoryStore):
 class Filing(MemoryStore):
     """A name is a file to it, on a system where case is none."""
 
-    def append(self, session, first, records):
+    def append(self, session, first, records, **named):
         return super().append(session.lower(), first, records)
 
     def read(self, session, start=0, stop=None):
@@ -112,7 +112,7 @@ class Trusting(MemoryStore):
 class Racing(MemoryStore):
     """Looks at the end first, and writes then."""
 
-    def append(self, session, first, records):
+    def append(self, session, first, records, **named):
         done = Future()
         end = self.end(session)
         if first != end:
@@ -135,6 +135,20 @@ class Remembering(MemoryStore):
         return [name for name in super().sessions() if name not in getattr(self, "_gone", ())]
 
 
+class Forgetful(MemoryStore):
+    """An append may mean any incarnation."""
+
+    def append(self, session, first, records, **named):
+        return super().append(session, first, records)
+
+
+class Numbering(MemoryStore):
+    """Every session of a name is the same one."""
+
+    def tip(self, session):
+        return super().tip(session)._replace(incarnation=session if self.end(session) else None)
+
+
 class Boasting(MemoryStore):
     """Claims to survive."""
 
@@ -149,6 +163,21 @@ class Giving(MemoryStore):
     def lease(self, session, owner, seconds):
         self._leases.pop(session, None)
         return super().lease(session, owner, seconds)
+
+
+class Hasty(MemoryStore):
+    """Makes nobody wait for a turn to end."""
+
+    def append(self, session, first, records, *, turn=None, **named):
+        if turn is not None:
+            turn.end()
+        return self._now(session, first, records, **named)
+
+    def _now(self, session, first, records, incarnation=None):
+        done = Future()
+        answer = self._append(session, first, records, incarnation)
+        (done.set_exception if isinstance(answer, ConflictError) else done.set_result)(answer)
+        return done
 
 
 class Closing(MemoryStore):
@@ -172,8 +201,12 @@ class Closing(MemoryStore):
         (Trusting, "check_a_bad_name_is_refused"),
         (Racing, "check_reading_while_it_is_written"),
         (Remembering, "check_what_is_erased_is_gone"),
+        (Forgetful, "check_the_tip_says_whose_log_it_is"),
+        (Forgetful, "check_who_begins_again_is_another"),
+        (Numbering, "check_who_begins_again_is_another"),
         (Boasting, "check_what_is_durable_survives"),
         (Boasting, "check_what_is_shared_is_seen_by_others"),
+        (Hasty, "check_a_turn_is_one_writers_alone"),
         (Giving, "check_a_lease_keeps_a_session"),
         (Closing, "check_use_after_close_opens_anew"),
     ],

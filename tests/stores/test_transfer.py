@@ -118,10 +118,10 @@ def test_a_fork_is_copied_with_what_it_shares(tmp_path):
 class Failing(MemoryStore):
     """Runs out of room after one batch."""
 
-    def append(self, session, first, records):
+    def append(self, session, first, records, **named):
         if first:
             raise StoreUnavailable("no room")
-        return super().append(session, first, records)
+        return super().append(session, first, records, **named)
 
 
 class Keeping(Failing):
@@ -145,10 +145,10 @@ def test_what_fails_in_the_middle_leaves_nothing_and_says_so_where_it_must():
 class Raced(MemoryStore):
     """Somebody else goes on with what is being copied."""
 
-    def append(self, session, first, records):
+    def append(self, session, first, records, **named):
         if first:
             super().append(session, first, [Record("theirs", None, b"", 1)]).result()
-        return super().append(session, first, records)
+        return super().append(session, first, records, **named)
 
 
 def test_what_somebody_else_went_on_with_is_not_taken_back():

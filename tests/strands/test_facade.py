@@ -24,6 +24,7 @@ from backscroll.adapters.strands.settings import (
     read_config,
 )
 from backscroll.errors import ConfigurationError
+from backscroll.notices import BackscrollWarning
 from tests.strands.scripted import Scripted
 from tests.strands.world import TOOLS, agent_of
 
@@ -103,7 +104,7 @@ def test_of_two_sizes_the_other_follows(given: dict[str, int], sizes: tuple[int,
 
 
 def test_the_default_sliding_window_gives_way_with_one_notice():
-    with pytest.warns(UserWarning, match="default SlidingWindowConversationManager does not") as told:
+    with pytest.warns(BackscrollWarning, match="default SlidingWindowConversationManager does not") as told:
         agent = agent_of(Scripted(), context_manager=None)
     assert len(told) == 1
     assert isinstance(agent.conversation_manager, NullConversationManager)
@@ -113,7 +114,7 @@ def test_the_default_sliding_window_gives_way_with_one_notice():
     "manager", [SlidingWindowConversationManager(window_size=4, per_turn=True), SummarizingConversationManager()]
 )
 def test_of_two_managers_ours_wins_and_says_so(manager: Any):
-    with pytest.warns(UserWarning, match=f"the {type(manager).__name__} given does not") as told:
+    with pytest.warns(BackscrollWarning, match=f"the {type(manager).__name__} given does not") as told:
         agent = agent_of(Scripted(), conversation_manager=manager)
     assert len(told) == 1
     for turn in range(6):

@@ -66,7 +66,7 @@ def test_without_proactive_nothing_is_compressed_before_the_window_is_full():
 
 def test_a_refusal_is_told_by_a_warning():
     model = Scripted(["Done."], window=3_000, told=100_000)
-    with pytest.warns(RuntimeWarning, match="context:overflow"):
+    with pytest.warns(RuntimeWarning, match="the provider refused a request"):
         agent_of(model)("words " * 5_000)
     assert model.refused == 1
 

@@ -22,6 +22,7 @@ from backscroll.adapters.strands import (
 )
 from backscroll.adapters.strands.attaching import attached_to, conversation_of
 from backscroll.adapters.strands.settings import SETTINGS, Compression, read_config
+from backscroll.notices import BackscrollWarning
 from tests.strands.scripted import Scripted, call, tokens_of
 from tests.strands.world import agent_of, refusals_expected, text_of
 
@@ -87,7 +88,7 @@ def test_5_an_instance_or_its_settings_are_taken_alike():
 
 
 def test_6_of_two_managers_the_warning_says_which_wins():
-    with pytest.warns(UserWarning, match="Backscroll manages this agent's context, and the .* given does not"):
+    with pytest.warns(BackscrollWarning, match="Backscroll manages this agent's context, and the .* given does not"):
         agent_of(Scripted(), conversation_manager=SlidingWindowConversationManager(window_size=6))
 
 

@@ -155,7 +155,7 @@ def test_with_a_store_a_result_is_kept_when_it_arrives(tmp_path):
     kept = []
 
     def look(event: BeforeModelCallEvent) -> None:
-        stored = StoredSession("one", f"sqlite:///{tmp_path}/ours.db")
+        stored = StoredSession(store=f"sqlite:///{tmp_path}/ours.db", session="one")
         kept.append(len(stored.get_messages()))
         stored.close()
 

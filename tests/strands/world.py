@@ -90,7 +90,7 @@ def agent_of(model: Scripted, *plugins: Any, **options: Any) -> Agent:
 def refusals_expected() -> Any:
     """For a block in which the provider may refuse a request: each is told by a warning."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "context:overflow", RuntimeWarning)
+        warnings.filterwarnings("ignore", "the provider refused a request", RuntimeWarning)
         yield
 
 

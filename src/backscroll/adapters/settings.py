@@ -52,9 +52,9 @@ def is_share(low: float, high: float) -> Check:
     return lambda value: is_number(value) and low <= value <= high
 
 
-def one_of(*names: str) -> Check:
-    """One of these texts."""
-    return lambda value: type(value) is str and value in names
+def one_of(*values: str | bool) -> Check:
+    """One of these texts, or truth values."""
+    return lambda value: any(type(value) is type(known) and value == known for known in values)
 
 
 def nearest(name: Any, known: Iterable[str]) -> str | None:

@@ -7,7 +7,7 @@ from backscroll.budget import Options
 from backscroll.compaction.window import look, within
 from backscroll.compaction.writer import Frame, shrink, write
 from backscroll.history import Entry, History
-from backscroll.plan import GAPS, Digest, Edit, Fold, Gap, Note, Plan, merge, without
+from backscroll.plan import GAPS, Digest, Edit, Fold, Gap, Note, Plan, hidden, merge, without
 from backscroll.usage import NOTHING, Estimate, Meter
 from backscroll.view import EPHEMERAL, Ephemeral, Surroundings, View
 
@@ -32,6 +32,10 @@ class Goals:
             budget, overhead + int(room * options.compact_threshold), overhead + int(room * options.target_usage)
         )
 
+    def exactly(self) -> "Goals":
+        """The same budget without any share of it kept free."""
+        return Goals(self.budget, self.budget, self.budget)
+
 
 class Draft:
     """A plan in the making. Strategies are reckoned with at once; the view is built when somebody asks for it."""
@@ -47,6 +51,7 @@ class Draft:
         fresh: Sequence[Ephemeral] = (),
         regrow: bool = True,
         prose: Note | None = None,
+        retain: frozenset[int] = frozenset(),
     ) -> None:
         self.history = history
         self.fresh = fresh
@@ -58,21 +63,28 @@ class Draft:
         self.room = max(0, goals.budget - meter.overhead(goals.budget))
         self._meter = meter
         self.around = around
+        self.retain = retain
+        """Entries that stand in the view word for word."""
         self._gone_for, self._gone = view, NOTHING
-        self._view = self._whole_again(view)
-        self.window = look(history, self._view, self.room, around)
-        self.window.prose = prose
         self._regrow = regrow
+        self._view = self._whole_again(view)
+        self.window = look(history, self._view, self.room, around, retain)
+        self.window.prose = prose
         self._edits: list[Edit] = []
         self._folded: list[tuple[Entry, ...]] = []
         self._won = NOTHING
 
     def _whole_again(self, view: View) -> View:
-        """The view with what was cut as a last resort whole again: what did not fit then may fit now."""
-        cut = {edit.seq for edit in view.plan.edits if not isinstance(edit, GAPS) and edit.by == LAST_CUT}
+        """The view with what was cut as a last resort whole again: what did not fit then may fit now, unless only some
+        results are shortened, and nothing looks whether the rest fits. And with what has to be in it.
+        """
+        last = (edit for edit in view.plan.edits if not isinstance(edit, GAPS) and edit.by == LAST_CUT)
+        cut = {edit.seq for edit in last} if self._regrow else set()
+        cut |= hidden(view.plan, self.retain)
         if not cut and not any(piece.key[1] == EPHEMERAL for piece in view.pieces):
             return view
-        return self._build(without(view.plan, sorted(cut), view.plan.number + 1), view)
+        plan = without(view.plan, sorted(cut), view.plan.number + 1)
+        return self._build(replace(plan, last=newest_seq(self.history)), view)
 
     def _build(self, plan: Plan, view: View) -> View:
         return View.build(self.history, plan, self.around, prompt=view.prompt, ephemerals=self.fresh, reuse=view)
@@ -99,7 +111,8 @@ class Draft:
             plan = self._view.plan
             after = plan.summary_after if any(plan.gaps()) else _summary_place(self.history)
             edits = self._joined(merge(plan.edits, self._edits))
-            self._show(Plan(edits, self.before.plan.number + 1, after, self._digest(plan.digest)))
+            digest = self._digest(plan.digest)
+            self._show(Plan(edits, self.before.plan.number + 1, after, digest, newest_seq(self.history)))
         return self._view
 
     def _show(self, plan: Plan) -> None:
@@ -171,7 +184,7 @@ class Draft:
     def look_again(self) -> None:
         """The window as the view has it, with nothing spared: after this only the floor is sacred."""
         _, prose = self.view, self.window.prose
-        self.window = look(self.history, self._view, self.room, self.around)
+        self.window = look(self.history, self._view, self.room, self.around, self.retain)
         self.window.prose = prose
 
     def settle(self) -> int:
@@ -201,6 +214,11 @@ class Draft:
         self._folded += [unit.entries for unit in self.window.units if not told.isdisjoint(unit.seqs)]
         self._won = self._won.plus(self.window.take(edits))
         self._edits += edits
+
+
+def newest_seq(history: History) -> int | None:
+    """The newest entry; None without one."""
+    return history.branch[-1] if history.branch else None
 
 
 def _summary_place(history: History) -> int | None:

@@ -1,4 +1,4 @@
-"""The strategy `drop`: the oldest groups leave the view; the user's own words leave it last."""
+"""The strategy `truncate`: the oldest groups leave the view; the user's own words leave it last."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from backscroll.plan import Drop, Edit
 class DropStrategy:
     """A decision that the user stated is final, a file can be read again: so what the agent did goes first."""
 
-    name: str = "drop"
+    name: str = "truncate"
 
     def __call__(self, window: Window, tokens: int) -> Sequence[Edit]:
         """Leaves out the oldest groups first, until `tokens` are won."""

@@ -37,7 +37,7 @@ def clip_floor(draft: Draft) -> None:
 
 
 def _untouchable(draft: Draft, unit: Unit) -> bool:
-    protected = draft.history.protected
+    protected = draft.history.protected | draft.retain
     return any(entry.seq in protected or entry.reading.is_system for entry in unit.entries)
 
 

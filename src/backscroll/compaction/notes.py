@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 from backscroll.compaction.rules import rules_in
 from backscroll.compaction.staleness import without_old, written_values
 from backscroll.compaction.words import pieces, specific_words
+from backscroll.escaping import BETWEEN, quoted
 from backscroll.history import Entry
 from backscroll.messages import Part
+from backscroll.messages.echoes import echoes_of
 from backscroll.plan import Note
 
 _VALUE = 100  # characters of one argument that a turn's line shows
@@ -51,10 +53,11 @@ class Facts:
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._entries = entries
+        self._parts = list(map(_without_echoes, entries, echoes_of(entry.reading for entry in entries)))
         self._results = [
             _Result(entry.seq, part, lines := pieces(part.text), trouble_in(lines))
-            for entry in entries
-            for part in entry.reading.parts
+            for entry, parts in zip(entries, self._parts, strict=True)
+            for part in parts
             if part.kind == "result"
         ]
 
@@ -80,20 +83,20 @@ class Facts:
         """What the agent said, called and got, in one line."""
         results = {result.part.id: result for result in self._results}
         said: list[str] = []
-        for entry in self._entries:
-            calls = [part for part in entry.reading.parts if part.kind == "call"]
+        for entry, parts in zip(self._entries, self._parts, strict=True):
+            calls = [part for part in parts if part.kind == "call"]
             texts = [part.text for part in entry.reading.parts if part.kind == "text" and part.text.strip()]
             if texts and entry.reading.role != "user":
-                said.append(_gist("\n".join(texts), _SAID if calls else _ANSWER))
-            said += [f"{call.name}({brief(call.text)}){_ended(results.get(call.id), call)}" for call in calls]
-        return " | ".join(said)
+                said.append(quoted(_gist("\n".join(texts), _SAID if calls else _ANSWER)))
+            said += [f"{call.name}({_one(brief(call.text))}){_ended(results.get(call.id), call)}" for call in calls]
+        return BETWEEN.join(said)
 
     def lines(self) -> Iterator[tuple[int, list[str], Note | None]]:
         """The lines of its messages that may be worth keeping, as `seq` and texts, and behind those of a result what
         went wrong in it. Plain texts, for there are hundreds and few of them are told.
         """
-        for entry in self._entries:
-            for part in entry.reading.parts:
+        for entry, parts in zip(self._entries, self._parts, strict=True):
+            for part in parts:
                 if part.kind != "result":
                     for text in written_values(part.text) if part.kind == "call" else (part.text,):
                         yield entry.seq, _worth_keeping(pieces(text)), None
@@ -102,14 +105,17 @@ class Facts:
             yield seq, _worth_keeping(lines), error
 
 
+def _without_echoes(entry: Entry, echoes: frozenset[int]) -> Sequence[Part]:
+    parts = entry.reading.parts
+    return [part for number, part in enumerate(parts) if number not in echoes] if echoes else parts
+
+
 def _worth_keeping(lines: Sequence[str]) -> list[str]:
     return [line for line in lines if _SHORTEST <= len(line) <= _LONGEST]
 
 
 def _user_notes(entry: Entry) -> Iterator[Note]:
-    text = "\n".join(
-        part.text for part in entry.reading.parts if part.kind == "text" and part.id is None and part.text.strip()
-    ).strip()
+    text = entry.reading.typed
     if not text:
         yield Note(entry.seq, entry.seq, "user", _media(entry))
         return
@@ -129,7 +135,8 @@ def rules_of(note: Note) -> list[Note]:
 
 
 def _media(entry: Entry) -> str:
-    kinds = [part.media.kind for part in entry.reading.parts if part.media is not None]
+    parts = [part for part in entry.reading.parts if part.media is not None or part.text.strip()]
+    kinds = ["document" if part.media is None else part.media.kind for part in parts]
     return f"({', '.join(kinds) or 'no text'})"
 
 
@@ -158,6 +165,11 @@ def brief(arguments: str) -> str:
     return ", ".join(shown)[:_ARGUMENTS]
 
 
+def _one(words: str) -> str:
+    """Return words without the sign between two calls."""
+    return words.replace(BETWEEN, " \u00a6 ")
+
+
 def _flat(value: Any, most: int) -> str:
     text = value if type(value) is str else json.dumps(value, ensure_ascii=False)
     text = " ".join(text[: most * 2].split())
@@ -183,7 +195,7 @@ def _ended(result: _Result | None, call: Part) -> str:
     trouble, lines = result.trouble, [line for line in result.lines if line]
     if not lines:
         return " -> nothing"
-    shown = (trouble or lines[0])[:_OUTCOME]
+    shown = _one((trouble or lines[0])[:_OUTCOME])
     more = f" ({len(lines)} lines)" if len(lines) > 3 else ""
     if trouble is None and set(specific_words(call.text)).issuperset(specific_words(shown)):
         return more  # it says no more than the call did

@@ -19,7 +19,7 @@ STRATEGIES: Mapping[str, Callable[..., Strategy]] = {
     "mask": MaskStrategy,
     "digest": DigestStrategy,
     "importance": ImportanceStrategy,
-    "drop": DropStrategy,
+    "truncate": DropStrategy,
 }
 AUTO = ("supersede", "clip", "digest")
 """Least harm first: what is said again later, then what a cut result no longer says, then what only a digest tells."""

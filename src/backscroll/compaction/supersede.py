@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from backscroll.compaction.window import Candidate, Window
+from backscroll.compaction.window import Candidate, Unit, Window
 from backscroll.errors import ConfigurationError
+from backscroll.messages.echoes import RECALL_TOOLS
 from backscroll.plan import Edit, Mask, reference
 
 PATHS = ("file_path", "path", "filepath", "file", "filename", "target_file", "notebook_path", "uri", "url")
@@ -47,6 +48,7 @@ class SupersedeStrategy:
             for candidate in window.candidates("media", over=self.over)
             if (edit := window.mask(candidate, self.name)) is not None
         ]
+        edits += self._echoes(window)
         last_call: dict[str, _Seen] = {}
         last_about: dict[str, list[_Seen]] = {}
         for seen in reversed(list(self._results(window))):
@@ -69,6 +71,18 @@ class SupersedeStrategy:
                 edits.append(edit)
         return edits
 
+    def _echoes(self, window: Window) -> Iterator[Mask]:
+        """What recall brought back and the model has read: the original stands under its own reference."""
+        for unit in window.units:
+            if not unit.cuttable or not _recalls(unit):
+                continue
+            for candidate in window.parts_of(unit, ("result",)):
+                called = _name_of(unit, candidate)
+                if called in RECALL_TOOLS and candidate.count.tokens > self.over:
+                    edit = window.mask(candidate, self.name, "recalled before")
+                    if edit is not None:
+                        yield edit
+
     def _mask(self, window: Window, candidate: Candidate, by: int) -> Mask | None:
         if not candidate.unit.cuttable or candidate.count.tokens <= self.over:
             return None
@@ -81,9 +95,20 @@ class SupersedeStrategy:
             for candidate in window.parts_of(unit, ("result",)):
                 call = calls.get(candidate.part.id)
                 whole = (candidate.entry.seq, candidate.number) not in unit.edits
+                whole = whole and (call is None or call.name not in RECALL_TOOLS)
                 if call is not None and call.name and whole:
                     same, path = _about(call.text)
                     yield _Seen(candidate, f"{call.name} {same}", path)
+
+
+def _recalls(unit: Unit) -> bool:
+    return any(part.name in RECALL_TOOLS for entry in unit.entries for part in entry.reading.call_parts)
+
+
+def _name_of(unit: Unit, candidate: Candidate) -> str | None:
+    """The tool whose result it is."""
+    calls = (part for entry in unit.entries for part in entry.reading.call_parts)
+    return next((part.name for part in calls if part.id == candidate.part.id), None)
 
 
 def _says_enough(later: _Seen, earlier: _Seen) -> bool:

@@ -277,9 +277,13 @@ def _to_line_end(text: str, at: int) -> int:
     return line + 1 if line > 0 else at
 
 
-def look(history: History, view: View, budget: int, around: Surroundings) -> Window:
-    """The window over the pieces of a view. `budget`: tokens that the messages may take."""
-    floor, kept = floor_seqs(history), _kept(history, around.kept)
+def look(
+    history: History, view: View, budget: int, around: Surroundings, retain: frozenset[int] = frozenset()
+) -> Window:
+    """The window over the pieces of a view. `budget`: tokens that the messages may take. `retain`: entries that must
+    stay in addition to those that always must.
+    """
+    floor, kept = floor_seqs(history) | retain, _kept(history, around.kept)
     seen = history.last_assistant
     units = [
         Unit(
@@ -325,4 +329,5 @@ def floor_seqs(history: History) -> set[int]:
     """What must stay in every view, besides the newest group."""
     floor = set(history.leading_seqs)
     floor |= {entry.seq for entry in (history.first_user, history.last_user) if entry is not None}
+    floor |= set() if history.reminder is None else {history.reminder}
     return floor | history.protected

@@ -1,6 +1,7 @@
 """The command `backscroll inspect`: options in, a server or a file out. Nothing is decided here."""
 
 import gc
+import json
 import socket
 import webbrowser
 from pathlib import Path
@@ -40,8 +41,16 @@ __all__ = ["app"]
 @click.option("--browser/--no-browser", default=True, help="Whether to open a browser.")
 @click.option("--export", "target", metavar="FILE.html", help="Write the page as one file instead of serving it.")
 @click.option("--session", "names", multiple=True, metavar="SESSION", help="Of an export: only this one. Repeatable.")
+@click.option("--json", "as_json", is_flag=True, help="Print the address or the file's figures as JSON.")
 def inspect_command(
-    *, place: str, budget: int | float, port: int, browser: bool, target: str | None, names: tuple[str, ...]
+    *,
+    place: str,
+    budget: int | float,
+    port: int,
+    browser: bool,
+    target: str | None,
+    names: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Show on a page what each request of a session held, what it left out, why, and what moved since the one before.
 
@@ -53,9 +62,9 @@ def inspect_command(
     with places.blamed():
         inspected = export.Inspected(_store(place, budget), place)
         if target is not None:
-            _write(export, inspected, target, names)
+            _write(export, inspected, target, names, as_json)
             return
-        _serve(server, inspected, port, browser)
+        _serve(server, inspected, port, browser, as_json)
 
 
 def _rooms() -> tuple[ModuleType, ModuleType]:
@@ -97,7 +106,7 @@ def _replay(transcript: Transcript, store: Store, budget: int | float, tick: Any
     counter = resolve("auto")
     raw = sum(map(Weigher(counter.count), transcript.messages)) if isinstance(budget, float) else 0
     tokens = budget_tokens(budget, raw)
-    with sync_session(transcript.name, store, tokens) as context:
+    with sync.ContextManager(store=store, session=transcript.name[-200:], max_tokens=tokens) as context:
         refused = 0
         for step in steps(transcript, context, tokens):
             refused += step.view is None
@@ -107,20 +116,7 @@ def _replay(transcript: Transcript, store: Store, budget: int | float, tick: Any
         click.echo(note, err=True, nl=False)
 
 
-class sync_session:  # noqa: N801  reads as a function
-    """A session in a store, closed at the end."""
-
-    def __init__(self, name: str, store: Store, tokens: int) -> None:
-        self._manager = sync.ContextManager(name[-200:], store, max_tokens=tokens)
-
-    def __enter__(self) -> sync.ContextManager:
-        return self._manager
-
-    def __exit__(self, *_: object) -> None:
-        self._manager.close()
-
-
-def _write(export: Any, inspected: Any, target: str, names: tuple[str, ...]) -> None:
+def _write(export: Any, inspected: Any, target: str, names: tuple[str, ...], as_json: bool) -> None:
     known = [each["name"] for each in inspected.sessions()]
     missing = [name for name in names if name not in known]
     if missing:
@@ -134,12 +130,15 @@ def _write(export: Any, inspected: Any, target: str, names: tuple[str, ...]) -> 
         raise ConfigurationError(f"{target} is there already: name a new file, or remove that one") from None
     except OSError as error:
         raise BadInput(f"{target}: {error.strerror}: does its folder exist, and may you write there?") from error
-    number = len(names or known)
+    number, size = len(names or known), Path(target).stat().st_size
+    if as_json:
+        screen.write(json.dumps({"file": target, "sessions": number, "bytes": size}) + "\n")
+        return
     many = "session" if number == 1 else "sessions"
-    screen.show(Text(f"{screen.line(target)}: {number:,} {many}, {len(text):,} bytes"))
+    screen.show(Text(f"{screen.line(target)}: {number:,} {many}, {size:,} bytes"))
 
 
-def _serve(server: Any, inspected: Any, port: int, browser: bool) -> None:
+def _serve(server: Any, inspected: Any, port: int, browser: bool, as_json: bool) -> None:
     import uvicorn  # noqa: PLC0415  it needs an extra
 
     with socket.socket() as listening:
@@ -150,7 +149,7 @@ def _serve(server: Any, inspected: Any, port: int, browser: bool) -> None:
             raise BadInput(f"port {port}: {error.strerror}; name another one, or none") from error
         port, token = listening.getsockname()[1], server.new_token()
         address = f"http://127.0.0.1:{port}/{token}/"
-        screen.write(f"{address}\nPress Ctrl+C to end.\n")
+        screen.write(json.dumps({"address": address}) + "\n" if as_json else f"{address}\nPress Ctrl+C to end.\n")
         if browser:
             webbrowser.open(address)
         config = uvicorn.Config(

@@ -5,6 +5,9 @@
 - `parts.py`    the vocabulary: what a part is
 - `reading.py`  role, flags and parts (text, reasoning, call, result, media, opaque) of a message in any dialect
 - `blocks.py`   the shapes of content blocks: one small reader for each shape
+- `echoes.py`    calls of our own tools that bring back what was left out, and their answers
+- `shapes.py`    what a new message must have: a shape that is known
+- `rounds.py`    results in blocks put behind their calls, as providers take them
 - `rewriting.py` replacing the text of a part, leaving blocks out, making the few synthetic messages of a view
 
 Dialects: OpenAI chat, Amplifier, Anthropic blocks and Bedrock Converse. They are told apart shape by shape, never by a
@@ -15,9 +18,19 @@ from backscroll.messages.copying import Copier
 from backscroll.messages.parts import Media, Part
 from backscroll.messages.reading import SYSTEM_ROLES, Flags, Reading, read_message
 from backscroll.messages.rewriting import block_at
-from backscroll.messages.strict import Message, Redact, accept, copy_message
+from backscroll.messages.shapes import check_shape
+from backscroll.messages.strict import (
+    MAX_DEPTH,
+    Message,
+    Redact,
+    accept,
+    accept_text,
+    copy_message,
+    same_json,
+)
 
 __all__ = [
+    "MAX_DEPTH",
     "SYSTEM_ROLES",
     "Copier",
     "Flags",
@@ -27,7 +40,17 @@ __all__ = [
     "Reading",
     "Redact",
     "accept",
+    "accept_text",
     "block_at",
     "copy_message",
     "read_message",
+    "read_new",
+    "same_json",
 ]
+
+
+def read_new(message: Message) -> Reading:
+    """Reads an accepted message that is about to be added. Raises `MessageError` for a shape that no dialect has."""
+    reading = read_message(message)
+    check_shape(message, reading)
+    return reading

@@ -35,6 +35,11 @@ class Part(NamedTuple):
     """The called tool's name."""
     media: Media | None = None
 
+    @property
+    def attached(self) -> bool:
+        """Whether it is a document that somebody attached, and not what he wrote."""
+        return "source" in self.path
+
 
 def compact(value: Any) -> str:
     """The JSON text that a provider would be sent for a structured value; lone surrogates are kept."""

@@ -1,5 +1,6 @@
 """Reading a message of any dialect: role, flags and parts. Nothing here changes a message or knows of a view."""
 
+import re
 from typing import Any, NamedTuple
 
 from backscroll.messages.blocks import read_beside, read_blocks, read_calls
@@ -7,6 +8,12 @@ from backscroll.messages.parts import Kind, Part, Path, compact
 
 SYSTEM_ROLES = ("system", "developer")
 """`developer` is the newer name of the same role."""
+
+
+_TAG = "((?:context|attached)_files?|attachments?|documents?|(?:file|document)_contents?)"
+_FILES = re.compile(rf"^[ \t]*<{_TAG}\b[^<>\n]*>", re.IGNORECASE | re.MULTILINE)
+_FILE_ENDS = re.compile(rf"</{_TAG}>", re.IGNORECASE)
+"""How hosts begin and end a file that they put into a user's text, such as one that was named with an @."""
 
 
 class Flags(NamedTuple):
@@ -20,6 +27,8 @@ class Flags(NamedTuple):
     """Its long results are never previewed: their originals are kept nowhere else."""
     injected: bool = False
     """Written by a hook or as a reminder; never taken for the user's own first or last message."""
+    reminder: bool = False
+    """`ephemeral` and `persisted`: stored once and meant to hold until the next one; the newest stays in every view."""
 
 
 class Reading:
@@ -55,12 +64,33 @@ class Reading:
         return not self.results or any(part.kind in ("text", "media") and part.id is None for part in self.parts)
 
     @property
+    def typed(self) -> str:
+        """What its author typed: its texts, without documents and files that were attached to them."""
+        texts = [part.text for part in self.parts if part.kind == "text" and part.id is None and not part.attached]
+        return "\n".join(typed for text in texts if (typed := _without_files(text)).strip()).strip()
+
+    @property
     def is_system(self) -> bool:
         """Whether it instructs the model from outside the conversation."""
         return self.role in SYSTEM_ROLES
 
 
 NO_FLAGS = Flags()
+
+
+def _without_files(text: str) -> str:
+    """A text without the files in it. A file may hold tags itself: each kind reaches to the last tag that ends it."""
+    if "</" not in text:
+        return text
+    kept: list[str] = []
+    at = 0
+    ends = {found[1].lower(): found.end() for found in _FILE_ENDS.finditer(text)}
+    for found in _FILES.finditer(text):
+        end = ends.get(found[1].lower(), 0)
+        if at <= found.start() < end:
+            kept.append(text[at : found.start()])
+            at = end
+    return "".join([*kept, text[at:].lstrip("\n") if kept else text])
 
 
 def read_message(message: dict[str, Any]) -> Reading:
@@ -97,13 +127,14 @@ def read_flags(metadata: dict[str, Any]) -> Flags:
     """Backscroll's and Amplifier's flags, and Strands' `custom.pinned`. Only a true boolean counts."""
     custom = metadata.get("custom")
     pinned = metadata.get("pinned") is True or (isinstance(custom, dict) and custom.get("pinned") is True)
-    ephemeral = metadata.get("ephemeral") is True
+    ephemeral, persisted = metadata.get("ephemeral") is True, metadata.get("persisted") is True
     return Flags(
         pinned=pinned,
         critical=metadata.get("critical") is True,
         whole=metadata.get("whole") is True,
-        ephemeral=ephemeral and metadata.get("persisted") is not True,
+        ephemeral=ephemeral and not persisted,
         injected=ephemeral or metadata.get("source") == "hook",
+        reminder=ephemeral and persisted,
     )
 
 

@@ -4,7 +4,8 @@ A message is checked and copied in one walk *before* any state changes, so a ref
 JSON encoders are laxer than JSON (NaN, tuples, colliding keys after conversion), therefore types are walked exactly.
 """
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
@@ -19,12 +20,32 @@ _CYCLE_CHECK_DEPTH = 24  # real messages are flatter, so the check for cycles co
 _MAX_INT_BITS = 13_000  # CPython refuses to print an int of more than 4,300 digits (about 14,284 bits)
 
 
+class _Refused(MessageError):
+    """A refusal that quotes the message; `veiled` says the same with the types of its keys instead."""
+
+    def __init__(self, path: Sequence[str | int], what: str, veiled: str | None = None) -> None:
+        super().__init__(f"{_where(path)}{what}")
+        keys = "".join(f"[{key if type(key) is int else 'str'}]" for key in path)
+        self.veiled = f"message{keys}{what if veiled is None else veiled}"
+
+
 def accept(message: object, redact: Redact | None = None) -> Message:
     """A private deep copy of `message`, if it is one that can be kept for ever; of what `redact` makes of it, if given.
 
     Takes a mapping or an object with `model_dump()` (pydantic). Raises `MessageError`, which says where, for anything
     that is not strictly JSON: NaN and infinities, bytes, tuples, sets, keys that are not text, nesting over 200 levels.
+    With `redact` it quotes nothing of what came before that was asked.
     """
+    if redact is None:
+        return _accepted(message)
+    try:
+        copy = _accepted(message)
+    except _Refused as error:
+        raise MessageError(error.veiled) from None
+    return _accepted(_redacted(copy, redact))
+
+
+def _accepted(message: object) -> Message:
     if type(message) is not dict and not isinstance(message, Mapping):  # the first is quick, and nearly always so
         if not _can_dump(message):
             raise MessageError(f"a message must be a mapping or have model_dump(), not {type(message).__name__}")
@@ -34,8 +55,19 @@ def accept(message: object, redact: Redact | None = None) -> Message:
     copy: Message = _copy_mapping(message, (), ())
     role = copy.get("role")
     if type(role) is not str or not role:
-        raise MessageError(f"the message has no role: 'role' must be a non-empty text, found {role!r:.80}")
-    return copy if redact is None else accept(_redacted(copy, redact))
+        what = " has no role: 'role' must be a non-empty text, found "
+        raise _Refused((), f"{what}{role!r:.80}", f"{what}{type(role).__name__}")
+    return copy
+
+
+def accept_text(text: str, role: str, redact: Redact | None) -> str:
+    """What `redact` leaves of a text that is no message, given to it as one of this role. Raises `MessageError`."""
+    if redact is None:
+        return text
+    left = accept({"role": role, "content": text}, redact).get("content")
+    if type(left) is not str:
+        raise MessageError(f"redact made {type(left).__name__} of a text; its content must stay a text")
+    return left
 
 
 def _redacted(message: Message, redact: Redact) -> object:
@@ -53,10 +85,11 @@ def _dump(value: Any) -> object:
     try:
         return value.model_dump()
     except Exception as error:
-        raise MessageError(f"model_dump() of {type(value).__name__} failed: {error}") from error
+        what = f": model_dump() of {type(value).__name__} failed"
+        raise _Refused((), f"{what}: {error}", f"{what} with {type(error).__name__}") from error
 
 
-def _where(path: tuple[str | int, ...]) -> str:
+def _where(path: Sequence[str | int]) -> str:
     return "message" + "".join(f"[{key!r:.60}]" for key in path)
 
 
@@ -73,11 +106,11 @@ def _copy(value: Any, path: tuple[str | int, ...], above: tuple[int, ...]) -> An
         return value
     if kind is int:
         if value.bit_length() > _MAX_INT_BITS:
-            raise MessageError(f"{_where(path)} is a number of over 4,000 digits, which JSON readers refuse")
+            raise _Refused(path, " is a number of over 4,000 digits, which JSON readers refuse")
         return value
     if kind is float:
         if not isfinite(value):
-            raise MessageError(f"{_where(path)} is {value!r}, which JSON cannot hold; use null or a text")
+            raise _Refused(path, f" is {value!r}, which JSON cannot hold; use null or a text")
         return value
     if kind is list or isinstance(value, list):
         above = _deeper(value, path, above)
@@ -92,19 +125,20 @@ def _copy_mapping(value: Mapping[Any, Any], path: tuple[str | int, ...], above: 
     copy: dict[str, Any] = {}
     for key, item in value.items():
         if type(key) is not str:
-            raise MessageError(f"{_where(path)} has the key {_shown(key)}, a {type(key).__name__}; JSON keys are text")
-        kind = type(item)
-        copy[key] = item if kind is str or item is None or kind is bool else _copy(item, (*path, key), above)
+            kind = f"a {type(key).__name__}; JSON keys are text"
+            raise _Refused(path, f" has the key {_shown(key)}, {kind}", f" has a key that is {kind}")
+        of = type(item)
+        copy[key] = item if of is str or item is None or of is bool else _copy(item, (*path, key), above)
     return copy
 
 
 def _deeper(value: object, path: tuple[str | int, ...], above: tuple[int, ...]) -> tuple[int, ...]:
     if len(path) >= MAX_DEPTH:
-        raise MessageError(f"{_where(path[:3])}... is nested deeper than {MAX_DEPTH} levels")
+        raise _Refused(path[:3], f"... is nested deeper than {MAX_DEPTH} levels")
     if len(path) < _CYCLE_CHECK_DEPTH:
         return above
     if id(value) in above:
-        raise MessageError(f"{_where(path[:3])}... contains itself")
+        raise _Refused(path[:3], "... contains itself")
     return (*above, id(value))
 
 
@@ -120,7 +154,12 @@ def _copy_scalar(value: object, path: tuple[str | int, ...]) -> Any:
         _deeper(value, path, ())
         return _copy(_dump(value), (*path, "model_dump()"), ())
     hint = "; encode it as base64 text" if isinstance(value, bytes | bytearray | memoryview) else ""
-    raise MessageError(f"{_where(path)} is of type {type(value).__name__}, which JSON cannot hold{hint}")
+    raise _Refused(path, f" is of type {type(value).__name__}, which JSON cannot hold{hint}")
+
+
+def same_json(one: object, other: object) -> bool:
+    """Whether two accepted values are the same JSON: for Python 1, 1.0 and True are equal. Keys may be in any order."""
+    return one == other and json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def copy_message(message: Message) -> Message:

@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from importlib import metadata
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -21,9 +20,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from backscroll import events
+from backscroll import __version__, events
 from backscroll.compaction.strategies import STRATEGIES
 from backscroll.errors import BackscrollError
+from backscroll.notices import BackscrollWarning
 from backscroll.replay import screen, table
 from backscroll.replay.folders import SUFFIXES, files
 from backscroll.replay.readers import Transcript, TranscriptError, read
@@ -89,15 +89,8 @@ def _only_chain(ctx: click.Context | None, param: click.Parameter | None, values
     return parse_chains(ctx, param, values)[0]
 
 
-def _version() -> str:
-    try:
-        return metadata.version("backscroll")
-    except metadata.PackageNotFoundError:
-        return "unknown (not installed)"
-
-
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(_version(), prog_name="backscroll")
+@click.version_option(__version__, prog_name="backscroll")
 def app() -> None:
     """Look after stored sessions, and replay recorded agent conversations under a token budget."""
 
@@ -197,7 +190,8 @@ def _code(outcomes: Sequence[Outcome]) -> int:
 def _failures_in_the_report() -> Iterator[None]:
     """Summaries that failed are told with the figures; no warning has to say it again."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", f"{events.SUMMARY_FAILED}:", RuntimeWarning)
+        begins = events.WARNINGS[events.SUMMARY_FAILED].partition("{")[0]
+        warnings.filterwarnings("ignore", begins, BackscrollWarning)
         yield
 
 
@@ -376,8 +370,11 @@ def _blamed_on(name: str) -> Iterator[None]:
 def _progress(total: int) -> Iterator[Callable[[str], None]]:
     """A bar on standard error while a terminal is there to see it."""
     console = Console(stderr=True)
+    if not console.is_terminal:  # where older versions of rich write an empty line
+        yield lambda _: None
+        return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("requests", total=total)
         yield lambda name: bar.update(task, advance=1, description=f"requests of {_label(name)}")
 

@@ -166,7 +166,7 @@ def replay(
 
 
 def chain(strategies: Sequence[str] | None) -> str:
-    """The name of a list of strategies: `clip,drop`; `auto` for None, `none` for an empty one."""
+    """The name of a list of strategies: `clip,truncate`; `auto` for None, `none` for an empty one."""
     return "auto" if strategies is None else ",".join(strategies) or "none"
 
 

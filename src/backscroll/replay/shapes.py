@@ -114,6 +114,17 @@ class Shape:
         return in_blocks(self._message)
 
     @cached_property
+    def block_results(self) -> list[bool]:
+        """Of each content block, whether it is a result; empty where none is one in a user's message."""
+        found = ["toolResult" in block or block.get("type") == "tool_result" for block in blocks(self._message)]
+        return found if self.role == "user" and True in found else []
+
+    @cached_property
+    def is_bedrock(self) -> bool:
+        """Whether its results are Bedrock's."""
+        return any("toolResult" in block for block in blocks(self._message))
+
+    @cached_property
     def text(self) -> str:
         """All text that its author wrote."""
         return text(self._message)

@@ -15,6 +15,10 @@ from backscroll.replay.shapes import Call, Message, Shape
 
 _SHARED = 16  # characters at one end by which a clipped text is known again; a clip keeps more of either end
 _REFERENCE = re.compile(r"\[ref:(\d+)[\].]")
+_MARKS = ("[ref:", "<summary>", "[no result recorded]")
+_NAMES = frozenset(
+    ("role", "type", "id", "name", "tool", "status", "format", "media_type", "tool_call_id", "tool_use_id", "toolUseId")
+)
 
 
 class Judge:
@@ -50,7 +54,35 @@ def problems(view: list[Message], history: list[Message]) -> list[str]:
     return Judge().problems(view, history)
 
 
+def strangers(view: list[Message], history: list[Message]) -> list[str]:
+    """What `view` shows of nobody: texts that no message of `history` holds, that lead to none by a reference, and that
+    are not marked as synthetic. One line each; system messages may come from elsewhere.
+    """
+    known = {text for message in history for text in _texts(message)}
+    return [
+        f"view[{at}] shows {text!r:.80}, which is in no message of the history"
+        for at, message in enumerate(view)
+        if message.get("role") != "system"
+        for text in _texts(message)
+        if text not in known and not any(mark in text for mark in _MARKS)
+    ]
+
+
+def _texts(value: Any, key: str = "") -> Iterator[str]:
+    """Every text in a message that its author wrote, at any depth; not what names or sorts things."""
+    if isinstance(value, str):
+        if value and key not in _NAMES:
+            yield value
+    elif isinstance(value, dict):
+        for inner, item in value.items():
+            yield from _texts(item, str(inner))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item, key)
+
+
 def _problems(view: list[Shape], history: list[Shape]) -> Iterator[str]:
+    yield from _blocks(view)
     for check in (_pairs, _arguments, _leading, _users):
         yield from check(view, history)
     timeline = _timeline(history)
@@ -82,6 +114,24 @@ def _pairs(view: list[Shape], history: list[Shape]) -> Iterator[str]:
             waiting.update(call.id for call in asks)
             asked = at
     yield from _unanswered(waiting - _pending(history), asked, "at the end, and not pending in the history")
+
+
+def _blocks(view: list[Shape]) -> Iterator[str]:
+    """Results in blocks: behind their calls, before anything else in a message; with Bedrock, whose roles alternate, in
+    one message. Anthropic joins messages of one role itself.
+    """
+    for at, message in enumerate(view):
+        answered = message.block_results
+        if not answered:
+            continue
+        if not all(answered[: sum(answered)]):
+            yield f"view[{at}]: results stand behind other content"
+        before = view[at - 1] if at else None
+        if before is not None and before.block_results:
+            if message.is_bedrock:
+                yield f"view[{at}]: the results of one round stand in two messages"
+        elif before is None or not before.calls:
+            yield f"view[{at}]: results that do not stand directly behind their calls"
 
 
 def _unanswered(waiting: Counter[str], asked: int, where: str) -> Iterator[str]:

@@ -36,23 +36,24 @@ _servers: "weakref.WeakValueDictionary[tuple[object, ...], PostgresStore]" = wea
 _lock = threading.Lock()
 
 
-def open_store(address: str | Path | Store | None) -> Store:
+def open_store(address: str | Path | Store | None, *, read_only: bool = False) -> Store:
     """The store of an address; a path is an SQLite file; a store is its own. The same place or schema gives the same
     object as long as anybody holds it.
 
-    Touches no file and no server. Raises `ConfigurationError` for an address that names nothing known.
+    Touches no file and no server. `read_only`: an object of its own, which makes no tables, and changes nothing of an
+    SQLite file. Raises `ConfigurationError` for an address that names nothing known.
     """
     if address is None:
         return MemoryStore()
     if isinstance(address, Path):
-        return _of_place("sqlite", str(address), "full")
+        return _of_place("sqlite", str(address), "full", read_only)
     if not isinstance(address, str):
         return address
     scheme, _, rest = address.partition(":")
     if scheme == "memory" and not rest:
         return MemoryStore()
     if scheme in ("postgresql", "postgres"):
-        return _postgres(address)
+        return _postgres(address, read_only)
     if scheme not in _PLACES:
         raise ConfigurationError(f"{shown(address)!r} names no store; known are {', '.join(KNOWN)}")
     parts = urlsplit(address)
@@ -63,10 +64,12 @@ def open_store(address: str | Path | Store | None) -> Store:
     durability = options.pop("durability", "full")
     if options:
         raise ConfigurationError(f"{address!r} has the option {next(iter(options))!r}; known is durability")
-    return _of_place(scheme, unquote(parts.path[1:]), durability)
+    return _of_place(scheme, unquote(parts.path[1:]), durability, read_only)
 
 
-def _of_place(scheme: str, path: str, durability: str) -> Store:
+def _of_place(scheme: str, path: str, durability: str, read_only: bool) -> Store:
+    if read_only and scheme == "sqlite":
+        return SqliteStore(path, durability, read_only=True)
     new = _PLACES[scheme](path, durability)
     with _lock:
         store = _open.setdefault(f"{scheme} {new.path}", new)
@@ -78,9 +81,11 @@ def _of_place(scheme: str, path: str, durability: str) -> Store:
     return store
 
 
-def _postgres(address: str) -> "PostgresStore":
+def _postgres(address: str, read_only: bool) -> "PostgresStore":
     from backscroll.stores.postgres import PostgresStore  # noqa: PLC0415  needs an extra
 
+    if read_only:
+        return PostgresStore(address, read_only=True)
     new = PostgresStore(address)
     with _lock:
         return _servers.setdefault(new.address.key, new)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from backscroll.errors import ConfigurationError
-from backscroll.ports import Pending, Record, Store, Stored
+from backscroll.ports import Pending, Record, Store, Stored, Tip
 from backscroll.stores.names import checked
 
 
@@ -29,9 +29,11 @@ class Layer:
         """What the store can do."""
         return self._store.capabilities
 
-    def append(self, session: str, first: int, records: Sequence[Record]) -> Pending:
+    def append(
+        self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
+    ) -> Pending:
         """Puts records at the places from `first` on."""
-        return self._store.append(self._visible(session), first, records)
+        return self._store.append(self._visible(session), first, records, incarnation=incarnation, turn=turn)
 
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
         """Records from `start` to before `stop`."""
@@ -40,6 +42,10 @@ class Layer:
     def end(self, session: str) -> int:
         """The place behind the last record."""
         return self._store.end(self._visible(session))
+
+    def tip(self, session: str) -> Tip:
+        """The same, with the session's incarnation."""
+        return self._store.tip(self._visible(session))
 
     def find(self, session: str, *, seq: int | None = None, key: str | None = None) -> int | None:
         """The place of the first record with a `seq` of at least this one, or of the record with this key."""
@@ -52,6 +58,10 @@ class Layer:
     def lease(self, session: str, owner: str, seconds: float) -> Pending:
         """Keeps a session for one writer for so many seconds."""
         return self._store.lease(self._visible(session), owner, seconds)
+
+    def turn(self, session: str) -> Pending:
+        """Waits until nobody else can append to a session."""
+        return self._store.turn(self._visible(session))
 
     def sessions(self) -> list[str]:
         """Names of all sessions that are not the layer's own, in the order of their beginning."""

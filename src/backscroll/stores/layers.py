@@ -29,7 +29,9 @@ def layered(
     if store is None:
         for name, value in (("blobs", blobs), ("encryption_key", key)):
             if value is not None:
-                raise ConfigurationError(f"{name} is about what a store keeps, and there is none: give a store too")
+                raise ConfigurationError(
+                    f'`{name}` is about what a store keeps, and there is none: give a store too, store="sqlite:///agent.db"'
+                )
         return None
     if blobs is not None:
         store = OffloadingStore(store, open_blobs(blobs), over, on_failure=on_failure)

@@ -1,15 +1,22 @@
 """Sessions in memory: for tests, and the plainest thing that keeps the contract of a store. No file is touched here."""
 
+import secrets
 import threading
 import time
+import weakref
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
 
 from backscroll.errors import ConfigurationError, ConflictError
-from backscroll.ports import Record, Stored
-from backscroll.stores.names import checked, checked_keys, checked_lease, kept
+from backscroll.ports import Record, Stored, Tip
+from backscroll.stores.names import another, checked, checked_keys, checked_lease, kept
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -18,8 +25,32 @@ class _Log:
     keys: dict[str, int] = field(default_factory=dict)
     seqs: list[tuple[int, int]] = field(default_factory=list)
     """Of the records that have one, with their places."""
+    id: str = field(default_factory=partial(secrets.token_hex, 8))
+    """Of this incarnation of the session."""
     shares: str | None = None
     """The session that this one was forked from."""
+
+
+class Turn:
+    """In which one writer alone can append to a session; over as well when nobody has it any more."""
+
+    def __init__(self, over: Callable[[], None]) -> None:
+        self.over = weakref.finalize(self, over)
+        self.over.atexit = False
+
+    def end(self) -> None:
+        """Lets others in again."""
+        self.over()
+
+
+@dataclass(slots=True)
+class _Held:
+    """Who has a session's turn, and who waits."""
+
+    now: Callable[[], Turn | None] = lambda: None
+    waiting: deque[Future[Turn]] = field(default_factory=deque)
+    late: list[tuple[Callable[[], str | ConflictError | None], Future[str | None]]] = field(default_factory=list)
+    """Appends of others."""
 
 
 class MemoryStore:
@@ -28,24 +59,75 @@ class MemoryStore:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._logs: dict[str, _Log] = {}
+        self._turns: dict[str, _Held] = {}
         self._leases: dict[str, tuple[str, float]] = {}
         """Owners, and until when by the monotonic clock."""
 
     @property
     def capabilities(self) -> frozenset[str]:
         """It neither survives the process nor is seen by another one."""
-        return frozenset(("erase", "fork", "lease"))
+        return frozenset(("erase", "fork", "lease", "turn"))
 
-    def append(self, session: str, first: int, records: Sequence[Record]) -> Future[None]:
-        """Puts records behind the log's end, which must be `first`. What comes back is done already."""
+    def append(
+        self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
+    ) -> Future[str | None]:
+        """Puts records behind the log's end, which must be `first`: at once, or after the turn of another one."""
         name, new = checked(session), checked_keys(records)
+        job, done = partial(self._append, name, first, new, incarnation), Future[str | None]()
         with self._lock:
-            log = self._logs.get(name) or _Log()
-            why = _why_not(log, first, new)
-            if why is None and new:
-                _extend(log, new)
-                self._logs[name] = log
-        return _done(ConflictError(f"session {name!r}: {why}") if why else None)
+            held = self._turns.get(name)
+            if held is not None and held.now() is not turn:
+                held.late.append((job, done))
+                return done
+            answer = job()
+        _tell(done, answer)
+        if turn is not None:
+            turn.end()
+        return done
+
+    def _append(
+        self, name: str, first: int, new: Sequence[Record], incarnation: str | None
+    ) -> str | ConflictError | None:
+        log = self._logs.get(name)
+        if incarnation is not None and (log is None or log.id != incarnation):
+            return another(name, log is None)
+        log = log or _Log()
+        if why := _why_not(log, first, new):
+            return ConflictError(f"session {name!r}: {why}")
+        if new:
+            _extend(log, new)
+            self._logs[name] = log
+        return log.id if log.records else None
+
+    def turn(self, session: str) -> Future[Turn]:
+        """Has appends of others wait until the one that is made with what this answers."""
+        name, granted = checked(session), Future[Turn]()
+        with self._lock:
+            free = name not in self._turns
+            held = self._turns.setdefault(name, _Held())
+            held.waiting.append(granted)
+        if free:
+            self._next(name)
+        return granted
+
+    def _next(self, name: str) -> None:
+        """A turn is over: does what waited for its end, and lets the next writer begin, if there is one."""
+        with self._lock:
+            held = self._turns[name]
+            late, held.late = held.late, []
+            answers = [(done, job()) for job, done in late if done.set_running_or_notify_cancel()]
+            granted, turn = None, Turn(partial(self._next, name))
+            while held.waiting and granted is None:
+                first = held.waiting.popleft()
+                granted = first if first.set_running_or_notify_cancel() else None
+            held.now = weakref.ref(turn)
+            if granted is None:
+                del self._turns[name]
+                turn.over.detach()
+        for done, answer in answers:
+            _tell(done, answer)
+        if granted is not None:
+            granted.set_result(turn)
 
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
         """Records from `start` to before `stop`, as they are at the call."""
@@ -58,6 +140,12 @@ class MemoryStore:
         """The place behind the last record."""
         with self._lock:
             return len(self._log(session).records)
+
+    def tip(self, session: str) -> Tip:
+        """The same, with the session's incarnation."""
+        with self._lock:
+            log = self._logs.get(checked(session))
+        return Tip(0, None) if log is None else Tip(len(log.records), log.id)
 
     def find(self, session: str, *, seq: int | None = None, key: str | None = None) -> int | None:
         """The place of the first record with a `seq` of at least this one, or of the record with this key."""
@@ -76,7 +164,7 @@ class MemoryStore:
             if not 0 < at <= len(log.records):
                 raise ConfigurationError(f"session {session!r} has {len(log.records)} records, and not {at} to share")
             if name in self._logs:
-                return _done(ConflictError(f"session {name!r} has begun already"))
+                return _failed(ConflictError(f"session {name!r} has begun already"))
             self._logs[name] = _Log(shares=session)
             _extend(self._logs[name], log.records[:at])
         return _done(None)
@@ -87,7 +175,7 @@ class MemoryStore:
         with self._lock:
             holder, until = self._leases.get(name, (owner, now))
             if holder != owner and until > now:
-                return _done(kept(name, holder, until - now))
+                return _failed(kept(name, holder, until - now))
             self._leases[name] = owner, now + seconds
             if not seconds:
                 del self._leases[name]
@@ -140,10 +228,20 @@ def _extend(log: _Log, new: Sequence[Record]) -> None:
         log.records.append(record)
 
 
-def _done(error: Exception | None) -> Future[None]:
-    done: Future[None] = Future()
-    if error is None:
-        done.set_result(None)
-    else:
-        done.set_exception(error)
+def _done(answer: T) -> Future[T]:
+    done: Future[T] = Future()
+    done.set_result(answer)
     return done
+
+
+def _tell(done: Future[str | None], answer: str | ConflictError | None) -> None:
+    if isinstance(answer, ConflictError):
+        done.set_exception(answer)
+    else:
+        done.set_result(answer)
+
+
+def _failed(error: Exception) -> Future[Any]:
+    failed: Future[Any] = Future()
+    failed.set_exception(error)
+    return failed

@@ -68,6 +68,11 @@ def checked_lease(owner: str, seconds: float) -> tuple[str, float]:
     return owner, seconds
 
 
+def another(session: str, gone: bool) -> ConflictError:
+    """What an append meets that was meant for another incarnation of the session, or for one that is `gone`."""
+    return ConflictError(f"session {session!r}: it was erased{'' if gone else ' and begun again'} meanwhile")
+
+
 def kept(session: str, holder: str, seconds: float) -> ConflictError:
     """What is raised while another one holds a lease."""
     return ConflictError(f"session {session!r} is kept by {holder!r} for another {seconds:.1f} s")

@@ -6,9 +6,10 @@ import threading
 import weakref
 from abc import ABC, abstractmethod
 from concurrent.futures import Future
-from typing import Generic
+from typing import Any, Generic
 
 from backscroll.errors import ConfigurationError
+from backscroll.ports import Tip
 from backscroll.stores.gate import closes_for_forks
 from backscroll.stores.queueing import J, Queue, Worker
 
@@ -41,7 +42,7 @@ class QueuedStore(ABC, Generic[J]):
     @property
     def capabilities(self) -> frozenset[str]:
         """Everything that a store can do."""
-        return frozenset(("durable", "shared", "erase", "fork", "lease"))
+        return frozenset(("durable", "shared", "erase", "fork", "lease", "turn"))
 
     def close(self) -> None:
         """Waits for what is queued and frees everything. The next use opens anew."""
@@ -62,7 +63,7 @@ class QueuedStore(ABC, Generic[J]):
         self._lock = threading.Lock()
         self._detach()
 
-    def _put(self, job: J) -> Future[None]:
+    def _put(self, job: J, *, at_once: bool = False) -> Future[Any]:
         with self._lock:
             if self._queue is None:
                 queue = Queue[J](self.path, self._worker())
@@ -70,12 +71,14 @@ class QueuedStore(ABC, Generic[J]):
                 self._queue, self._unclosed = queue, weakref.finalize(self, queue.stop)
                 self._unclosed.atexit = False  # then the queue is waited for as well
             self._queue.put(job)
+            if at_once:
+                self._queue.wake()
         return job.done
 
-    def _known_end(self, session: str) -> int | None:
+    def _known_tip(self, session: str) -> Tip | None:
         """Where a log ends, if whoever writes knows that still: then nothing has to be read."""
         queue = self._queue
-        return None if queue is None else queue.end(session)
+        return None if queue is None else queue.tip(session)
 
     def _detach(self) -> Queue[J] | None:
         queue, self._queue = self._queue, None

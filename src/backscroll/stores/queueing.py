@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 from backscroll.errors import BackscrollError, StoreUnavailable
+from backscroll.ports import Tip
 from backscroll.stores.gate import GATE, closes_for_forks
 
 MOST = 1_000  # jobs that are done together
@@ -25,13 +26,13 @@ _LIVE: "set[Queue[Any]]" = set()
 """Those that have something to finish before the interpreter ends."""
 
 
-class Done(Future[None]):
+class Done(Future[Any]):
     """Tells when a job is done; who waits for it in a thread may do it."""
 
     queue: "Queue[Any] | None" = None
     """Where the job is; None when it is done."""
 
-    def result(self, timeout: float | None = None) -> None:
+    def result(self, timeout: float | None = None) -> Any:
         """Waits for it; raises what went wrong."""
         self._hurry(timeout is None)
         return super().result(timeout)
@@ -41,7 +42,7 @@ class Done(Future[None]):
         self._hurry(timeout is None)
         return super().exception(timeout)
 
-    def add_done_callback(self, fn: Callable[[Future[None]], object]) -> None:
+    def add_done_callback(self, fn: Callable[[Future[Any]], object]) -> None:
         """Calls it when the job is done: what is awaited begins so."""
         super().add_done_callback(fn)
         self._hurry(False)
@@ -61,17 +62,19 @@ class Job:
     session: str
     done: Done = field(default_factory=Done, init=False)
     error: BackscrollError | None = field(default=None, init=False)
+    answer: object = field(default=None, init=False)
+    """What came of it."""
 
     @property
     def size(self) -> int:
         """Bytes of bodies."""
         return 0
 
-    def answer(self, error: BaseException | None) -> None:
+    def tell(self, error: BaseException | None) -> None:
         """Tells how it went."""
         self.done.queue = None
         if error is None:
-            self.done.set_result(None)
+            self.done.set_result(self.answer)
         else:
             self.done.set_exception(error)
 
@@ -87,8 +90,8 @@ class Worker(Protocol[J]):
         """Does jobs in their order, and says how it went with those that were done together. Must not raise."""
         ...
 
-    def end(self, session: str) -> int | None:
-        """The place behind the last record of a log, where it still knows that from its last job; else None."""
+    def tip(self, session: str) -> Tip | None:
+        """Where a log ends, as far as it still knows that from its last job; else None."""
         ...
 
     def let_go(self) -> None:
@@ -143,7 +146,7 @@ class Queue(Generic[J]):
         with contextlib.suppress(RuntimeError):  # it was released before
             self._woken.release()
 
-    def help(self, done: Future[None]) -> None:
+    def help(self, done: Future[Any]) -> None:
         """Does the job that somebody is about to wait for, if it is the only one; else has it done at once."""
         if not self._turn.locked():
             with self._turn:
@@ -155,12 +158,12 @@ class Queue(Generic[J]):
         if not done.done():
             self.wake()
 
-    def end(self, session: str) -> int | None:
+    def tip(self, session: str) -> Tip | None:
         """What the worker knows of a log's end; None where it does not, or is busy."""
         if not self._turn.acquire(blocking=False):
             return None
         try:
-            return self._worker.end(session)
+            return self._worker.tip(session)
         finally:
             self._turn.release()
 
@@ -223,7 +226,7 @@ class Queue(Generic[J]):
 
 def _tell(answers: Iterable[Answer[Any]]) -> None:
     for job, error in answers:
-        job.answer(error)
+        job.tell(error)
 
 
 @functools.cache

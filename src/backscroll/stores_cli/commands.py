@@ -12,6 +12,7 @@ from typing import Any
 import click
 from rich.text import Text
 
+from backscroll.notices import BackscrollWarning
 from backscroll.ports import Store
 from backscroll.replay import screen
 from backscroll.replay.commands import BadInput, app
@@ -47,8 +48,7 @@ def sessions_command(*, place: str, as_json: bool) -> None:
         with places.progress("sessions", len(names)) as tick:
             rows = []
             for name in names:
-                found = {"messages": showing.messages_of(store, name), "records": store.end(name)}
-                rows.append({"session": name, **found})
+                rows.append(showing.session_row(store, name))
                 tick(1)
     if as_json:
         _print({"sessions": rows})
@@ -145,9 +145,11 @@ def search_command(
     store = places.existing(place)
     for session in sessions:
         places.known(store, session)
-    with places.blamed(), places.progress("searching", None), warnings.catch_warnings(record=True) as heard:
-        warnings.simplefilter("always", RuntimeWarning)
-        found = search_everywhere(store, query, limit, sessions or None)
+    with places.blamed(), warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always", BackscrollWarning)
+        names = list(sessions) or store.sessions()
+        with places.progress("indexing and searching", len(names)) as tick:
+            found = search_everywhere(store, query, limit, names, tick)
     for each in heard:
         click.echo(f"backscroll: {screen.line(str(each.message))}", err=True)
     if as_json:
@@ -197,10 +199,9 @@ def import_command(*, source: str, place: str, sessions: tuple[str, ...], name: 
     """Bring SOURCE into STORE: an exported file, another store, or what another program recorded.
 
     Read are transcripts of Amplifier, Claude Code, Codex, OpenAI chat, SWE-agent and tau-bench. Their messages become a
-    new session, which is named after the file if --as does not say otherwise.
+    new session, which is named after the file if --as does not say otherwise. A SOURCE of - is standard input.
     """
-    with places.blamed():
-        found = moving.source_of(source)
+    with places.blamed(), moving.source_of(source) as found:
         store = places.any_store(place)
         if not isinstance(found, list):
             told = moving.copied(found, store, moving.chosen(found, sessions, name))
@@ -250,7 +251,7 @@ def verify_command(ctx: click.Context, *, place: str, as_json: bool) -> None:
 @_json
 def repair_command(*, place: str, yes: bool, as_json: bool) -> None:
     """Mend what can be mended in STORE, so that the rest of it can be used. Tells what was done."""
-    store = places.existing(place)
+    store = places.existing(place, read_only=False)
     _ask(f"Repair {shown(place)}? What is not as it was written is lost then", yes)
     found = _problems(store, "repair", "mending", "restore it from a backup")
     _report(found, as_json, "mended" if found else "nothing was to be done")
@@ -299,7 +300,7 @@ def erase_command(*, place: str, session: str, cascade: bool, yes: bool, as_json
 
     Refused while forks share its past, unless they go as well.
     """
-    store = places.existing(place)
+    store = places.existing(place, read_only=False)
     places.known(store, session)
     _ask(f"Erase {session}{' and its forks' if cascade else ''} from {shown(place)}?", yes)
     with places.blamed(), places.progress("erasing", None):
@@ -320,7 +321,7 @@ def erase_command(*, place: str, session: str, cascade: bool, yes: bool, as_json
 @_json
 def fork_command(*, place: str, session: str, new: str, at: int | None, as_json: bool) -> None:
     """Begin the session NEW with the past of SESSION, up to a message or all of it. Nothing is copied."""
-    store = places.existing(place)
+    store = places.existing(place, read_only=False)
     places.known(store, session)
     with places.blamed():
         Reader(store, session).fork(new, at)

@@ -2,9 +2,11 @@
 
 import contextlib
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
 from backscroll import sync
@@ -85,8 +87,28 @@ def _written(file: BinaryIO) -> Iterator[PortableWriter]:
 # -- importing --
 
 
-def source_of(place: str) -> Source | list[Transcript]:
-    """What is to be imported: an exported file, a store, or conversations that another program recorded."""
+STDIN = "standard input"
+"""What errors call it, and a transcript that came from it where no other name is given."""
+
+
+@contextlib.contextmanager
+def source_of(place: str) -> Iterator[Source | list[Transcript]]:
+    """Open what is to be imported: an exported file, a store, or conversations that another program recorded.
+
+    `-` is standard input: a copy of it is kept in a temporary file meanwhile, since an export is checked as a whole
+    before anything of it is written.
+    """
+    if place != "-":
+        yield _source_at(place)
+        return
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "input")
+        with path.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        yield PortableFile(path, STDIN) if is_portable(path) else read(path, STDIN)
+
+
+def _source_at(place: str) -> Source | list[Transcript]:
     path = Path(place)
     if places.is_address(place) or path.is_dir() or places.is_database(path):
         return places.existing(place)
@@ -99,6 +121,7 @@ def source_of(place: str) -> Source | list[Transcript]:
 
 def added(transcripts: Sequence[Transcript], store: Store, place: str, name: str | None) -> list[dict[str, Any]]:
     """Adds the messages of transcripts as new sessions; tells of each."""
+    place = STDIN if place == "-" else place
     names = {_name(transcript, place, name): transcript for transcript in transcripts if transcript.messages}
     begun = [session for session in names if store.end(session)]
     if begun:
@@ -119,7 +142,7 @@ def _name(transcript: Transcript, place: str, name: str | None) -> str:
 
 
 def _add(transcript: Transcript, store: Store, session: str, tick: Progress) -> None:
-    context = sync.ContextManager(session, store)
+    context = sync.ContextManager(session=session, store=store)
     try:
         for start in range(0, len(transcript.messages), AT_ONCE):
             some = transcript.messages[start : start + AT_ONCE]

@@ -1,6 +1,7 @@
 """From what a user names to a store, from errors to exit codes, and the bar that long work shows."""
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,8 @@ DATABASES = (".db", ".sqlite", ".sqlite3")
 """Suffixes by which the path of a file that is not there yet is one of a database."""
 _ADDRESSES = ", ".join(known for known in KNOWN if known != "memory:")
 _SQLITE = b"SQLite format 3\0"
+_SESSION = re.compile(r"\.[0-9a-f]{20}\.jsonl|^\.begun$")
+"""In the names of files of a folder that holds sessions."""
 
 
 class Damaged(BadInput):
@@ -43,14 +46,29 @@ def _told(error: BaseException) -> str:
     return "; ".join([str(error), *getattr(error, "__notes__", ())])
 
 
-def existing(place: str) -> Store:
-    """The store of an address or path; one that is there already. Raises `BadInput`."""
+def existing(place: str, *, read_only: bool = True) -> Store:
+    """Open the store of an address or path that is there already. Raise `BadInput` for what is no store.
+
+    `read_only`: nothing will change but the index of a search, also where the store is of an earlier version.
+    """
     with blamed():
-        store = _with_layers(open_store(address_of(place)))
-    path = getattr(store, "path", None)
-    if path is not None and not os.path.exists(path):
+        store = open_store(address_of(place), read_only=read_only)
+        _check_place(place, getattr(store, "path", None))
+        return _with_layers(store)
+
+
+def _check_place(place: str, path: str | None) -> None:
+    """Raise `BadInput` for a file or folder that holds nothing of a store."""
+    if path is None:
+        return
+    if not os.path.exists(path):
         raise BadInput(f"{place}: there is no store: {path} does not exist")
-    return store
+    if os.path.isdir(path):
+        names = os.listdir(path)
+        if names and not any(map(_SESSION.search, names)):
+            raise BadInput(f"{place}: not a Backscroll store: no file in this folder holds a session")
+    elif os.path.getsize(path) == 0 and not os.path.exists(f"{path}-commits"):
+        raise BadInput(f"{place}: this file is empty: nothing was ever stored in it")
 
 
 def _with_layers(store: Store) -> Store:
@@ -77,7 +95,10 @@ def address_of(place: str) -> str | Path:
     if is_database(path) or (not path.exists() and path.suffix in DATABASES):
         return path
     if path.exists():
-        raise BadInput(f"{place}: this file is no database; a store is one, a folder, or an address: {_ADDRESSES}")
+        raise BadInput(
+            f"{place}: not a Backscroll store: this file is no database; a store is one, a folder, or an address: "
+            f"{_ADDRESSES}"
+        )
     raise BadInput(f"{place}: no such file or folder; a store that is yet to be made has an address: {_ADDRESSES}")
 
 
@@ -118,8 +139,11 @@ def known(store: Store, session: str) -> None:
 def progress(what: str, total: int | None) -> Iterator[Callable[[int], Any]]:
     """A bar on standard error while a terminal is there to see it; without a total something that moves."""
     console = Console(stderr=True)
+    if not console.is_terminal:  # where older versions of rich write an empty line
+        yield lambda _: None
+        return
     counted = (BarColumn(), MofNCompleteColumn()) if total is not None else (SpinnerColumn(),)
     columns = (TextColumn("{task.description}"), *counted, TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(screen.line(what).replace("[", "("), total=total)
         yield lambda done: bar.advance(task, done)

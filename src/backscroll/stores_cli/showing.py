@@ -1,6 +1,7 @@
 """A session read for showing it, and how that looks. Nothing is changed here."""
 
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from rich.table import Table
@@ -11,7 +12,7 @@ from backscroll.driving import drive
 from backscroll.history import Entry
 from backscroll.messages import Message
 from backscroll.pages import Hit
-from backscroll.ports import Operation, Store
+from backscroll.ports import Extent, Operation, Store
 from backscroll.replay import screen
 from backscroll.telling import Explained
 
@@ -22,7 +23,7 @@ class Reader(sync.ContextManager):
     """A session that is only looked at. Stores nothing: what opening it would note is never flushed."""
 
     def __init__(self, store: Store, session: str) -> None:
-        super().__init__(session, store, tokenizer="estimate")
+        super().__init__(session=session, store=store, tokenizer="estimate")
 
     def pages(self, told: Sequence[Explained]) -> Iterator[list[tuple[Explained, Message]]]:
         """Messages with what is told of them, some at a time."""
@@ -50,15 +51,39 @@ def messages_of(store: Store, session: str) -> int:
     return low
 
 
+def session_row(store: Store, name: str) -> dict[str, Any]:
+    """Return the figures of a session; `bytes` and `changed` are None where the store cannot say."""
+    extent = getattr(store, "extent", None)
+    found: Extent | None = None if extent is None else extent(name)
+    changed = None if found is None or found.changed is None else datetime.fromtimestamp(found.changed, UTC)
+    return {
+        "session": name,
+        "messages": messages_of(store, name),
+        "records": store.end(name),
+        "bytes": None if found is None else found.size,
+        "changed": None if changed is None else changed.isoformat(timespec="seconds"),
+    }
+
+
 def sessions_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """One row a session."""
+    """One row a session; what no row has gets no column."""
     shown = Table()
     shown.add_column("session", overflow="fold")
-    for header in ("messages", "records"):
+    figures = [name for name in ("messages", "records", "bytes") if any(row[name] is not None for row in rows)]
+    for header in figures:
         shown.add_column(header, justify="right")
+    dated = any(row["changed"] is not None for row in rows)
+    if dated:
+        shown.add_column("last record")
     for row in rows:
-        shown.add_row(Text(screen.line(row["session"])), f"{row['messages']:,}", f"{row['records']:,}")
+        cells = [screen.line(row["session"]), *(f"{row[name]:,}" for name in figures)]
+        shown.add_row(*(Text(cell) for cell in cells), *([_local(row["changed"])] if dated else []))
     return shown
+
+
+def _local(moment: str) -> str:
+    """Return a moment by the clock on the wall."""
+    return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def plan_table(told: Sequence[Explained]) -> Table:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from backscroll.errors import ConfigurationError, ConflictError
-from backscroll.ports import Pending, Record
+from backscroll.ports import Pending, Record, Tip
 from backscroll.testing.expecting import (
     EVERY_BYTE,
     NAMES,
@@ -78,6 +78,24 @@ def check_a_wrong_place_is_a_conflict(make: Make, reopen: Make | None = None) ->
     return None
 
 
+def check_the_tip_says_whose_log_it_is(make: Make, reopen: Make | None = None) -> Absent:
+    """The end and the session's incarnation, which stays as it is; an append answers it, and may ask for it."""
+    store = make()
+    same(store.tip("a"), Tip(0, None), "the tip of a session that nobody wrote to")
+    known = store.append("a", 0, [record(0)]).result()
+    expect(type(known) is str and bool(known), f"an append answered {known!r}, and no incarnation")
+    same(store.append("a", 1, [record(1), record(2)]).result(), known, "the incarnation that a second append answers")
+    same(store.append("a", 3, [record(3)], incarnation=known).result(), known, "what one answers that asked for it")
+    same((store.tip("a"), store.end("a")), (Tip(4, known), 4), "the tip after appends")
+    for session, first in (("a", 4), ("a", 0), ("b", 0), ("b", 4)):
+        for records in ([record(7)], []):
+            error = failure(partial(store.append, session, first, records, incarnation=f"{known} of another"))
+            expect(isinstance(error, ConflictError), f"an append to another incarnation gave {error!r}, no conflict")
+    same((store.tip("a"), store.tip("b"), store.sessions()), (Tip(4, known), Tip(0, None), ["a"]), "tips after that")
+    store.close()
+    return None
+
+
 def check_a_conflict_leaves_its_neighbours_alone(make: Make, reopen: Make | None = None) -> Absent:
     """Appends that a store may write together succeed and fail one by one, and in their order."""
     store = make()
@@ -114,6 +132,7 @@ def check_a_bad_name_is_refused(make: Make, reopen: Make | None = None) -> Absen
         lambda name: store.append(name, 0, [record(0)]),
         store.read,
         store.end,
+        store.tip,
         store.erase,
         lambda name: store.find(name, seq=0),
     )

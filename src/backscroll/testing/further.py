@@ -1,11 +1,12 @@
 """What some stores do besides; where one does not claim to, the check says so. Only checks may live here."""
 
 import os
+import threading
 import time
 from functools import partial
 
 from backscroll.errors import ConfigurationError, ConflictError
-from backscroll.ports import Record
+from backscroll.ports import Record, Store, Tip
 from backscroll.testing.expecting import (
     PATIENCE,
     Absent,
@@ -91,6 +92,71 @@ def check_what_is_erased_is_gone(make: Make, reopen: Make | None = None) -> Abse
     same(list(store.read("b")), stored(0, [record(7)]), "a session that began again")
     store.close()
     return None
+
+
+def check_who_begins_again_is_another(make: Make, reopen: Make | None = None) -> Absent:
+    """A session that was erased and begun again has another incarnation: an append meant for the old one is refused."""
+    store = make()
+    if "erase" not in store.capabilities:
+        return "the store does not claim to erase"
+    other = reopen() if reopen is not None and "shared" in store.capabilities else store
+    old = store.append("a", 0, [record(0), record(1)]).result()
+    same(other.tip("a"), Tip(2, old), "the tip that the other one sees")
+    known = []
+    for number in range(3):
+        other.erase("a")
+        for first in (2, 0):
+            error = failure(partial(store.append, "a", first, [record(7)], incarnation=old))
+            expect(isinstance(error, ConflictError), f"an append to a session that was erased gave {error!r}")
+        same((store.tip("a"), store.end("a")), (Tip(0, None), 0), "the tip of a session that was erased")
+        known.append(other.append("a", 0, [record(number), record(1)]).result())
+        error = failure(partial(store.append, "a", 2, [record(7)], incarnation=old))
+        expect(isinstance(error, ConflictError), f"an append to a session that was begun again gave {error!r}")
+        same(store.tip("a"), Tip(2, known[-1]), "the tip of a session that was begun again")
+    same(len({old, *known}), 4, "incarnations of a session that was begun four times")
+    same(list(store.read("a")), stored(0, [record(2), record(1)]), "the log of the last one")
+    store.append("a", 2, [record(2)], incarnation=known[-1]).result()
+    if other is not store:
+        other.close()
+    store.close()
+    return None
+
+
+def check_a_turn_is_one_writers_alone(make: Make, reopen: Make | None = None) -> Absent:
+    """What it reads in its turn, a writer can append behind; others wait, and come after it. A turn can be given up."""
+    store = make()
+    if "turn" not in store.capabilities:
+        return "the store does not claim to give turns"
+    other = reopen() if reopen is not None and "shared" in store.capabilities else store
+    store.append("a", 0, [record(0)]).result()
+    for first in (1, 3, 5):
+        turn, late = store.turn("a").result(), list[Exception | None]()
+        thread = threading.Thread(target=lambda late=late, at=first: late.append(_tried(other, at)))
+        thread.start()
+        time.sleep(0.05)
+        same((store.end("a"), late), (first, []), "the end in a turn, and what others appended meanwhile")
+        same(len(list(store.read("a"))), first, "records that can be read in a turn")
+        store.append("a", first, [record(first), record(first + 1)], turn=turn).result()
+        thread.join()
+        expect(isinstance(late[0], ConflictError), f"an append that had to wait for a turn gave {late[0]!r}")
+    store.turn("a").result().end()
+    waiting = store.turn("a").result()
+    pending = other.turn("a")
+    waiting.end()
+    waiting.end()
+    other.append("a", 7, [record(7)], turn=pending.result()).result()
+    error = failure(partial(store.append, "a", 7, [record(8)], turn=store.turn("a").result()))
+    expect(isinstance(error, ConflictError), f"an append at a wrong place in a turn gave {error!r}")
+    store.append("b", 0, [record(0)], turn=store.turn("b").result()).result()
+    same(list(store.read("a")), stored(0, [record(number) for number in range(8)]), "the log after turns")
+    if other is not store:
+        other.close()
+    store.close()
+    return None
+
+
+def _tried(store: Store, first: int) -> Exception | None:
+    return failure(partial(store.append, "a", first, [record(99)]))
 
 
 def check_forks_share_the_past(make: Make, reopen: Make | None = None) -> Absent:

@@ -39,8 +39,8 @@ def resolve(
     - an object with `name`, `exact` and `count`: taken as it is, and trusted to keep the promises of `Tokenizer`.
 
     The first count of an engine loads it (about 0.7 s for o200k_base). An engine that is missing or miscounts is
-    replaced by the estimator; `report("context:tokenizer_fallback", {...})` is then called once, and a RuntimeWarning
-    is issued. Raises ConfigurationError for anything else.
+    replaced by the estimator; `report("context:tokenizer_fallback", {...})` is then called once, and a
+    `BackscrollWarning` is issued. Raises ConfigurationError for anything else.
     """
     if isinstance(tokenizer, str):
         return _named(tokenizer, report)

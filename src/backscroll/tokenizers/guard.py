@@ -8,11 +8,12 @@ import contextlib
 import operator
 import re
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from backscroll import events
+from backscroll.notices import warn
 from backscroll.tokenizers.estimator import ESTIMATOR_NAME, estimate
 
 BLOCK = 16_384
@@ -115,7 +116,7 @@ class Guarded:
 
     An engine that cannot be loaded, or that miscounts a golden text, is replaced by the estimator for good: `name` and
     `exact` then are the estimator's. A loaded engine that fails on a text keeps its name; that text is estimated and
-    raised by `FAILURE_FACTOR`. Both are reported once as `context:tokenizer_fallback`, and as a RuntimeWarning.
+    raised by `FAILURE_FACTOR`. Both are reported once as `context:tokenizer_fallback`, and as a `BackscrollWarning`.
 
     `wanted` is what the caller asked for, `load` answers an `Engine` or raises. Safe to share between threads.
     """
@@ -238,12 +239,9 @@ class Guarded:
         payload = about | {"used": ESTIMATOR_NAME, "factor": factor}
         if self._report is not None:
             with contextlib.suppress(Exception):
-                self._report("context:tokenizer_fallback", payload)
-        what = "cannot be used" if scope == "engine" else "could not count a text"
+                self._report(events.TOKENIZER_FALLBACK, payload)
         with contextlib.suppress(Exception):
-            warnings.warn(
-                f"Tokenizer {self._wanted!r} {what}; tokens are estimated ({reason})", RuntimeWarning, stacklevel=2
-            )
+            warn(events.sentence(events.TOKENIZER_FALLBACK, payload))
 
 
 def _short(value: object) -> str:

@@ -30,10 +30,15 @@ class Loaded(NamedTuple):
     """Numbers of the lines that hold no message."""
 
 
-def transcript_file(storage_path: str | None, transcript_path: str | None, session_id: str) -> Path | None:
-    """Where the session's transcript is kept; None where it is not."""
+def transcript_file(
+    storage_path: str | None, transcript_path: str | None, session_id: str, *, child: bool = False
+) -> Path | None:
+    """Where the session's transcript is kept; None where it is not. A child inherits the configuration of its parent,
+    whose file is not its own: it has another one in the same folder.
+    """
     if transcript_path:
-        return Path(transcript_path).expanduser()
+        path = Path(transcript_path).expanduser()
+        return path.with_name(f"{_file_name(session_id)}.jsonl") if child else path
     if storage_path:
         return Path(storage_path).expanduser() / f"{_file_name(session_id)}.jsonl"
     return None

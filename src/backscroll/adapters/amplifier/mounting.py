@@ -4,15 +4,14 @@ May run twice for one session: under a module-source resolver the kernel validat
 coordinator of its own first. So nothing is opened here, and nothing outlives its cleanup.
 """
 
-import warnings
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from backscroll.adapters.amplifier.context import AmplifierContext, OldContext
 from backscroll.adapters.amplifier.files import TranscriptFile, transcript_file
-from backscroll.adapters.amplifier.providers import ProviderSummarizer
-from backscroll.adapters.amplifier.settings import Settings, read_settings
-from backscroll.adapters.amplifier.signals import ALL, NAME, OPTION_IGNORED, Signals
+from backscroll.adapters.amplifier.providers import MountedProviders, ProviderSummarizer
+from backscroll.adapters.amplifier.settings import ALWAYS, Settings, read_settings
+from backscroll.adapters.amplifier.signals import BEGIN_EVENTS, CONTRIBUTED, NAME, OPTION_IGNORED, Signals
 from backscroll.adapters.amplifier.tool import RecallTool
 
 Cleanup = Callable[[], Awaitable[None]]
@@ -25,26 +24,56 @@ async def mount(coordinator: Any, config: Mapping[str, Any] | None = None) -> Cl
     knows is left out with a warning and the event `context:option_ignored`.
     """
     settings = read_settings(config)
-    context = _context(coordinator, settings)
+    signals = _signals(coordinator, settings)
+    context = _context(coordinator, settings, signals)
     await coordinator.mount("context", context)
-    if settings.recall_tool:
-        tool = RecallTool(*context.recall_tool("anthropic"))
-        await coordinator.mount("tools", tool, name=tool.name)
+    await _offer_recall(coordinator, signals, RecallTool(*context.recall_tool("anthropic")), settings.recall_tool)
+    register = getattr(coordinator, "register_capability", None)
+    if register is not None:
+        register("context.request_retention", context.request_retention)
+        register("context.foreground_usage", context.foreground_usage)
     contribute = getattr(coordinator, "register_contributor", None)
     if contribute is not None:
-        contribute("observability.events", NAME, lambda: list(ALL))
+        contribute("observability.events", NAME, lambda: list(CONTRIBUTED))
     for name, reason in settings.ignored:
-        warnings.warn(f"{NAME}: option {name!r} is ignored: {reason}", RuntimeWarning, stacklevel=2)
-        await context.tell(OPTION_IGNORED, {"option": name, "reason": reason})
+        await context.warn(OPTION_IGNORED, {"option": name, "reason": reason})
     return context.aclose
 
 
-def _context(coordinator: Any, settings: Settings) -> AmplifierContext:
+async def _offer_recall(coordinator: Any, signals: Signals, tool: RecallTool, wanted: bool | str) -> None:
+    """Mounts the tool at once where it is wanted in any case; else with the first prompt of a session that has tools.
+    Hosts look whether tools were mounted before that, and a session that should have none has none.
+    """
+
+    async def begun(_: Mapping[str, Any]) -> None:
+        mounted = coordinator.get("tools")
+        if mounted and tool.name not in mounted:
+            await coordinator.mount("tools", tool, name=tool.name)
+
+    if wanted == ALWAYS:
+        await coordinator.mount("tools", tool, name=tool.name)
+    elif wanted:
+        signals.hear(BEGIN_EVENTS, "recall", begun)
+
+
+def _signals(coordinator: Any, settings: Settings) -> Signals:
+    recent, results = settings.options["protected_recent"], settings.options["protected_results"]
+    return Signals(coordinator, {"protected_recent": recent, "protected_tool_results": results})
+
+
+def _context(coordinator: Any, settings: Settings, signals: Signals) -> AmplifierContext:
     session = str(getattr(coordinator, "session_id", None) or "session")
-    path = transcript_file(settings.storage_path, settings.transcript_path, session)
+    child = bool(getattr(coordinator, "parent_id", None))
+    path = transcript_file(settings.storage_path, settings.transcript_path, session, child=child)
     kind = OldContext if settings.old else AmplifierContext
     transcript = None if path is None else TranscriptFile(path)
     kept = {"session": session, "store": settings.store} if settings.store else {}
     asked = ProviderSummarizer(coordinator, settings.summary_provider, settings.summary_model)
-    summarizer = asked if settings.summarizer else None
-    return kind(Signals(coordinator), {**settings.options, **kept}, transcript, settings.memory_files, summarizer)
+    return kind(
+        signals,
+        {**settings.options, **kept},
+        transcript,
+        settings.memory_files,
+        summarizer=asked if settings.summarizer else None,
+        providers=MountedProviders(coordinator),
+    )

@@ -4,11 +4,11 @@ in. Decides nothing about views.
 
 import asyncio
 import inspect
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from backscroll.adapters.amplifier import signals
+from backscroll.adapters.amplifier.sending import CHARACTERS
 from backscroll.errors import ConfigurationError
 from backscroll.summaries import SummaryAnswer, SummaryRequest
 
@@ -16,7 +16,6 @@ MAIN = "main"
 CALL_SECONDS = 300.0  # that one call for a summary may take, so that a provider that hangs does not end them for ever
 PURPOSE = {"source": signals.NAME, "purpose": "summary"}
 """What such a request says of itself in its metadata, for hooks and providers."""
-_CHARACTERS = 4  # for each token, where one figure or its sum with another is to be recognised
 
 
 class ProviderSummarizer:
@@ -52,7 +51,7 @@ class ProviderSummarizer:
         text = blocks if isinstance(blocks, str) else "".join(_text(block) for block in blocks)
         told = getattr(response, "model", None) or self._model
         model = told if isinstance(told, str) else await model_of(provider)
-        return SummaryAnswer(text, model, *_counted(response, len(request.system + request.prompt) // _CHARACTERS))
+        return SummaryAnswer(text, model, *_counted(response, len(request.system + request.prompt) // CHARACTERS))
 
     def _tools(self) -> list[Any]:
         """As loops tell them to the model: with them and the conversation before it, a turn is found in the cache."""
@@ -82,18 +81,7 @@ def _messages(request: SummaryRequest) -> list[dict[str, Any]]:
     turn = {"role": "user", "content": request.prompt}
     if not request.messages:
         return [{"role": "system", "content": request.system}, turn]
-    for message in request.messages:
-        make_sendable(message)
     return [*request.messages, turn]
-
-
-def make_sendable(message: dict[str, Any]) -> None:
-    """As the kernel's `Message` takes it: content is a text or blocks; and without other managers' bookkeeping."""
-    content = message.get("content")
-    if type(content) not in (str, list):
-        message["content"] = "" if content is None else json.dumps(content, ensure_ascii=False)
-    for key in [key for key in message if key[:1] == "_"]:
-        del message[key]
 
 
 def _text(block: Any) -> str:
@@ -112,6 +100,29 @@ def _fields(value: Any) -> Mapping[str, Any]:
     dump = getattr(value, "model_dump", None)
     told = value if dump is None else dump()
     return told if isinstance(told, Mapping) else {}
+
+
+class MountedProviders:
+    """The providers of a session, under the names by which the host mounted them."""
+
+    def __init__(self, coordinator: Any) -> None:
+        self._get = getattr(coordinator, "get", None)
+
+    def _mounted(self) -> Mapping[str, Any]:
+        return (self._get("providers") if self._get else None) or {}
+
+    def only(self) -> Any:
+        """The provider where one alone is mounted; else None."""
+        mounted = self._mounted()
+        return next(iter(mounted.values())) if len(mounted) == 1 else None
+
+    async def lane(self, provider: Any) -> str:
+        """The name of a provider and its model's. Two instances of a provider serve one model, with different windows
+        perhaps; both say the same `name`, and only the host's names tell them apart.
+        """
+        named = (name for name, mounted in self._mounted().items() if mounted is provider)
+        name, model = next(named, getattr(provider, "name", None)), await model_of(provider)
+        return f"{name}/{model}" if isinstance(name, str) and name and name != model else model
 
 
 async def model_of(provider: Any) -> str:

@@ -4,6 +4,7 @@ The names are those of the context contract, of its documentation site, and of t
 context-persistent, so that their configurations can stay as they are.
 """
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,7 @@ from backscroll.compaction.strategies import STRATEGIES
 from backscroll.errors import ConfigurationError
 
 TRUNCATE, SUMMARIZE = "truncate", "summarize"
+ALWAYS = "always"
 NO_EFFECT = "No effect: "
 SIMPLE_MARGIN = 4_096  # tokens that context-simple keeps free of a window
 NOTICE = 800  # tokens that it keeps for its notice
@@ -41,7 +43,7 @@ def _is_prices(value: Any) -> bool:
 
 
 CONTRACTS = ("2.1.0", "2.1", "2.0", "1.0", "1")
-COMPACTIONS = ("auto", TRUNCATE, SUMMARIZE, *STRATEGIES)
+COMPACTIONS = ("auto", SUMMARIZE, *STRATEGIES)
 TELLING = ("auto", SUMMARIZE, "digest", "importance")  # these put a summary in the place of what leaves
 FORMULAS = ("contract", "context-simple")
 
@@ -133,8 +135,8 @@ SETTINGS = (
     ),
     Setting("offload_over", 65_536, _is_count, "a whole number of bytes", "size from which a stored message is large"),
     Setting(
-        "encryption_key", None, is_text, "32 bytes as base64 text",
-        "encrypts everything that is put into the store; better from the environment than from a file",
+        "encryption_key_env", None, is_text, "the name of an environment variable",
+        "variable that holds the key, 32 bytes as base64 text, by which everything in the store is encrypted",
     ),
     Setting("transcript_path", None, is_text, "a path", "file of the transcript itself, one message a line"),
     Setting(
@@ -142,8 +144,9 @@ SETTINGS = (
         "files whose text stands at the beginning of the conversation as system messages, read when it begins",
     ),
     Setting(
-        "recall_tool", True, _is_bool, "true or false",
-        "mount the tool `recall`, with which the model reads what a request left out",
+        "recall_tool", True, one_of(True, False, ALWAYS), f"true, false or {ALWAYS}",
+        "mount the tool `recall`, with which the model reads what a request left out: with the first prompt of a "
+        "session that has other tools, or `always`, at once",
     ),
     Setting(
         "budget_formula", "contract", one_of(*FORMULAS), f"one of {', '.join(FORMULAS)}",
@@ -202,7 +205,7 @@ class Settings:
     storage_path: str | None
     transcript_path: str | None
     memory_files: tuple[str, ...]
-    recall_tool: bool
+    recall_tool: bool | str
     summarizer: bool
     """Whether a provider is asked for summaries."""
     summary_provider: str | None
@@ -216,6 +219,11 @@ def read_settings(config: Mapping[str, Any] | None) -> Settings:
     names that nobody knows are among the `ignored`.
     """
     given = dict(config or {})
+    if "encryption_key" in given:
+        raise ConfigurationError(
+            "encryption_key must not be in a configuration, which hosts write into logs and metadata: put the key into "
+            "an environment variable and give the variable's name as encryption_key_env"
+        )
     ignored = [(name, _unknown(name, BY_NAME)) for name in given if name not in BY_NAME]
     values = {setting.name: setting.default for setting in SETTINGS}
     values |= {name: BY_NAME[name].checked(value) for name, value in given.items() if name in BY_NAME}
@@ -278,19 +286,28 @@ def _options(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, A
         name: values[name]
         for name in (
             *("max_tokens", "target_usage", "protected_recent", "max_messages", "overhead_tokens", "tokenizer"),
-            *("blobs", "offload_over", "encryption_key", "summary_window", "summary_timeout", "summary_as_turn"),
+            *("blobs", "offload_over", "summary_window", "summary_timeout", "summary_as_turn"),
         )
     }
     return options | {
         "compact_threshold": _threshold(values, given),
         "protected_results": values["protected_tool_results"],
         "min_batch_tokens": values["min_batch_tokens"] or None,
+        "encryption_key": _key(values["encryption_key_env"]),
         "prices": _prices(values),
         "model": values["model"],
         "output_reserve": reserve if reserve is not None else 0.5 if simple else 1.0,
         "margin_tokens": margin,
         **_strategies(values["compaction_strategy"], values["truncate_chars"]),
     }
+
+
+def _key(variable: str | None) -> str | None:
+    if variable is None:
+        return None
+    if not os.environ.get(variable):
+        raise ConfigurationError(f"encryption_key_env names the variable {variable!r:.80}, which is not set")
+    return os.environ[variable]
 
 
 def _prices(values: Mapping[str, Any]) -> Prices | None:
@@ -327,7 +344,7 @@ def _strategies(name: str, characters: int | None) -> dict[str, Any]:
     clip = ClipStrategy() if keep is None else ClipStrategy(over=max(ClipStrategy().over, keep), keep=keep)
     ladder = {
         "auto": ["supersede", clip, "digest"],
-        TRUNCATE: ["supersede", clip, "drop"],
+        TRUNCATE: ["supersede", clip, "truncate"],
         SUMMARIZE: ["supersede", "digest"],
         "importance": ["supersede", clip, "importance"],
         "clip": [clip],

@@ -5,23 +5,42 @@ they are read leniently: usage as a mapping or as the text that the kernel makes
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from backscroll import events
-from backscroll.adapters import overflows
+from backscroll.overflows import is_overflow, overflow_sizes
 
 USAGE_EVENTS = ("llm:response", "provider:response")
 ERROR_EVENTS = ("provider:error", "provider:retry", "llm:response")
+PROMPT_EVENTS = ("prompt:submit",)
+BEGIN_EVENTS = ("session:start", "session:resume", *PROMPT_EVENTS)
 NAME = "context-backscroll"
 
 OPTION_IGNORED = "context:option_ignored"
 RESTORE_IGNORED = "context:set_messages_ignored"
+REPLAY_IGNORED = "context:replay_ignored"
 FILE_FAILED = "context:file_failed"
 PROMPT_FAILED = "context:system_prompt_failed"
-ALL = (*events.ALL, OPTION_IGNORED, RESTORE_IGNORED, FILE_FAILED, PROMPT_FAILED)
-"""Every event of the module, for the host's observability."""
+ALL = (*events.ALL, OPTION_IGNORED, RESTORE_IGNORED, REPLAY_IGNORED, FILE_FAILED, PROMPT_FAILED)
+"""Every event of the module."""
+
+WARNINGS: Mapping[str, str] = {
+    **events.WARNINGS,
+    OPTION_IGNORED: f"{NAME}: option {{option!r}} is ignored: {{reason}}",
+    FILE_FAILED: f"{NAME}: {{path}} cannot be read or written as it should be ({{error}}): look at the file and "
+    "its rights",
+    PROMPT_FAILED: f"{NAME}: the system prompt factory failed ({{error}}), and its last text is sent: correct the "
+    "factory",
+}
+"""The sentence of each event of the module that also warns."""
+
+_KERNELS = (events.COMPACTION, events.INCLUDE)
+CONTRIBUTED = tuple(name for name in ALL if name not in (*_KERNELS, events.MESSAGE_ADDED))
+"""What the host's observability is given. Not the kernel's own names: a host that logs these as well would log each
+twice. And not the event of each message, which would be a line in the log for each.
+"""
 
 OWN_CALL = ContextVar("backscroll_own_call", default=False)
 """Set while we ask a provider ourselves: what it reports then is not about the conversation. The kernel runs async
@@ -29,11 +48,7 @@ handlers in the context of whoever emits.
 """
 
 _FIGURE = re.compile(r"(\w+)=(\d+)\b")
-_TOO_LONG = re.compile(
-    r"context.?length|context.?window|prompt is too long|input is too long|too many (?:input )?tokens|"
-    r"maximum context|max(?:imum)? (?:input )?tokens exceeded|exceeds? .{0,60}(?:tokens?|context)|request too large",
-    re.IGNORECASE,
-)
+INCLUDED = 200  # characters of what is put into the conversation that its event holds
 _SEARCHED = 4_000  # characters of an error that are searched for what it is about
 
 
@@ -50,6 +65,12 @@ class Counted(NamedTuple):
     def cached(self) -> int:
         """Both."""
         return self.read + self.written
+
+
+def sentence(name: str, payload: Mapping[str, Any]) -> str:
+    """Return the warning of an event; damaged lines of a file are named as its error."""
+    damaged = ", ".join(map(str, payload.get("damaged_lines", ())))
+    return WARNINGS[name].format_map({"error": f"damaged lines: {damaged}", **payload})
 
 
 def usage_in(payload: Mapping[str, Any]) -> Counted | None:
@@ -94,14 +115,14 @@ def says_too_long(payload: Mapping[str, Any]) -> bool:
     """Whether an error's payload says that the request was longer than the model's window."""
     if payload.get("status", "error") != "error":
         return False
-    return bool(_TOO_LONG.search(_error_in(payload)))
+    return is_overflow(_error_in(payload))
 
 
 def sizes_in(payload: Mapping[str, Any]) -> tuple[int | None, int | None]:
     """Tokens that were requested and tokens that were allowed, where an error says so. Sources: what the interfaces of
     Anthropic, OpenAI and Gemini answer.
     """
-    return overflows.sizes_in(_error_in(payload))
+    return overflow_sizes(_error_in(payload))
 
 
 def _error_in(payload: Mapping[str, Any]) -> str:
@@ -121,7 +142,9 @@ def sendable(value: Any) -> Any:
 class Signals:
     """The hooks of one session."""
 
-    def __init__(self, coordinator: Any) -> None:
+    def __init__(self, coordinator: Any, protected: Mapping[str, Any] | None = None) -> None:
+        self._protected = dict(protected or {})
+        """Added to each compaction's event: the options that say what is spared."""
         self._hooks = getattr(coordinator, "hooks", None)
         self._unregister: list[Callable[[], Any]] = []
 
@@ -130,31 +153,35 @@ class Signals:
         into the kernel costs more than adding the message.
         """
         if self._hooks is not None and (name != events.MESSAGE_ADDED or self._heard(name)):
-            await self._hooks.emit(name, sendable(payload))
+            await self._hooks.emit(name, sendable(self._payload(name, payload)))
+
+    def _payload(self, name: str, payload: dict[str, Any]) -> dict[str, Any]:
+        """The payload with the keys that listeners of the kernel's own events read."""
+        if name == events.COMPACTION:
+            tokens = {"tokens_before": payload["before_tokens"], "tokens_after": payload["after_tokens"]}
+            return {**payload, **tokens, **self._protected}
+        if name == events.INCLUDE:  # a host logs all of it, and a system prompt may be long
+            content = payload["content"]
+            return {"path": None, **payload, "content": content[:INCLUDED], "characters": len(content)}
+        return payload
 
     def _heard(self, name: str) -> bool:
         listing = getattr(self._hooks, "list_handlers", None)
         return listing is None or any(listing(name).values())
 
-    def listen(self, usage: Callable[[Mapping[str, Any]], None], error: Callable[[Mapping[str, Any]], None]) -> None:
-        """Has these called with the payload of what providers and loops tell."""
+    def hear(self, names: Sequence[str], purpose: str, handle: Callable[[Mapping[str, Any]], Awaitable[None]]) -> None:
+        """Calls the function with the payload of these events, save while we ask a provider ourselves. It is async also
+        where it waits for nothing: the kernel runs plain functions on a thread of its own.
+        """
         register = getattr(self._hooks, "register", None)
         if register is None:
             return
 
-        # async although they wait for nothing: the kernel runs plain handlers on a thread of its own
-        async def heard_usage(_: str, payload: Mapping[str, Any]) -> None:
+        async def heard(_: str, payload: Mapping[str, Any]) -> None:
             if not OWN_CALL.get():
-                usage(payload)
+                await handle(payload)
 
-        async def heard_error(_: str, payload: Mapping[str, Any]) -> None:
-            if not OWN_CALL.get():
-                error(payload)
-
-        for name in USAGE_EVENTS:
-            self._unregister.append(register(name, heard_usage, name=f"{NAME}:usage:{name}"))
-        for name in ERROR_EVENTS:
-            self._unregister.append(register(name, heard_error, name=f"{NAME}:error:{name}"))
+        self._unregister += [register(name, heard, name=f"{NAME}:{purpose}:{name}") for name in names]
 
     def close(self) -> None:
         """Hears nothing more."""

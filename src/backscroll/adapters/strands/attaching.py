@@ -4,7 +4,6 @@ Parts come from several plugins and are told by type; one that a user brings tak
 agent has its own, so that one plugin may serve several agents.
 """
 
-import warnings
 import weakref
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +17,7 @@ from backscroll.adapters.strands.models import SummaryFromModel, input_budget
 from backscroll.adapters.strands.settings import SUMMARIZE, Compression, Offloading, Parts, core_options
 from backscroll.adapters.strands.storing import Shelf
 from backscroll.errors import ConfigurationError
+from backscroll.notices import warn
 from backscroll.summaries import LEAST_WINDOW
 
 SUMMARY_WINDOW = 32_000  # tokens that one call of a summarizer takes in at most
@@ -69,11 +69,13 @@ def begin(agent: Any, attached: Attached) -> Conversation:
     if parts.compression is not None:
         _displace(agent)
     options = dict(attached.options)
-    options["session"] = options.get("session") or f"{agent.session_id}.{agent.agent_id}"
+    name = options.get("session") or f"{agent.session_id}.{agent.agent_id}"
+    if options.get("store") or options.get("telemetry"):  # else there is nothing that the name could be of
+        options["session"] = name
     _claim(agent, options)
     attached.conversation = Conversation(
         {**core_options(parts.compression, parts.offloading), **_summaries(agent, parts.compression), **options},
-        _shelf(parts.offloading, options["session"]),
+        _shelf(parts.offloading, name),
         status=parts.agentic,
     )
     return attached.conversation
@@ -100,11 +102,9 @@ def _displace(agent: Any) -> None:
     agent.conversation_manager = NullConversationManager()
     for entries in agent.hooks._registered_callbacks.values():
         entries[:] = [entry for entry in entries if getattr(entry.callback, "__self__", None) is not manager]
-    warnings.warn(
+    warn(
         f"Backscroll manages this agent's context, and {name} does not: it would edit agent.messages. Write "
-        f"Agent(..., context_manager=False){'' if default else ' without conversation_manager'}",
-        UserWarning,
-        stacklevel=2,
+        f"Agent(..., context_manager=False){'' if default else ' without conversation_manager'}"
     )
 
 

@@ -5,12 +5,10 @@ snapshots and `Agent(messages=[...])` put messages there without an event, and o
 invocation all of it, and within one its end, so that a step costs the same however long the conversation is.
 """
 
-import warnings
 from collections.abc import Generator, Sequence
 from copy import deepcopy
 from typing import Any
 
-from backscroll.adapters.overflows import sizes_in
 from backscroll.adapters.strands.estimating import outside_tokens
 from backscroll.adapters.strands.failing import RequestTooLarge
 from backscroll.adapters.strands.models import MAIN, cache_tokens, input_budget, model_name, prompt_tokens
@@ -20,6 +18,8 @@ from backscroll.driving import drive, drive_async
 from backscroll.errors import BudgetError
 from backscroll.manager import ContextManager
 from backscroll.messages import accept
+from backscroll.notices import warn
+from backscroll.overflows import overflow_sizes
 from backscroll.ports import Operation
 from backscroll.turnstile import Turnstile
 from backscroll.usage import Usage
@@ -216,11 +216,9 @@ class Conversation(ContextManager):
             messages[-1]["content"] = [*messages[-1]["content"], *folded[len(last) :]]
         elif not self._foreign:
             self._foreign = True
-            warnings.warn(
+            warn(
                 "a middleware before Backscroll's changed the messages of a request, and the view replaces them: put "
-                "the plugin that adds it behind Backscroll's",
-                RuntimeWarning,
-                stacklevel=2,
+                "the plugin that adds it behind Backscroll's"
             )
 
     async def arrived(self, agent: Any) -> None:
@@ -265,7 +263,7 @@ class Conversation(ContextManager):
                 f"{self._session.sent(self._lane):,} tokens by our estimate; it said: {event.exception!s:.200}"
             )
             raise RequestTooLarge(error) from event.exception
-        requested, limit = sizes_in(str(event.exception))
+        requested, limit = overflow_sizes(event.exception)
         self.observe_overflow(requested_tokens=requested, limit_tokens=limit, lane=self._lane)
         event.retry = True
 

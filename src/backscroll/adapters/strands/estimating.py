@@ -1,6 +1,5 @@
 """The one estimator for whole Strands requests: the core's own, over messages, system prompt and tool definitions."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from functools import cache
 from math import ceil
@@ -78,7 +77,4 @@ def system_text(system_prompt: Any) -> str:
 
 @cache
 def _measurer() -> Measurer:
-    def report(name: str, payload: dict[str, Any]) -> None:
-        warnings.warn(f"{name}: {payload}", RuntimeWarning, stacklevel=2)
-
-    return Measurer(resolve("auto", report))
+    return Measurer(resolve("auto"))

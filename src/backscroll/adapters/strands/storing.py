@@ -5,7 +5,6 @@ What could not be stored stays whole in every request until it must give way to 
 
 import inspect
 import json
-import warnings
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from backscroll.adapters.strands.estimating import TokenEstimate, estimate_input_tokens
 from backscroll.adapters.strands.wire import Message, to_json
 from backscroll.budget import Previews
+from backscroll.notices import warn
 
 _MOST_FAILED = 1_000
 
@@ -35,10 +35,9 @@ class Shelf:
                     await self._put(name, kind, data)
                 except Exception as error:  # a storage of somebody else's: whatever it raises, the original stays
                     self._failed[id(message)] = None
-                    warnings.warn(
-                        f"the tool result {name} could not be stored and stays whole: {error!r:.200}",
-                        RuntimeWarning,
-                        stacklevel=2,
+                    warn(
+                        f"the tool result {name} could not be stored and stays whole in the requests ({error!r:.200}): "
+                        "look at the storage of the offloader"
                     )
 
     async def _put(self, name: str, kind: str, data: bytes) -> None:

@@ -22,8 +22,6 @@ from backscroll.replay.comparing import cluster, files, pools, sums, table
 from backscroll.replay.comparing.jobs import Job, Row
 from backscroll.replay.comparing.prices import TARIFFS, Tariff, tariff
 
-_ALIASES = {"truncate": "drop"}
-"""Other words for a strategy: `drop` truncates a conversation by whole turns, the oldest first."""
 _SHOWN = 12  # transcripts up to which each is shown without being asked for
 
 
@@ -35,7 +33,7 @@ def parse_budgets(ctx: click.Context | None, param: click.Parameter, value: str)
 def parse_strategies(ctx: click.Context | None, param: click.Parameter, value: str) -> dict[str, Chain]:
     """What was asked for -> the chain it means: names with commas between, the parts of a chain joined by `+`."""
     asked = list(dict.fromkeys(name.strip() for name in value.split(",")))
-    chains = [",".join(_ALIASES.get(part.strip(), part.strip()) for part in name.split("+")) for name in asked]
+    chains = [name.replace("+", ",") for name in asked]
     return dict(zip(asked, parse_chains(ctx, param, chains), strict=True))
 
 
@@ -57,7 +55,7 @@ def _share(ctx: click.Context | None, param: click.Parameter, value: str) -> flo
 @click.option("--budget", "budgets", metavar="SIZES", default="32k", show_default=True, callback=parse_budgets,
               help="Tokens a request, with commas between: 32k,128k; or 50% of each transcript.")  # fmt: skip
 @click.option("--strategies", metavar="NAMES", default="auto,mask,truncate", show_default=True,
-              callback=parse_strategies, help="With commas between; supersede+drop is one chain of two.")  # fmt: skip
+              callback=parse_strategies, help="With commas between; clip+truncate is one chain of two.")  # fmt: skip
 @click.option("--prices", metavar="NAME|FILE", default="anthropic", show_default=True, callback=_tariff,
               help=f"{', '.join(TARIFFS)}, or a TOML or JSON file with prices of your own.")  # fmt: skip
 @click.option("--keep", metavar="SHARE", default="95%", show_default=True, callback=_share,
@@ -185,8 +183,10 @@ def _bar(what: str, total: int) -> Iterator[Tick]:
         TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
         TextColumn("left:"), TimeRemainingColumn(),
     )  # fmt: skip
-    disable = not console.is_terminal
+    if not console.is_terminal:  # where older versions of rich write an empty line
+        yield lambda *_: None
+        return
     # jobs differ in length: the speed of the last ten minutes tells more than that of the last seconds
-    with Progress(*columns, console=console, transient=True, disable=disable, speed_estimate_period=600) as bar:
+    with Progress(*columns, console=console, transient=True, speed_estimate_period=600) as bar:
         task = bar.add_task(what, total=total)
         yield lambda name, steps: bar.update(task, advance=steps, description=f"{what} {screen.line(name)[-40:]}")

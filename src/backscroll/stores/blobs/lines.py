@@ -9,6 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from typing import Any
 
 from backscroll.errors import StoreUnavailable
 
@@ -32,11 +33,11 @@ class Lines:
         """Whether nothing is waited for."""
         return session not in self._jobs
 
-    def put(self, session: str, work: Callable[[], None]) -> Future[None]:
+    def put(self, session: str, work: Callable[[], Any]) -> Future[Any]:
         """Has something done behind what was put before; the future tells how it went."""
         if self._process != os.getpid():  # the child of a fork has neither the threads nor anything for them to do
             self._begin()
-        done: Future[None] = Future()
+        done: Future[Any] = Future()
         with self._lock:
             if session in self._jobs:
                 self._jobs[session].append((work, done))
@@ -63,18 +64,18 @@ class Lines:
         going = True
         while going:
             work, done = self._jobs[session][0]
-            failure: BaseException | None = None
+            answer, failure = None, None
             wanted = done.set_running_or_notify_cancel()
             try:
                 if wanted:
-                    work()
+                    answer = work()
             except BaseException as error:  # whatever it was: somebody waits for it
                 failure = error
             going = self._next(session)  # before it is answered: who hears of it finds nothing to wait for
             if failure is not None:
                 done.set_exception(failure)
             elif wanted:
-                done.set_result(None)
+                done.set_result(answer)
 
     def _next(self, session: str) -> bool:
         """Takes what was done out of its line. Says whether there is more."""

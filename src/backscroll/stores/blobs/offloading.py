@@ -8,12 +8,12 @@ by forks that share the record. What was put and never written, after a crash, i
 
 import contextlib
 import secrets
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 from backscroll.errors import ConfigurationError, ConflictError, DamagedError, StoreError
+from backscroll.notices import warn
 from backscroll.ports import Blobs, Pending, Record, Store, Stored
 from backscroll.stores.blobs.lines import Lines
 from backscroll.stores.blobs.pointers import KIND, blob_name, fits, pointer, pointing
@@ -40,7 +40,7 @@ class OffloadingStore(Layer):
     """Keeps bodies of more than `over` bytes in `blobs`, and everything else in `store`.
 
     `on_failure` hears of a body that could not be put and stays in the store: its `seq`, `bytes` and the `error`; by
-    default a RuntimeWarning tells of it. A copy of the database refers to the same blobs: copy these as well.
+    default a warning says so. A copy of the database refers to the same blobs: copy these as well.
     """
 
     OWN = (_OWN,)
@@ -67,22 +67,25 @@ class OffloadingStore(Layer):
         """The store that keeps everything else."""
         return self._store
 
-    def append(self, session: str, first: int, records: Sequence[Record]) -> Pending:
+    def append(
+        self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
+    ) -> Pending:
         """Puts large bodies as blobs, in a thread, and then the records. What is small goes straight to the store."""
         name, given = self._visible(session), checked_keys(records)
         if self._lines.idle(name) and not any(map(self._is_wrapped, given)):
-            return self._store.append(name, first, given)
-        return self._lines.put(name, partial(self._append, name, first, given))
+            return self._store.append(name, first, given, incarnation=incarnation, turn=turn)
+        line = name if turn is None else f"{name}\n"  # in its turn nothing waits behind what waits for the turn's end
+        return self._lines.put(line, partial(self._append, name, first, given, incarnation, turn))
 
     def _is_wrapped(self, record: Record) -> bool:
         return len(record.body) > self._over or record.kind == KIND
 
-    def _append(self, session: str, first: int, records: Sequence[Record]) -> None:
+    def _append(self, session: str, first: int, records: Sequence[Record], incarnation: str | None, turn: Any) -> Any:
         names: list[str] = []
         try:
             written = [self._outside(each, names) if self._is_wrapped(each) else each for each in records]
             try:
-                self._store.append(session, first, written).result()
+                return self._store.append(session, first, written, incarnation=incarnation, turn=turn).result()
             except ConflictError:  # by which nothing was written, for certain
                 with contextlib.suppress(StoreError):  # `collect` finds them
                     for name in names:
@@ -241,4 +244,7 @@ def _blobs_of(records: Iterable[Stored]) -> dict[str, int]:
 
 
 def _warn(told: dict[str, Any]) -> None:
-    warnings.warn(f"a body stays in the store: {told}", RuntimeWarning, stacklevel=2)
+    warn(
+        f"a body of {told['bytes']:,} bytes could not be put into `blobs` ({told['error']}) and stays in the "
+        "store: make that place reachable"
+    )

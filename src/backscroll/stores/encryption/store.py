@@ -11,9 +11,10 @@ import contextlib
 import itertools
 import json
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from backscroll.errors import ConfigurationError, ConflictError, DamagedError, StoreError
-from backscroll.ports import LOST, Pending, Record, Store, Stored
+from backscroll.ports import LOST, Pending, Record, Store, Stored, Tip
 from backscroll.stores.encryption import sealing
 from backscroll.stores.encryption.sealing import Sealer, Wrapped
 from backscroll.stores.layer import Layer
@@ -54,14 +55,17 @@ class EncryptedStore(Layer):
         """What the store can do, save searching what it cannot read."""
         return (self._store.capabilities - _NO_SEARCH) | _ENCRYPTED
 
-    def append(self, session: str, first: int, records: Sequence[Record]) -> Pending:
+    def append(
+        self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
+    ) -> Pending:
         """Seals records for their places."""
         name, given = self._visible(session), checked_keys(records)
         sealer = self._known() or (self._made() if given else None)
         if sealer is None:
-            return self._store.append(name, first, given)
+            return self._store.append(name, first, given, incarnation=incarnation, turn=turn)
         writer = sealer.writer(name)
-        return self._store.append(name, first, [sealer.seal(each, writer, at) for at, each in enumerate(given, first)])
+        sealed = [sealer.seal(each, writer, at) for at, each in enumerate(given, first)]
+        return self._store.append(name, first, sealed, incarnation=incarnation, turn=turn)
 
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
         """Records from `start` to before `stop`."""
@@ -87,6 +91,11 @@ class EncryptedStore(Layer):
         """The place behind the last record."""
         name = self._visible(session)
         return 0 if self._known() is None else self._store.end(name)
+
+    def tip(self, session: str) -> Tip:
+        """The same, with the session's incarnation."""
+        name = self._visible(session)
+        return Tip(0, None) if self._known() is None else self._store.tip(name)
 
     def find(self, session: str, *, seq: int | None = None, key: str | None = None) -> int | None:
         """The place of the first record with a `seq` of at least this one, or of the record with this key."""

@@ -58,9 +58,12 @@ class Folder:
         self._lock = threading.Lock()
         self._logs: dict[str, LogFile] = {}
         self._highest: int | None = None
+        self._used = False
+        """Whether the folder was there while this object was in use."""
 
     def log(self, session: str) -> LogFile:
         """A session's file, whether it is there or not."""
+        self.check_place()
         with self._lock:
             found = self._logs.get(session)
             if found is None:
@@ -69,10 +72,21 @@ class Folder:
                 found = self._logs[session] = LogFile(os.path.join(self.path, file_name(session)), session)
         return found
 
+    def check_place(self) -> None:
+        """Raises `StoreUnavailable` where the folder is gone that was there before."""
+        used = self._used  # before the look: another thread may make the folder between the two
+        if os.path.isdir(self.path):
+            self._used = True
+        elif used:
+            raise StoreUnavailable(
+                f"{self.path}: the folder is gone: it was deleted, moved or unmounted while it was in use; nothing was "
+                "written. Put it back, or close the store to begin a new one"
+            )
+
     def forget(self) -> None:
         """Drops what is known of the files."""
         with self._lock:
-            self._logs = {}
+            self._logs, self._used = {}, False
 
     def forked(self) -> None:
         """Begins anew, in the child of a fork."""
@@ -128,6 +142,7 @@ class Folder:
 
     def listed(self) -> list[Listed]:
         """Every session that has begun, in the order of their beginning; then files that cannot tell whose they are."""
+        self.check_place()
         found = [listed for path in self.files() if (listed := _listed(path)) is not None]
         found += [listed for path in self.left_over() if (listed := _nameless(path)) is not None]
         return sorted(found, key=lambda each: (each.header is None, each.header.begun if each.header else 0, each.path))

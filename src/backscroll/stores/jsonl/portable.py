@@ -69,15 +69,17 @@ class PortableFile:
     Raises `DamagedError` with the line and byte of what is not as it was written, or missing at the end.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], name: str | None = None) -> None:
         self.path = os.fspath(path)
+        self.name = name or self.path
+        """What errors call it."""
         self._sessions: dict[str, tuple[int, int]] = {}
         """Where each session's records begin, in bytes, and how many there are."""
         try:
             with open(self.path, "rb") as file:
                 self._check(file)
         except OSError as error:
-            raise StoreUnavailable(f"{self.path}: {error.strerror or error}") from error
+            raise StoreUnavailable(f"{self.name}: {error.strerror or error}") from error
 
     def sessions(self) -> list[str]:
         """Names, in the order in which they stand in the file."""
@@ -97,14 +99,14 @@ class PortableFile:
                 line = file.readline()[:-1]
                 head = lines.head_of(line) if lines.is_good(line, seed) else None
                 if head is None or head.at != at:
-                    raise DamagedError(f"{self.path}: it was changed while it was read, at place {at} of {session!r}")
+                    raise DamagedError(f"{self.name}: it was changed while it was read, at place {at} of {session!r}")
                 if at >= start:
                     yield Stored(at, lines.record_of(line, head))
 
     def _check(self, file: BinaryIO) -> None:
         session, at, start, seed = "", 0, 0, 0
         for number, line in enumerate(file, 1):
-            where = f"{self.path}: line {number}, byte {start}"
+            where = f"{self.name}: line {number}, byte {start}"
             told, start = line[:-1], start + len(line)
             if told.startswith(_ENDS) and lines.is_good(told, 0):
                 self._check_end(file, told, where)
@@ -119,7 +121,7 @@ class PortableFile:
                 raise DamagedError(f"{where}: this is not what was written there; export the sessions again")
             at += 1
             self._sessions[session] = self._sessions[session][0], at
-        raise DamagedError(f"{self.path}: its last line is missing, so something of it is; export the sessions again")
+        raise DamagedError(f"{self.name}: its last line is missing, so something of it is; export the sessions again")
 
     def _check_end(self, file: BinaryIO, line: bytes, where: str) -> None:
         told, records = json.loads(line), sum(number for _, number in self._sessions.values())

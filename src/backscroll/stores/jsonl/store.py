@@ -11,20 +11,22 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
+from typing import Any
 
 from backscroll.errors import ConfigurationError
-from backscroll.ports import Record, Stored
+from backscroll.ports import Extent, Record, Stored, Tip
 from backscroll.stores.gate import GATE
 from backscroll.stores.jsonl import lines
 from backscroll.stores.jsonl.file import told
 from backscroll.stores.jsonl.folder import Folder, Segment
 from backscroll.stores.jsonl.repair import repair
 from backscroll.stores.jsonl.verify import accept_loss, verify
-from backscroll.stores.jsonl.writer import Append, Erase, Fork, Lease, Writer
+from backscroll.stores.jsonl.writer import Append, Erase, Fork, Hold, Lease, Writer
 from backscroll.stores.names import checked, checked_keys, checked_lease
 from backscroll.stores.problems import Mended, Problem
 from backscroll.stores.queued import TIMEOUT, QueuedStore, checked_durability
 from backscroll.stores.queueing import Job
+from backscroll.stores.turns import Turn
 
 
 class JsonlStore(QueuedStore[Job]):
@@ -46,11 +48,14 @@ class JsonlStore(QueuedStore[Job]):
         self._folder = Folder(path, timeout)
         super().__init__(path, durability)
 
-    def append(self, session: str, first: int, records: Sequence[Record]) -> Future[None]:
+    def append(
+        self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
+    ) -> Future[str | None]:
         """Queues records for the places from `first` on. Done when they are as safe as `durability` says."""
         name, new = checked(session), checked_keys(records)
         lines.check(new)
-        return self._put(Append(name, first, new))
+        job = Append(name, first, new, incarnation)
+        return job.done if turn is not None and turn.give(job) else self._put(job)
 
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
         """Records from `start` to before `stop` or the end that the log has when reading begins.
@@ -73,9 +78,14 @@ class JsonlStore(QueuedStore[Job]):
 
     def end(self, session: str) -> int:
         """The place behind the last record."""
+        return self.tip(session).end
+
+    def tip(self, session: str) -> Tip:
+        """The same, with the session's incarnation: the id of its file."""
         log = self._folder.log(checked(session))
         with told(log.path), GATE, log.lock:
-            return log.refresh().end
+            index = log.refresh()
+            return Tip(index.end, index.id if index.commits else None)
 
     def find(self, session: str, *, seq: int | None = None, key: str | None = None) -> int | None:
         """The place of the first record with a `seq` of at least this one, or of the record with this key.
@@ -90,6 +100,16 @@ class JsonlStore(QueuedStore[Job]):
                     return found
         return None
 
+    def extent(self, session: str) -> Extent:
+        """Return the bytes of a session's file, and when it was last written."""
+        path = self._folder.log(checked(session)).path
+        with told(path):
+            try:
+                found = os.stat(path)
+            except FileNotFoundError:
+                return Extent(0)
+        return Extent(found.st_size, found.st_mtime)
+
     def sessions(self) -> list[str]:
         """Names, the session that began first before the others. Raises `DamagedError` where a file has lost its."""
         with told(self.path), GATE:
@@ -103,6 +123,12 @@ class JsonlStore(QueuedStore[Job]):
         """Keeps a session for one writer for so many seconds from now on, by the clock of the system."""
         owner, seconds = checked_lease(owner, seconds)
         return self._put(Lease(checked(session), owner, seconds))
+
+    def turn(self, session: str) -> Future[Turn[Append]]:
+        """Keeps all others from writing to the session's file until the append that is made with what this answers."""
+        job = Hold(checked(session))
+        self._put(job, at_once=True)
+        return job.turn.granted
 
     def erase(self, session: str, cascade: bool = False) -> None:
         """Deletes a session's file. Also finishes an erasure that was cut short."""

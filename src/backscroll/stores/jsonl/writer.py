@@ -17,7 +17,9 @@ from backscroll.stores.jsonl.file import LogFile, told
 from backscroll.stores.jsonl.folder import Folder, Segment
 from backscroll.stores.jsonl.lease import lease
 from backscroll.stores.jsonl.lines import Header
+from backscroll.stores.names import another
 from backscroll.stores.queueing import Answer, Job
+from backscroll.stores.turns import Turn
 
 
 @dataclass(slots=True, eq=False)
@@ -26,12 +28,20 @@ class Append(Job):
 
     first: int
     records: Sequence[Record]
+    incarnation: str | None
     forms: list[lines.Form] = field(default_factory=list, init=False)
 
     @property
     def size(self) -> int:
         """Bytes of bodies."""
         return sum(len(record.body) for record in self.records)
+
+
+@dataclass(slots=True, eq=False)
+class Hold(Job):
+    """Keeps a session's file for one writer until it says what it appends."""
+
+    turn: Turn[Append] = field(default_factory=Turn, init=False)
 
 
 @dataclass(slots=True, eq=False)
@@ -71,10 +81,11 @@ class Writer:
                 waiting.setdefault(job.session, []).append(job)
                 continue
             yield from self._all_of(waiting)
-            yield [(job, self._alone(job))]
+            yield []  # nobody waits for the turn of another one
+            yield self._held(job) if isinstance(job, Hold) else [(job, self._alone(job))]
         yield from self._all_of(waiting)
 
-    def end(self, session: str) -> None:
+    def tip(self, session: str) -> None:
         """Told by the index, which every reader shares."""
 
     def let_go(self) -> None:
@@ -110,6 +121,26 @@ class Writer:
             return [(job, error) for job in jobs]
         return [(job, job.error) for job in jobs]
 
+    def _held(self, job: Hold) -> list[Answer[Job]]:
+        """Nobody else can write to the session's file, if there is one, until its writer did."""
+        log, given, written = self._folder.log(job.session), list[Append](), False
+        try:
+            with told(self._folder.path), GATE, told(log.path), log.opened(self._folder.timeout) as descriptor:
+                append = job.turn.wait()
+                if append is not None and append.done.set_running_or_notify_cancel():
+                    given.append(append)
+                    append.forms = [lines.form_of(record) for record in append.records]
+                    with log.lock:
+                        if descriptor is not None and log.refresh(sure=True).commits:
+                            self._write(log, descriptor, given)
+                            written = True
+        except BaseException as error:  # whatever it was: somebody waits for it
+            job.turn.fail(error)
+            return [(job, None), *((each, error) for each in given)]
+        if given and not written:  # there was nothing to keep others from
+            return [(job, None), *self._together(job.session, given)]
+        return [(job, None), *((each, each.error) for each in given)]
+
     # -- appending --
 
     def _append(self, session: str, jobs: list[Append]) -> None:
@@ -130,17 +161,18 @@ class Writer:
             if log.refresh(sure=True).commits:  # somebody else began it meanwhile
                 self._write(log, descriptor, jobs)
                 return
-            header = lines.header_line(Header(log.session, number(), secrets.token_hex(8)))
-            self._write(log, descriptor, jobs, header)
+            self._write(log, descriptor, jobs, Header(log.session, number(), secrets.token_hex(8)))
 
-    def _write(self, log: LogFile, descriptor: int, jobs: Sequence[Append], header: bytes = b"") -> None:
+    def _write(self, log: LogFile, descriptor: int, jobs: Sequence[Append], begins: Header | None = None) -> None:
         data, commits = _lines_of(log, jobs, self._folder.past(log.index.header))
         if not data:
             return
-        log.write(descriptor, header + data, self._synced)
-        if header and self._synced:
+        log.write(descriptor, (lines.header_line(begins) if begins else b"") + data, self._synced)
+        if begins and self._synced:
             self._folder.sync()
         log.raise_guard(commits)
+        for job in jobs:
+            job.answer = begins.id if begins else log.index.id
 
     # -- forking and erasing --
 
@@ -205,7 +237,9 @@ def _lines_of(log: LogFile, jobs: Sequence[Append], past: Sequence[Segment]) -> 
         keys = [record.key for record in job.records if record.key is not None]
         used = _used(log, past, keys, taken)
         job.error = None
-        if job.first != end:
+        if job.incarnation is not None and (not index.commits or index.id not in (None, job.incarnation)):
+            job.error = another(job.session, not index.commits)
+        elif job.first != end:
             why = f"its log ends before place {end}, not before {job.first}"
             job.error = ConflictError(f"session {job.session!r}: {why}")
         elif used is not None:

@@ -24,6 +24,7 @@ _DEFAULTS = {
     "application_name": "backscroll",
 }
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+_TELLING = 4  # characters of a secret from which it is no part of other words
 _FORM = "postgresql://user:password@host:5432/database?schema=name"
 
 
@@ -103,7 +104,7 @@ def _known(plain: str, secrets: list[str]) -> dict[str, str]:
     try:
         found = conninfo.conninfo_to_dict(plain)
     except psycopg.ProgrammingError as error:
-        why = scrubbed(str(error), secrets)
+        why = scrubbed(str(error), secrets, quoting=True)
     else:
         return {name: str(value) for name, value in found.items() if value is not None}
     raise ConfigurationError(f"PostgreSQL cannot read the address ({why}): it is of the form {_FORM}")
@@ -120,8 +121,16 @@ def _shown(parameters: dict[str, str], schema: str) -> str:
     return f"postgresql://{user}{'@' * bool(user)}{place}/{name}?schema={schema}"
 
 
-def scrubbed(text: str, secrets: tuple[str, ...] | list[str]) -> str:
-    """A message of somebody else, in one line and without these."""
+def scrubbed(text: str, secrets: tuple[str, ...] | list[str], *, quoting: bool = False) -> str:
+    """A message of the server or of libpq, in one line and without these where an address holds them.
+
+    `quoting`: also where the message quotes one by itself, as libpq does with what it cannot read. Elsewhere letters
+    that a password has as well stay: a message without them says nothing.
+    """
     for secret in sorted(secrets, key=len, reverse=True):
-        text = text.replace(secret, "***")
+        known = re.escape(secret)
+        places = rf"(?<=:){known}(?=@)|(?<=password=){known}(?=[&\s\"']|$)|(?<=password='){known}(?=')"
+        if quoting:
+            places += rf"|(?<=[\"']){known}(?=[\"'])" if len(secret) < _TELLING else f"|{known}"
+        text = re.sub(places, "***", text)
     return " ".join(text.split())

@@ -8,12 +8,12 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from backscroll.errors import StoreUnavailable
 from backscroll.stores.postgres.forks import begins_anew
 
-_Job: TypeAlias = tuple[Future[None], Callable[[], None]]
+_Job: TypeAlias = tuple[Future[Any], Callable[[], Any]]
 
 
 @dataclass(slots=True)
@@ -37,9 +37,9 @@ class Lanes:
         self._lanes: dict[str, _Lane] = {}
         self._inside = threading.local()
 
-    def put(self, name: str, job: Callable[[], None], *, begins: str | None = None) -> Future[None]:
+    def put(self, name: str, job: Callable[[], Any], *, begins: str | None = None) -> Future[Any]:
         """Queues a job. `begins`: another name of the lane from now on, for jobs that have to come after this one."""
-        done: Future[None] = Future()
+        done: Future[Any] = Future()
         with self._lock:
             lane = self._lanes.get(name)
             if lane is None:
@@ -83,12 +83,12 @@ class Lanes:
             return None
 
 
-def _do(done: Future[None], job: Callable[[], None]) -> None:
+def _do(done: Future[Any], job: Callable[[], Any]) -> None:
     if not done.set_running_or_notify_cancel():
         return
     try:
-        job()
+        answer = job()
     except BaseException as error:  # whatever it was: somebody waits for it
         done.set_exception(error)
     else:
-        done.set_result(None)
+        done.set_result(answer)

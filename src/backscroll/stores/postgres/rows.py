@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 from zlib import crc32
 
 from backscroll.errors import ConfigurationError, DamagedError
-from backscroll.ports import Record, Stored
+from backscroll.ports import Record, Stored, Tip
 from backscroll.stores.postgres.driver import Connection
 from backscroll.stores.postgres.schema import TABLES, of
 
@@ -50,17 +50,21 @@ _DURABLE = (  # for this transaction: a server may be set up to acknowledge what
     "select set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), true)"
 )
 _APPEND = (  # one statement and so one transaction
-    "with recursive durable as ({durable}), {past} moved as ({move} returning id) "
+    "with recursive durable as ({durable}), {past} moved as ({move} returning id, session.mark) "
     "insert into {s}.record (session, at, mark, kind, seq, key, format, crc, body) "
     "select moved.id, %(first)s + new.number - 1, %(mark)s, new.kind, new.seq, new.key, new.format, new.crc, new.body "
     "from durable, moved, unnest(%(kinds)b::bytea[], %(seqs)s::bigint[], %(keys)b::bytea[], %(formats)s::bigint[], "
-    "%(crcs)s::bigint[], %(bodies)b::bytea[]) with ordinality as new(kind, seq, key, format, crc, body, number)"
+    "%(crcs)s::bigint[], %(bodies)b::bytea[]) with ordinality as new(kind, seq, key, format, crc, body, number) "
+    "returning (select mark from moved)"
 ).replace("{durable}", _DURABLE)
 _BEGIN = (
     "insert into {s}.session (name, next, crc, shared, past, mark) "
     "values (%(name)b, %(next)s, %(sum)s, 0, %(past)s, %(mark)s) on conflict (name) do nothing"
 )
-_MOVE = "update {s}.session set next = %(next)s, crc = %(sum)s where name = %(name)b and next = %(first)s"
+_MOVE = (
+    "update {s}.session set next = %(next)s, crc = %(sum)s where name = %(name)b and next = %(first)s "
+    "and mark = coalesce(%(incarnation)s::bigint, mark)"
+)
 _UNUSED = (
     " and not exists (select from part join {s}.record on record.session = part.id "
     "and record.key = any(%(used)b::bytea[]) where part.depth > 0 and record.at < part.high)"
@@ -87,6 +91,7 @@ class New(NamedTuple):
     mark: int
     """By which these rows are known again, where the answer to their append was lost."""
     keys: tuple[str, ...]
+    incarnation: str | None
     values: dict[str, Any]
 
 
@@ -109,7 +114,7 @@ def _bytes(text: str) -> bytes:
 # -- writing --
 
 
-def new_rows(session: str, first: int, mark: int, records: Sequence[Record]) -> New:
+def new_rows(session: str, first: int, mark: int, records: Sequence[Record], incarnation: str | None) -> New:
     """What is inserted for records. Raises `ConfigurationError` for what no row can hold."""
     if (size := sum(len(record.body) for record in records)) > _LARGEST:
         raise ConfigurationError(f"{size} bytes at once are too many: a store in PostgreSQL takes {_LARGEST}")
@@ -119,7 +124,7 @@ def new_rows(session: str, first: int, mark: int, records: Sequence[Record]) -> 
     end, keys = first + len(records), [record.key for record in records]
     values = {
         "name": _bytes(session), "first": first, "next": end, "sum": _sum(session, end), "mark": mark,
-        "past": _sum(session, "", 0, mark),
+        "past": _sum(session, "", 0, mark), "incarnation": _mark_of(incarnation),
         "kinds": [_bytes(record.kind) for record in records],
         "seqs": [record.seq for record in records],
         "keys": [None if key is None else _bytes(key) for key in keys],
@@ -128,7 +133,14 @@ def new_rows(session: str, first: int, mark: int, records: Sequence[Record]) -> 
         "bodies": [record.body for record in records],
         "used": [_bytes(key) for key in keys if key is not None],
     }  # fmt: skip  # a table
-    return New(session, first, mark, tuple(key for key in keys if key is not None), values)
+    return New(session, first, mark, tuple(key for key in keys if key is not None), incarnation, values)
+
+
+def _mark_of(incarnation: str | None) -> int | None:
+    """The mark of a session's row that is this incarnation; one that no row has for what never was one."""
+    if incarnation is None:
+        return None
+    return int(incarnation) if incarnation.isdecimal() and int(incarnation) in _INTEGERS else -1
 
 
 def _crc(session: str, at: int, mark: int, record: Record) -> int:
@@ -136,19 +148,28 @@ def _crc(session: str, at: int, mark: int, record: Record) -> int:
     return crc32(record.body, _sum(*head))
 
 
-def append(connection: Connection, schema: str, new: New) -> bool:
-    """Inserts rows and moves the log's end, if it lies before them and no key is used in what the session shares."""
+def append(connection: Connection, schema: str, new: New) -> str | None:
+    """Inserts rows and moves the log's end, if it lies before them and no key is used in what the session shares.
+
+    Answers the session's incarnation; None where nothing was inserted.
+    """
+    if new.first == 0 and new.incarnation is not None:
+        return None
     move = _BEGIN if new.first == 0 else _MOVE + _UNUSED if new.keys else _MOVE
     past = f"{_PART}," if new.keys else ""
     statement = of(schema, _APPEND.replace("{past}", past).replace("{move}", move))
-    return connection.execute(statement, new.values).rowcount > 0
+    row = connection.execute(statement, new.values).fetchone()
+    return None if row is None else str(row[0])
 
 
-def is_there(connection: Connection, schema: str, new: New) -> bool:
-    """Whether these very rows were inserted."""
-    query = "select from {s}.record join {s}.session on session.id = record.session where name = %b and at = %s "
-    values = (_bytes(new.session), new.first, new.mark)
-    return connection.execute(of(schema, query + "and record.mark = %s"), values).fetchone() is not None
+def is_there(connection: Connection, schema: str, new: New) -> str | None:
+    """The session's incarnation, if these very rows were inserted."""
+    query = (
+        "select session.mark from {s}.record join {s}.session on session.id = record.session "
+        "where name = %b and at = %s and record.mark = %s"
+    )
+    row = connection.execute(of(schema, query), (_bytes(new.session), new.first, new.mark)).fetchone()
+    return None if row is None else str(row[0])
 
 
 def durable(connection: Connection) -> None:
@@ -170,6 +191,12 @@ def lock(connection: Connection, schema: str, name: str) -> bool:
     """Lets nobody erase a session until the end of the transaction; False where there is none."""
     query = of(schema, "select from {s}.session where name = %b for key share")
     return connection.execute(query, (_bytes(name),)).fetchone() is not None
+
+
+def hold(connection: Connection, schema: str, name: str) -> None:
+    """Lets nobody else append to a session until the end of the transaction."""
+    durable(connection)
+    connection.execute(of(schema, "select from {s}.session where name = %b for no key update"), (_bytes(name),))
 
 
 def begun(connection: Connection, schema: str, name: str) -> list[tuple[int, str]]:
@@ -232,14 +259,14 @@ def names(connection: Connection, schema: str) -> list[str]:
     return [_checked(_text(name), end, crc) for name, end, crc in rows]
 
 
-def end(connection: Connection, schema: str, name: str) -> int:
-    """The place behind the last record."""
-    query = of(schema, "select next, crc from {s}.session where name = %b")
+def tip(connection: Connection, schema: str, name: str) -> Tip:
+    """Where a log ends."""
+    query = of(schema, "select next, crc, mark from {s}.session where name = %b")
     row = connection.execute(query, (_bytes(name),), binary=True).fetchone()
     if row is None:
-        return 0
-    _checked(name, *row)
-    return int(row[0])
+        return Tip(0, None)
+    _checked(name, *row[:2])
+    return Tip(row[0], str(row[2]))
 
 
 def all_begun(connection: Connection, schema: str) -> list[str]:
@@ -276,6 +303,17 @@ def parts(connection: Connection, schema: str, name: str) -> list[Part]:
             raise DamagedError(f"what the session {own!r:.300} shares with another one is not what was written")
         found.append(Part(id_, own, low, high))
     return found[::-1]
+
+
+def size(connection: Connection, schema: str, name: str) -> int:
+    """Return the bytes of the bodies of a session's own records."""
+    query = of(
+        schema,
+        "select coalesce(sum(octet_length(record.body)), 0)::bigint from {s}.session "
+        "join {s}.record on record.session = session.id where session.name = %s",
+    )
+    row = connection.execute(query, (_bytes(name),), binary=True).fetchone()
+    return 0 if row is None else int(row[0])
 
 
 def load(connection: Connection, schema: str, part: Part, start: int, stop: int) -> list[Stored]:

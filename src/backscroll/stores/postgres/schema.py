@@ -48,9 +48,14 @@ def of(schema: str, statement: str) -> bytes:
     return statement.replace("{s}", f'"{schema}"').encode()
 
 
-def check(connection: Connection, address: Address) -> None:
-    """Brings the schema up if it lacks steps. Raises for what is not ours, or from a later Backscroll."""
-    if _version(connection, address) < VERSION:
+def check(connection: Connection, address: Address, read_only: bool = False) -> None:
+    """Brings the schema up if it lacks steps. Raises for what is not ours, or from a later Backscroll; with `read_only`
+    also where there is none.
+    """
+    number = _version(connection, address)
+    if read_only and number == 0:
+        raise ConfigurationError(f"{address.shown}: not a Backscroll store: the schema holds none of its tables")
+    if number < VERSION:
         _bring_up(connection, address)
 
 

@@ -26,9 +26,9 @@ _AGAIN = (errors.SerializationFailure, errors.DeadlockDetected)
 class Server:
     """The server and schema of an address. Nothing is opened before the first use. Safe for threads."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, read_only: bool = False) -> None:
         self.address, self.schema = address, address.schema
-        self._pool = Pool(partial(_connect, address), address.connections)
+        self._pool = Pool(partial(_connect, address, read_only), address.connections)
 
     def run(self, work: Callable[[Connection], T], *, changes: bool = False) -> T:
         """Does work, which has to be good for being done again: where the connection is lost meanwhile, or others
@@ -71,7 +71,7 @@ class Server:
         self._pool.close()
 
 
-def _connect(address: Address) -> Connection:
+def _connect(address: Address, read_only: bool) -> Connection:
     """A connection to tables that are as they should be."""
     try:
         place = conninfo.make_conninfo("", **address.parameters)
@@ -80,7 +80,7 @@ def _connect(address: Address) -> Connection:
         raise unreachable(address, error) from error
     try:
         connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
-        schema.check(connection, address)
+        schema.check(connection, address, read_only)
     except BaseException:
         connection.close()
         raise

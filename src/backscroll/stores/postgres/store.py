@@ -6,14 +6,17 @@ Any number of processes on any number of machines may use it, also through a poo
 mode. Nothing is opened before the first use, which makes the schema and its tables. A forked process opens anew.
 """
 
+import contextlib
 import secrets
+import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from functools import partial
+from typing import Any, NamedTuple
 
 from backscroll.errors import ConfigurationError, ConflictError, DamagedError, StoreUnavailable
-from backscroll.ports import Record, Stored
-from backscroll.stores.names import checked, checked_keys, checked_lease, kept
+from backscroll.ports import Extent, Record, Stored, Tip
+from backscroll.stores.names import another, checked, checked_keys, checked_lease, kept
 from backscroll.stores.postgres import rows
 from backscroll.stores.postgres.address import parsed
 from backscroll.stores.postgres.driver import Connection, errors
@@ -21,6 +24,14 @@ from backscroll.stores.postgres.lanes import Lanes
 from backscroll.stores.postgres.server import Server
 from backscroll.stores.postgres.verify import verify
 from backscroll.stores.problems import Problem
+from backscroll.stores.turns import Turn
+
+
+class Append(NamedTuple):
+    """What is appended in a turn, and who waits for it."""
+
+    new: rows.New
+    done: Future[str | None]
 
 
 class PostgresStore:
@@ -32,14 +43,17 @@ class PostgresStore:
     An append is one statement, and done when the server has it on its disk: `synchronous_commit` is turned on for it
     where the server has it off. The server's own `fsync`, replicas and backups are its administrator's. Where a
     connection is lost, what can be found out is found out: an append whose answer was lost is neither lost nor doubled.
-    Records are bytes, whatever the database's encoding; each one is checked when it is read.
+    Records are bytes, whatever the database's encoding; each one is checked when it is read. With `read_only` no schema
+    is made: a `ConfigurationError` says that there is none.
     """
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, *, read_only: bool = False) -> None:
         self.address = parsed(address)
-        self.server = Server(self.address)
+        self.server = Server(self.address, read_only)
         """What else works on these tables shares its connections."""
         self._lanes = Lanes(self.address.connections)
+        self._turns = threading.BoundedSemaphore(max(1, self.address.connections // 2))
+        """Who has a turn reads by another connection than the one that waits for its append."""
 
     def __repr__(self) -> str:
         return f"PostgresStore({self.address.shown!r})"
@@ -47,38 +61,77 @@ class PostgresStore:
     @property
     def capabilities(self) -> frozenset[str]:
         """Everything that a store can do."""
-        return frozenset(("durable", "shared", "erase", "fork", "lease"))
+        return frozenset(
+            ("durable", "shared", "erase", "fork", "lease", *(("turn",) if self.address.connections > 1 else ()))
+        )
 
-    def append(self, session: str, first: int, records: Sequence[Record]) -> Future[None]:
+    def append(
+        self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
+    ) -> Future[str | None]:
         """Queues records for the places from `first` on. Those of one session are written in their order."""
         name, found = checked(session), checked_keys(records)
         if not found or not 0 <= first <= rows.LAST - len(found):
-            return self._lanes.put(name, partial(self._ends, name, first))
-        new = rows.new_rows(name, first, secrets.randbits(63), found)
+            return self._lanes.put(name, partial(self._ends, name, first, incarnation))
+        new = rows.new_rows(name, first, secrets.randbits(63), found, incarnation)
+        held = Append(new, Future())
+        if turn is not None and turn.give(held):
+            return held.done
         return self._lanes.put(name, partial(self._append, new))
 
-    def _ends(self, name: str, first: int) -> None:
-        if first != (end := self.end(name)):
-            raise _elsewhere(name, end, first)
+    def _ends(self, name: str, first: int, incarnation: str | None) -> str | None:
+        tip = self.tip(name)
+        _check_tip(name, tip, first, incarnation)
+        return tip.incarnation
 
-    def _append(self, new: rows.New) -> None:
+    def _append(self, new: rows.New) -> str:
         for number, key in enumerate(new.keys):
             if key in new.keys[:number]:
                 raise ConflictError(f"session {new.session!r}: two of the records have the key {key!r}")
-        self.server.run(partial(self._write, new), changes=True)
+        return self.server.run(partial(self._write, new), changes=True)
 
-    def _write(self, new: rows.New, connection: Connection) -> None:
+    def turn(self, session: str) -> Future[Turn[Append]]:
+        """Locks the session's row until the append that is made with what this answers."""
+        name, turn = checked(session), Turn[Append]()
+        self._lanes.put(name, partial(self._hold, name, turn))
+        return turn.granted
+
+    def _hold(self, name: str, turn: Turn[Append]) -> None:
+        given: list[Append] = []
+        try:
+            with self._turns:
+                answer = self.server.run(partial(self._written, name, turn, given), changes=True)
+        except BaseException as error:  # whatever it was: somebody waits for it
+            turn.fail(error)
+            for each in given:
+                each.done.set_exception(error)
+        else:
+            for each in given:
+                each.done.set_result(answer)
+
+    def _written(self, name: str, turn: Turn[Append], given: list[Append], connection: Connection) -> str | None:
+        """What was appended in a turn. Done once more, it only finds out what became of that."""
+        if not turn.granted.done():
+            with contextlib.suppress(errors.UniqueViolation), connection.transaction():
+                rows.hold(connection, self.server.schema, name)
+                append = turn.wait()
+                if append is None or not append.done.set_running_or_notify_cancel():
+                    return None
+                given.append(append)
+                if (written := rows.append(connection, self.server.schema, append.new)) is not None:
+                    return written
+        return self._write(given[0].new, connection) if given else None
+
+    def _write(self, new: rows.New, connection: Connection) -> str:
         schema = self.server.schema
         try:
-            if rows.append(connection, schema, new):
-                return
+            if (written := rows.append(connection, schema, new)) is not None:
+                return written
         except errors.UniqueViolation as error:
             if error.diag.constraint_name != "record_key":
                 raise DamagedError(f"session {new.session!r}: there are records behind the end of its log") from error
-        if rows.is_there(connection, schema, new):  # by an append before this one, whose answer was lost
-            return
-        if new.first != (end := rows.end(connection, schema, new.session)):
-            raise _elsewhere(new.session, end, new.first)
+        if (written := rows.is_there(connection, schema, new)) is not None:
+            return written  # by an append before this one, whose answer was lost
+        _check_tip(new.session, rows.tip(connection, schema, new.session), new.first, new.incarnation)
         for key in new.keys:
             if rows.place(connection, schema, new.session, None, key) is not None:
                 raise ConflictError(f"session {new.session!r}: its log has a record with the key {key!r}")
@@ -111,13 +164,22 @@ class PostgresStore:
 
     def end(self, session: str) -> int:
         """The place behind the last record. One round trip."""
+        return self.tip(session).end
+
+    def tip(self, session: str) -> Tip:
+        """The same, with the session's incarnation: a number by chance that its row got when it began."""
         name = checked(session)
-        return self.server.run(lambda connection: rows.end(connection, self.server.schema, name))
+        return self.server.run(lambda connection: rows.tip(connection, self.server.schema, name))
 
     def find(self, session: str, *, seq: int | None = None, key: str | None = None) -> int | None:
         """The place of the first record with a `seq` of at least this one, or of the record with this key."""
         name = checked(session)
         return self.server.run(lambda connection: rows.place(connection, self.server.schema, name, seq, key))
+
+    def extent(self, session: str) -> Extent:
+        """Return the bytes of a session's own records; when they came is not in the tables."""
+        name = checked(session)
+        return Extent(self.server.run(lambda connection: rows.size(connection, self.server.schema, name)))
 
     def sessions(self) -> list[str]:
         """Names, the session that began first before the others. Raises `DamagedError` where one is not as it was."""
@@ -198,5 +260,9 @@ class PostgresStore:
         return verify(self.server, None if session is None else checked(session))
 
 
-def _elsewhere(name: str, end: int, first: int) -> ConflictError:
-    return ConflictError(f"session {name!r}: its log ends before place {end}, not before {first}")
+def _check_tip(name: str, tip: Tip, first: int, incarnation: str | None) -> None:
+    """Raises `ConflictError` where nothing can be appended at `first`."""
+    if incarnation not in (None, tip.incarnation):
+        raise another(name, tip.incarnation is None)
+    if first != tip.end:
+        raise ConflictError(f"session {name!r}: its log ends before place {tip.end}, not before {first}")

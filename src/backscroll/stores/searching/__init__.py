@@ -8,13 +8,13 @@ here.
 - `postgres.py`     one in the tables of a PostgreSQL store
 """
 
-import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from itertools import chain, islice
 from typing import Any, Protocol
 
 from backscroll.errors import ConflictError, StoreError
+from backscroll.notices import warn
 from backscroll.pages import Hit
 from backscroll.ports import Store
 from backscroll.recall import Search, Source
@@ -61,14 +61,18 @@ def search_for(store: Store, session: str) -> Index:
 
 
 def search_everywhere(
-    store: Store, query: str, most: int, sessions: Iterable[str] | None = None
+    store: Store,
+    query: str,
+    most: int,
+    sessions: Iterable[str] | None = None,
+    progress: Callable[[int], Any] | None = None,
 ) -> list[tuple[str, Hit]]:
     """The best `most` passages of several sessions, or of all, best first; newer sessions first among equals. A passage
     that several sessions have is given once, of the newest.
 
     First indexes what is stored and not indexed yet, which reads all of it where nothing is. A session that cannot be
-    read is left out with a RuntimeWarning, one that is erased meanwhile without. Raises the store's error where it
-    cannot even tell its sessions.
+    read is left out with a warning, one that is erased meanwhile without. Raises the store's error where it
+    cannot even tell its sessions. `progress` is called with 1 after each session.
     """
     names = list(dict.fromkeys(store.sessions() if sessions is None else sessions))
     each = max(_LEAST_EACH, min(most, _MOST_EACH // max(1, len(names))))
@@ -81,9 +85,11 @@ def search_everywhere(
         except ConflictError:
             continue
         except StoreError as error:
-            warnings.warn(f"session {name!r} is not searched: {error}", RuntimeWarning, stacklevel=2)
+            warn(f"session {name!r} is not searched: {error}")
         finally:
             search.close()
+            if progress is not None:
+                progress(1)
     return pool.best(query, most)
 
 

@@ -8,7 +8,6 @@ one for as long as the object lives.
 
 import sqlite3
 import threading
-import warnings
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from hashlib import sha256
@@ -16,6 +15,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from backscroll.errors import ConflictError, DamagedError
+from backscroll.notices import warn
 from backscroll.pages import Hit
 from backscroll.ports import Store
 from backscroll.recall import Source
@@ -27,7 +27,8 @@ from backscroll.stores.sqlite import SqliteStore, beside
 from backscroll.stores.sqlite.beside import Unfit, Unreachable
 
 APPLICATION = 0x42616373  # "Bacs", in the header of a file
-VERSION = 1  # of the tables and of how texts are cut into passages and words: a file of another one is made anew
+VERSION = 2
+"""Of the tables, of what is indexed, and of how texts are cut: a file of another version is made again."""
 TABLES = (
     *passages.TABLES,
     "create table reach (upto integer not null, mark blob not null, crc integer not null)",
@@ -240,11 +241,17 @@ class SqliteSearch:
         except Unreachable as error:
             self._give_up(error)
         else:
-            _warn(f"the search index {bad[0]} is thrown away and made anew: {why}")
+            warn(
+                f"the search index {bad[0]} is thrown away and made again, since {why}: nothing is lost, and there is "
+                "nothing to do"
+            )
 
     def _give_up(self, why: object) -> None:
         self._gave_up, self._told = True, 0
-        _warn(f"session {self._session!r} is indexed for searching in memory, and anew each time, since {why}")
+        warn(
+            f"session {self._session!r} is indexed for searching in memory, each time again, since {why}: give the "
+            "folder of the index room and the right to write"
+        )
 
 
 def _reach_of(connection: sqlite3.Connection) -> _Reach:
@@ -260,7 +267,3 @@ def _go_up_to(connection: sqlite3.Connection, reach: _Reach) -> None:
 
 def _sum(*values: object) -> int:
     return crc32(repr(values).encode())
-
-
-def _warn(what: str) -> None:
-    warnings.warn(what, RuntimeWarning, stacklevel=3)

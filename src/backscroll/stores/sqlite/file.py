@@ -2,13 +2,15 @@
 
 import contextlib
 import os
+import shutil
 import sqlite3
 import stat
 import threading
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
-from backscroll.errors import DamagedError, StoreUnavailable
+from backscroll.errors import ConfigurationError, DamagedError, StoreUnavailable
 from backscroll.stores.gate import GATE
 from backscroll.stores.guard import Guard
 from backscroll.stores.sqlite import rows, schema
@@ -23,13 +25,17 @@ _MAKING = threading.Lock()
 class Database:
     """A file by its name. Nothing is touched before the first connection is asked for, which is done inside `GATE`."""
 
-    def __init__(self, path: str, synchronous: str, timeout: float) -> None:
-        self.path, self.timeout = path, timeout
+    def __init__(self, path: str, synchronous: str, timeout: float, *, read_only: bool = False) -> None:
+        self.path, self.timeout, self.read_only = path, timeout, read_only
         self.guard = Guard(path)
         self._synchronous = synchronous
         self._identity: tuple[int, int] | None = None
         """Of the file that was checked; None before that."""
         self._lock = threading.Lock()
+        self._replaced = 0
+        """How often another file was found in its place while it was in use."""
+        self._copied: Database | None = None
+        """What is read instead of a file of an earlier version that must not change."""
         self.readers = Readers(self)
 
     def forked(self) -> None:
@@ -42,21 +48,31 @@ class Database:
         with told(self.path):
             with self._lock:
                 if self._identity is None:
-                    self._prepare()
+                    if self.read_only:
+                        self._look_into()
+                    else:
+                        self._prepare()
                     self._identity = self._seen()
-            return self.raw(reading)
+            if self._copied is not None:
+                return self._copied.connect(reading)
+            return self.look() if self.read_only else self.raw(reading)
 
     def forget(self) -> None:
         """The next use checks everything anew."""
         with self._lock:
-            self._identity = None
+            self._identity = self._copied = None
         self.readers.close()
 
     def check_place(self) -> None:
         """Raises `StoreUnavailable` where the file is another one now: what goes into the old one is lost."""
         if self._identity != self._seen():
             self.forget()
+            self._replaced += 1
             raise StoreUnavailable(f"{self.path} was deleted or replaced while it was in use: nothing was written")
+
+    def incarnation(self, session: int) -> str:
+        """Of the session with this number: ids are never used twice in a file, and begin again with another file."""
+        return f"{self._replaced}.{session}"
 
     def _seen(self) -> tuple[int, int] | None:
         try:
@@ -104,6 +120,35 @@ class Database:
         with contextlib.closing(self.raw()) as connection:
             schema.bring_up(connection, self.path, self.timeout)
             self._check(connection, acknowledged)
+
+    def _look_into(self) -> None:
+        """Check a file that is only read. Raise `ConfigurationError` where it is no store."""
+        from tempfile import mkdtemp  # noqa: PLC0415 - few files are of an earlier version
+
+        acknowledged = self.guard.read()
+        if self.empty():
+            if acknowledged:
+                raise DamagedError(self.lost(acknowledged, 0))
+            raise ConfigurationError(f"{self.path}: this file is empty, and not a Backscroll store yet")
+        with contextlib.closing(self.look()) as connection:
+            number = schema.version(connection, self.path)
+            if number == 0 and not acknowledged:
+                raise ConfigurationError(f"{self.path}: not a Backscroll store: this database has no tables")
+            if number in (0, schema.VERSION):
+                self._check(connection, acknowledged)
+                return
+        folder = mkdtemp()
+        weakref.finalize(self, _remove, folder, os.getpid())
+        self._copied = self.brought_up(folder)
+
+    def brought_up(self, folder: str) -> "Database":
+        """Return a copy of a file of an earlier version in `folder`, brought up to date. The file stays as it is."""
+        copy = Database(os.path.join(folder, "copy"), "off", self.timeout)
+        copy.guard = self.guard
+        with contextlib.closing(self.look()) as connection, contextlib.closing(copy.raw()) as target:
+            connection.backup(target)
+            schema.bring_up(target, copy.path, copy.timeout)
+        return copy
 
     def empty(self) -> bool:
         """Whether there is nothing yet, or nothing any more."""
@@ -173,6 +218,12 @@ class Database:
             f"{acknowledged - commits} are gone. Restore the database together with its -wal and -commits files, or "
             "call `accept_loss()` to go on with what is left"
         )
+
+
+def _remove(folder: str, owner: int) -> None:
+    """Remove a folder of copies, unless this is a fork of the process that made it."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 class Readers:

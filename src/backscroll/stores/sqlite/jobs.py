@@ -6,14 +6,16 @@ Each job is checked by itself: a conflict is an answer and disturbs no other job
 import sqlite3
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from backscroll.errors import ConfigurationError, ConflictError
+from backscroll.ports import Tip
 from backscroll.stores import queueing
-from backscroll.stores.names import kept
+from backscroll.stores.names import another, kept
 from backscroll.stores.sqlite import rows
 from backscroll.stores.sqlite.rows import Begun, Row
+from backscroll.stores.turns import Turn
 
 _MOST_KNOWN = 10_000  # sessions whose ends are remembered
 
@@ -24,8 +26,10 @@ class Transactions:
     A failure may leave what is known behind what is: then all of it is thrown away, with the connection.
     """
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, incarnation: Callable[[int], str]) -> None:
         self.connection = connection
+        self.incarnation = incarnation
+        """Of the session with a number."""
         self.meta = rows.Meta(0, 0, 0)
         self._sessions: dict[str, Begun] = {}
         self._moved: dict[str, Begun] = {}
@@ -56,13 +60,13 @@ class Transactions:
         """A number that changes when another connection has written."""
         return int(self.connection.execute("pragma data_version").fetchone()[0])
 
-    def end(self, name: str) -> int | None:
+    def tip(self, name: str) -> Tip | None:
         """Where a log ended at the last commit here; None where that is not known, or somebody else wrote since."""
         known = self._sessions.get(name)
         if known is None:
             return None
         try:
-            return known.end if self._seen() == self._version else None
+            return Tip(known.end, self.incarnation(known.id)) if self._seen() == self._version else None
         except sqlite3.Error:
             return None  # whoever asks the file itself is told what is wrong with it
 
@@ -126,6 +130,7 @@ class Append(Job):
 
     first: int
     rows: Sequence[Row]
+    incarnation: str | None
 
     @property
     def size(self) -> int:
@@ -136,6 +141,10 @@ class Append(Job):
         """Only directly behind the log's end, and only with keys that it does not have."""
         session = file.find(self.session)
         end = session.end if session else 0
+        self.answer = file.incarnation(session.id) if session else None
+        if self.incarnation not in (None, self.answer):
+            self.error = another(self.session, session is None)
+            return False
         if self.first != end:
             self._refuse(f"its log ends before place {end}, not before {self.first}")
             return False
@@ -144,7 +153,9 @@ class Append(Job):
         if taken := self._taken(file, session):
             self._refuse(f"its log has a record with the key {taken!r}")
             return False
-        file.extend(session or file.begin(self.session), self.rows)
+        session = session or file.begin(self.session)
+        file.extend(session, self.rows)
+        self.answer = file.incarnation(session.id)
         return True
 
     def _refuse(self, why: str) -> None:
@@ -160,6 +171,29 @@ class Append(Job):
             if key is not None:
                 seen.add(key)
         return None
+
+
+@dataclass(slots=True, eq=False)
+class Hold(Job):
+    """Keeps the file for one writer until it says what it appends. Alone in its transaction."""
+
+    turn: Turn[Append] = field(default_factory=Turn, init=False)
+    given: Append | None = field(default=None, init=False)
+
+    def run(self, file: Transactions) -> bool:
+        """Nobody else can write now."""
+        given = self.turn.wait()
+        if given is None or not given.done.set_running_or_notify_cancel():
+            return False
+        self.given = given
+        return given.run(file)
+
+    def tell(self, error: BaseException | None) -> None:
+        """Answer the turn and its append."""
+        self.turn.fail(error)
+        if self.given is not None:
+            self.given.tell(error or self.given.error)
+        queueing.Job.tell(self, None)
 
 
 @dataclass(slots=True, eq=False)

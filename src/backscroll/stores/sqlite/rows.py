@@ -132,6 +132,13 @@ def begun_of(row: Sequence[Any], what: str) -> Begun:
     raise DamagedError(f"{what}: the row that tells where its log ends is not what was written")
 
 
+def size(connection: sqlite3.Connection, session: Begun) -> int:
+    """Return the bytes of the bodies of a session's own records."""
+    own = number_of(session.id, session.shared), number_of(session.id, session.end)
+    query = "select coalesce(sum(length(body)), 0) from record where number >= ? and number < ?"
+    return int(connection.execute(query, own).fetchone()[0])
+
+
 def parts(connection: sqlite3.Connection, session: Begun) -> Iterator[Part]:
     """The parts of a log, the newest first: its own, what it shares with its parent, with the parent of that one ..."""
     stop = session.end

@@ -54,7 +54,9 @@ def version(connection: sqlite3.Connection, path: str) -> int:
     if (application, number, tables) == (0, 0, 0):
         return 0
     if application != APPLICATION:
-        raise ConfigurationError(f"{path} is a database of another program: name another file")
+        raise ConfigurationError(
+            f"{path}: not a Backscroll store: it is a database of another program; name another file"
+        )
     if number > VERSION:
         raise StoreUnavailable(
             f"{path} has schema {number}, and this version of Backscroll knows schemas up to {VERSION}: upgrade it"

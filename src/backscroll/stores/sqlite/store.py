@@ -11,19 +11,21 @@ import os
 import weakref
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
+from typing import Any
 
 from backscroll.errors import ConfigurationError, ConflictError
-from backscroll.ports import Record, Stored
+from backscroll.ports import Extent, Record, Stored, Tip
 from backscroll.stores.gate import GATE
 from backscroll.stores.names import checked, checked_keys, checked_lease
 from backscroll.stores.problems import Mended, Problem
 from backscroll.stores.queued import TIMEOUT, QueuedStore, checked_durability
 from backscroll.stores.sqlite import beside, rows
 from backscroll.stores.sqlite.file import Database
-from backscroll.stores.sqlite.jobs import Append, Erase, Fork, Job, Lease
+from backscroll.stores.sqlite.jobs import Append, Erase, Fork, Hold, Job, Lease
 from backscroll.stores.sqlite.repair import repair
 from backscroll.stores.sqlite.verify import accept_loss, verify
 from backscroll.stores.sqlite.writer import Writer
+from backscroll.stores.turns import Turn
 
 
 class SqliteStore(QueuedStore[Job]):
@@ -33,23 +35,34 @@ class SqliteStore(QueuedStore[Job]):
 
     `durability` says when an append is done: `full` when it would survive a power cut, `normal` when it would survive
     the end of the process; a power cut may then take what came since the last checkpoint, and nothing tells of it.
-    `timeout` is how many seconds to wait for other processes.
+    `timeout` is how many seconds to wait for other processes. With `read_only` no byte of the file is changed, one of
+    an earlier version is read from a copy, and one that is no store is a `ConfigurationError`.
     """
 
-    def __init__(self, path: str | os.PathLike[str], durability: str = "full", *, timeout: float = TIMEOUT) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        durability: str = "full",
+        *,
+        timeout: float = TIMEOUT,
+        read_only: bool = False,
+    ) -> None:
         checked_durability(durability)
         name = os.fspath(path)
         if not isinstance(name, str) or not name or "\0" in name or name == ":memory:":
             raise ConfigurationError(f"{name!r} names no file; for a store in memory there is MemoryStore")
         path = os.path.realpath(name)  # `-commits` lies beside the file, not a link
-        self._database = Database(path, durability, timeout)
+        self._database = Database(path, durability, timeout, read_only=read_only)
         weakref.finalize(self, self._database.readers.close)
         super().__init__(path, durability)
 
-    def append(self, session: str, first: int, records: Sequence[Record]) -> Future[None]:
+    def append(
+        self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
+    ) -> Future[str | None]:
         """Queues records for the places from `first` on. Done when they are as safe as `durability` says."""
         name = checked(session)
-        return self._put(Append(name, first, rows.rows_of(name, first, checked_keys(records))))
+        job = Append(name, first, rows.rows_of(name, first, checked_keys(records)), incarnation)
+        return job.done if turn is not None and turn.give(job) else self._put(job)
 
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
         """Records from `start` to before `stop` or the end that the log has when reading begins.
@@ -79,13 +92,17 @@ class SqliteStore(QueuedStore[Job]):
 
     def end(self, session: str) -> int:
         """The place behind the last record."""
+        return self.tip(session).end
+
+    def tip(self, session: str) -> Tip:
+        """The same, with the session's incarnation: its number in the file, which no other one ever gets."""
         name = checked(session)
-        known = self._known_end(name)
+        known = self._known_tip(name)
         if known is not None:
             return known
         with self._database.readers.reading() as connection:
             found = rows.find(connection, name)
-        return found.end if found else 0
+        return Tip(0, None) if found is None else Tip(found.end, self._database.incarnation(found.id))
 
     def find(self, session: str, *, seq: int | None = None, key: str | None = None) -> int | None:
         """The place of the first record with a `seq` of at least this one, or of the record with this key."""
@@ -100,6 +117,13 @@ class SqliteStore(QueuedStore[Job]):
         with self._database.readers.reading() as connection:
             found = rows.find(connection, name)
         return found.id if found else None
+
+    def extent(self, session: str) -> Extent:
+        """Return the bytes of a session's own records. Reads no body; when they came is not in the file."""
+        name = checked(session)
+        with self._database.readers.reading() as connection:
+            found = rows.find(connection, name)
+            return Extent(0 if found is None else rows.size(connection, found))
 
     def numbers(self) -> set[int]:
         """Those of all sessions."""
@@ -118,6 +142,12 @@ class SqliteStore(QueuedStore[Job]):
     def lease(self, session: str, owner: str, seconds: float) -> Future[None]:
         """Keeps a session for one writer for so many seconds from now, by the clock of this machine."""
         return self._put(Lease(checked(session), *checked_lease(owner, seconds)))
+
+    def turn(self, session: str) -> Future[Turn[Append]]:
+        """Keeps all others from writing to the file until the append that is made with what this answers."""
+        job = Hold(checked(session))
+        self._put(job, at_once=True)
+        return job.turn.granted
 
     def erase(self, session: str, cascade: bool = False) -> None:
         """Deletes a session, and every trace of it in every file. Also finishes an erasure that was cut short.
@@ -160,6 +190,13 @@ class SqliteStore(QueuedStore[Job]):
         """Begins anew, in the child of a fork. What the parent had queued is the parent's."""
         super().forked()
         self._database.forked()
+
+    def _put(self, job: Job, *, at_once: bool = False) -> Future[Any]:
+        if self._database.read_only:
+            raise ConfigurationError(
+                f"{self.path} was opened for reading only: open it without `read_only` to change it"
+            )
+        return super()._put(job, at_once=at_once)
 
     def _worker(self) -> Writer:
         return Writer(self._database)

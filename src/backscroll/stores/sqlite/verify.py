@@ -1,7 +1,6 @@
 """Looking through a database for what is not as it was written, and going on after a loss. Nothing is repaired."""
 
 import contextlib
-import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -59,12 +58,9 @@ def _brought_up(database: Database, name: str | None) -> Iterator[Problem]:
     from tempfile import TemporaryDirectory  # noqa: PLC0415 - few files are of an earlier version
 
     with TemporaryDirectory() as folder:
-        copy = Database(os.path.join(folder, "copy"), "off", database.timeout)
-        copy.guard = database.guard
         try:
-            with _looking(database) as connection, contextlib.closing(copy.raw()) as target:
-                connection.backup(target)
-                schema.bring_up(target, copy.path, copy.timeout)
+            with told(database.path), GATE:
+                copy = database.brought_up(folder)
         except DamagedError as error:
             yield Problem(None, None, str(error))
             return

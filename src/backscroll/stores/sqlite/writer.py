@@ -1,14 +1,15 @@
 """Writing to a database: what comes together is committed together. Only that lives here."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from backscroll.errors import StoreUnavailable
+from backscroll.ports import Tip
 from backscroll.stores.gate import GATE
 from backscroll.stores.guard import Guard
 from backscroll.stores.queueing import Answer
 from backscroll.stores.sqlite.faults import ALONE, code, told, translated
 from backscroll.stores.sqlite.file import Database
-from backscroll.stores.sqlite.jobs import Erase, Job, Transactions
+from backscroll.stores.sqlite.jobs import Erase, Hold, Job, Transactions
 
 
 class Writer:
@@ -19,9 +20,19 @@ class Writer:
         self._file: Transactions | None = None
         self._guard = Guard(database.path)  # one of its own, since it is kept open
 
-    def perform(self, jobs: list[Job]) -> list[list[Answer[Job]]]:
-        """All of them in one transaction, or each in its own where one of them fails by itself."""
-        return [self._done(jobs)]
+    def perform(self, jobs: list[Job]) -> Iterator[list[Answer[Job]]]:
+        """All of them in one transaction, or each in its own where one of them fails by itself; a turn alone."""
+        together: list[Job] = []
+        for job in jobs:
+            if not isinstance(job, Hold):
+                together.append(job)
+                continue
+            yield self._done(together) if together else []
+            yield []  # nobody waits for the turn of another one
+            yield self._done([job])
+            together = []
+        if together:
+            yield self._done(together)
 
     def _done(self, jobs: list[Job]) -> list[Answer[Job]]:
         try:
@@ -48,7 +59,7 @@ class Writer:
 
     def _write(self, jobs: Sequence[Job]) -> None:
         if self._file is None:
-            self._file = Transactions(self._database.connect())
+            self._file = self._begun()
         self._database.check_place()
         if not self._file.write(jobs):
             return
@@ -62,7 +73,7 @@ class Writer:
         """
         try:
             with told(self._database.path), GATE:
-                self._file = self._file or Transactions(self._database.connect())
+                self._file = self._file or self._begun()
                 self._file.connection.execute("vacuum")
                 busy = self._file.connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
         except Exception as error:
@@ -76,10 +87,13 @@ class Writer:
             "hold what it was: erase it again"
         )
 
-    def end(self, session: str) -> int | None:
+    def _begun(self) -> Transactions:
+        return Transactions(self._database.connect(), self._database.incarnation)
+
+    def tip(self, session: str) -> Tip | None:
         """Where a log ends that it wrote to, unless somebody else wrote to the file since."""
         with GATE:
-            return self._file.end(session) if self._file is not None else None
+            return self._file.tip(session) if self._file is not None else None
 
     def let_go(self) -> None:
         """Closes its connection: the next job gets a new one."""

@@ -1,0 +1,115 @@
+"""Calls and results in blocks, put as Anthropic and Bedrock take them. Pure; what is not out of place is not touched.
+
+All results of a round stand in one user message, directly behind the calls and before anything else that the user says.
+A conversation may have them otherwise: a result came late, in a message of its own; a user's text stands before the
+results; one message answers the calls of two turns. Sources: the tool use guides of both providers.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from backscroll.messages.reading import Reading
+from backscroll.messages.strict import Message
+
+
+class Arranged(NamedTuple):
+    """The messages of a group in the order in which they are sent."""
+
+    messages: list[Message]
+    sources: list[tuple[int, ...]]
+    """For each of them, which of the given messages it is made of, by index."""
+
+
+@dataclass(slots=True)
+class _Slot:
+    """A message, and behind it what answers its calls."""
+
+    message: Message
+    source: int
+    results: list[Any] = field(default_factory=list)
+    rest: list[Any] = field(default_factory=list)
+    answers: list[int] = field(default_factory=list)
+    like: Message | None = None
+    """The first message with results of this round: all keys but the content are its own."""
+
+    def take(self, block: Any, number: int, message: Message, *, result: bool) -> None:
+        (self.results if result else self.rest).append(block)
+        if number not in self.answers:
+            self.answers.append(number)
+        self.like = self.like or message
+
+
+def out_of_place(readings: Sequence[Reading]) -> bool:
+    """Whether results in blocks stand otherwise than they are taken: looked at for every group, so it must be cheap."""
+    answering = [reading for reading in readings if reading.role == "user" and reading.results]
+    if not answering:
+        return False
+    if len(answering) > 1 or sum(1 for reading in readings if reading.calls) > 1:
+        return True
+    places = [path[1] for _, path in answering[0].results if path]
+    return places != list(range(len(places)))
+
+
+def arranged(messages: Sequence[Message]) -> Arranged:
+    """The messages of a group, each round's results in one message behind its calls."""
+    slots: list[_Slot] = []
+    waiting: dict[str, list[_Slot]] = {}
+    for number, message in enumerate(messages):
+        blocks = message.get("content") if message["role"] == "user" else None
+        if type(blocks) is not list or not any(map(_answered, blocks)):
+            slots.append(_Slot(message, number))
+            for call in reversed(_calls(message)):  # the first of equal ids within one message is answered first
+                waiting.setdefault(call, []).append(slots[-1])
+            continue
+        _share_out(message, number, blocks, slots, waiting)
+    found: list[Message] = []
+    sources: list[tuple[int, ...]] = []
+    for slot in slots:
+        found.append(slot.message)
+        sources.append((slot.source,))
+        if slot.like is not None:
+            found.append({**slot.like, "content": [*slot.results, *slot.rest]})
+            sources.append(tuple(slot.answers))
+    return Arranged(found, sources)
+
+
+def _share_out(
+    message: Message, number: int, blocks: Sequence[Any], slots: list[_Slot], waiting: dict[str, list[_Slot]]
+) -> None:
+    """Hands each result to the calls that it answers; the rest of the message goes with the last of them."""
+    rest: list[Any] = []
+    last = -1
+    for block in blocks:
+        answered = waiting.get(_answered(block) or "")
+        if not answered or _answered(block) is None:
+            rest.append(block)
+            continue
+        slot = answered.pop()
+        slot.take(block, number, message, result=True)
+        last = max(last, slots.index(slot))
+    if last < 0:
+        slots.append(_Slot(message, number))
+        return
+    for block in rest:
+        slots[last].take(block, number, message, result=False)
+
+
+def _answered(block: Any) -> str | None:
+    """The id of the call that a block answers; None for any other block."""
+    if type(block) is not dict:
+        return None
+    if type(inner := block.get("toolResult")) is dict:
+        return str(inner.get("toolUseId") or "")
+    return str(block.get("tool_use_id") or "") if block.get("type") == "tool_result" else None
+
+
+def _calls(message: Message) -> list[str]:
+    content = message.get("content")
+    found = []
+    for block in content if type(content) is list else ():
+        if type(block) is dict and type(inner := block.get("toolUse")) is dict:
+            found.append(str(inner.get("toolUseId") or ""))
+        elif type(block) is dict and block.get("type") == "tool_use":
+            found.append(str(block.get("id") or ""))
+    return found

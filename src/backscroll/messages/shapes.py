@@ -1,0 +1,69 @@
+"""What a message must have to be sent later: a shape that is known. Pure; asked once, when a message is added.
+
+A message of another shape would be counted as almost nothing and shown to a model that cannot read it, and a call
+without id or name can never be answered: each request from then on would be refused. What is stored already is not
+asked again.
+"""
+
+from typing import Any
+
+from backscroll.errors import MessageError
+from backscroll.messages.reading import Reading
+from backscroll.messages.strict import Message
+
+ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+_BESIDE = ("tool_calls", "function_call", "refusal", "reasoning_content", "thinking_block", "audio")
+"""Keys that say something without a `content`."""
+_OTHERS = {
+    "parts": "Gemini's `parts` are not read: convert the message to `content` with text, calls and results",
+    "output": "an item of OpenAI's Responses API is not read: convert it to a message with `role` and `content`",
+}
+
+
+def check_shape(message: Message, reading: Reading) -> None:
+    """Raises `MessageError`, which names the shape, for a message that no dialect has."""
+    role = message["role"]
+    if role not in ROLES:
+        known = ", ".join(ROLES)
+        hint = f"; {_OTHERS['parts']}" if "parts" in message else ""
+        raise MessageError(f"the message has the role {role!r:.40}, which no dialect has: use one of {known}{hint}")
+    if "content" not in message and not any(message.get(key) for key in _BESIDE):
+        hint = next((f": {words}" for key, words in _OTHERS.items() if key in message), "")
+        keys = ", ".join(sorted(map(repr, message.keys() - {"role"}))) or "nothing else"
+        raise MessageError(f"the {role} message has no `content`, only {keys:.200}{hint}")
+    _check_content(message, role)
+    _check_calls(reading)
+    _check_answer(message, role, reading)
+
+
+def _check_content(message: Message, role: str) -> None:
+    content: Any = message.get("content")
+    if content is None or type(content) in (str, list) or role in ("tool", "function"):
+        return  # a tool may return any value
+    raise MessageError(
+        f"the content of the {role} message is {_kind(content)}: give a text or a list of content blocks"
+    )
+
+
+def _kind(value: Any) -> str:
+    if type(value) is dict:
+        return f"a mapping with {', '.join(sorted(map(repr, value)))[:120] or 'no keys'}"
+    return f"{value!r:.60}"
+
+
+def _check_calls(reading: Reading) -> None:
+    for part in reading.parts:
+        if part.kind != "call" or (part.id and part.name):
+            continue
+        where = "".join(f"[{key!r}]" for key in part.path)
+        missing = "no `id`, so that no result can answer it" if not part.id else "no tool's `name`"
+        raise MessageError(f"the call at message{where} has {missing}: give every call an id and a name")
+
+
+def _check_answer(message: Message, role: str, reading: Reading) -> None:
+    """A result that names no call can stand behind none."""
+    if role == "function" and not message.get("name"):
+        raise MessageError("the function message has no `name`: give the name of the function that it answers")
+    named = type(message.get("tool_call_id")) is str and message["tool_call_id"]
+    if role == "tool" and not named and not (reading.parts and all(part.id for part in reading.parts)):
+        raise MessageError("the tool message has no `tool_call_id`: give the id of the call that it answers")
