@@ -39,6 +39,7 @@ def sent(messages: list[Message]) -> list[Message]:
     shown = manager.sent(request.at)
     assert shown.messages == view
     assert [line.message for line in shown.lines if line.message is not None] == view
+    assert sum(line.tokens for line in shown.lines) == manager.usage().used.tokens == request.tokens
     manager.close()
     return view
 

@@ -127,8 +127,8 @@ def test_status_shows_bar_parts_largest_and_what_comes(place):
     lines = done.output.splitlines()
     assert lines[0] == "s, lane main"
     assert "tokens (" in lines[1]
-    assert "8 of 8 messages" in lines[1]
-    assert set("su") < set(lines[2].strip("[]")) <= set("#sduar.")
+    assert "8 of 8 messages" in lines[2]
+    assert set("su") < set(lines[3].strip("[]")) <= set("#sduar.")
     assert any("results" in line and "%" in line for line in lines)
     assert any("[ref:7]" in line and "line of c2" in line for line in lines)
     assert lines[-1].startswith("next compaction in ")

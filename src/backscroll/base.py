@@ -13,6 +13,7 @@ from backscroll.budget import Options, Previews
 from backscroll.compaction.batch import Prices
 from backscroll.compaction.window import Strategy
 from backscroll.compaction.wish import Wish
+from backscroll.driving import drive_held
 from backscroll.elsewhere import Elsewhere
 from backscroll.errors import ConfigurationError
 from backscroll.families import Family
@@ -118,8 +119,13 @@ class ManagerBase(ABC):
         self._session.prompt = factory
 
     def usage(self, lane: str = "main") -> Usage:
-        """What is in the lane's window; each figure says whether it is measured or estimated."""
-        return self._session.usage(lane)
+        """What is in the lane's window, by kind; each figure says whether it is measured or estimated.
+
+        It is about the newest view that was made here. Before the first one it reads what is stored, which takes as
+        long as a resume and waits for the store (`status` does not block an event loop); then it raises `StoreError`
+        where the store fails.
+        """
+        return self._session.usage(lane) or drive_held(self._session.usage_as_stored(lane))
 
     def observe_usage(
         self,

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import ceil
+from typing import NamedTuple
 
 
 def _openai_image(base: int, tile: int) -> Callable[[int, int], int]:
@@ -62,6 +63,15 @@ class Family:
     """Tokens of one page of a PDF."""
 
 
+class Counting(NamedTuple):
+    """How a family counts texts: what a lane's requests say of it, so that another program reckons as it did."""
+
+    family: str
+    factor: float
+    per_digit: float
+    exact: bool
+
+
 COUNTED = Family("as counted", factor=1.0, exact=True, image_cap=1_445)
 """No model is named, or the tokenizer is the caller's own: counts are taken as they are."""
 
@@ -89,6 +99,8 @@ FAMILIES: tuple[tuple[str, Family], ...] = (
     (r"kimi|moonshot", Family("kimi", factor=0.99)),
 )
 
+_NAMED = {family.name: family for family in (UNKNOWN, COUNTED, _CLAUDE_NEW, *(each for _, each in FAMILIES))}
+
 _CLAUDE_VERSION = re.compile(r"claude.*?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)", re.IGNORECASE)
 
 
@@ -105,6 +117,17 @@ def family_of(model: str | None, *, counted: bool = False) -> Family:
     if found is _CLAUDE and _is_new_claude(model):
         found = _CLAUDE_NEW
     return replace(found, factor=1.0, per_digit=0.0, exact=True) if counted else found
+
+
+def counting_of(family: Family) -> Counting:
+    """How a family counts texts."""
+    return Counting(family.name, family.factor, family.per_digit, family.exact)
+
+
+def family_that_counts(counting: Counting) -> Family:
+    """A family that counts texts so; media by the rules of the family of that name, else as an unknown one."""
+    name, factor, per_digit, exact = counting
+    return replace(_NAMED.get(name, UNKNOWN), name=name, factor=factor, per_digit=per_digit, exact=exact)
 
 
 def _is_new_claude(model: str) -> bool:

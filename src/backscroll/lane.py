@@ -17,6 +17,7 @@ from backscroll.compaction.ladder import compact, crowded
 from backscroll.compaction.preview import arrivals, preview, shown_whole
 from backscroll.compaction.window import Strategy, floor_seqs, look, spare
 from backscroll.compaction.wish import Wish, chosen_by, fold
+from backscroll.families import counting_of
 from backscroll.history import History
 from backscroll.log import (
     Overflowed,
@@ -383,9 +384,11 @@ class Lane(Standing):
         self._sent_messages, self._asked = len(self.view.flat), now.seconds
         last = now.history.last
         passing = tuple([(found.after, found.digest, found.reading.role) for found in shown])
+        counting = counting_of(self.family)
         return Requested(
-            self.name, budget, self.plan.number, last.seq if last else -1, self.view.estimate, prompt, passing
-        )
+            self.name, budget, self.plan.number, last.seq if last else -1, self.view.estimate, prompt, passing,
+            self.used(budget), None if counting == self.counting else counting,
+        )  # fmt: skip  # one thought
 
     def report(self, tokens: int, answer: int) -> Report | None:
         """A provider's figure put beside our own for the newest view; None if nothing was handed out yet."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import NamedTuple
 
+from backscroll.families import Counting
 from backscroll.messages import Message
 from backscroll.messages.parts import Path
 from backscroll.plan import Plan
@@ -144,6 +145,10 @@ class Requested:
     """`PromptSeen.digest` of the system prompt that a factory gave."""
     ephemerals: tuple[tuple[int, str, str], ...] = ()
     """Messages in it that are never stored: behind which `seq` each stands, its SHA-256 and its role."""
+    total: tuple[int, int] | None = None
+    """Middle and upper of the whole request, on which it was decided; None in records of old."""
+    counting: Counting | None = None
+    """How its lane counts; None where that is as it said before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +274,8 @@ class LaneMark:
     tried: tuple[int, ...]
     """The values of `Tried`; of old only the first two."""
     meter: MeterMark
+    counting: Counting | None = None
+    """As its requests say."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from dataclasses import fields
 from typing import Any
 
 from backscroll.errors import BackscrollError, ConfigurationError, DamagedError, MessageError
+from backscroll.families import Counting
 from backscroll.log import (
     Checkpoint,
     Event,
@@ -104,7 +105,8 @@ class Codec:
     def _lane(self, mark: LaneMark) -> Body:
         plan, *before = (self._standing(mark.name, plan) for plan in (mark.plan, *mark.before))
         summary = None if mark.summary is None else _fields(mark.summary)
-        return _fields(mark) | {"plan": plan, "before": before, "summary": summary}
+        told = _fields(mark) | {"plan": plan, "before": before, "summary": summary}
+        return {name: value for name, value in told.items() if name != "counting" or value is not None}
 
     def _standing(self, lane: str, plan: Plan | PlanAt) -> Body:
         """Where a plan is written, or the plan where that is nowhere."""
@@ -169,6 +171,7 @@ class Codec:
             "summary": summary,
             "before": tuple(before),
             "meter": meter._replace(anchor=anchor, before=earlier),
+            "counting": _counting(body.get("counting")),
         }
         return LaneMark(**told)
 
@@ -241,13 +244,22 @@ def _requested(event: Requested) -> Body:
     body["estimate"] = event.estimate
     if event.prompt is not None:
         body["prompt"] = event.prompt
-    return body | {"ephemerals": event.ephemerals} if event.ephemerals else body
+    if event.ephemerals:
+        body["ephemerals"] = event.ephemerals
+    told = {"total": event.total, "counting": event.counting}
+    return body | {name: value for name, value in told.items() if value is not None}
 
 
 def _read_requested(body: Body) -> Requested:
     estimate = tuple(body["estimate"])
     ephemerals = tuple((after, digest, *(role or ["user"])) for after, digest, *role in body.get("ephemerals", []))
-    return Requested(body["lane"], body["budget"], body["plan"], body["last"], estimate, body.get("prompt"), ephemerals)
+    total = None if "total" not in body else tuple(body["total"])
+    place = body["lane"], body["budget"], body["plan"], body["last"]
+    return Requested(*place, estimate, body.get("prompt"), ephemerals, total, _counting(body.get("counting")))
+
+
+def _counting(told: Any) -> Counting | None:
+    return None if told is None else Counting(*told)
 
 
 def _fields(value: Any) -> Body:

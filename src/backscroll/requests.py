@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Self
 
+from backscroll.breakdown import shown_entries
 from backscroll.errors import ReferenceNotFound
 from backscroll.history import Entry
 from backscroll.lane import Lane
@@ -20,7 +21,6 @@ from backscroll.plan import Fold, Gap, reference
 from backscroll.ports import Operation
 from backscroll.records import Codec
 from backscroll.rendering import Sources
-from backscroll.status import shown_entries
 from backscroll.telling import Explained, explain
 from backscroll.timeline import Timeline
 from backscroll.view import EPHEMERAL, SUMMARY, Piece, unstored
@@ -32,7 +32,7 @@ LineKind = Literal["message", "prompt", "digest", "bridge", "filled", "ephemeral
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One view that was handed out. Tokens are estimates of its messages, unless said otherwise."""
+    """One view that was handed out. Tokens are of the whole request, with what stands outside of its messages."""
 
     at: int
     """Its place in the session's log, by which `sent` finds it."""
@@ -43,9 +43,10 @@ class Request:
     """The number of the plan that held; 0 = nothing was left out or shortened."""
     last: int
     """The newest message in it; -1 without one."""
-    tokens: int
-    """Middle estimate."""
+    estimated: int
+    """The middle estimate, made when it was handed out."""
     upper: int
+    """The upper estimate, on which it was decided whether to compact: never above the budget."""
     compacted: bool
     """Whether the lane got a new plan since its request before; where that one is not told, because
     it is before the places that were asked for: False.
@@ -59,6 +60,11 @@ class Request:
     """What the provider counted for the answer; None where nobody told."""
     summarizer: tuple[int, int]
     """Input and output tokens of summaries for its lane that came since the lane's request before."""
+
+    @property
+    def tokens(self) -> int:
+        """What it took: as its provider counted it, else by the middle estimate."""
+        return self.estimated if self.measured is None else self.measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +85,9 @@ class Line:
     """As in `Explained`."""
     reason: str
     tokens: int
-    """As it stands in the request, by the middle estimate; 0 for what is left out."""
+    """As it stands in the request, by the middle estimate; 0 for what is left out. A message that stands for a result
+    that never came has its share of what is reckoned for these.
+    """
     original: int
     """The same of the message as it was added."""
     ref: str
@@ -227,7 +235,7 @@ def _listed(events: Sequence[tuple[int, Event]], whole: bool) -> Iterator[Reques
             first = max(plans.values(), default=0) if whole else event.plan  # a lane begins with the newest plan
             before = plans.get(name, first)
             yield Request(
-                at, name, event.budget, event.plan, event.last, *event.estimate, event.plan != before,
+                at, name, event.budget, event.plan, event.last, *(event.total or event.estimate), event.plan != before,
                 *_told(measured.get(at)), spent.pop(name, (0, 0)),
             )  # fmt: skip  # one thought
             plans[name] = event.plan
@@ -280,13 +288,16 @@ def _members(past: Requests, lane: Lane, piece: Piece, shown: list[Message]) -> 
     """The messages of a group. One more than it has entries stands for a result that never came."""
     told = explain(past.history, lane, piece.entries)
     tokens = dict(shown_entries(piece, lane))
+    filled = piece.estimate.middle - sum(tokens.values())
     if piece.sources is not None:
-        yield from _arranged_members(piece.sources, dict(zip(piece.entries, told, strict=True)), tokens, shown)
+        explained = dict(zip(piece.entries, told, strict=True))
+        yield from _arranged_members(piece.sources, explained, tokens, shown, filled)
         return
     waiting = [(entry, each) for entry, each in zip(piece.entries, told, strict=True) if each.state != "out"]
+    shares = _shares(filled, len(shown) - len(waiting))
     for left, message in zip(range(len(shown), 0, -1), shown, strict=True):
         if not waiting or (left > len(waiting) and _is_filled(message, waiting[0][0])):
-            yield _made("filled", message, 0)
+            yield _made("filled", message, next(shares))
             continue
         entry, each = waiting.pop(0)
         yield Line(
@@ -296,21 +307,29 @@ def _members(past: Requests, lane: Lane, piece: Piece, shown: list[Message]) -> 
 
 
 def _arranged_members(
-    sources: Sources, explained: dict[Entry, Explained], tokens: dict[Entry, int], shown: list[Message]
+    sources: Sources, explained: dict[Entry, Explained], tokens: dict[Entry, int], shown: list[Message], filled: int
 ) -> Iterator[Line]:
     """The same where a message is made of several entries, or an entry is in several messages: it counts with its
-    last.
+    last. Results that never came, for which lines stand in messages of others, count with the last message.
     """
     last = {entry: at for at, entries in enumerate(sources) for entry in entries}
+    alone = sum(not entries for entries in sources)
+    shares = _shares(filled if alone else 0, alone)
     for at, (entries, message) in enumerate(zip(sources, shown, strict=True)):
         if not entries:
-            yield _made("filled", message, 0)
+            yield _made("filled", message, next(shares))
             continue
         first, own = explained[entries[0]], [entry for entry in entries if last[entry] == at]
+        extra = filled if not alone and at == len(sources) - 1 else 0
         yield Line(
             "message", message, first.role, entries[0].seq, entries[-1].seq, first.state, first.reason,
-            sum(tokens[entry] for entry in own), sum(explained[entry].tokens for entry in own), first.ref,
+            sum(tokens[entry] for entry in own) + extra, sum(explained[entry].tokens for entry in own), first.ref,
         )  # fmt: skip  # one thought
+
+
+def _shares(tokens: int, number: int) -> Iterator[int]:
+    """So many tokens, divided among so many messages."""
+    return (tokens // number + (at < tokens % number) for at in range(number))
 
 
 def _is_filled(message: Message, entry: Entry) -> bool:

@@ -4,6 +4,7 @@ from collections import deque
 from dataclasses import replace
 
 from backscroll.budget import Options
+from backscroll.families import Counting, family_that_counts
 from backscroll.log import (
     LaneMark,
     Overflowed,
@@ -30,6 +31,8 @@ class Standing:
     def __init__(self, name: str, around: Surroundings, options: Options, plan: Plan) -> None:
         self.name = name
         self.family = around.family
+        self.counting: Counting | None = None
+        """How the lane counts, as its requests say."""
         self.plan = plan
         self.meter = Meter(options.overhead_tokens)
         self.budget = options.max_tokens
@@ -120,6 +123,14 @@ class Standing:
     def requested(self, event: Requested) -> None:
         """A view was handed out: usage reports are about it."""
         self.budget, self.sent, self.prompt = event.budget, Estimate(*event.estimate), event.prompt
+        if event.counting is not None:
+            self._count_as(event.counting)
+
+    def _count_as(self, counting: Counting) -> None:
+        self.counting = counting
+        if self._around.adopts:
+            self.family, self.view = family_that_counts(counting), None
+            self._around = replace(self._around, family=self.family)
 
     def mark(self) -> LaneMark:
         """Where it stands, for `resume`."""
@@ -127,7 +138,7 @@ class Standing:
         return LaneMark(
             self.name, self.plan, tuple(self._before), self._settled, self._batched, self._settled_messages,
             self.compactions, self.budget, self.sent, refused, self._guessed, self.prompt,
-            self.summary, self.spent, self.tried, self.meter.mark(),
+            self.summary, self.spent, self.tried, self.meter.mark(), self.counting,
         )  # fmt: skip  # one thought
 
     def resume(self, mark: LaneMark) -> None:
@@ -139,6 +150,8 @@ class Standing:
         self.sent = None if mark.sent is None else Estimate(*mark.sent)
         self._refused = None if mark.refused is None else Overflowed(self.name, *mark.refused)
         self.meter.restore(mark.meter)
+        if mark.counting is not None:
+            self._count_as(mark.counting)
 
 
 def _cut(plan: Plan | PlanAt, to: int) -> Plan | PlanAt:

@@ -6,6 +6,7 @@ Nothing here decides what is added or sent. What could not be stored does not ha
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from typing import Any
 
 from backscroll import events
@@ -59,6 +60,9 @@ def outrun() -> ConflictError:
 
 class SessionState:
     """History, lanes and the log that both are made of."""
+
+    reads_only = False
+    """Whether this program only reads: then lanes count as the program did that made their requests."""
 
     def __init__(
         self,
@@ -184,7 +188,8 @@ class SessionState:
 
     def _make_lane(self, name: str, plan: Plan) -> Lane:
         kept = self.options.protected_first, self.options.protected_last
-        return Lane(name, Surroundings(self._family(name), self._count, kept, self.write), self.options, plan)
+        around = Surroundings(self._family(name), self._count, kept, self.write, self.reads_only)
+        return Lane(name, around, self.options, plan)
 
     def lane(self, name: str) -> Lane:
         """The lane of that name; opened from the newest plan if there is none yet."""
@@ -376,9 +381,19 @@ class SessionState:
         budgets = [lane.budget for lane in self._lanes.values()] or [self.options.max_tokens]
         return max(1, min(PAGE_TOKENS, min(budgets) // 4))
 
-    def usage(self, lane_name: str) -> Usage:
-        """What is in the lane's window."""
-        return usage(self.history, self._look(lane_name))
+    def usage(self, lane_name: str) -> Usage | None:
+        """What is in the lane's window, by what its provider said last; None where no view of it was made here yet."""
+        known = self._lanes.get(lane_name)
+        if known is None or known.view is None:
+            return None
+        lane = copy(known)
+        lane.meter = copy(known.meter)
+        for reported in self._reported:
+            if isinstance(reported, UsageObserved) and reported.lane == lane_name:
+                lane.observed(reported)
+            elif isinstance(reported, Overflowed) and reported.lane == lane_name:
+                lane.overflowed(reported)
+        return usage(self.history, lane)
 
     def _look(self, name: str) -> Lane:
         """The lane of that name as it is, or as it would be opened; changes nothing."""

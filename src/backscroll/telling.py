@@ -1,15 +1,15 @@
 """Saying what a view holds and why: `explain` and `usage`. Pure, reads only, decides nothing."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from backscroll.breakdown import break_down
 from backscroll.history import Entry, History
 from backscroll.lane import Lane
 from backscroll.plan import Clip, Fold, Gap, Mask, Note, Plan, covers, reference
-from backscroll.usage import Estimate, Figure, Usage, estimate_message
-from backscroll.view import SUMMARY, Piece, replaced_by_prompt
+from backscroll.usage import Figure, Usage, estimate_message
+from backscroll.view import replaced_by_prompt
 
 State = Literal["whole", "clipped", "masked", "folded", "out"]
 
@@ -103,35 +103,22 @@ def _prose(plan: Plan) -> Note | None:
 
 
 def usage(history: History, lane: Lane) -> Usage:
-    """The breakdown of a lane's newest view."""
-    view = lane.view
-    pieces: Sequence[Piece] = list(view.pieces) if view else ()
-    kinds: dict[str, int] = defaultdict(int)
-    for piece in pieces:
-        kinds[_kind(piece)] += piece.estimate.middle
-        kinds["summary"] += piece.bridge_estimate.middle
+    """The breakdown of a lane's newest view, which there must be."""
+    assert lane.view is not None
     prose = _prose(lane.plan)
-    total = lane.meter.total(view.estimate if view else Estimate(0, 0), lane.budget)
+    total = lane.used(lane.budget)
     origin: Literal["measured", "estimated"] = "measured" if lane.meter.measured else "estimated"
+    by_kind = {kind: Figure(tokens, "estimated") for kind, tokens in break_down(lane).tokens.items()}
+    by_kind["overhead"] = Figure(by_kind["overhead"].tokens, origin)
     return Usage(
         window=lane.budget,
         used=Figure(total.middle, origin),
         upper=total.upper,
         free=max(0, lane.allowed(lane.budget) - total.upper),
-        overhead=Figure(lane.meter.overhead(lane.budget), origin),
-        by_kind={kind: Figure(tokens, "estimated") for kind, tokens in sorted(kinds.items()) if tokens},
-        messages=len(view.flat) if view else 0,
+        by_kind=by_kind,
+        messages=len(lane.view.flat),
         stored=len(history.branch),
         compactions=lane.compactions,
         summarizer=lane.spent,
         summarized_by=None if prose is None else prose.by or "a model",
     )
-
-
-def _kind(piece: Piece) -> str:
-    if piece.group is None and piece.key[1] == SUMMARY:
-        return "summary"
-    role = piece.messages[0]["role"] if piece.messages else "tool"
-    if any(entry.reading.results or entry.reading.calls for entry in piece.entries):
-        return "tool"
-    return "system" if role in ("system", "developer") else str(role)

@@ -14,6 +14,8 @@ from backscroll.messages import Message, copy_message
 from backscroll.ports import Ask, Operation
 from backscroll.state import SessionState
 from backscroll.status import Status, status
+from backscroll.telling import usage
+from backscroll.usage import Usage
 
 
 class Timeline(SessionState):
@@ -66,12 +68,28 @@ class Timeline(SessionState):
     def status(self, lane_name: str) -> Operation[Status]:
         """What the lane's window is made of, and what a compaction now would do. Changes nothing."""
         yield from self.enter()
+        lane, now = yield from self._lane_now(lane_name)
+        return status(self.history, lane, now)
+
+    def usage_as_stored(self, lane_name: str) -> Operation[Usage]:
+        """What is in the window of a lane of which no view was made here yet. It needs no lock: what is stored is read
+        by a session of its own.
+        """
+        twin = self
+        if (logbook := self._logbook) is not None:
+            own = Logbook(logbook.store, logbook.session)
+            twin = self._twin(own)
+            yield from twin._open(own)
+        lane, _ = yield from twin._lane_now(lane_name)
+        return usage(twin.history, lane)
+
+    def _lane_now(self, lane_name: str) -> Operation[tuple[Lane, Situation]]:
+        """A lane with its view as it stands, of its own: what is looked at changes nothing."""
         known = self._look(lane_name)
         prompt = None if known.prompt is None else (yield from self._prompt_of(known.prompt))
         lane = self._make_lane(lane_name, known.plan)
         lane.resume(known.mark())
-        now = yield from self._refreshed(lane, prompt)
-        return status(self.history, lane, now)
+        return lane, (yield from self._refreshed(lane, prompt))
 
     def _refreshed(self, lane: Lane, prompt: str | None) -> Operation[Situation]:
         """Brings a lane's view up to date, with what it shows of what is not held."""
@@ -126,7 +144,7 @@ class Timeline(SessionState):
             family=self._family, prices=self._prices, logbook=logbook,
             summaries=None,
         )  # fmt: skip  # names that repeat themselves tell nothing
-        twin.write = self.write
+        twin.write, twin.reads_only = self.write, self.reads_only
         return twin
 
     def fork(self, new: str, at: int | None) -> Operation[None]:

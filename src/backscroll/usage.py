@@ -275,10 +275,11 @@ class Usage:
     """What the next request may still take: `window` less `upper`, never below 0. Where the provider refused a request
     as too long, what is left below that.
     """
-    overhead: Figure
-    """Outside the messages: tool definitions, a system prompt that the host adds."""
     by_kind: dict[str, Figure]
-    """`system`, `user`, `assistant`, `tool` and `summary`."""
+    """What `used` is made of, and adds up to: `overhead` outside the messages (tool definitions, a system prompt that
+    the host adds), `system`, `digest` (what stands for all that is left out), `user`, `assistant` (calls included) and
+    `results`.
+    """
     messages: int
     """Messages in the view."""
     stored: int
@@ -289,3 +290,8 @@ class Usage:
     """What this lane's summaries took, which is not in the view."""
     summarized_by: str | None = None
     """Who wrote the summary that the view tells: model and version of its instructions. None: code alone."""
+
+    @property
+    def overhead(self) -> Figure:
+        """Outside the messages: tool definitions, a system prompt that the host adds."""
+        return self.by_kind["overhead"]

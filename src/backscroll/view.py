@@ -85,6 +85,8 @@ class Surroundings:
     """Messages at the beginning and at the end that never leave a view."""
     write: Callable[[HandedOut], list[Message]] | None = None
     """Makes of a view what its caller sends, message for message, and changes none of those it gets; None: these."""
+    adopts: bool = False
+    """Whether a lane counts as its stored requests say, and not by `family`: in programs that only read."""
 
 
 Change = Literal["late result", "unanswered call"]

@@ -9,31 +9,34 @@ from dataclasses import dataclass, field
 from operator import add
 from typing import NamedTuple
 
+from backscroll.breakdown import MESSAGE_KINDS, divided, estimates_of
 from backscroll.lane import Lane
-from backscroll.log import Checkpoint, Event, PromptSeen, Requested
+from backscroll.log import Checkpoint, Event, PromptSeen, Requested, UsageObserved
 from backscroll.logbook import Logbook
 from backscroll.messages import Message
 from backscroll.ports import Operation
 from backscroll.records import Codec
-from backscroll.status import PARTS, parts_of
 from backscroll.timeline import Timeline
 from backscroll.view import Piece, unstored
 
 _Parts = tuple[int, ...]
-"""Tokens, in the order of `_PARTS`."""
-_PARTS = PARTS[1:-1]  # what stands outside of the messages, and what is left, is not told here
-_NONE = (0,) * len(_PARTS)
+"""Tokens, in the order of `MESSAGE_KINDS`."""
+_NONE = (0,) * len(MESSAGE_KINDS)
 
 
 class Step(NamedTuple):
-    """What the walk through a log finds of one request. Tokens by the middle estimate."""
+    """What the walk through a log finds of one request: first as it was estimated, and again once its provider counted
+    it.
+    """
 
     at: int
     messages: int
     parts: dict[str, int]
-    """Tokens by `status.PARTS`, without `overhead` and `free`."""
+    """Tokens by `breakdown.KINDS`; they add up to the request."""
     kept: int
-    """Tokens of the groups that stand as they stood in the lane's request before: what a provider's cache can hold."""
+    """Tokens of what stands as it stood in the lane's request before, what is outside of the messages included: what a
+    provider's cache can hold.
+    """
 
 
 class Walk:
@@ -46,11 +49,12 @@ class Walk:
         self._codec: Codec | None = None if twin._logbook is None else twin._logbook.codec()
         self._prompts: dict[str, str] = {}
         self._views: dict[str, _Seen] = {}
+        self._newest: dict[str, _Estimated] = {}
         self.place = 0
         """What is before it was gone through."""
 
     def further(self, most: int) -> Operation[list[Step]]:
-        """The requests among the next `most` events; none of these at the end."""
+        """The requests that are among the next `most` events, or were measured there; none of these at the end."""
         twin, found = self._twin, list[Step]()
         if twin._logbook is None:
             page = list(enumerate(self._events[self.place : self.place + most], self.place))
@@ -66,6 +70,8 @@ class Walk:
             yield from (twin._take(event, at) if twin._logbook is not None else twin._take_own(event))
             if isinstance(event, Requested):
                 found.append((yield from self._step(at, event)))
+            elif isinstance(event, UsageObserved) and (newest := self._newest.get(event.lane)) is not None:
+                found.append(newest.as_step(event.report.tokens, twin._lanes[event.lane]))
             twin.outbox.clear()
         self.place += len(page)
         return found
@@ -84,8 +90,27 @@ class Walk:
         seen.ephemerals, twin._ephemerals = event.ephemerals, unstored(event.ephemerals)
         yield from twin._refreshed(lane, None if event.prompt is None else self._prompts.get(event.prompt))
         assert lane.view is not None
-        parts, kept = seen.take(lane)
-        return Step(at, len(lane.view.flat), parts, kept)
+        follows = event.lane in self._newest
+        total = lane.used(event.budget).middle if event.total is None else event.total[0]
+        self._newest[event.lane] = newest = _Estimated(at, len(lane.view.flat), *seen.take(lane), follows)
+        return newest.as_step(total, lane)
+
+
+class _Estimated(NamedTuple):
+    """A request as the estimates of its messages are."""
+
+    at: int
+    messages: int
+    parts: dict[str, int]
+    kept: int
+    follows: bool
+    """Whether its lane had a request before."""
+
+    def as_step(self, total: int, lane: Lane) -> Step:
+        """The same as parts of what the whole request takes."""
+        parts, scale = divided(self.parts, lane.meter.overhead(lane.budget), total)
+        outside = parts["overhead"] if self.follows else 0
+        return Step(self.at, self.messages, parts, min(total, outside + round(self.kept * scale)))
 
 
 @dataclass(slots=True)
@@ -112,8 +137,8 @@ class _Seen:
                 break
             stands = at + 1
         self._go_on_from(same, pieces, lane)
-        found = zip(_PARTS, self.sums[-1], strict=True) if self.sums else ()
-        return {part: tokens for part, tokens in found if tokens}, sum(self.sums[stands - 1]) if stands else 0
+        parts = dict(zip(MESSAGE_KINDS, self.sums[-1] if self.sums else _NONE, strict=True))
+        return parts, sum(self.sums[stands - 1]) if stands else 0
 
     def _go_on_from(self, same: int, pieces: list[Piece], lane: Lane) -> None:
         """Takes over the pieces behind those that are the same; what one is made of is reckoned once."""
@@ -137,8 +162,8 @@ class _Seen:
 
 
 def _reckoned(piece: Piece, lane: Lane) -> _Parts:
-    found = dict.fromkeys(_PARTS, 0)
-    for part, tokens in parts_of(piece, lane):
+    found = dict.fromkeys(MESSAGE_KINDS, 0)
+    for part, tokens in estimates_of(piece, lane):
         found[part] += tokens
     if piece.bridge is not None:
         found["digest"] -= piece.bridge_estimate.middle

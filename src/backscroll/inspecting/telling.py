@@ -138,14 +138,13 @@ def _parts(entry: Entry) -> list[Any]:
 
 def _request(each: Request) -> list[Any]:
     return [
-        each.at, each.lane, each.budget, each.plan, each.last, each.tokens, each.upper, int(each.compacted),
+        each.at, each.lane, each.budget, each.plan, each.last, each.estimated, each.upper, int(each.compacted),
         each.measured, each.cached, each.written, each.answer, *each.summarizer,
     ]  # fmt: skip  # in the order in which the page reads them
 
 
 def _step(each: Step) -> list[Any]:
-    parts = [each.parts.get(part, 0) for part in ("system", "digest", "user", "assistant", "results")]
-    return [each.at, each.messages, each.kept, *parts]
+    return [each.at, each.messages, each.kept, *each.parts.values()]
 
 
 def line(each: Line) -> list[Any]:

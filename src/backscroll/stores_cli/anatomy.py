@@ -27,12 +27,14 @@ _NARROWEST = 20
 
 def shown(status: Status, session: str) -> Iterator[Text | Table]:
     """Everything that `backscroll status` prints."""
-    used, window = status.usage, status.usage.window
+    usage, window = status.usage, status.usage.window
+    used = usage.used.tokens
     yield Text(f"{screen.line(session)}, lane {screen.line(status.lane)}", style="bold")
     yield Text(
-        f"{used.upper:,} of {window:,} tokens ({_percent(used.upper, window)}), {used.messages:,} of {used.stored:,} "
-        f"messages, {used.compactions:,} compactions; {used.used.origin}"
+        f"{used:,} of {window:,} tokens ({_percent(used, window)}), {usage.used.origin}; at most {usage.upper:,}, on "
+        "which compaction decides"
     )
+    yield Text(f"{usage.messages:,} of {usage.stored:,} messages, {usage.compactions:,} compactions")
     yield bar(status, max(_NARROWEST, min(_WIDEST, screen.width() - 2)))
     yield _parts(status)
     yield _largest(status)

@@ -104,7 +104,7 @@ def status_command(*, place: str, session: str | None, lane: str, as_json: bool)
         raise BadInput("there is no session in this store")
     places.known(store, names[-1])
     with places.blamed():
-        status = Reader(store, names[-1]).status(lane)
+        status = Reader(store, names[-1], "auto").status(lane)  # of the digest, too, the count that its agent has
     if as_json:
         _print({"session": names[-1], **anatomy.as_json(status)})
     else:

@@ -22,8 +22,9 @@ PAGE = 50  # messages that are loaded and printed at once
 class Reader(sync.ContextManager):
     """A session that is only looked at. Stores nothing: what opening it would note is never flushed."""
 
-    def __init__(self, store: Store, session: str) -> None:
-        super().__init__(session=session, store=store, tokenizer="estimate")
+    def __init__(self, store: Store, session: str, tokenizer: str = "estimate") -> None:
+        super().__init__(session=session, store=store, tokenizer=tokenizer)
+        self._session.reads_only = True
 
     def pages(self, told: Sequence[Explained]) -> Iterator[list[tuple[Explained, Message]]]:
         """Messages with what is told of them, some at a time."""

@@ -1,7 +1,7 @@
 // Where the data comes from (a server, or this very file), and how it is drawn. What messages hold is text, never HTML.
 "use strict";
 
-const PARTS = ["system", "digest", "user", "assistant", "results"];
+const PARTS = ["overhead", "system", "digest", "user", "assistant", "results"];
 const MOST_HITS = 100; // of a search in a file
 const MOST_POINTS = 1500; // of a chart: more cannot be seen, and would take long to draw
 

@@ -46,10 +46,10 @@ function guarded(work) {
 // -- the requests of a session --
 
 function takeRequests(told) {
-  for (const [at, lane, budget, plan, last, tokens, upper, compacted, reported, wasCached, wasWritten, answer, read, wrote] of told) {
+  for (const [at, lane, budget, plan, last, estimated, upper, compacted, reported, wasCached, wasWritten, answer, read, wrote] of told) {
     const known = state.byPlace.get(at);
     const each = known ?? {at, number: state.requests.length, before: null, parts: null, kept: 0};
-    Object.assign(each, {lane, budget, plan, last, tokens, upper, reported, wasCached, wasWritten, answer});
+    Object.assign(each, {lane, budget, plan, last, estimated, tokens: reported ?? estimated, upper, reported, wasCached, wasWritten, answer});
     if (known) continue;
     const before = state.newest.get(lane) ?? null;
     Object.assign(each, {compacted: before === null ? compacted === 1 : state.byPlace.get(before).plan !== plan, read, wrote, before});
@@ -61,9 +61,8 @@ function takeRequests(told) {
 
 function takeSteps(told) {
   for (const [at, messages, kept, ...parts] of told.steps) {
-    const each = state.byPlace.get(at), all = parts.reduce((sum, part) => sum + part, 0);
-    const share = all ? (each?.tokens ?? 0) / all : 0; // the session may have counted with another tokenizer than we do
-    if (each) Object.assign(each, {messages, kept: Math.round(kept * share), parts: parts.map((part) => Math.round(part * share))});
+    const each = state.byPlace.get(at); // again once its provider counted it: its parts are of what it counted then
+    if (each) Object.assign(each, {messages, kept, parts, tokens: parts.reduce((sum, part) => sum + part, 0)});
   }
   state.steps += told.steps.length;
 }
@@ -93,7 +92,7 @@ async function goOn(turn) {
     takeSteps(told);
     done = told.done;
     if (done) break;
-    byId("progress").textContent = `${number(state.steps)} of ${number(state.requests.length)} requests gone through`;
+    byId("progress").textContent = `${number(state.requests.filter((each) => each.parts).length)} of ${number(state.requests.length)} requests gone through`;
     if (performance.now() - drawnAt < DRAW_AGAIN) continue;
     drawnAt = performance.now();
     showAll();
@@ -160,12 +159,12 @@ function showAll() {
   if (ready) say("Complete");
 }
 
-// Whose figures these are: ours are estimates, also of what a cache held; a provider's own stand beside them.
+// Whose figures these are: the provider's where it reported any; what a cache could hold is computed, and what it held is not.
 function whoCounted(requests) {
   const told = requests.filter((each) => each.reported !== null), cache = told.filter((each) => each.wasCached !== null);
-  if (!told.length) return "All of these figures are computed here: the session holds none that its provider reported.";
+  if (!told.length) return "All of these figures are estimates: the session holds none that its provider reported.";
   const sum = (name) => number(told.reduce((all, each) => all + (each[name] ?? 0), 0));
-  return `These figures are computed here. Its provider reported ${sum("reported")} tokens of input${told.some((each) => each.answer !== null) ? ` and ${sum("answer")} of answers` : ""} for ${number(told.length)} requests`
+  return `Of ${number(told.length)} requests the provider reported the input, ${sum("reported")} tokens${told.some((each) => each.answer !== null) ? ` and ${sum("answer")} of answers` : ""}; ${told.length < requests.length ? "the others are estimated" : "none is estimated"}`
     + (cache.length ? `; of ${number(cache.length)} of them also the cache: ${sum("wasCached")} read, ${sum("wasWritten")} written.` : ", and nothing of its cache.");
 }
 

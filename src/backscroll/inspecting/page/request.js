@@ -49,7 +49,8 @@ function showMoved(each, told) {
 
 function showCosts(each) {
   const rows = [
-    ["Budget", each.budget], ["Input, estimated (messages)", each.tokens], ["The same, at most", each.upper],
+    ["Budget", each.budget], [`Input, ${each.reported === null ? "estimated" : "as its provider counted it"}`, each.tokens],
+    ["Estimated before it was sent", each.estimated], ["Upper estimate, on which it was decided", each.upper],
     ["Computed: stood in the request before, so a cache can hold it", each.parts ? each.kept : "…"],
     ["Computed: written anew", each.parts ? each.tokens - each.kept : "…"],
     ["Computed: cost in input tokens at cache prices", each.parts ? Math.round(CACHED * each.kept + WRITTEN * (each.tokens - each.kept)) : "…"],
@@ -66,7 +67,6 @@ function showCosts(each) {
 function reported(each) {
   if (each.reported === null) return [["Reported by the provider", "nothing: what is said of this request is computed"]];
   return [
-    ["Reported by the provider: input (whole request)", each.reported],
     ["Reported: read from its cache", each.wasCached ?? "not told"], ["Reported: written to its cache", each.wasWritten ?? "not told"],
     ["Reported: answer", each.answer ?? "not told"],
   ];
