@@ -270,7 +270,7 @@ def test_the_bill_shows_what_the_provider_reported_beside_what_is_computed_and_s
     assert "; of 1 of them also the cache: 7 read" in said
     (rows, said) = told["input"]
     assert [value for _, value in rows] == ["not told", "not told", "11"]
-    assert "and nothing of its cache" in said
+    assert "of its cache it reported nothing" in said
     (rows, said) = told["silent"]
     assert [value for _, value in rows] == ["nothing: what is said of this request is computed"]
     assert "All of these figures are estimates: the session holds none that its provider reported." in said

@@ -165,7 +165,7 @@ function whoCounted(requests) {
   if (!told.length) return "All of these figures are estimates: the session holds none that its provider reported.";
   const sum = (name) => number(told.reduce((all, each) => all + (each[name] ?? 0), 0));
   return `Of ${number(told.length)} requests the provider reported the input, ${sum("reported")} tokens${told.some((each) => each.answer !== null) ? ` and ${sum("answer")} of answers` : ""}; ${told.length < requests.length ? "the others are estimated" : "none is estimated"}`
-    + (cache.length ? `; of ${number(cache.length)} of them also the cache: ${sum("wasCached")} read, ${sum("wasWritten")} written.` : ", and nothing of its cache.");
+    + (cache.length ? `; of ${number(cache.length)} of them also the cache: ${sum("wasCached")} read, ${sum("wasWritten")} written.` : "; of its cache it reported nothing.");
 }
 
 let drawing = false, stale = false; // what came while the charts were drawn is drawn after it
