@@ -4,7 +4,7 @@ Between triggers a lane keeps its plan, so that each view extends the one before
 and records the new plan as an event; applying that event is the only way in which a lane's plan changes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -69,8 +69,20 @@ class Situation(NamedTuple):
     """What the caller asks of this request in addition to its budget."""
 
 
-Fitted = tuple[PlanRecorded | Settled | None, list[Event]]
-"""The event to record, if one is due, and what to report."""
+class Fitted(NamedTuple):
+    """What came of deciding on a lane. Nothing of it holds before `Lane.take` gets it, with its event recorded."""
+
+    event: PlanRecorded | Settled | None
+    """To be recorded, if anything is."""
+    reports: list[Event]
+    view: View | None = None
+    """Under the plan that the event records."""
+    expired: int = 0
+    """Ephemeral messages with a lower number are not in it."""
+    compaction: Compaction | None = None
+
+
+NOTHING_DUE = Fitted(None, [])
 
 
 class Lane(Standing):
@@ -149,29 +161,44 @@ class Lane(Standing):
         assert self.view is not None
         return self.meter.total(self.view.estimate, budget)
 
-    def fit(self, now: Situation, budget: int, force: bool = False) -> Fitted:
-        """The plan to record, if one is due, and what to report. Raises `BudgetError` if the floor does not fit.
+    def due(self, now: Situation, budget: int, force: bool = False) -> Callable[[], Fitted] | None:
+        """What has to be done before the view is sent, if anything has: it reads what the view shows and changes
+        nothing, so that it may run anywhere while the lane is held. Raises `BudgetError` if the floor does not fit.
 
         `force`: compact down to the target although no trigger asks for it.
         """
         goals, used = self._goals(now, budget)
-        if now.limits is not NO_LIMITS:
-            return self._fit_limited(now, budget, goals, used)
-        if not force and not self._is_due(now, goals, used):
-            return self._fit_arrivals(now, goals, used) or self._fit_batch(now, goals, used)
+        limits = now.limits
+        if limits is not NO_LIMITS:
+            exact = goals.exactly() if limits.hard else goals
+            if (
+                self._is_due(now, exact, used)
+                or hidden(self.plan, limits.retain)
+                or self._measured(now, self.view, budget) > budget
+            ):
+                return partial(self._fit_limited, now, budget, exact, used)
+            if limits.hard:
+                return None
+        elif force or self._is_due(now, goals, used):
+            return partial(self._fit, now, goals, used, force)
+        if self._arrived(now, goals) or self._batch_due(now, used):
+            return partial(self._fit_results, now, goals, used)
+        return None
+
+    def take(self, fitted: Fitted) -> None:
+        """The lane's view is the one that was made for a plan, which holds from now on."""
+        if fitted.view is not None:
+            self.view, self.expired, self.last_compaction = fitted.view, fitted.expired, fitted.compaction
+
+    def _fit(self, now: Situation, goals: Goals, used: int, force: bool) -> Fitted:
         draft, previewed = self._compacted(now, goals)
         return self._decide(now, draft, used, self._trigger(now, goals, used, force), force=force or previewed)
 
     def _fit_limited(self, now: Situation, budget: int, goals: Goals, used: int) -> Fitted:
         """The same where the caller asks for more than a budget."""
         limits = now.limits
-        goals = goals.exactly() if limits.hard else goals
         over = self._measured(now, self.view, budget) > budget
         back = bool(hidden(self.plan, limits.retain))
-        if not (over or back or self._is_due(now, goals, used)):
-            if limits.hard:
-                return None, []
-            return self._fit_arrivals(now, goals, used) or self._fit_batch(now, goals, used)
         draft, measured = self._compacted_in_both(now, goals, budget, used)
         if limits.hard and measured > budget:
             raise too_large_as_measured(measured, budget)
@@ -272,12 +299,26 @@ class Lane(Standing):
             return False
         return now.seconds - self._asked >= now.prices.cache_lifetime
 
-    def _fit_arrivals(self, now: Situation, goals: Goals, used: int) -> Fitted | None:
-        """Results too large to be shown whole even once; None where there are none."""
+    def _arrived(self, now: Situation, goals: Goals) -> bool:
+        """Whether a new result may be too large to be shown whole even once."""
         assert self.view is not None
         room = goals.budget - self.meter.overhead(goals.budget)
-        if not shown_whole(self.view, now.history, room, now.options.previews):
-            return None
+        return shown_whole(self.view, now.history, room, now.options.previews)
+
+    def _batch_due(self, now: Situation, used: int) -> bool:
+        """The second trigger: looked at when the view has grown by a batch, or by a tenth of one since it was."""
+        least = now.options.min_batch_tokens
+        return now.prices is not None and least is not None and used - self._batched >= least
+
+    def _fit_results(self, now: Situation, goals: Goals, used: int) -> Fitted:
+        """New results that are too large, or else old ones that are worth a batch."""
+        found = self._fit_arrivals(now, goals, used) if self._arrived(now, goals) else None
+        if found is None and self._batch_due(now, used):
+            found = self._fit_batch(now, goals, used)
+        return found or NOTHING_DUE
+
+    def _fit_arrivals(self, now: Situation, goals: Goals, used: int) -> Fitted | None:
+        """Results too large to be shown whole even once; None where there are none."""
         draft = self._draft(now, goals, regrow=False)
         edits = arrivals(draft.window, now.options.previews)
         if not edits:
@@ -286,17 +327,17 @@ class Lane(Standing):
         return self._recorded(now, draft, used, draft.settle(), "arrival")
 
     def _fit_batch(self, now: Situation, goals: Goals, used: int) -> Fitted:
-        """The second trigger: looked at when the view has grown by a batch, or by a tenth of one since it was."""
+        """Old results masked for their price."""
         least = now.options.min_batch_tokens
-        if now.prices is None or least is None or used - self._batched < least:
-            return None, []
+        assert now.prices is not None
+        assert least is not None
         draft = self._draft(now, goals, regrow=False)
         previews = now.options.previews
         make = None if previews is None else partial(preview, draft.window, previews)
         spared, cold = now.options.protected_results, self._is_cold(now)
         edits = batch(draft.window, least, now.prices, spared, make, cold=cold)
         if not edits:
-            return Settled(self.name, used - int(least * LOOK_AGAIN), len(draft.before.flat), batch=True), []
+            return Fitted(Settled(self.name, used - int(least * LOOK_AGAIN), len(draft.before.flat), batch=True), [])
         draft.apply(edits)
         after = draft.settle()
         return self._recorded(now, draft, used, after, "batch")
@@ -346,19 +387,19 @@ class Lane(Standing):
         unchanged = draft.view.plan.edits == draft.before.plan.edits
         poor = used - after < WORTH * room and not crowded(draft.before, now.options)
         if used <= budget and (unchanged or (not force and poor)):
-            return (Settled(self.name, used, len(draft.before.flat)) if not force else None), reports
-        event, more = self._recorded(now, draft, used, after, trigger)
-        return event, reports + more
+            return Fitted(Settled(self.name, used, len(draft.before.flat)) if not force else None, reports)
+        made = self._recorded(now, draft, used, after, trigger)
+        return made._replace(reports=reports + made.reports)
 
     def _recorded(self, now: Situation, draft: Draft, used: int, after: int, trigger: Trigger) -> Fitted:
-        self.last_compaction = Compaction.of(self.name, draft, used, after, trigger)
-        reports = [*reports_of(self.last_compaction, draft), *rules_left_out(self.name, draft)]
+        done = Compaction.of(self.name, draft, used, after, trigger)
+        reports = [*reports_of(done, draft), *rules_left_out(self.name, draft)]
         reports += attachments_left_out(self.name, draft)
-        self.view = draft.view
-        self.expired = max((found.number + 1 for found in now.ephemerals), default=self.expired)
-        self.expired = min((found.number for found in draft.fresh), default=self.expired)
-        plan = draft.view.plan
-        return PlanRecorded(self.name, plan, draft.removed(), after, len(draft.view.flat)), reports
+        expired = max((found.number + 1 for found in now.ephemerals), default=self.expired)
+        expired = min((found.number for found in draft.fresh), default=expired)
+        view = draft.view
+        event = PlanRecorded(self.name, view.plan, draft.removed(), after, len(view.flat))
+        return Fitted(event, reports, view, expired, done)
 
     @property
     def earlier(self) -> Plan | PlanAt | None:

@@ -57,13 +57,13 @@ def enough(offset: int, limit: int) -> int:
     return offset + limit * _CHARACTERS_PER_TOKEN
 
 
-def page(text: str, offset: int, limit: int, count: Callable[[str], int], more: bool = False) -> Recalled:
-    """The page from `offset` on, of at most `limit` tokens; `more`: the text goes on."""
+def page(text: str, offset: int, limit: int, count: Callable[[str], int]) -> Recalled:
+    """The page from `offset` on, of at most `limit` tokens."""
     shown = text[offset : enough(offset, limit)]
     while len(shown) > 1 and (tokens := count(shown)) > limit:
         shown = shown[: max(1, int(len(shown) * limit / tokens * 0.97))]
     end = offset + len(shown)
-    return Recalled(shown, end if end < len(text) or more else None)
+    return Recalled(shown, end if end < len(text) else None)
 
 
 def pick_lines(text: str, lines: tuple[int, int]) -> str:

@@ -233,13 +233,19 @@ class Keeper(Protocol):
         ...
 
 
+LONG = 64 * 1024
+"""Characters from which what is done with a text is worth a thread: it may take milliseconds."""
+
+
 class Ask(NamedTuple):
     """Call `function(*arguments)` outside; an answer that is awaitable or a future is waited for, and sent back."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...] = ()
     heavy: bool = False
-    """Worth a thread: long texts are counted outside the event loop."""
+    """Worth a thread: long texts are counted, views compacted and sessions searched outside of the event loop. Where
+    the caller gives up, it runs to its end and nobody gets the answer: what follows for the session waits for that.
+    """
     tolerant: bool = False
     """An exception is an answer: it is sent back instead of ending the operation."""
 

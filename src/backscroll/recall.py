@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from math import inf
 from typing import NamedTuple, Protocol
 
 from backscroll.errors import ConfigurationError, ReferenceNotFound
@@ -26,7 +27,7 @@ from backscroll.pages import (
     pick_lines,
 )
 from backscroll.plan import reference
-from backscroll.ports import Ask, Operation, Pattern
+from backscroll.ports import LONG, Ask, Operation, Pattern
 
 MOST_HITS = 80
 _MOST_CANDIDATES = 400  # passages of which those come first that the view left out
@@ -196,13 +197,15 @@ class Finder:
         if again and query in self._answers:
             return self._answers[query]
         yield from index(self._search, scroll.history.next_seq, scroll.fetch)
-        hits: list[Hit] = yield Ask(self._search.search, (query, _MOST_CANDIDATES), heavy=True)
-        found = left_out_first(hits, scroll.in_view())[:MOST_HITS]
+        found: list[Hit] = yield Ask(self._look, (query, scroll.in_view), heavy=True)
         self._answers.pop(query, None)
         self._answers[query] = found
         if len(self._answers) > _MOST_ANSWERS:
             del self._answers[next(iter(self._answers))]
         return found
+
+    def _look(self, query: str, in_view: Callable[[], Iterable[str]]) -> list[Hit]:
+        return left_out_first(self._search.search(query, _MOST_CANDIDATES), in_view())[:MOST_HITS]
 
 
 def index(search: Search, upto: int, fetch: Callable[[Sequence[int]], Operation[list[Entry]]]) -> Operation[None]:
@@ -213,7 +216,8 @@ def index(search: Search, upto: int, fetch: Callable[[Sequence[int]], Operation[
             pass
     for seqs in chunks(range(begin, upto)):
         entries = yield from fetch(seqs)
-        yield Ask(search.add, (calls.sources(entries), seqs[-1] + 1), heavy=len(seqs) > _FEW)
+        heavy = len(seqs) > _FEW or any(len(part.text) > LONG for entry in entries for part in entry.reading.parts)
+        yield Ask(search.add, (calls.sources(entries), seqs[-1] + 1), heavy)
 
 
 def left_out_first(hits: Iterable[Hit], in_view: Iterable[str]) -> list[Hit]:
@@ -257,8 +261,7 @@ def recall(scroll: Scroll, finder: Finder, count: Callable[[str], int], wanted: 
         (entry,) = yield from scroll.fetch(seqs)
         text = alone(entry, checked_part(entry, part))
         if text is not None:
-            text = text if wanted.lines is None else pick_lines(text, wanted.lines)
-            return _with_media(page(text, wanted.offset, wanted.limit, count), entry, part)
+            return _with_media((yield from _paged([text], wanted, count)), entry, part)
     return (yield from _several(scroll, seqs, wanted, count))
 
 
@@ -300,25 +303,48 @@ def _matches(scroll: Scroll, seqs: Sequence[int], part: int | None, wanted: Want
 
 def _shown(hits: Sequence[Hit], scroll: Scroll, wanted: Wanted, count: Callable[[str], int]) -> Operation[Recalled]:
     entries = yield from scroll.fetch(sorted({hit.seq for hit in hits}))
-    found = page("".join(show(hits, entries)), wanted.offset, wanted.limit, count)
+    found = yield from _paged(list(show(hits, entries)), wanted._replace(lines=None), count)
     return Recalled(str(found), found.next_offset, hits)
 
 
 def _several(scroll: Scroll, seqs: Sequence[int], wanted: Wanted, count: Callable[[str], int]) -> Operation[Recalled]:
     """A page of several messages or parts; no more of them are read than it takes, unless lines have to be counted."""
-    text, needed = "", enough(wanted.offset, wanted.limit)
-    some: Sequence[int] = ()
+    shown, left = list[str](), enough(wanted.offset, wanted.limit) if wanted.lines is None else inf
     for some in chunks(seqs):
-        text += "".join(texts((yield from scroll.fetch(some))))
-        if len(text) > needed and wanted.lines is None:
+        some_texts = list(_first(texts((yield from scroll.fetch(some))), left))
+        shown, left = shown + some_texts, left - sum(map(len, some_texts))
+        if left < 0:
             break
-    if wanted.lines is not None:
-        return page(pick_lines(text, wanted.lines), wanted.offset, wanted.limit, count)
-    found = page(text, wanted.offset, wanted.limit, count, more=some[-1] != seqs[-1])
-    if len(seqs) > 1:
+    found = yield from _paged(shown, wanted, count)
+    if len(seqs) > 1 or wanted.lines is not None:
         return found
     (entry,) = yield from scroll.fetch(seqs)
     return _with_media(found, entry, None)
+
+
+def _first(texts: Iterator[str], most: float) -> Iterator[str]:
+    """The first of these texts, up to the one with which they have more than so many characters."""
+    for text in texts:
+        yield text
+        most -= len(text)
+        if most < 0:
+            return
+
+
+def _paged(texts: Sequence[str], wanted: Wanted, count: Callable[[str], int]) -> Operation[Recalled]:
+    """A page of these texts, one behind the other."""
+    size = sum(map(len, texts)) if wanted.lines is not None else min(sum(map(len, texts)), enough(0, wanted.limit))
+    found = yield Ask(_page, (texts, wanted, count), heavy=size > LONG, tolerant=True)
+    if isinstance(found, Exception):
+        raise found
+    made: Recalled = found
+    return made
+
+
+def _page(texts: Sequence[str], wanted: Wanted, count: Callable[[str], int]) -> Recalled:
+    text = "".join(texts)
+    text = text if wanted.lines is None else pick_lines(text, wanted.lines)
+    return page(text, wanted.offset, wanted.limit, count)
 
 
 class _Calls:

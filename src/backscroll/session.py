@@ -7,6 +7,7 @@ the shell after the lock.
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from hashlib import sha256
 
 from backscroll import events
@@ -16,11 +17,11 @@ from backscroll.compaction.wish import Wish
 from backscroll.errors import ConfigurationError, ConflictError, StoreUnavailable
 from backscroll.history import Entry
 from backscroll.holding import chunks, hold, hold_group, past
-from backscroll.lane import Lane
+from backscroll.lane import NOTHING_DUE, Lane
 from backscroll.log import Event, Identified, PinChanged, PlanAt, PlanRecorded, PromptSeen, Rewound, Settled, digest_of
 from backscroll.messages import Message, Redact, accept, accept_text, read_message, read_new, same_json
 from backscroll.plan import hidden
-from backscroll.ports import Ask, Operation
+from backscroll.ports import LONG, Ask, Operation
 from backscroll.reporting import Compaction
 from backscroll.requests import Requests
 from backscroll.restoring import Kept, Match, match
@@ -31,7 +32,6 @@ from backscroll.view import Ephemeral
 
 _MOST_EPHEMERALS = 256
 _FOREVER = 1e8  # seconds; a summarizer's own time limit comes before
-_LONG = 64 * 1024  # characters from which counting is worth a thread: engines release the interpreter's lock
 
 
 class Session(Requests):
@@ -48,9 +48,11 @@ class Session(Requests):
 
     def read(self, messages: Sequence[object]) -> Operation[list[Read]]:
         """Checks, copies, reads and measures messages; changes nothing."""
-        accepted = [accept(message, self.redact) for message in messages]
+        return (yield from self._measured([accept(message, self.redact) for message in messages]))
+
+    def _measured(self, accepted: Sequence[Message]) -> Operation[list[Read]]:
         readings = list(map(read_new, accepted))
-        heavy = self._unmeasured or any(len(part.text) > _LONG for reading in readings for part in reading.parts)
+        heavy = self._unmeasured or any(len(part.text) > LONG for reading in readings for part in reading.parts)
         counts = yield Ask(self._measure, (readings,), heavy)
         self._unmeasured = False
         return list(zip(accepted, readings, counts, strict=True))
@@ -146,11 +148,10 @@ class Session(Requests):
                 rest = accepted[given:]
                 if same == len(branch) and not rest:
                     return False
-                readings = list(map(read_new, rest))
-                counts = yield Ask(self._measure, (readings,))
+                read = yield from self._measured(rest)
                 back = [Rewound(branch[same - 1] if same else -1)] if same < len(branch) else []
                 before = (yield from past(self.history, self._logbook, back[0].to)) if back else None
-                joining, read = (before or self.history).joining(), list(zip(rest, readings, counts, strict=True))
+                joining = (before or self.history).joining()
                 added = list(additions(read, self.history.next_seq, self._counted_by(), joining))
                 stored = [addition.event for addition in added if addition.event is not None]
                 if (yield from self._commit([*back, *stored])):
@@ -282,16 +283,21 @@ class Session(Requests):
                 now = (yield from self._refreshed(lane, prompt))._replace(limits=limits)
                 for seq in sorted(hidden(lane.plan, limits.retain)):
                     yield from hold_group(self.history, self._logbook, seq)
-                event, reports = lane.fit(now, budget, force) if wish is None else lane.leave_out(now, wish)
+                work = lane.due(now, budget, force) if wish is None else partial(lane.leave_out, now, wish)
+                fitted = NOTHING_DUE if work is None else (yield Ask(work, heavy=True, tolerant=True))
+                if isinstance(fitted, Exception):
+                    raise fitted
+                event = fitted.event
                 if isinstance(event, Settled):
                     self._steer(event)
                 elif event is not None and not (yield from self._recorded(event)):
                     continue  # another writer's plan, or messages, came first: look again
                 elif event is not None:
+                    lane.take(fitted)
                     self.apply(event)
                     self._forget_expired()
                     self._note_standing()
-                self.outbox += reports
+                self.outbox += fitted.reports
                 return isinstance(event, PlanRecorded)
         raise outrun()
 

@@ -14,6 +14,7 @@ PARTS = (*KINDS, "free")
 """The kinds of which a request is made, and what is left of the window."""
 LARGEST = 10
 _BEGINNING = 60  # characters of a message by which it is told
+_LOOKED_AT = 4_096  # characters among which these are looked for: there may be any number of blanks between
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +62,8 @@ def status(history: History, lane: Lane, now: Situation) -> Status:
 
 def _contributor(entry: Entry, tokens: int) -> Contributor:
     reading = entry.reading
-    text = next((part.text for part in reading.parts if part.text.strip()), "")
+    text = next((part.text for part in reading.parts if part.text and not part.text.isspace()), "")
     names = ", ".join(part.name for part in reading.call_parts if part.name)
-    beginning = " ".join(text.split())[:_BEGINNING]
+    beginning = " ".join(text.lstrip()[:_LOOKED_AT].split())[:_BEGINNING]
     told = f"calls {names}" if names else beginning
     return Contributor(entry.seq, reading.role, reference(entry.seq), tokens, told)

@@ -69,7 +69,11 @@ class Timeline(SessionState):
         """What the lane's window is made of, and what a compaction now would do. Changes nothing."""
         yield from self.enter()
         lane, now = yield from self._lane_now(lane_name)
-        return status(self.history, lane, now)
+        found = yield Ask(status, (self.history, lane, now), heavy=True, tolerant=True)
+        if isinstance(found, Exception):
+            raise found
+        seen: Status = found
+        return seen
 
     def usage_as_stored(self, lane_name: str) -> Operation[Usage]:
         """What is in the window of a lane of which no view was made here yet. It needs no lock: what is stored is read

@@ -11,9 +11,11 @@ from backscroll.compaction.salience import discounted
 from backscroll.compaction.window import Candidate, Window
 from backscroll.compaction.words import bare, spans, telling
 from backscroll.errors import ConfigurationError
-from backscroll.plan import Clip, Edit
+from backscroll.plan import Clip, Edit, Mask
+from backscroll.sampling import READ
 
 _END = 160  # characters of the first and of the last line that always stay
+_LAST = 4_096  # characters among which a text's last line is mostly found
 _FRAME = 4  # tokens that a stretch costs besides its text: the mark that something is left out before it
 
 
@@ -42,7 +44,7 @@ class ClipStrategy:
     def __call__(self, window: Window, tokens: int) -> Sequence[Edit]:
         """Cuts the oldest long parts first, as many as it takes to win `tokens`."""
         results: list[Candidate] = []
-        others: list[Clip] = []
+        others: list[Clip | Mask] = []
         whole = won = 0
         for candidate in self._candidates(window):
             if whole * (1 - self.share) + won >= tokens:
@@ -51,11 +53,18 @@ class ClipStrategy:
             if candidate.part.kind == "result":
                 results.append(candidate)
                 whole += size
-            elif (edit := window.clip(candidate, self.keep, self.name)) is not None:
+            elif (edit := self._shortened(window, candidate)) is not None:
                 others.append(edit)
                 won += size - window.tokens(edit.count)
         room = max(int(whole * self.share), whole + won - tokens)
         return [*others, *self._cut(window, results, room)]
+
+    def _shortened(self, window: Window, candidate: Candidate) -> Clip | Mask | None:
+        """Head and tail; a stub for arguments that are too long to be cut."""
+        edit = window.clip(candidate, self.keep, self.name)
+        if edit is None and candidate.part.kind == "call" and len(candidate.part.text) > READ:
+            return window.mask(candidate, self.name)
+        return edit
 
     def _candidates(self, window: Window) -> Iterator[Candidate]:
         for candidate in window.candidates("result", "call", "text", over=self.over):
@@ -100,11 +109,17 @@ class ClipStrategy:
         return kept
 
 
+def _body(text: str) -> int:
+    """How long a text is without the blanks at its end."""
+    end = text[-_LAST:]
+    return len(text) - len(end) + len(shown) if (shown := end.rstrip()) else len(text.rstrip())
+
+
 def _ends(text: str) -> tuple[int, int]:
     """Characters of the first and of the last line."""
     first = text.find("\n", 0, _END)
     head = first + 1 if first >= 0 else _END
-    body = len(text.rstrip())
+    body = _body(text)
     last = text.rfind("\n", max(head, body - _END), body)
     tail = len(text) - last - 1 if last >= 0 else min(_END, max(0, len(text) - head))
     return head, tail

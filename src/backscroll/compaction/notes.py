@@ -16,6 +16,7 @@ from backscroll.history import Entry
 from backscroll.messages import Part
 from backscroll.messages.echoes import echoes_of
 from backscroll.plan import Note
+from backscroll.sampling import READ
 
 _VALUE = 100  # characters of one argument that a turn's line shows
 _ARGUMENTS = 180
@@ -142,16 +143,16 @@ def _media(entry: Entry) -> str:
 
 def _gist(text: str, most: int) -> str:
     """The first sentences of a text, in one line."""
-    text = text.strip()
+    text = text.strip()[: most + 1]  # all that can be shown
     if most == _SAID:
         text = _SENTENCE_END.split(text, 1)[0]
-    return " ".join(text[: most + 1].split())[:most]
+    return " ".join(text.split())[:most]
 
 
 def brief(arguments: str) -> str:
-    """A call's arguments as `name=value`, long values cut."""
+    """A call's arguments as `name=value`, long values cut; the beginning of arguments too long to be read whole."""
     try:
-        value = without_old(json.loads(arguments))
+        value = without_old(json.loads(arguments)) if len(arguments) <= READ else arguments
     except (ValueError, RecursionError):
         value = arguments
     if type(value) is not dict:
@@ -196,7 +197,8 @@ def _ended(result: _Result | None, call: Part) -> str:
     if not lines:
         return " -> nothing"
     shown = _one((trouble or lines[0])[:_OUTCOME])
-    more = f" ({len(lines)} lines)" if len(lines) > 3 else ""
+    count = len(lines) if len(result.part.text) <= READ else result.part.text.count("\n") + 1
+    more = f" ({count} lines)" if count > 3 else ""
     if trouble is None and set(specific_words(call.text)).issuperset(specific_words(shown)):
         return more  # it says no more than the call did
     return f" -> {shown}{more}"

@@ -7,6 +7,8 @@ wide, and cover the imperative and modal words of a few languages.
 import re
 from functools import lru_cache
 
+from backscroll.sampling import sampled
+
 _SENTENCE = re.compile(
     r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n+"
 )  # the last three end Chinese and Japanese sentences
@@ -29,12 +31,14 @@ LONGEST_RULE = 600  # characters; a longer "sentence" is a paste, of which a rul
 
 
 def rules_in(text: str) -> tuple[str, ...]:
-    """The sentences of a user's text that may state a rule, word for word, in order, each once."""
+    """The sentences of a user's text that may state a rule, word for word, in order, each once. Of a text that is too
+    long to be written by hand only so much is read (`sampling.py`).
+    """
     return _known_rules(text) if len(text) <= _REMEMBERED else _rules_in(text)
 
 
 def _rules_in(text: str) -> tuple[str, ...]:
-    found = (sentence.strip() for sentence in _SENTENCE.split(text))
+    found = (sentence.strip() for sentence in _SENTENCE.split(sampled(text)))
     return tuple(dict.fromkeys(said for said in found if 3 < len(said) <= LONGEST_RULE and _MARKERS.search(said)))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from backscroll.compaction.words import pieces
+from backscroll.sampling import READ
 
 _PAIRS = (
     ("old_string", "new_string"),
@@ -29,8 +30,10 @@ _LEAST = 8  # characters: shorter lines (a brace, `else:`) say nothing about whe
 
 
 def removed_lines(arguments: str) -> set[str]:
-    """The lines that the call with these arguments (JSON text) took out of a text; none where it is no edit."""
-    if not any(mark in arguments for mark in _MARKS):
+    """The lines that the call with these arguments (JSON text) took out of a text; none where it is no edit, or too
+    long to be read whole.
+    """
+    if len(arguments) > READ or not any(mark in arguments for mark in _MARKS):
         return set()
     try:
         value = json.loads(arguments)
@@ -52,7 +55,11 @@ def removed_lines(arguments: str) -> set[str]:
 
 
 def written_values(arguments: str) -> list[str]:
-    """The texts in a call's arguments (JSON text), without those that the call itself replaces."""
+    """The texts in a call's arguments (JSON text), without those that the call itself replaces; the JSON text itself
+    where it is too long to be read whole.
+    """
+    if len(arguments) > READ:
+        return [arguments]
     try:
         value = json.loads(arguments)
     except (ValueError, RecursionError):

@@ -13,6 +13,7 @@ from backscroll.compaction.window import Candidate, Unit, Window
 from backscroll.errors import ConfigurationError
 from backscroll.messages.echoes import RECALL_TOOLS
 from backscroll.plan import Edit, Mask, reference
+from backscroll.sampling import READ
 
 PATHS = ("file_path", "path", "filepath", "file", "filename", "target_file", "notebook_path", "uri", "url")
 """Names of arguments that say what a call is about, the likeliest first."""
@@ -117,14 +118,21 @@ def _says_enough(later: _Seen, earlier: _Seen) -> bool:
 
 
 def _holds(later: _Seen, earlier: _Seen, share: float) -> bool:
-    """Whether the later result has this share of the earlier one's lines: if not, both tell something."""
-    lines = {line.strip() for line in earlier.candidate.part.text.splitlines()} - {""}
-    held = lines & {line.strip() for line in later.candidate.part.text.splitlines()}
+    """Whether the later result has this share of the earlier one's lines: if not, both tell something. Where one of
+    them is too long to be read whole, all of the earlier one has to stand in the later one as it is.
+    """
+    old, new = earlier.candidate.part.text, later.candidate.part.text
+    if max(len(old), len(new)) > READ:
+        return bool(old.strip()) and old in new
+    lines = {line.strip() for line in old.splitlines()} - {""}
+    held = lines & {line.strip() for line in new.splitlines()}
     return bool(lines) and len(held) >= share * len(lines)
 
 
 def _about(arguments: str) -> tuple[str, str]:
-    """Arguments in one order, and the path that they name."""
+    """Arguments in one order, and the path that they name; as they are where they are too long to be read whole."""
+    if len(arguments) > READ:
+        return arguments, ""
     try:
         value = json.loads(arguments)
     except (ValueError, RecursionError):

@@ -12,6 +12,7 @@ from backscroll.messages import Part
 from backscroll.messages.rewriting import replaceable
 from backscroll.plan import GAPS, NO_DIGEST, Clip, Digest, Edit, Fold, Gap, Mask, Note, reference
 from backscroll.rendering import clipped, masked
+from backscroll.sampling import READ
 from backscroll.usage import Count, Estimate, estimate_count, estimate_message
 from backscroll.view import Surroundings, View
 
@@ -142,9 +143,13 @@ class Window:
         return Count(ceil(estimate_count(count, self.family)[0]))
 
     def clip(self, candidate: Candidate, keep: int, by: str, head_share: float = 0.6) -> Clip | None:
-        """The part cut to about `keep` tokens, head and tail; None where that would win nothing."""
+        """The part cut to about `keep` tokens, head and tail; None where that would win nothing, and for arguments that
+        are too long to be read whole: what is left of them would have to be valid JSON.
+        """
         text, count = candidate.part.text, candidate.entry.counts[candidate.number]
         if type(count) is not Count or not count.tokens or not text:
+            return None
+        if candidate.part.form in ("arguments", "mapping") and len(text) > READ:
             return None
         characters = max(1, int(len(text) * keep / count.tokens))
         head = _to_line_end(text, int(characters * head_share))

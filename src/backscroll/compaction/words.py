@@ -1,5 +1,5 @@
 """What a text mentions: specific words (paths, identifiers, numbers, ids), ordinary words, and its lines. Weighs and
-chooses nothing.
+chooses nothing. Of a long text only so much is read (`sampling.py`).
 
 A specific word is one that an agent can only have from its context: it holds a digit, an underscore, a slash, a dot
 inside, or an inner capital.
@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import chain
+
+from backscroll.sampling import portions, sampled
 
 LONGEST_SPAN = 240  # characters of one salient line; a longer one is split where a value or a sentence ends
 _LEAST_SPAN = 120
@@ -54,7 +56,7 @@ def specific_words(text: str) -> tuple[str, ...]:
     """The specific words of a text, sorted, each once; of a path or a dotted name also its last component."""
     if len(text) <= _REMEMBERED:
         return _known_words(text)
-    return _known_long(text) if len(text) <= _LONGEST_REMEMBERED else _words_in(text)
+    return _known_long(text) if len(text) <= _LONGEST_REMEMBERED else _words_in(sampled(text))
 
 
 def _words_in(text: str) -> tuple[str, ...]:
@@ -89,7 +91,7 @@ _ordinary = _Remembered(_taken_apart, 8_192).__getitem__
 
 def ordinary_words(text: str) -> set[str]:
     """Words in lower case, identifiers taken apart."""
-    return set(chain.from_iterable(map(_ordinary, _runs(text, _LETTERS, _OF_LETTERS))))
+    return set(chain.from_iterable(map(_ordinary, _runs(sampled(text), _LETTERS, _OF_LETTERS))))
 
 
 @lru_cache(maxsize=16_384)  # the lines of a digest are looked at again by the next one
@@ -101,14 +103,15 @@ def line_words(line: str) -> tuple[tuple[str, ...], frozenset[str]]:
 
 def spans(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
     """The lines of a text as (start, end), without their line ends; long ones split where a value or sentence ends."""
-    at = start
-    for line in text[start:end].splitlines(keepends=True):
-        stop = at + len(line)
-        if len(line) > LONGEST_SPAN:
-            yield from _split(text, at, stop)
-        else:
-            yield at, stop - (line[-1] in "\r\n")
-        at = stop
+    for first, last in portions(text, start, len(text) if end is None else end):
+        at = first
+        for line in text[first:last].splitlines(keepends=True):
+            stop = at + len(line)
+            if len(line) > LONGEST_SPAN:
+                yield from _split(text, at, stop)
+            else:
+                yield at, stop - (line[-1] in "\r\n")
+            at = stop
 
 
 def _split(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
@@ -124,7 +127,7 @@ def _split(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
 
 def pieces(text: str) -> list[str]:
     """The same lines as texts, without numbering and surrounding space."""
-    lines = text.splitlines(keepends=True)
+    lines = sampled(text).splitlines(keepends=True)
     if max(map(len, lines), default=0) > LONGEST_SPAN:
         lines = [line[start:end] for line in lines for start, end in _split(line, 0, len(line))]
     # most lines have no number: for these no call

@@ -85,7 +85,7 @@ def _without_files(text: str) -> str:
     kept: list[str] = []
     at = 0
     ends = {found[1].lower(): found.end() for found in _FILE_ENDS.finditer(text)}
-    for found in _FILES.finditer(text):
+    for found in _FILES.finditer(text) if ends else ():
         end = ends.get(found[1].lower(), 0)
         if at <= found.start() < end:
             kept.append(text[at : found.start()])

@@ -4,7 +4,6 @@ A message is checked and copied in one walk *before* any state changes, so a ref
 JSON encoders are laxer than JSON (NaN, tuples, colliding keys after conversion), therefore types are walked exactly.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Any
@@ -159,7 +158,13 @@ def _copy_scalar(value: object, path: tuple[str | int, ...]) -> Any:
 
 def same_json(one: object, other: object) -> bool:
     """Whether two accepted values are the same JSON: for Python 1, 1.0 and True are equal. Keys may be in any order."""
-    return one == other and json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+    if type(one) is not type(other):
+        return False
+    if type(one) is dict and type(other) is dict:
+        return one.keys() == other.keys() and all(same_json(value, other[key]) for key, value in one.items())
+    if type(one) is list and type(other) is list:
+        return len(one) == len(other) and all(map(same_json, one, other))
+    return one == other and (type(one) is not float or repr(one) == repr(other))  # 0.0 and -0.0 are equal as well
 
 
 def copy_message(message: Message) -> Message:

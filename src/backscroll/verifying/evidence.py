@@ -13,6 +13,7 @@ from typing import Any
 
 from backscroll.history import Entry
 from backscroll.messages import Part
+from backscroll.sampling import READ, sampled
 from backscroll.verifying.wording import WORD, Meant, meant, plain, root, tidy
 
 MOST_PLACES = 4_000  # of the rarest word that are looked at
@@ -22,6 +23,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
 _TOGETHER = 3  # sentences of a user that may support a claim together
 _ESCAPES = re.compile(r"\\[nrt\"]")
 _ANSWER = 1_200  # characters at the end of an assistant's text that a user's yes is about
+_LOOKED_THROUGH = 4 * READ  # of one text: what is not found there is struck out, so that more is read than elsewhere
 
 
 class Evidence:
@@ -39,7 +41,7 @@ class Evidence:
             texts.append("\n\n".join(text for entry in group for part in entry.reading.parts for text in _texts(part)))
             for entry in group:
                 if entry.reading.is_user_turn and (typed := entry.reading.typed):
-                    self._users.append((before[-_ANSWER:], typed))
+                    self._users.append((before[-_ANSWER:], sampled(typed, _LOOKED_THROUGH)))
                 elif entry.reading.role == "assistant":
                     before = "\n".join(part.text for part in entry.reading.parts if part.kind == "text")
         texts = [plain(text) for text in (*texts, *others, *(text for _, text in self._users))]
@@ -182,11 +184,15 @@ def _texts(part: Part) -> Iterator[str]:
     if part.kind in ("reasoning", "opaque"):
         return
     if part.kind != "call":
-        yield part.text
-        if _ESCAPES.search(part.text):
-            yield _ESCAPES.sub("\n", part.text)
+        text = sampled(part.text, _LOOKED_THROUGH)
+        yield text
+        if _ESCAPES.search(text):
+            yield _ESCAPES.sub("\n", text)
         return
     yield part.name or ""
+    if len(part.text) > _LOOKED_THROUGH:
+        yield sampled(part.text, _LOOKED_THROUGH)
+        return
     try:
         yield from _values(json.loads(part.text))
     except (ValueError, RecursionError):
