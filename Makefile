@@ -84,6 +84,8 @@ bench: $(READY) $(PEERS)/.ready ## measure beside the peers, then what each part
 	$(PEERS)/bin/python benchmarks/side_by_side.py $(BENCH)
 	$(BIN)/python benchmarks/compaction.py
 	$(BIN)/python benchmarks/counting.py
+	$(BIN)/python benchmarks/event_loop.py
+	$(BIN)/python benchmarks/event_loop.py --store
 	$(BIN)/python benchmarks/amplifier.py
 	$(BIN)/python benchmarks/stores.py
 	$(BIN)/python benchmarks/search.py --messages 10000

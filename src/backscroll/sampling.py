@@ -29,22 +29,24 @@ def portions(text: str, start: int, end: int, most: int = READ) -> list[tuple[in
     between = size - 2 * edge
     firsts = [start + edge + (2 * number + 1) * between // (2 * _SAMPLES) - length // 2 for number in range(_SAMPLES)]
     whole = [(start, start + edge), *((first, first + length) for first in firsts), (end - edge, end)]
-    return [(first if first == start else _begin(text, first), _end(text, last, end)) for first, last in whole]
+    near = min(_BORDER, length // 2)
+    return [
+        (first if first == start else _begin(text, first, near), last if last == end else _end(text, last, near))
+        for first, last in whole
+    ]
 
 
-def _begin(text: str, at: int) -> int:
-    """Return where the first line behind a place begins, or else the first word, if that is near."""
+def _begin(text: str, at: int, near: int) -> int:
+    """Return where the first line behind a place begins, or else the first word."""
     for sign in ("\n", " "):
-        if (found := text.find(sign, at, at + _BORDER)) >= 0:
+        if (found := text.find(sign, at, at + near)) >= 0:
             return found + 1
     return at
 
 
-def _end(text: str, at: int, last: int) -> int:
-    """Return where the last line before a place ends, or else the last word, if that is near."""
-    if at == last:
-        return at
+def _end(text: str, at: int, near: int) -> int:
+    """Return where the last line before a place ends, or else the last word."""
     for sign in ("\n", " "):
-        if (found := text.rfind(sign, at - _BORDER, at)) >= 0:
+        if (found := text.rfind(sign, at - near, at)) >= 0:
             return found
     return at

@@ -48,9 +48,7 @@ class Session(Requests):
 
     def read(self, messages: Sequence[object]) -> Operation[list[Read]]:
         """Checks, copies, reads and measures messages; changes nothing."""
-        return (yield from self._measured([accept(message, self.redact) for message in messages]))
-
-    def _measured(self, accepted: Sequence[Message]) -> Operation[list[Read]]:
+        accepted = [accept(message, self.redact) for message in messages]
         readings = list(map(read_new, accepted))
         heavy = self._unmeasured or any(len(part.text) > LONG for reading in readings for part in reading.parts)
         counts = yield Ask(self._measure, (readings,), heavy)
@@ -148,10 +146,11 @@ class Session(Requests):
                 rest = accepted[given:]
                 if same == len(branch) and not rest:
                     return False
-                read = yield from self._measured(rest)
+                readings = list(map(read_new, rest))
+                counts = yield Ask(self._measure, (readings,), heavy=True)
                 back = [Rewound(branch[same - 1] if same else -1)] if same < len(branch) else []
                 before = (yield from past(self.history, self._logbook, back[0].to)) if back else None
-                joining = (before or self.history).joining()
+                joining, read = (before or self.history).joining(), list(zip(rest, readings, counts, strict=True))
                 added = list(additions(read, self.history.next_seq, self._counted_by(), joining))
                 stored = [addition.event for addition in added if addition.event is not None]
                 if (yield from self._commit([*back, *stored])):
