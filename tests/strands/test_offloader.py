@@ -1,6 +1,8 @@
 """Long results: seen once, then a preview; read back by reference, media as media; a storage that may fail."""
 
+import asyncio
 import json
+import threading
 from typing import Any
 
 import pytest
@@ -8,6 +10,8 @@ from strands import tool
 from strands.storage import InMemoryStorage
 
 from backscroll.adapters.strands import ContextManagerPlugin, ContextOffloader
+from backscroll.adapters.strands.storing import Shelf
+from backscroll.budget import Previews
 from tests.strands.scripted import Scripted, call
 from tests.strands.world import TOOLS, agent_of, png, text_of
 
@@ -109,6 +113,34 @@ def test_the_storage_gets_each_long_block_with_its_content_type():
         bytes(body)[2 : 2 + bytes(body)[1]].decode() for body in bodies if isinstance(body, (bytes, bytearray))
     )
     assert kinds == ["application/json", "text/plain"]
+
+
+class Block(dict[str, Any]):
+    """A block that notes in which threads its text was read."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text=text)
+        self.threads: set[int] = set()
+
+    def __getitem__(self, key: str) -> Any:
+        self.threads.add(threading.get_ident())
+        return super().__getitem__(key)
+
+
+def test_a_large_result_is_counted_outside_of_the_event_loop():
+    small, large = Block("word " * 4_000), Block("word " * 40_000)
+    storage = InMemoryStorage()
+
+    async def run() -> None:
+        shelf = Shelf(storage, Previews(over=100, keep=50), "kept")
+        for name, block in (("a", small), ("b", large)):
+            result = {"toolUseId": name, "content": [block], "status": "success"}
+            await shelf.keep([{"role": "user", "content": [{"toolResult": result}]}])
+        assert len(await storage.list("kept")) == 2
+
+    asyncio.run(run())
+    assert small.threads == {threading.get_ident()}
+    assert threading.get_ident() not in large.threads
 
 
 def test_a_storage_that_fails_keeps_the_original_and_warns():

@@ -3,6 +3,7 @@
 What could not be stored stays whole in every request until it must give way to the window, with a warning.
 """
 
+import asyncio
 import inspect
 import json
 from collections.abc import Iterator, Sequence
@@ -13,6 +14,7 @@ from backscroll.adapters.strands.estimating import TokenEstimate, estimate_input
 from backscroll.adapters.strands.wire import Message, to_json
 from backscroll.budget import Previews
 from backscroll.notices import warn
+from backscroll.ports import LONG
 
 _MOST_FAILED = 1_000
 
@@ -30,7 +32,8 @@ class Shelf:
     async def keep(self, messages: Sequence[Message]) -> None:
         """Stores the long results of messages that are new."""
         for message in messages:
-            for name, kind, data in _long(message, self._previews):
+            found = _long(message, self._previews)
+            for name, kind, data in await asyncio.to_thread(list, found) if _is_large(message) else found:
                 try:
                     await self._put(name, kind, data)
                 except Exception as error:  # a storage of somebody else's: whatever it raises, the original stays
@@ -66,6 +69,13 @@ def _long(message: Message, previews: Previews) -> Iterator[tuple[str, str, byte
             kind, data = _bytes_of(inner)
             if len(data) >= previews.over and _tokens(inner) > previews.over:
                 yield f"{result['toolUseId']}.{number}.{sha256(data).hexdigest()[:12]}", kind, data
+
+
+def _is_large(message: Message) -> bool:
+    """Whether counting its results would hold the event loop up."""
+    results = [block.get("toolResult") or {} for block in message.get("content") or () if isinstance(block, dict)]
+    blocks = [inner for result in results for inner in result.get("content") or ()]
+    return any("json" in inner or len(str(inner.get("text", ""))) > LONG for inner in blocks if isinstance(inner, dict))
 
 
 def _tokens(block: Any) -> TokenEstimate:
