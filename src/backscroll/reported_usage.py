@@ -1,0 +1,168 @@
+"""Which reports of usage a lane takes, and as what: callers pass wrong figures, and one must not ruin a session. Pure.
+
+Two mistakes are common, and known by how the figures move from one request to the next: totals of all requests so far,
+and figures that count cached tokens twice. Both are corrected, since the right figure is in the wrong one. What cannot
+be about its request is ignored. What is remembered here is of this process only: a session that is opened again learns
+it again, from the next two reports.
+"""
+
+from copy import copy
+from typing import NamedTuple
+
+from backscroll import events
+from backscroll.ports import Event
+from backscroll.responses import Counted
+from backscroll.usage import Meter, Report
+
+NOT_ABOUT_IT = "it cannot be about that view"
+RUNNING = "it grows by a whole request each time, as a total of all requests does"
+TWICE = "its input_tokens alone are what the request takes, and hold the cached ones already"
+
+_LARGE = 1 / 3  # of the budget: an overhead above it is worth a look
+_USUAL = 1_000  # tokens of overhead that are nothing to warn of: a provider's own prompt for tools takes up to 800
+_WORSE = 1.5  # times what was warned of before, until it is said again
+_SLOPE = 1.8  # tokens for each counted one; above what any model family in `families` takes
+_ONE_REQUEST = (0.6, 1.7)  # times what the request should take, by which a total grows with it
+_ONE_VIEW = (0.6, 2.0)  # the same of its messages alone, as counted: what was learned may rest on such totals
+_TEXT = 3.0  # tokens for each estimated one at most: a larger growth is not by new messages
+_OFF = 1.25  # times what is expected, above which a report is looked at twice
+_OFF_AGAIN = 1.1  # the same for a caller who counted cached tokens twice before
+_BLOCK, _BLOCK_SHARE = 256, 0.02  # tokens by which a cached prefix is shorter than the prompt that it was: two blocks
+_AGREE = 0.1  # of a report by which another one may differ in its overhead and still say the same
+
+
+class Judged(NamedTuple):
+    """What becomes of a report."""
+
+    report: Report | None
+    """As it is taken; None where it is ignored."""
+    reports: list[Event]
+    """What is to be said of it."""
+
+
+class ReportedUsage:
+    """The reports on one lane so far, as their callers gave them."""
+
+    def __init__(self, lane: str) -> None:
+        self._lane = lane
+        self._last: tuple[Counted, int] | None = None
+        """The newest report, and the middle estimate of its messages."""
+        self._grew = 0
+        """How many reports in a row grew by a whole request."""
+        self._twice = self._shares = False
+        """Whether cached tokens were counted twice before, and whether the newest report looked like it."""
+        self._why = ""
+        """What the newest report was corrected for."""
+        self._ignored: Report | None = None
+        """The newest report, where it was ignored."""
+        self._warned = 0
+        """The tokens that a warning told of."""
+
+    def judge(self, counted: Counted, report: Report, meter: Meter, budget: int) -> Judged:
+        """What becomes of a report on a view; `meter` is the lane's as it was before.
+
+        `report.tokens` is the sum of the prompt's parts in `counted`.
+        """
+        grew, twice = self._grows(counted, report, meter, budget), self._counts_twice(counted, report, meter, budget)
+        why, taken = "", report
+        if grew and self._last is not None:
+            why, taken = RUNNING, report._replace(tokens=counted.prompt - self._last[0].prompt)
+        elif twice:
+            why, taken = TWICE, report._replace(tokens=counted.fresh)
+        self._last = counted, report.middle
+        if not self._is_taken(taken, meter, budget, corrected=bool(why)):
+            return Judged(None, [ignored(self._lane, tuple(counted), why or NOT_ABOUT_IT)])
+        said = self._overhead(taken, meter, budget)
+        if why and why != self._why:
+            told = {"lane": self._lane, "reported": report.tokens, "taken": taken.tokens, "reason": why}
+            said.insert(0, (events.USAGE_CORRECTED, told))
+        self._why = why
+        return Judged(taken, said)
+
+    def _grows(self, counted: Counted, report: Report, meter: Meter, budget: int) -> bool:
+        """Whether this is a total of all requests: from one report to the next it grew by a whole request, twice in a
+        row. Once, tools may have been added.
+        """
+        if self._last is None:
+            return False
+        last, middle = self._last
+        growth = counted.prompt - last.prompt
+        whole = _within(growth, meter.expected(report.middle, budget), _ONE_REQUEST)
+        whole = whole or _within(growth, report.middle, _ONE_VIEW)
+        self._grew = self._grew + 1 if whole and growth > _TEXT * max(0, report.middle - middle) else 0
+        return self._grew > 1
+
+    def _counts_twice(self, counted: Counted, report: Report, meter: Meter, budget: int) -> bool:
+        """Whether cached tokens are in `fresh` already, as OpenAI's and Gemini's figures hold them.
+
+        Then what was cached is what `fresh` said of the request before, or all of this one with what was written; and
+        `fresh` alone is near what the request should take. Where nothing is known yet of that, it takes a second
+        report, by which the cached part grew with the prompt.
+        """
+        cached, before, expected = counted.read + counted.written, self._shares, meter.expected(report.middle, budget)
+        self._shares = 0 < cached <= counted.fresh and (
+            _shortly_below(cached, counted.fresh) if counted.written else self._is_prompt_before(counted)
+        )
+        if not 0 < cached <= counted.fresh:
+            return False
+        nearer = _ratio(counted.fresh, expected) < _ratio(report.tokens, expected)
+        off = _OFF_AGAIN if self._twice else _OFF
+        found = nearer and meter.informed and report.tokens > off * expected and (self._twice or self._shares)
+        if not found and self._shares and before and self._last is not None:
+            last = self._last[0]
+            found = cached > last.read + last.written and counted.fresh > last.fresh
+        self._twice = self._twice or found
+        return found
+
+    def _is_prompt_before(self, counted: Counted) -> bool:
+        if self._last is None:
+            return False
+        last = self._last[0]
+        return counted.read <= last.fresh + last.answer and _shortly_below(min(counted.read, last.fresh), last.fresh)
+
+    def _is_taken(self, report: Report, meter: Meter, budget: int, *, corrected: bool) -> bool:
+        """Whether a report is about its request. One that contradicts what was learned of the overhead is ignored
+        once: where the next one says the same, it is what was learned that was wrong.
+        """
+        before, self._ignored = self._ignored, None
+        if meter.plausible(report, budget):
+            return True
+        self._ignored = report
+        agrees = before is not None and abs(_left(report, meter) - _left(before, meter)) <= _AGREE * report.tokens
+        return (agrees or corrected) and meter.possible(report, budget)
+
+    def _overhead(self, report: Report, meter: Meter, budget: int) -> list[Event]:
+        """The warning that much of the budget is taken by what the messages do not explain."""
+        if meter.given:
+            return []
+        after = copy(meter)
+        after.observe(report)
+        tokens = after.overhead(budget)
+        if after.slope > _SLOPE:
+            tokens = max(tokens, report.tokens - report.middle)
+        if tokens <= max(_USUAL, _LARGE * budget, _WORSE * self._warned):
+            return []
+        self._warned = tokens
+        return [(events.OVERHEAD_LARGE, {"lane": self._lane, "tokens": tokens, "budget": budget})]
+
+
+def ignored(lane: str, reported: object, reason: str) -> Event:
+    """The event that a report is ignored; `reported` in words, or the figures of it."""
+    return events.USAGE_IGNORED, {"lane": lane, "reported": str(reported), "reason": reason}
+
+
+def _within(tokens: int, expected: float, bounds: tuple[float, float]) -> bool:
+    return bounds[0] * expected <= tokens <= bounds[1] * expected
+
+
+def _shortly_below(cached: int, prompt: int) -> bool:
+    return prompt - _BLOCK - _BLOCK_SHARE * prompt <= cached <= prompt
+
+
+def _ratio(tokens: int, expected: float) -> float:
+    return max(tokens, expected) / max(1, min(tokens, expected))
+
+
+def _left(report: Report, meter: Meter) -> float:
+    """What a report leaves to the overhead."""
+    return report.tokens - report.middle * meter.slope
