@@ -28,6 +28,8 @@ _TEXT = 3.0  # tokens for each estimated one at most: a larger growth is not by 
 _OFF = 1.25  # times what is expected, above which a report is looked at twice
 _OFF_AGAIN = 1.1  # the same for a caller who counted cached tokens twice before
 _BLOCK, _BLOCK_SHARE = 256, 0.02  # tokens by which a cached prefix is shorter than the prompt that it was: two blocks
+_ALIKE = 0.25  # of a growth by which the one before may differ from it, where totals grow
+_MENDED = 10  # right reports in a row after which a mistake is said again
 _AGREE = 0.1  # of a report by which another one may differ in its overhead and still say the same
 
 
@@ -47,12 +49,12 @@ class ReportedUsage:
         self._lane = lane
         self._last: tuple[Counted, int] | None = None
         """The newest report, and the middle estimate of its messages."""
-        self._grew = 0
-        """How many reports in a row grew by a whole request."""
+        self._growth = self._grew = 0
+        """By what the newest report grew, and how many in a row grew by a whole request."""
         self._twice = self._shares = False
         """Whether cached tokens were counted twice before, and whether the newest report looked like it."""
-        self._why = ""
-        """What the newest report was corrected for."""
+        self._said: dict[str, int] = {}
+        """What reports were corrected for, and how many came since that were right."""
         self._ignored: Report | None = None
         """The newest report, where it was ignored."""
         self._warned = 0
@@ -73,22 +75,27 @@ class ReportedUsage:
         if not self._is_taken(taken, meter, budget, corrected=bool(why)):
             return Judged(None, [ignored(self._lane, tuple(counted), why or NOT_ABOUT_IT)])
         said = self._overhead(taken, meter, budget)
-        if why and why != self._why:
+        self._said = {told: right + 1 for told, right in self._said.items() if right < _MENDED}
+        if why and why not in self._said:
             told = {"lane": self._lane, "reported": report.tokens, "taken": taken.tokens, "reason": why}
             said.insert(0, (events.USAGE_CORRECTED, told))
-        self._why = why
+        if why:
+            self._said[why] = 0
         return Judged(taken, said)
 
     def _grows(self, counted: Counted, report: Report, meter: Meter, budget: int) -> bool:
-        """Whether this is a total of all requests: from one report to the next it grew by a whole request, twice in a
-        row. Once, tools may have been added.
+        """Whether this is a total of all requests: twice in a row, it grew by a whole request from one report to the
+        next, or by as much as it did before, where that may be a whole request. Once, tools may have been added.
         """
         if self._last is None:
             return False
-        last, middle = self._last
-        growth = counted.prompt - last.prompt
-        whole = _within(growth, meter.expected(report.middle, budget), _ONE_REQUEST)
-        whole = whole or _within(growth, report.middle, _ONE_VIEW)
+        (last, middle), before = self._last, self._growth
+        self._growth = growth = counted.prompt - last.prompt
+        whole = (
+            _within(growth, meter.expected(report.middle, budget), _ONE_REQUEST)
+            or _within(growth, report.middle, _ONE_VIEW)
+            or (abs(growth - before) <= _ALIKE * growth and meter.possible(report._replace(tokens=growth), budget))
+        )
         self._grew = self._grew + 1 if whole and growth > _TEXT * max(0, report.middle - middle) else 0
         return self._grew > 1
 

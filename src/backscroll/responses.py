@@ -21,8 +21,9 @@ _WRAPPERS = ("response", "message", "metadata")
 """What events of streams hold a response in: OpenAI's `response.completed`, Anthropic's `message_start`, Bedrock's
 `metadata`.
 """
-_RESPONSES = ("choices", "output", "candidates", "type", "stopReason") + tuple(
-    f"{part}{what}" for part in ("message", "contentBlock") for what in ("Start", "Delta", "Stop")
+_RESPONSES = (
+    *("choices", "output", "candidates", "type", "stopReason"),
+    *("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop"),
 )
 """Fields by one of which a response, or an event of its stream, is known that holds no usage."""
 
