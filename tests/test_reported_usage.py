@@ -32,7 +32,7 @@ class Agent:
         self.heard: list[tuple[str, dict[str, Any]]] = []
         self.open()
         self.chance, self.number, self.sum = random.Random(seed), 0, 0
-        self.sent: list[Any] = []
+        self.sent, self.tools = list[Any](), outside
         self.prompts: list[int] = []
         """Tokens of each request, as its provider counted them."""
         self.manager.append(Talk("openai").say("user", "Look at all of it. " + "words of the task " * 50))
@@ -48,8 +48,8 @@ class Agent:
         view = self.manager.get_messages_for_request()
         prompt = self.outside + self.counted(view)
         same = [one for one, _ in takewhile(lambda pair: pair[0] == pair[1], zip(view, self.sent, strict=False))]
-        kept = self.outside + self.counted(same) if self.sent else 0
-        self.sent = view
+        kept = self.outside + self.counted(same) if self.sent and self.outside == self.tools else 0
+        self.sent, self.tools = view, self.outside
         self.prompts.append(prompt)
         self.sum += prompt
         self.manager.observe_usage(**report(self, prompt, kept // 128 * 128 if kept >= 1_024 else 0))
@@ -200,7 +200,7 @@ def test_a_first_report_that_is_wrong_is_forgotten(first):
     assert max(agent.prompts) <= BUDGET
 
 
-@pytest.mark.filterwarnings("ignore:by the reported usage")
+@pytest.mark.filterwarnings("ignore:by the reported usage", "ignore:the usage reported for lane")
 @given(
     st.integers(0, 12_000),
     st.sampled_from([0.8, 1.0, 1.3, 1.6]),
@@ -209,8 +209,10 @@ def test_a_first_report_that_is_wrong_is_forgotten(first):
     st.integers(0, 100),
 )
 @settings(max_examples=examples(12))
-def test_right_reports_are_never_corrected_nor_ignored(outside, factor, report, tools, seed):
-    """Also where tools come while it runs. Before the first report of these, nobody can know of them."""
+def test_right_reports_are_never_corrected(outside, factor, report, tools, seed):
+    """Also where tools come while it runs. Before the first report of these, nobody can know of them; and one that
+    grew by more than can be believed at once is ignored, until the next one says the same.
+    """
     agent, unknown = Agent(outside, factor, seed), {0}
     changes = dict(tools)
     for number in range(45):
@@ -219,7 +221,8 @@ def test_right_reports_are_never_corrected_nor_ignored(outside, factor, report, 
             unknown.add(number)
         agent.step(report)
         assert agent.prompts[-1] <= BUDGET or number in unknown
-    assert not agent.said("usage_corrected") + agent.said("usage_ignored")
+    assert not agent.said("usage_corrected")
+    assert len(agent.said("usage_ignored")) <= len(changes)
 
 
 @pytest.mark.filterwarnings("ignore::backscroll.BackscrollWarning")

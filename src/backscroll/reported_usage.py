@@ -24,9 +24,11 @@ _WORSE = 1.5  # times what was warned of before, until it is said again
 _SLOPE = 1.8  # tokens for each counted one; above what any model family in `families` takes
 _ONE_REQUEST = (0.6, 1.7)  # times what the request should take, by which a total grows with it
 _ONE_VIEW = (0.6, 2.0)  # the same of its messages alone, as counted: what was learned may rest on such totals
-_TEXT = 3.0  # tokens for each estimated one at most: a larger growth is not by new messages
-_OFF = 1.25  # times what is expected, above which a report is looked at twice
-_OFF_AGAIN = 1.1  # the same for a caller who counted cached tokens twice before
+_LEAST_TEXT, _TEXT = 0.5, 3.0  # tokens for each estimated one: a larger growth is not by new messages
+_FRAMING = 200  # tokens by which short messages may miss that
+_RIGHT = (0.9, 1.1)  # times what is expected, within which a figure may be right
+_OFF = 1.1  # times what is expected, above which a report may count cached tokens twice as those before it did
+_LEAST_CACHED = 1_024  # tokens of a prompt that OpenAI caches at all
 _BLOCK, _BLOCK_SHARE = 256, 0.02  # tokens by which a cached prefix is shorter than the prompt that it was: two blocks
 _ALIKE = 0.25  # of a growth by which the one before may differ from it, where totals grow
 _MENDED = 10  # right reports in a row after which a mistake is said again
@@ -47,11 +49,11 @@ class ReportedUsage:
 
     def __init__(self, lane: str) -> None:
         self._lane = lane
-        self._last: tuple[Counted, int] | None = None
-        """The newest report, and the middle estimate of its messages."""
+        self._last: tuple[Counted, int, int] | None = None
+        """The newest report, the middle estimate of its messages, and the tokens that it was taken for."""
         self._growth = self._grew = 0
         """By what the newest report grew, and how many in a row grew by a whole request."""
-        self._twice = self._shares = False
+        self._twice = self._holds = False
         """Whether cached tokens were counted twice before, and whether the newest report looked like it."""
         self._said: dict[str, int] = {}
         """What reports were corrected for, and how many came since that were right."""
@@ -71,7 +73,7 @@ class ReportedUsage:
             why, taken = RUNNING, report._replace(tokens=counted.prompt - self._last[0].prompt)
         elif twice:
             why, taken = TWICE, report._replace(tokens=counted.fresh)
-        self._last = counted, report.middle
+        self._last = counted, report.middle, taken.tokens
         if not self._is_taken(taken, meter, budget, corrected=bool(why)):
             return Judged(None, [ignored(self._lane, tuple(counted), why or NOT_ABOUT_IT)])
         said = self._overhead(taken, meter, budget)
@@ -89,7 +91,7 @@ class ReportedUsage:
         """
         if self._last is None:
             return False
-        (last, middle), before = self._last, self._growth
+        (last, middle, _), before = self._last, self._growth
         self._growth = growth = counted.prompt - last.prompt
         whole = (
             _within(growth, meter.expected(report.middle, budget), _ONE_REQUEST)
@@ -102,29 +104,34 @@ class ReportedUsage:
     def _counts_twice(self, counted: Counted, report: Report, meter: Meter, budget: int) -> bool:
         """Whether cached tokens are in `fresh` already, as OpenAI's and Gemini's figures hold them.
 
-        Then what was cached is what `fresh` said of the request before, or all of this one with what was written; and
-        `fresh` alone is near what the request should take. Where nothing is known yet of that, it takes a second
-        report, by which the cached part grew with the prompt.
+        Then what was cached is what `fresh` said of the request before, or with what was written all that it says of
+        this one; and either `fresh` is what the messages explain, where the sum is not, or this came twice in a row and
+        grew. A caller who did so once is known by the figure that is nearer to what the request should take.
         """
-        cached, before, expected = counted.read + counted.written, self._shares, meter.expected(report.middle, budget)
-        self._shares = 0 < cached <= counted.fresh and (
-            _shortly_below(cached, counted.fresh) if counted.written else self._is_prompt_before(counted)
-        )
-        if not 0 < cached <= counted.fresh:
-            return False
+        before, self._holds = self._holds, self._may_hold(counted)
+        expected = meter.expected(report.middle, budget)
+        off = report.tokens > _OFF * expected
+        if self._last is not None and self._holds:
+            last, middle, taken = self._last
+            text = report.middle - middle
+            fresh, whole = (_is_text(tokens - taken, text) for tokens in (counted.fresh, report.tokens))
+            again = before and counted.cached > last.cached and counted.fresh > last.fresh
+            right = off and _within(counted.fresh, expected, _RIGHT)
+            self._twice = self._twice or again or ((fresh or right) and not whole)
+            if self._twice:
+                return True
         nearer = _ratio(counted.fresh, expected) < _ratio(report.tokens, expected)
-        off = _OFF_AGAIN if self._twice else _OFF
-        found = nearer and meter.informed and report.tokens > off * expected and (self._twice or self._shares)
-        if not found and self._shares and before and self._last is not None:
-            last = self._last[0]
-            found = cached > last.read + last.written and counted.fresh > last.fresh
-        self._twice = self._twice or found
-        return found
+        return self._twice and counted.cached <= counted.fresh and nearer and off
 
-    def _is_prompt_before(self, counted: Counted) -> bool:
+    def _may_hold(self, counted: Counted) -> bool:
+        """Whether the cached tokens of a report may be among the fresh ones of the same."""
+        if not _LEAST_CACHED <= counted.cached <= counted.fresh:
+            return False
+        if counted.written:
+            return _shortly_below(counted.cached, counted.fresh)
         if self._last is None:
             return False
-        last = self._last[0]
+        last, *_ = self._last
         return counted.read <= last.fresh + last.answer and _shortly_below(min(counted.read, last.fresh), last.fresh)
 
     def _is_taken(self, report: Report, meter: Meter, budget: int, *, corrected: bool) -> bool:
@@ -160,6 +167,11 @@ def ignored(lane: str, reported: object, reason: str) -> Event:
 
 def _within(tokens: int, expected: float, bounds: tuple[float, float]) -> bool:
     return bounds[0] * expected <= tokens <= bounds[1] * expected
+
+
+def _is_text(growth: int, estimated: int) -> bool:
+    """Whether a prompt may have grown so by messages that are estimated at that."""
+    return estimated >= 0 and _LEAST_TEXT * estimated - _FRAMING <= growth <= _TEXT * estimated + _FRAMING
 
 
 def _shortly_below(cached: int, prompt: int) -> bool:

@@ -39,9 +39,14 @@ class Counted(NamedTuple):
     """Of the answer, reasoning included."""
 
     @property
+    def cached(self) -> int:
+        """Read and written together."""
+        return self.read + self.written
+
+    @property
     def prompt(self) -> int:
         """The whole prompt."""
-        return self.fresh + self.read + self.written
+        return self.fresh + self.cached
 
 
 def read_usage(response: object) -> Counted | None:
