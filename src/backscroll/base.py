@@ -176,7 +176,7 @@ class ManagerBase(ABC):
         `requested_tokens`, `limit_tokens`: what the request took and what it might have taken, where the provider's
         error says both. The next view of the lane, and all that follow, keep to that limit, else to four fifths of what
         was refused, whatever the budget says; with an event and a warning. A limit that had to be guessed before
-        anything was known of what stands outside the messages is lifted by the first `observe_usage`.
+        anything was known of what stands outside the messages is lifted by the first usage that is reported.
         """
         self._session.overflowed(lane, requested_tokens, limit_tokens)
 

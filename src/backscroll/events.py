@@ -87,7 +87,7 @@ WARNINGS: Mapping[str, str] = {
     EDIT_REFUSED: "strategy {strategy!r} asked for an edit that lane {lane!r} must not have ({edit}), and the view "
     "does without: correct the strategy",
     OVERFLOW: "the provider refused a request of lane {lane!r}, of {tokens:,} tokens as estimated, as too long: the "
-    "next ones are shorter; lower `token_budget` or `max_tokens`, or report usage by `observe_usage`",
+    "next ones are shorter; lower `token_budget` or `max_tokens`, or report usage by `observe_response`",
     STORE_UNAVAILABLE: "the store did not take the plan of lane {lane!r} ({error}): it is used, and stored with the "
     "next change; make the store reachable",
     OFFLOAD_FAILED: "a body of {bytes:,} bytes could not be put into `blobs` ({error}) and stays in the store: make "
