@@ -226,6 +226,23 @@ def test_right_reports_are_never_corrected(outside, factor, report, tools, seed)
 
 
 @pytest.mark.filterwarnings("ignore::backscroll.BackscrollWarning")
+def test_a_response_says_itself_what_includes_cached_tokens():
+    """What would be taken for cached tokens that were counted twice, as far as figures tell, is right where it was read
+    from Anthropic's response: as much was cached as was new, twice in a row.
+    """
+    agents = Agent(), Agent()
+    for fresh, cached in ((2_600, 0), (5_100, 2_560), (7_600, 4_992)):
+        for agent in agents:
+            agent.manager.append(Talk("openai").say("user", "word " * 2_000))
+            agent.manager.get_messages_for_request()
+        usage = {"input_tokens": fresh, "cache_read_input_tokens": cached, "output_tokens": 9}
+        agents[0].manager.observe_response({"type": "message", "usage": usage})
+        agents[1].manager.observe_usage(input_tokens=fresh, cache_read_tokens=cached)
+    assert agents[0].manager.usage().used.tokens == 7_600 + 4_992
+    assert agents[1].manager.usage().used.tokens == 7_600
+
+
+@pytest.mark.filterwarnings("ignore::backscroll.BackscrollWarning")
 @pytest.mark.parametrize("report", [right, totals, twice, added])
 def test_a_session_that_is_opened_again_counts_as_it_did(report):
     """Reports that were corrected are stored as they were taken; what they taught is stored with the checkpoints."""

@@ -166,7 +166,7 @@ class ManagerBase(ABC):
         if counted is None:
             self._session.usage_ignored(lane, named(response), IN_STREAMS)
         else:
-            self._session.observe(lane, counted)
+            self._session.observe(lane, counted, read=True)
 
     def observe_overflow(
         self, *, requested_tokens: int | None = None, limit_tokens: int | None = None, lane: str = "main"

@@ -22,15 +22,14 @@ _LARGE = 1 / 3  # of the budget: an overhead above it is worth a look
 _USUAL = 1_000  # tokens of overhead that are nothing to warn of: a provider's own prompt for tools takes up to 800
 _WORSE = 1.5  # times what was warned of before, until it is said again
 _SLOPE = 1.8  # tokens for each counted one; above what any model family in `families` takes
-_ONE_REQUEST = (0.6, 1.7)  # times what the request should take, by which a total grows with it
-_ONE_VIEW = (0.6, 2.0)  # the same of its messages alone, as counted: what was learned may rest on such totals
 _LEAST_TEXT, _TEXT = 0.5, 3.0  # tokens for each estimated one: a larger growth is not by new messages
+_OUTSIDE = 0.5  # of the budget that stands outside of messages at most, where a growth may be a whole request
 _FRAMING = 200  # tokens by which short messages may miss that
 _RIGHT = (0.9, 1.1)  # times what is expected, within which a figure may be right
 _OFF = 1.1  # times what is expected, above which a report may count cached tokens twice as those before it did
 _LEAST_CACHED = 1_024  # tokens of a prompt that OpenAI caches at all
 _BLOCK, _BLOCK_SHARE = 256, 0.02  # tokens by which a cached prefix is shorter than the prompt that it was: two blocks
-_ALIKE = 0.25  # of a growth by which the one before may differ from it, where totals grow
+_ALIKE = 0.25  # of a growth by which it may differ from what the one before lets expect, where totals grow
 _MENDED = 10  # right reports in a row after which a mistake is said again
 _AGREE = 0.1  # of a report by which another one may differ in its overhead and still say the same
 
@@ -62,12 +61,14 @@ class ReportedUsage:
         self._warned = 0
         """The tokens that a warning told of."""
 
-    def judge(self, counted: Counted, report: Report, meter: Meter, budget: int) -> Judged:
+    def judge(self, counted: Counted, report: Report, meter: Meter, budget: int, *, read: bool = False) -> Judged:
         """What becomes of a report on a view; `meter` is the lane's as it was before.
 
-        `report.tokens` is the sum of the prompt's parts in `counted`.
+        `report.tokens` is the sum of the prompt's parts in `counted`. `read`: these were read from a response, so that
+        which of them include cached tokens is known.
         """
-        grew, twice = self._grows(counted, report, meter, budget), self._counts_twice(counted, report, meter, budget)
+        grew = self._grows(counted, report, meter, budget)
+        twice = not read and self._counts_twice(counted, report, meter, budget)
         why, taken = "", report
         if grew and self._last is not None:
             why, taken = RUNNING, report._replace(tokens=counted.prompt - self._last[0].prompt)
@@ -86,19 +87,21 @@ class ReportedUsage:
         return Judged(taken, said)
 
     def _grows(self, counted: Counted, report: Report, meter: Meter, budget: int) -> bool:
-        """Whether this is a total of all requests: twice in a row, it grew by a whole request from one report to the
-        next, or by as much as it did before, where that may be a whole request. Once, tools may have been added.
+        """Whether this is a total of all requests: from one report to the next it grew by what may be a whole request,
+        and then by as much again, with the change of the view. Once, tools may have been added.
         """
         if self._last is None:
             return False
         (last, middle, _), before = self._last, self._growth
         self._growth = growth = counted.prompt - last.prompt
-        whole = (
-            _within(growth, meter.expected(report.middle, budget), _ONE_REQUEST)
-            or _within(growth, report.middle, _ONE_VIEW)
-            or (abs(growth - before) <= _ALIKE * growth and meter.possible(report._replace(tokens=growth), budget))
-        )
-        self._grew = self._grew + 1 if whole and growth > _TEXT * max(0, report.middle - middle) else 0
+        text = report.middle - middle
+        least, most = _LEAST_TEXT * report.middle, _TEXT * report.middle + _OUTSIDE * budget
+        if growth <= _TEXT * max(0, text) or not least <= growth <= most:
+            self._grew = 0
+        elif self._grew > 1 or (self._grew and abs(growth - before - text * meter.slope) <= _ALIKE * growth):
+            self._grew += 1
+        else:
+            self._grew = 1
         return self._grew > 1
 
     def _counts_twice(self, counted: Counted, report: Report, meter: Meter, budget: int) -> bool:

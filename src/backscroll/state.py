@@ -331,15 +331,18 @@ class SessionState:
 
     # -- usage --
 
-    def observe(self, lane_name: str, counted: Counted) -> None:
-        """Keeps a provider's report on the lane's newest view until the next operation takes it in."""
+    def observe(self, lane_name: str, counted: Counted, *, read: bool = False) -> None:
+        """Keeps a provider's report on the lane's newest view until the next operation takes it in.
+
+        `read`: it was read from a response, and not given by a caller who may have mixed it up.
+        """
         lane = self._lanes.get(lane_name)
         sound = all(type(tokens) is int and tokens >= 0 for tokens in counted)
         report = lane.report(counted.prompt, counted.answer) if lane is not None and sound else None
         if lane is None or report is None:
             self.usage_ignored(lane_name, tuple(counted), NOTHING_SENT if sound else NOT_ABOUT_IT)
             return
-        judged = lane.reported.judge(counted, report, lane.meter, lane.budget)
+        judged = lane.reported.judge(counted, report, lane.meter, lane.budget, read=read)
         if judged.report is not None:
             cache = counted.read, counted.written
             sound = 0 < sum(cache) <= judged.report.tokens
