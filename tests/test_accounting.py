@@ -17,6 +17,7 @@ from backscroll.usage import (
     Estimate,
     MediaCount,
     Meter,
+    MeterMark,
     Report,
     estimate_count,
     estimate_message,
@@ -228,6 +229,59 @@ def test_the_first_report_may_hold_a_large_unknown_overhead_but_not_anything() -
     }
     assert all(accepted.values()), accepted
     assert not any(refused.values()), refused
+
+
+def test_the_overhead_is_the_median_of_recent_reports_and_falls_again() -> None:
+    meter = Meter()
+    for tokens in (13_000, 13_000, 13_000, 25_000, 13_000):
+        meter.observe(Report(tokens, 10_000, 13_000))
+        assert meter.overhead(BUDGET) == 3_000
+    learned = []
+    for tokens in (25_000, 25_000, 25_000, 11_000, 11_000, 11_000):
+        meter.observe(Report(tokens, 10_000, 13_000))
+        learned.append(meter.overhead(BUDGET))
+    assert learned == [3_000, 15_000, 15_000, 15_000, 15_000, 1_000]
+
+
+def test_more_overhead_is_feared_from_its_first_report_on() -> None:
+    """As when tools are added: what a provider said last is never undercut, also where its view is gone."""
+    meter = Meter()
+    for tokens in (12_000, 12_000, 27_000):
+        meter.observe(Report(tokens, 10_000, 13_000))
+    meter.forget()
+    assert meter.overhead(BUDGET) == 2_000
+    assert meter.total(Estimate(10_000, 13_000), BUDGET) == (12_000, 30_000)
+
+
+def test_reports_that_contradict_each_other_leave_half_of_the_budget() -> None:
+    steady, unsteady = Meter(), Meter()
+    for tokens in (38_000, 39_000, 40_000, 41_000, 42_000):
+        steady.observe(Report(tokens, 10_000, 13_000))
+    for tokens in (18_000, 28_000, 38_000, 48_000, 58_000):
+        unsteady.observe(Report(tokens, 10_000, 13_000))
+    assert (steady.overhead(40_000), steady.overhead(32_000)) == (30_000, 28_800)
+    assert (unsteady.overhead(40_000), unsteady.overhead(BUDGET)) == (20_000, 28_000)
+
+
+def test_one_growth_that_no_text_explains_says_nothing_of_the_slope() -> None:
+    meter = Meter()
+    for tokens, middle in ((1_000, 1_000), (2_000, 2_000), (17_000, 3_000), (18_000, 4_000), (10_000, 5_000)):
+        meter.observe(Report(tokens, middle, middle))
+        assert meter.slope == 1.0
+
+
+def test_a_meter_goes_on_from_its_mark_also_from_one_of_old() -> None:
+    meter, other, old = Meter(), Meter(), Meter()
+    for tokens in (13_000, 25_000, 14_000):
+        meter.observe(Report(tokens, 10_000, 13_000))
+    other.restore(meter.mark())
+    old.restore(MeterMark(*meter.mark()[:8]))
+    assert other.mark() == meter.mark()
+    assert (old.overhead(BUDGET), old.mark().recent) == (meter.overhead(BUDGET), ())
+    for each in (meter, other, old):
+        each.observe(Report(13_500, 10_000, 13_000))
+    assert other.mark() == meter.mark()
+    assert old.overhead(BUDGET) == 3_500
 
 
 def test_once_the_overhead_is_known_absurd_reports_are_refused_in_both_directions() -> None:

@@ -11,6 +11,7 @@ import pytest
 import backscroll
 from backscroll import BackscrollWarning, events, sync
 from backscroll.adapters.amplifier import signals
+from backscroll.reported_usage import RUNNING
 from backscroll.tokenizers import resolve
 from tests.histories import Talk
 
@@ -19,6 +20,8 @@ LANE = {"lane": "main"}
 PAYLOADS: dict[str, dict[str, Any]] = {
     events.EPHEMERAL_KEPT: {"seq": 7},
     events.USAGE_IGNORED: LANE | {"reported": "(1, 2)", "reason": "no view was handed out on this lane yet"},
+    events.USAGE_CORRECTED: LANE | {"reported": 9_000, "taken": 4_100, "reason": RUNNING},
+    events.OVERHEAD_LARGE: LANE | {"tokens": 15_000, "budget": 32_000},
     events.RULES_LEFT_OUT: LANE | {"rules": 1_234},
     events.EDIT_REFUSED: LANE | {"strategy": "own", "edit": "Mask(seq=3)"},
     events.OVERFLOW: LANE | {"tokens": 12_345},

@@ -24,6 +24,7 @@ from backscroll.options import checked
 from backscroll.pages import Recalled
 from backscroll.ports import Background, Blobs, EventHandler, Operation, Store, Tokenizer
 from backscroll.reporting import Compaction
+from backscroll.responses import IN_STREAMS, Counted, named, read_usage
 from backscroll.summaries import Summarizer
 from backscroll.usage import Usage
 
@@ -138,11 +139,34 @@ class ManagerBase(ABC):
     ) -> None:
         """Tells what the provider counted for the view last handed out on this lane: the anchor of all further figures.
 
-        `input_tokens` and the two cache figures are added up, as Anthropic reports them; where the provider's figure
-        includes the cache (OpenAI, Gemini), give `input_tokens` alone. Only for a single call that was not aborted. A
-        figure that cannot be about that view is ignored, with an event and a warning.
+        Use `observe_response` where you have the response of one of the clients that it reads. `input_tokens` and the
+        two cache figures are added up, as Anthropic reports them; where the provider's figure includes the cache
+        (OpenAI, Gemini), subtract the two from `input_tokens`, or give it alone. Only for a single call that was not
+        aborted. A figure that cannot be about that view is ignored, and totals of several requests and cached tokens
+        that were counted twice are corrected, with an event and a warning.
         """
-        self._session.observe(lane, (input_tokens, cache_read_tokens, cache_write_tokens), output_tokens)
+        self._session.observe(lane, Counted(input_tokens, cache_read_tokens, cache_write_tokens, output_tokens))
+
+    def observe_response(self, response: object, *, lane: str = "main") -> None:
+        """Reads from a provider's response what it counted for the view last handed out on this lane.
+
+        Does the same as `observe_usage`, and knows for OpenAI (chat and Responses), Anthropic, Gemini and Bedrock
+        Converse which figures include cached tokens.
+
+        Args:
+            response: The response as the provider's client returns it, its usage alone, or either as a dict. Of a
+                stream, the event or chunk that holds the usage. A response without usage is ignored, with an event
+                and a warning.
+            lane: The lane whose view was sent.
+
+        Raises:
+            ConfigurationError: The response is of another kind.
+        """
+        counted = read_usage(response)
+        if counted is None:
+            self._session.usage_ignored(lane, named(response), IN_STREAMS)
+        else:
+            self._session.observe(lane, counted, read=True)
 
     def observe_overflow(
         self, *, requested_tokens: int | None = None, limit_tokens: int | None = None, lane: str = "main"
@@ -152,7 +176,7 @@ class ManagerBase(ABC):
         `requested_tokens`, `limit_tokens`: what the request took and what it might have taken, where the provider's
         error says both. The next view of the lane, and all that follow, keep to that limit, else to four fifths of what
         was refused, whatever the budget says; with an event and a warning. A limit that had to be guessed before
-        anything was known of what stands outside the messages is lifted by the first `observe_usage`.
+        anything was known of what stands outside the messages is lifted by the first usage that is reported.
         """
         self._session.overflowed(lane, requested_tokens, limit_tokens)
 

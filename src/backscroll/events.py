@@ -22,6 +22,8 @@ EPHEMERAL_EXPIRED = "context:ephemeral_expired"
 EPHEMERAL_KEPT = "context:ephemeral_kept"
 PLAN_CHANGED = "context:plan_changed"
 USAGE_IGNORED = "context:usage_ignored"
+USAGE_CORRECTED = "context:usage_corrected"
+OVERHEAD_LARGE = "context:overhead_large"
 PROMPT_CHANGED = "context:system_prompt_changed"
 RULES_LEFT_OUT = "context:rules_left_out"
 ATTACHMENT_LEFT_OUT = "context:attachment_left_out"
@@ -49,6 +51,8 @@ ALL = (
     EPHEMERAL_KEPT,
     PLAN_CHANGED,
     USAGE_IGNORED,
+    USAGE_CORRECTED,
+    OVERHEAD_LARGE,
     PROMPT_CHANGED,
     RULES_LEFT_OUT,
     ATTACHMENT_LEFT_OUT,
@@ -70,6 +74,12 @@ WARNINGS: Mapping[str, str] = {
     "whole: mark the other half as well, or neither",
     USAGE_IGNORED: "the usage reported for lane {lane!r}, {reported}, was ignored, since {reason}: report the usage of "
     "one call, after its request and before the next one",
+    USAGE_CORRECTED: "the {reported:,} tokens reported as usage of lane {lane!r} were taken as {taken:,}, since "
+    "{reason}: pass the provider's response to `observe_response`, which reads it as it is meant",
+    OVERHEAD_LARGE: "by the reported usage, {tokens:,} of the {budget:,} tokens of lane {lane!r} are taken by what its "
+    "messages do not explain, such as tool definitions: if it is not that, the reports may be totals of several "
+    "requests or count cached tokens twice, so pass the provider's response to `observe_response`; else give "
+    "`overhead_tokens`, and `model` so that messages are counted as it counts, or raise the budget",
     RULES_LEFT_OUT: "the digest of lane {lane!r} has no room for {rules:,} more of the user's rules: raise the budget, "
     "or pin the messages that state them",
     ATTACHMENT_LEFT_OUT: "the {kind} in the user's message {seq} does not fit the budget of lane {lane!r} and is left "
@@ -77,7 +87,7 @@ WARNINGS: Mapping[str, str] = {
     EDIT_REFUSED: "strategy {strategy!r} asked for an edit that lane {lane!r} must not have ({edit}), and the view "
     "does without: correct the strategy",
     OVERFLOW: "the provider refused a request of lane {lane!r}, of {tokens:,} tokens as estimated, as too long: the "
-    "next ones are shorter; lower `token_budget` or `max_tokens`, or report usage by `observe_usage`",
+    "next ones are shorter; lower `token_budget` or `max_tokens`, or report usage by `observe_response`",
     STORE_UNAVAILABLE: "the store did not take the plan of lane {lane!r} ({error}): it is used, and stored with the "
     "next change; make the store reachable",
     OFFLOAD_FAILED: "a body of {bytes:,} bytes could not be put into `blobs` ({error}) and stays in the store: make "

@@ -43,7 +43,7 @@ class ContextManager(ManagerBase):
     - `prices`: `Prices(cache_read, cache_write, cache_lifetime)` by which that is reckoned; None = 0.1, 1.25 and 300
       seconds.
     - `overhead_tokens`: tokens of a request outside the messages (tool definitions); None = learned from
-      `observe_usage`.
+      `observe_response` and `observe_usage`.
     - `margin_tokens`, `output_reserve`: what is kept free of a provider's window, in tokens and as a share of its
       largest output.
     - `tokenizer`: `"auto"` (exact o200k, offline), another name, or a function from text to tokens.
@@ -101,7 +101,7 @@ class ContextManager(ManagerBase):
         `token_budget`: input tokens of the whole request; else the provider's window less its output; else
         `max_tokens`. `lane`: requests of one line share a plan; name lanes after models. `outside_tokens`: what stands
         outside the messages (system prompt, tool definitions), as far as the caller can tell; it counts until
-        `observe_usage` says better. Raises `BudgetError` if the messages that must stay do not fit. What is returned is
+        reported usage says better. Raises `BudgetError` if the messages that must stay do not fit. What is returned is
         a copy: changing it changes nothing here.
         """
         return await drive_async(self._opened, self._session.request(token_budget, provider, lane, outside_tokens))

@@ -170,7 +170,7 @@ class Codec:
             "plan": plan,
             "summary": summary,
             "before": tuple(before),
-            "meter": meter._replace(anchor=anchor, before=earlier),
+            "meter": meter._replace(anchor=anchor, before=earlier, recent=_frozen(meter.recent)),
             "counting": _counting(body.get("counting")),
         }
         return LaneMark(**told)

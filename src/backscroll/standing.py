@@ -18,6 +18,7 @@ from backscroll.log import (
     UsageObserved,
 )
 from backscroll.plan import Plan, until
+from backscroll.reported_usage import ReportedUsage
 from backscroll.reporting import Compaction
 from backscroll.usage import Estimate, Meter, Spent
 from backscroll.view import Surroundings, View
@@ -35,6 +36,7 @@ class Standing:
         """How the lane counts, as its requests say."""
         self.plan = plan
         self.meter = Meter(options.overhead_tokens)
+        self.reported = ReportedUsage(name)
         self.budget = options.max_tokens
         self.compactions = 0
         self.expired = 0

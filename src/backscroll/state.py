@@ -41,6 +41,8 @@ from backscroll.messages.echoes import Echoes
 from backscroll.plan import Plan
 from backscroll.ports import Event as Report
 from backscroll.ports import Exclusive, Operation
+from backscroll.reported_usage import NOT_ABOUT_IT, ignored
+from backscroll.responses import Counted
 from backscroll.summaries import PROMPT, Made, Summaries
 from backscroll.telling import usage
 from backscroll.usage import Count, Counts, Usage
@@ -102,7 +104,7 @@ class SessionState:
         """When the clock was looked at last."""
         self._entered = False
         """Whether what is stored was taken in."""
-        self._reported: list[UsageObserved | Overflowed | dict[str, Any]] = []
+        self._reported: list[UsageObserved | Overflowed | Report] = []
 
     @property
     def summary_timeout(self) -> float:
@@ -329,18 +331,27 @@ class SessionState:
 
     # -- usage --
 
-    def observe(self, lane_name: str, prompt: Sequence[int], answer: int) -> None:
-        """Keeps a provider's report on the lane's newest view until the next operation takes it in."""
+    def observe(self, lane_name: str, counted: Counted, *, read: bool = False) -> None:
+        """Keeps a provider's report on the lane's newest view until the next operation takes it in.
+
+        `read`: it was read from a response, and not given by a caller who may have mixed it up.
+        """
         lane = self._lanes.get(lane_name)
-        given = (*prompt, answer)
-        sound = all(type(tokens) is int and tokens >= 0 for tokens in given)
-        report = lane.report(sum(prompt), answer) if lane is not None and sound else None
-        if lane is not None and report is not None and lane.meter.plausible(report, lane.budget):
-            _, *cache = prompt
-            self._reported.append(UsageObserved(lane_name, report, *(cache if any(cache) else ())))
-        else:
-            why = NOTHING_SENT if sound and report is None else "it cannot be about that view"
-            self._reported.append({"lane": lane_name, "reported": repr(given), "reason": why})
+        sound = all(type(tokens) is int and tokens >= 0 for tokens in counted)
+        report = lane.report(counted.prompt, counted.answer) if lane is not None and sound else None
+        if lane is None or report is None:
+            self.usage_ignored(lane_name, tuple(counted), NOTHING_SENT if sound else NOT_ABOUT_IT)
+            return
+        judged = lane.reported.judge(counted, report, lane.meter, lane.budget, read=read)
+        if judged.report is not None:
+            cache = counted.read, counted.written
+            sound = 0 < sum(cache) <= judged.report.tokens
+            self._reported.append(UsageObserved(lane_name, judged.report, *(cache if sound else ())))
+        self._reported += judged.reports
+
+    def usage_ignored(self, lane_name: str, reported: object, why: str) -> None:
+        """Keeps that a report says nothing of use, until the next operation says so."""
+        self._reported.append(ignored(lane_name, reported, why))
 
     def overflowed(self, lane_name: str, requested: int | None, limit: int | None) -> None:
         """Keeps that a provider refused the lane's newest view as too long until the next operation takes it in."""
@@ -352,7 +363,7 @@ class SessionState:
         else:
             limit = None  # sizes that cannot be about that view say nothing of what would fit
         found = lane.overflow(limit) if lane is not None else None
-        self._reported.append(found or {"lane": lane_name, "reported": "overflow", "reason": NOTHING_SENT})
+        self._reported.append(found or ignored(lane_name, "overflow", NOTHING_SENT))
 
     def sent(self, lane_name: str) -> int | None:
         """The middle estimate, in tokens, of the request that was handed out last on a lane."""
@@ -426,8 +437,8 @@ class SessionState:
             self._settle(made)
         reported, self._reported = self._reported, []
         for report in reported:
-            if isinstance(report, dict):
-                self.outbox.append((events.USAGE_IGNORED, report))
+            if isinstance(report, tuple):
+                self.outbox.append(report)
                 continue
             self._steer(report)
             if isinstance(report, Overflowed):

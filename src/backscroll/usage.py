@@ -119,9 +119,13 @@ class Report(NamedTuple):
 
 PRIOR_TOKENS = 2_000  # weight of the family's factor against learned slopes; ten messages alone are a worse guide
 _SLOPE_RANGE = (0.5, 3.0)
+_FRAMING = 200  # tokens by which short messages may miss that range: what providers put around each
 _REMOVED = 1.1  # removed text is credited a little less than it was estimated at
+_RECENT = 5  # reports whose median is the overhead: two wrong ones in a row do not move it, three right ones mend it
 _OVERHEAD_SHARE = 0.9  # a learned overhead leaves a little of the budget, so that it can be learned anew
-_UNKNOWN_SHARE = 0.5  # of the budget that the first report may exceed the messages by: tools and system prompt
+_UNSTEADY_SHARE = 0.5  # the same where recent reports contradict each other
+_STEADY = 0.25  # of the budget by which the overheads of recent reports may differ and still agree
+_UNKNOWN_SHARE = 0.5  # of the budget that a report may exceed the messages by: tools and system prompt
 
 
 class MeterMark(NamedTuple):
@@ -135,6 +139,9 @@ class MeterMark(NamedTuple):
     whole: int
     left: int
     informed: bool
+    recent: tuple[tuple[int, int], ...] = ()
+    """The newest reports: tokens of each, and the middle estimate of its messages. None in records of old."""
+    jumped: bool = False
 
 
 class Meter:
@@ -142,8 +149,12 @@ class Meter:
 
     def __init__(self, overhead: int | None = None) -> None:
         self._given = overhead
-        self._learned = 0
+        self._learned = self._newest = self._spread = 0
+        """Overhead by the median of recent reports and by the newest alone, and how far they are apart."""
+        self._recent: tuple[tuple[int, int], ...] = ()
         self._seen = self._expected = 0.0
+        self._jumped = False
+        """Whether the newest growth was such as no text explains."""
         self._anchor: Report | None = None
         self._before: Report | None = None
         self._whole = self._left = 0
@@ -156,13 +167,21 @@ class Meter:
         """Its state, for `restore`."""
         return MeterMark(
             self._learned, self._seen, self._expected, self._anchor, self._before, self._whole, self._left,
-            self.informed,
+            self.informed, self._recent, self._jumped,
         )  # fmt: skip  # one thought
 
     def restore(self, mark: MeterMark) -> None:
         """Goes on where another one stood."""
-        self._learned, self._seen, self._expected, self._anchor, self._before, self._whole, self._left, informed = mark
-        self.informed = informed or self._given is not None
+        self._learned = self._newest = mark.learned
+        self._seen, self._expected, self._anchor, self._before = mark.seen, mark.expected, mark.anchor, mark.before
+        self._whole, self._left, self._recent, self._jumped = mark.whole, mark.left, mark.recent, mark.jumped
+        self.informed = mark.informed or self._given is not None
+        self._learn()
+
+    @property
+    def given(self) -> bool:
+        """Whether the overhead was given, and is not learned."""
+        return self._given is not None
 
     @property
     def measured(self) -> bool:
@@ -176,35 +195,73 @@ class Meter:
         return min(max(slope, _SLOPE_RANGE[0]), _SLOPE_RANGE[1])
 
     def overhead(self, budget: int) -> int:
-        """Tokens of the request outside the messages (tool definitions, system prompt), given or learned."""
-        expected = self._learned if self.informed else self.outside
-        return self._given if self._given is not None else min(expected, int(budget * _OVERHEAD_SHARE))
+        """Tokens of the request outside the messages (tool definitions, system prompt): given, or the median of what
+        recent reports leave to it, within a share of the budget that is smaller where they contradict each other.
+        """
+        if self._given is not None:
+            return self._given
+        share = _OVERHEAD_SHARE if self._spread <= budget * _STEADY else _UNSTEADY_SHARE
+        return min(self._learned if self.informed else self.outside, int(budget * share))
+
+    def _feared(self, budget: int) -> int:
+        """The same at most: as much as the newest report says, which may be the first one with more tools."""
+        expected = self.overhead(budget)
+        return expected if self._given is not None else max(expected, min(self._newest, int(budget * _OVERHEAD_SHARE)))
+
+    def expected(self, middle: int, budget: int) -> float:
+        """Tokens of a request whose messages are estimated at `middle`, by all recent reports and not by the anchor."""
+        return self.overhead(budget) + middle * self.slope
 
     def total(self, view: Estimate, budget: int) -> Estimate:
         """The whole request: overhead and messages."""
         anchor, slope = self._anchor, self.slope
         if anchor is None:
-            overhead = self.overhead(budget)
-            return Estimate(overhead + ceil(view.middle * slope), overhead + ceil(view.upper * slope))
+            middle = self.overhead(budget) + ceil(view.middle * slope)
+            return Estimate(middle, max(middle, self._feared(budget) + ceil(view.upper * slope)))
         middle = anchor.tokens + ceil((view.middle - anchor.middle) * slope)
         return Estimate(middle, max(middle, anchor.tokens + ceil((view.upper - anchor.upper) * slope)))
 
     def plausible(self, report: Report, budget: int) -> bool:
         """Whether a report can be about the view it came for; one absurd report must not poison the count."""
-        expected = self.overhead(budget) + report.middle * self.slope
+        expected = self.expected(report.middle, budget)
         known = self._given is not None or self._learned > 0
         room = 0.0 if known else budget * _UNKNOWN_SHARE  # nothing is known yet of tools and system prompt
         return report.tokens > 0 and 0.5 * expected <= report.tokens <= 3 * expected + room
+
+    def possible(self, report: Report, budget: int) -> bool:
+        """Whether a report can be about that view at all, whatever was learned of the overhead before."""
+        messages = report.middle * self.slope
+        return report.tokens > 0 and 0.5 * messages <= report.tokens <= 3 * messages + budget * _UNKNOWN_SHARE
 
     def observe(self, report: Report) -> None:
         """Takes a plausible report in: the new anchor, and a little more knowledge of slope and overhead."""
         before, self.informed = self._before, True
         if before is not None and report.middle > before.middle:
-            self._seen += max(0, report.tokens - before.tokens)
-            self._expected += report.middle - before.middle
+            self._learn_slope(report.tokens - before.tokens, report.middle - before.middle)
         self._anchor, self._before = report, report
         self._whole = self._left = report.middle
-        self._learned = max(0, report.tokens - ceil(report.middle * self.slope))
+        self._recent = (*self._recent, (report.tokens, report.middle))[-_RECENT:]
+        self._learn()
+
+    def _learn_slope(self, measured: int, estimated: int) -> None:
+        """Takes in by how much two reports and their views differ. A growth that no text explains is one of the
+        overhead, and says nothing of the slope, unless it comes again.
+        """
+        least, most = (estimated * bound for bound in _SLOPE_RANGE)
+        jumped = not least - _FRAMING <= measured <= most + _FRAMING
+        if not jumped or self._jumped:
+            self._seen += min(max(0, measured), 2 * most + _FRAMING)
+            self._expected += estimated
+        self._jumped = jumped
+
+    def _learn(self) -> None:
+        """What recent reports leave to the overhead, by the slope as it is known now."""
+        if self._recent:
+            slope = self.slope
+            left = [max(0, tokens - ceil(middle * slope)) for tokens, middle in self._recent]
+            ranked = sorted(left)
+            self._newest, self._learned = left[-1], ranked[(len(ranked) - 1) // 2]
+            self._spread = ranked[-1] - ranked[0]
 
     def forget(self) -> None:
         """The messages that the anchor was about are gone; what was learned of slope and overhead stays."""

@@ -11,7 +11,7 @@ from strands.multiagent import GraphBuilder, Swarm
 from strands.vended_plugins.context_injector import ContextInjector
 
 from backscroll.adapters.strands import ContextManagerPlugin
-from backscroll.adapters.strands.models import cache_tokens
+from backscroll.adapters.strands.models import counted_in
 from tests.strands.scripted import Scripted, call, faults, sent
 from tests.strands.world import TOOLS, agent_of, text_of
 
@@ -170,8 +170,18 @@ def test_numbers_that_json_does_not_have_end_no_turn():
 
 
 @pytest.mark.parametrize(
-    ("read", "written", "tokens", "told"),
-    [(900, 90, 1_000, (900, 90)), (0, 0, 1_000, (0, 0)), (None, 5, 1_000, (0, 5)), (9_000, 0, 1_000, (0, 0))],
+    ("usage", "told"),
+    [
+        ({"inputTokens": 99, "totalTokens": 1_007, "cacheReadInputTokens": 901}, (99, 901, 0)),
+        ({"inputTokens": 1_000, "totalTokens": 1_007, "cacheReadInputTokens": 900}, (100, 900, 0)),
+        ({"inputTokens": 1_000, "totalTokens": 1_007, "cacheWriteInputTokens": 5}, (995, 0, 5)),
+        ({"inputTokens": 1_000, "totalTokens": 1_007, "cacheReadInputTokens": 9_000}, (1_000, 0, 0)),
+    ],
 )
-def test_what_was_read_from_the_cache_and_written_to_it_is_told_apart(read, written, tokens, told):
-    assert cache_tokens({"cacheReadInputTokens": read, "cacheWriteInputTokens": written}, tokens) == told
+def test_what_was_read_from_the_cache_and_written_to_it_is_told_apart(usage, told):
+    """Models of this framework count cached tokens within their input, or apart from it: the total says which."""
+    assert counted_in(usage | {"outputTokens": 7}) == (*told, 7)
+
+
+def test_a_model_that_counts_nothing_reports_nothing():
+    assert counted_in({}) is counted_in(None) is counted_in({"latency": 3}) is None

@@ -5,6 +5,7 @@ from typing import Any
 
 from backscroll.errors import ConfigurationError
 from backscroll.messages import SYSTEM_ROLES
+from backscroll.responses import read_usage
 from backscroll.summaries import SummaryAnswer, SummaryRequest
 
 
@@ -56,9 +57,8 @@ class AnthropicSummarizer:
                 **self._options,
             )
         text = "".join(block.text for block in made.content if block.type == "text")
-        usage = made.usage
-        cached = (usage.cache_creation_input_tokens or 0) + (usage.cache_read_input_tokens or 0)
-        return SummaryAnswer(text, made.model, usage.input_tokens + cached, usage.output_tokens)
+        counted = read_usage(made)
+        return SummaryAnswer(text, made.model, counted and counted.prompt, counted and counted.answer)
 
 
 def _asked(request: SummaryRequest) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from backscroll.errors import ConfigurationError
+from backscroll.responses import read_usage
 from backscroll.summaries import SummaryAnswer, SummaryRequest
 
 
@@ -56,12 +57,12 @@ class OpenAISummarizer:
                 max_completion_tokens=2 * request.max_tokens,  # reasoning counts too; what is too long is refused later
                 **self._options,
             )
-        usage = made.usage
+        counted = read_usage(made)
         return SummaryAnswer(
             made.choices[0].message.content or made.choices[0].message.refusal or "" if made.choices else "",
             made.model or self._model,
-            usage.prompt_tokens if usage else None,
-            usage.completion_tokens if usage else None,
+            counted and counted.prompt,
+            counted and counted.answer,
         )
 
 

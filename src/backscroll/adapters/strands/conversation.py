@@ -11,7 +11,7 @@ from typing import Any
 
 from backscroll.adapters.strands.estimating import outside_tokens
 from backscroll.adapters.strands.failing import RequestTooLarge
-from backscroll.adapters.strands.models import MAIN, cache_tokens, input_budget, model_name, prompt_tokens
+from backscroll.adapters.strands.models import MAIN, counted_in, input_budget, model_name
 from backscroll.adapters.strands.storing import Shelf
 from backscroll.adapters.strands.wire import Message, from_json, pinned, said, to_json
 from backscroll.driving import drive, drive_async
@@ -237,15 +237,9 @@ class Conversation(ContextManager):
         self._asked = False
         if event.stop_response is not None:
             self._refusals = 0
-            usage = (event.stop_response.message.get("metadata") or {}).get("usage") or {}
-            tokens = prompt_tokens(usage) if usage else 0
-            if tokens > 0 and event.stop_response.stop_reason != "cancelled":
-                output = int(usage.get("outputTokens") or 0)
-                read, written = cache_tokens(usage, tokens)
-                self.observe_usage(
-                    input_tokens=tokens - read - written, output_tokens=output, cache_read_tokens=read,
-                    cache_write_tokens=written, lane=self._lane,
-                )  # fmt: skip  # one thought
+            counted = counted_in((event.stop_response.message.get("metadata") or {}).get("usage"))
+            if counted is not None and counted.prompt and event.stop_response.stop_reason != "cancelled":
+                self._session.observe(self._lane, counted)
 
     def refused(self, event: Any) -> None:
         """The provider refused the request as too long: it is made shorter and sent again.

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from backscroll.errors import BackscrollError
+from backscroll.responses import Counted, read_usage
 from backscroll.summaries import INSTRUCTIONS, SummaryAnswer, SummaryRequest
 
 BULLETS = "\nWrite it as bullet points, one fact each, under a short heading for each of the above."
@@ -39,18 +40,9 @@ def _config(model: Any) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else vars(found) if hasattr(found, "__dict__") else {}
 
 
-def prompt_tokens(usage: Mapping[str, Any]) -> int:
-    """All input tokens of a call. Some providers count cached ones within, others beside: the total tells which."""
-    taken, given, total = (usage.get(name) or 0 for name in ("inputTokens", "outputTokens", "totalTokens"))
-    if taken + given == total:
-        return int(taken)
-    return int(taken + (usage.get("cacheReadInputTokens") or 0) + (usage.get("cacheWriteInputTokens") or 0))
-
-
-def cache_tokens(usage: Mapping[str, Any], tokens: int) -> tuple[int, int]:
-    """Of all input tokens of a call, those that were read from the provider's cache and those that were written."""
-    read, written = (int(usage.get(name) or 0) for name in ("cacheReadInputTokens", "cacheWriteInputTokens"))
-    return (read, written) if read + written <= tokens else (0, 0)
+def counted_in(usage: Mapping[str, Any] | None) -> Counted | None:
+    """What the provider counted, in the framework's words, which are Bedrock's; None where it counted nothing."""
+    return read_usage(usage) if usage and "inputTokens" in usage else None
 
 
 class SummaryFromModel:
@@ -74,5 +66,5 @@ class SummaryFromModel:
         text = "".join(texts)
         if not text:
             raise BackscrollError(f"the model {model_name(model)} answered a request for a summary with no text")
-        tokens = (prompt_tokens(usage), int(usage.get("outputTokens") or 0)) if usage else (None, None)
-        return SummaryAnswer(text, model_name(model), *tokens)
+        counted = counted_in(usage)
+        return SummaryAnswer(text, model_name(model), counted and counted.prompt, counted and counted.answer)
