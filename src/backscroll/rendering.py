@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from backscroll.escaping import escaped, flush_left
 from backscroll.history import Entry
-from backscroll.messages import Message, Part, rounds
+from backscroll.messages import Message, Part, rounds, sendable
 from backscroll.messages.parts import Path
 from backscroll.messages.rewriting import (
     answer_missing,
@@ -104,7 +104,7 @@ def render_group(
             message = leave_out(message, group.orphans[entry.seq])
         if message is None:
             continue
-        messages.append(message)
+        messages.append(sendable(message))
         owners.append(entry)
         if group.open_calls and not pending and (calls := unanswered(group, entry)):
             open_calls.append((entry.message, calls))

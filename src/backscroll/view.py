@@ -14,7 +14,7 @@ from backscroll import rendering
 from backscroll.families import Family
 from backscroll.gate import check_group
 from backscroll.history import Entry, History
-from backscroll.messages import SYSTEM_ROLES, Copier, Message, Reading, read_message
+from backscroll.messages import SYSTEM_ROLES, Copier, Message, Reading, read_message, sendable
 from backscroll.messages.rewriting import plain
 from backscroll.plan import Clip, Gap, Mask, Plan, covers, untold
 from backscroll.turns import Group
@@ -384,7 +384,7 @@ class View:
     def _ephemeral(self, ephemeral: Ephemeral) -> Piece:
         key = (ephemeral.after, EPHEMERAL, ephemeral.number)
         weight = estimate_message(ephemeral.reading, ephemeral.counts, self._around.family)
-        return Piece(key, [ephemeral.message], weight)
+        return Piece(key, [sendable(ephemeral.message)], weight)
 
 
 def unstored(told: Iterable[tuple[int, str, str]]) -> list[Ephemeral]:
