@@ -26,6 +26,7 @@ from backscroll.usage import Count, Counts
 Edits = Mapping[int, Sequence[Clip | Mask]]
 Sources = tuple[tuple[Entry, ...], ...]
 ELSEWHERE_LINE = "<summary>The conversation goes on here.</summary>"
+BEGUN_LINE = "<summary>The conversation began before this.</summary>"
 NO_RESULT_LINE = "<summary>No result was recorded for the call above.</summary>"
 LINES = ("line", "error")
 """Kinds of notes that are lines of a message; they stand below their turn."""
