@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import backscroll
 from backscroll import BackscrollError, sync
-from backscroll.errors import ConfigurationError, ConflictError, StoreUnavailable
+from backscroll.errors import ConfigurationError, ConflictError, ReferenceNotFound, StoreUnavailable
 from backscroll.ports import Stored, Tip
 from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk, conversations
@@ -380,6 +380,20 @@ def test_own_calls_whose_answer_was_lost_stay_own():
     del shelf.append
     assert one.append(TALK.say("user", "never mind")) == 2
     assert len(one.get_messages()) == len(opened(shelf).get_messages()) == 3
+
+
+def test_rewind_to_what_another_writer_took_back_is_refused():
+    """A branch cannot end at a message that is not on it any more; a log that said so could never be read again."""
+    shelf = Shelf()
+    one, other = opened(shelf), opened(shelf)
+    one.append(*[TALK.say("user", str(number)) for number in range(6)])
+    shelf.before = lambda: other.rewind(2)
+    with pytest.raises(ReferenceNotFound, match="message 4 is not on the current branch, which has 3 messages"):
+        one.rewind(4)
+    assert one.get_messages() == other.get_messages() == opened(shelf).get_messages()
+    shelf.before = lambda: other.append(TALK.say("user", "6"))
+    one.rewind(1)
+    assert len(opened(shelf).get_messages()) == 2
 
 
 def test_the_same_id_at_two_workers_is_added_once():

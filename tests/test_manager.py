@@ -8,6 +8,7 @@ import pytest
 
 import backscroll
 from backscroll import BudgetError, ConfigurationError, ConflictError, MessageError, ReferenceNotFound, events, sync
+from backscroll.rendering import BEGUN_LINE
 from tests.histories import Talk
 
 LONG = "line of a file that was read\n" * 300
@@ -475,8 +476,10 @@ def test_the_summary_stands_behind_the_system_messages_after_its_place_was_rewou
     manager.get_messages_for_request(token_budget=1_000)
     manager.set_messages([*manager.get_messages()[:3], talk.call(["b"], "", {}), *talk.results([("b", "ok")])])
     view = manager.get_messages_for_request(token_budget=1_000)
-    assert [message["role"] for message in view] == ["system", "assistant", "user", "assistant", "assistant", "tool"]
-    assert view[1]["content"].startswith("<summary>")
+    roles = [message["role"] for message in view]
+    assert roles == ["system", "user", "assistant", "user", "assistant", "assistant", "tool"]
+    assert view[1]["content"] == BEGUN_LINE
+    assert view[2]["content"].startswith("<summary>")
 
 
 def test_a_cancelled_task_leaves_the_session_usable_and_adds_all_or_nothing():

@@ -62,6 +62,19 @@ def test_one_over_a_quarter_of_the_budget_is_never_shown_whole():
     assert lines(context.get_messages()) == 1_200
 
 
+@pytest.mark.parametrize("when", ["seen", "arrival"])
+def test_pinned_result_is_never_previewed(when):
+    """Pinned messages stay word for word, also where they are pinned after they were shown as previews."""
+    context = manager(when)
+    read(context, 0, LONG * 3)
+    assert lines(context.get_messages_for_request()) < 60
+    context.pin(2)
+    assert lines(context.get_messages_for_request()) == 1_200
+    read(context, 1, LONG * 3, metadata={"pinned": True})
+    view = context.get_messages_for_request()
+    assert [lines(view, at) for at in (2, 4)] == [1_200, 1_200]
+
+
 def test_in_a_small_budget_a_preview_is_smaller_as_well():
     context = ContextManager(previews=Previews(), max_tokens=4_000)
     context.append({"role": "user", "content": "Read"})

@@ -1,6 +1,7 @@
 """What a caller leaves out of messages before anything is counted, stored or shown."""
 
 import re
+import traceback
 
 import pytest
 
@@ -70,9 +71,28 @@ def test_an_exception_refuses_the_message_and_all_that_came_with_it():
         lambda: context.append(TALK.say("assistant", "fine"), TALK.say("user", "drop table users")),
         lambda: context.set_messages([TALK.say("user", "hello"), TALK.say("assistant", "drop table users")]),
     ):
-        with pytest.raises(MessageError, match="redact refused the message with ValueError: no tables today"):
+        with pytest.raises(MessageError, match=r"redact refused the message with ValueError in refusing, line \d+;"):
             change()
     assert context.get_messages() == [TALK.say("user", "hello")]
+
+
+SECRET = "1234-5678"
+
+
+def quoting(message):
+    raise ValueError(f"cannot read {message['content']}")
+
+
+def test_error_of_redact_quotes_nothing_of_the_message():
+    """What `redact` raised may hold the secret that it stumbled over: neither the error nor its cause shows it."""
+    with pytest.raises(MessageError) as raised:
+        opened(quoting).append(TALK.say("user", SECRET))
+    assert SECRET not in "".join(traceback.format_exception(raised.value))
+    context = opened(quoting)
+    context.set_system_prompt_factory(lambda: SECRET)
+    with pytest.raises(MessageError) as raised:
+        context.get_messages_for_request()
+    assert SECRET not in "".join(traceback.format_exception(raised.value))
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,10 @@ def result(known, text):
     return {"role": "tool", "tool_call_id": known, "content": text}
 
 
+def saying(text):
+    return {"role": "assistant", "content": text}
+
+
 def user(text):
     return {"role": "user", "content": text}
 
@@ -132,3 +136,18 @@ def test_a_system_message_in_whose_place_a_prompt_stands_is_held(pair):
             pair.add({"role": "system", "content": "be shorter"})
         pair.add(calling(f"n{number}"), result(f"n{number}", f"line {number} " * 120))
         pair.view(1_500)
+
+
+def test_result_whose_call_an_undone_plan_leaves_out_is_held_with_it(pair):
+    """A result that replaced another one, behind a call that a plan from before leaves out, is no orphan."""
+    pair.add(user("look"), calling("a"), result("a", "word " * 300), *[saying(f"done {number}") for number in range(6)])
+    pair.both(lambda manager: manager.leave_out(keep=4))
+    pair.both(lambda manager: manager.leave_out(keep=1))
+    pair.both(lambda manager: manager.set_messages([*manager.get_messages()[:2], result("a", "other"), user("go on")]))
+    pair.add(*[user(f"and on {number}") for number in range(20)])
+    pair.both(lambda manager: manager.undo_compaction())
+    for _ in range(2):
+        pair.view(3_000)
+        pair.both(lambda manager: (manager.usage(), manager.explain()))
+        pair.window.close()
+        pair.resume()

@@ -49,7 +49,7 @@ class History:
         self.epoch = 0
         """Changes whenever something other than an append changed the branch, so that lanes build their views anew."""
         self.newest: Group | None = None
-        """The group that was opened last: the only one whose unanswered calls are still pending."""
+        """The group that was opened last, of those that views show: the only one whose unanswered calls are pending."""
         self.let_go_of = -1
         """The highest `seq` that was ever let go; -1 while everything is held."""
         self._turns = Turns()
@@ -95,6 +95,22 @@ class History:
     def last(self) -> Entry | None:
         """The newest message of the branch."""
         return self._held[self.branch[-1]] if self.branch else None
+
+    @property
+    def newest_seqs(self) -> set[int]:
+        """The messages of the newest group, and of that which the newest message belongs to: a result comes behind what
+        was said while its call was open.
+        """
+        groups = [self.newest, *([last.group] if (last := self._last_shown()) else ())]
+        return {seq for group in groups if group is not None for seq in group.members}
+
+    def _last_shown(self) -> Entry | None:
+        """The newest message of which views show anything."""
+        for at in range(len(self.branch) - 1, -1, -1):
+            entry = self._held.get(self.branch[at])
+            if entry is None or entry.group.shows(entry.seq, entry.reading):
+                return entry
+        return None
 
     @property
     def protected(self) -> set[int]:
@@ -171,7 +187,7 @@ class History:
         entry = Entry(event.seq, event.message, reading, event.counts, group)
         if merged:
             self.epoch += 1
-        if group.first == entry.seq or self.newest in merged:
+        if self.newest in merged or (group.first == entry.seq and group.shows(entry.seq, reading)):
             self.newest = group
         self._held[entry.seq] = entry
         if reading.results:
@@ -246,7 +262,7 @@ class History:
         seqs |= {entry.seq for entry in (self.first_user, self.last_user) if entry is not None}
         seqs |= set() if self.reminder is None else {self.reminder}
         groups = [entry.group for seq in seqs if (entry := self._held.get(seq))]
-        return seqs.union(*(group.members for group in groups), self.newest.members if self.newest else ())
+        return seqs.union(*(group.members for group in groups), self.newest_seqs)
 
     def let_go(self, shown: set[int], before: int) -> None:
         """Holds no longer the groups that end below `before`, except what is `shown` or kept."""

@@ -44,11 +44,18 @@ def fetch(history: History, logbook: Logbook | None, seqs: Sequence[int]) -> Ope
 
 
 def hold(history: History, logbook: Logbook | None, seqs: Sequence[int]) -> Operation[None]:
-    """Has the history hold these entries, which are whole groups."""
-    if logbook is not None and (missing := history.missing(seqs)):
-        found = yield from logbook.load(missing)
-        with logbook.at(found[0].seq):
-            history.admit(found)
+    """Has the history hold these entries, and what belongs to their groups: a plan may leave out a part of one."""
+    if logbook is None or not (missing := history.missing(seqs)):
+        return
+    found = yield from logbook.load(missing)
+    there, more = {event.seq for event in found}, set[int]()
+    for event in found:
+        if not there.issuperset(event.joins or ()) and history.group_of(event.seq) is None:
+            more |= yield from _members(history, logbook, event.seq)
+    if rest := history.missing(sorted(more - there)):
+        found = sorted([*found, *(yield from logbook.load(rest))], key=lambda event: event.seq)
+    with logbook.at(found[0].seq):
+        history.admit(found)
 
 
 def hold_group(history: History, logbook: Logbook | None, seq: int) -> Operation[None]:

@@ -133,7 +133,7 @@ class Lane(Standing):
     def restore(self, history: History) -> list[Event]:
         """Messages that were pinned, or became the user's last or the newest in a rewind, come back whole."""
         protected, gaps, rewritten = history.protected, list(self.plan.gaps()), self.plan.rewritten()
-        floor = floor_seqs(history).union(history.newest.members if history.newest else ())
+        floor = floor_seqs(history) | history.newest_seqs
         groups = [group for seq in sorted(floor) if (group := history.group_of(seq))]
         lost = {seq for group in groups if covers(gaps, group.first) for seq in group.members}
         lost |= {seq for seq in protected if seq in rewritten}
@@ -241,7 +241,7 @@ class Lane(Standing):
     def _compacted(self, now: Situation, goals: Goals) -> tuple[Draft, bool]:
         """A draft that was taken down to these goals, and whether results were previewed in it."""
         draft = self._draft(now, goals)
-        edits = arrivals(draft.window, now.options.previews)
+        edits = arrivals(draft.window, now.options.previews, now.history.protected | draft.retain)
         draft.apply(edits)
         if draft.used > goals.threshold or not hidden(self.plan, now.limits.retain):
             compact(draft, now.strategies, now.options)
@@ -320,7 +320,7 @@ class Lane(Standing):
     def _fit_arrivals(self, now: Situation, goals: Goals, used: int) -> Fitted | None:
         """Results too large to be shown whole even once; None where there are none."""
         draft = self._draft(now, goals, regrow=False)
-        edits = arrivals(draft.window, now.options.previews)
+        edits = arrivals(draft.window, now.options.previews, now.history.protected | draft.retain)
         if not edits:
             return None
         draft.apply(edits)

@@ -88,8 +88,8 @@ class ContextManager(ManagerBase):
     # -- Amplifier's protocol --
 
     async def add_message(self, message: Any) -> None:
-        """Adds one message, a mapping or an object with `model_dump()`. Raises `MessageError`; then nothing was
-        added.
+        """Adds one message: a mapping, or what a client answered (an object with `model_dump()`, or a whole answer
+        with one message in it). Views leave out what only answers hold. Raises `MessageError`; then nothing was added.
         """
         await drive_async(self._opened, self._session.append((message,)))
 

@@ -204,7 +204,14 @@ def without(plan: Plan, seqs: Iterable[int], number: int) -> Plan:
     edits: list[Edit] = list(plan.edits)
     for seq in seqs:
         edits = [piece for edit in edits for piece in _except(edit, seq)]
-    return replace(plan, edits=tuple(edits), number=number)
+    return replace(plan, edits=tuple(edits), number=number, summary_after=_place_of_summary(plan, edits))
+
+
+def _place_of_summary(plan: Plan, edits: Sequence[Edit]) -> int | None:
+    """Where it stood, while something behind that place is left out; else what is behind it might be nothing at all."""
+    after = plan.summary_after
+    left_out = any(after is not None and isinstance(edit, GAPS) and edit.last > after for edit in edits)
+    return after if left_out else None
 
 
 def hidden(plan: Plan, seqs: Iterable[int]) -> set[int]:
@@ -234,12 +241,11 @@ def until(plan: Plan, last: int) -> Plan:
             edits += [edit] if edit.seq <= last else []
         elif edit.first <= last:
             edits.append(replace(edit, last=min(edit.last, last)))
-    after = plan.summary_after
     notes = tuple(note for note in plan.digest.notes if note.last <= last)
     spare = tuple(note for note in plan.digest.spare if note.last <= last)
     return replace(
         plan,
         edits=tuple(edits),
-        summary_after=after if after is None or after <= last else None,
+        summary_after=_place_of_summary(plan, edits),
         digest=replace(plan.digest, notes=notes, spare=spare),
     )

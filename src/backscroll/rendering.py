@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from backscroll.escaping import escaped, flush_left
 from backscroll.history import Entry
-from backscroll.messages import Message, Part, rounds
+from backscroll.messages import Message, Part, rounds, sendable
 from backscroll.messages.parts import Path
 from backscroll.messages.rewriting import (
     answer_missing,
@@ -26,6 +26,7 @@ from backscroll.usage import Count, Counts
 Edits = Mapping[int, Sequence[Clip | Mask]]
 Sources = tuple[tuple[Entry, ...], ...]
 ELSEWHERE_LINE = "<summary>The conversation goes on here.</summary>"
+BEGUN_LINE = "<summary>The conversation began before this.</summary>"
 NO_RESULT_LINE = "<summary>No result was recorded for the call above.</summary>"
 LINES = ("line", "error")
 """Kinds of notes that are lines of a message; they stand below their turn."""
@@ -104,7 +105,7 @@ def render_group(
             message = leave_out(message, group.orphans[entry.seq])
         if message is None:
             continue
-        messages.append(message)
+        messages.append(sendable(message))
         owners.append(entry)
         if group.open_calls and not pending and (calls := unanswered(group, entry)):
             open_calls.append((entry.message, calls))

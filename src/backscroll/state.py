@@ -292,10 +292,13 @@ class SessionState:
                     return
         raise outrun()
 
-    def _happen(self, event: Event) -> Operation[None]:
-        """Stores an event, behind what others did meanwhile, and takes it in."""
+    def _happen(self, event: Event, check: Callable[[], None] = lambda: None) -> Operation[None]:
+        """Stores an event, behind what others did meanwhile, and takes it in. `check` raises where it cannot follow
+        that any more.
+        """
         with self._tries() as tries:
             for _ in tries:
+                check()
                 if (yield from self._commit([event])):
                     self._entered = False  # until it is taken in
                     yield from self._take_own(event)

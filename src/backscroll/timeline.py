@@ -25,10 +25,14 @@ class Timeline(SessionState):
         """The branch ends at `to`; -1 empties it. Raises `ReferenceNotFound` for what is not on it."""
         yield from self.enter()
         branch = self.history.branch
+        self._check_on_branch(to)
+        if to != (branch[-1] if branch else -1):
+            yield from self._happen(Rewound(to), lambda: self._check_on_branch(to))
+
+    def _check_on_branch(self, to: int) -> None:
+        branch = self.history.branch
         if type(to) is not int or (to != -1 and to not in branch):
             raise ReferenceNotFound(f"message {to!r} is not on the current branch, which has {len(branch)} messages")
-        if to != (branch[-1] if branch else -1):
-            yield from self._happen(Rewound(to))
 
     def messages(self) -> Operation[list[Message]]:
         """Copies of everything stored on the branch."""

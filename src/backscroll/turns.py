@@ -30,6 +30,13 @@ class Group:
     orphans: dict[int, list[Path]] = field(default_factory=dict)
     """Results that answer no call: by `seq`, the paths of the blocks; () stands for the whole message."""
 
+    def shows(self, seq: int, reading: Reading) -> bool:
+        """Whether a view shows anything of this message: of one that only answers what nobody asked, it does not."""
+        gone = self.orphans.get(seq)
+        if not gone:
+            return True
+        return () not in gone and any(part.path[:2] not in gone and (part.text or part.media) for part in reading.parts)
+
 
 class Waiting(NamedTuple):
     """A call without a result."""

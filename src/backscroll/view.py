@@ -14,7 +14,7 @@ from backscroll import rendering
 from backscroll.families import Family
 from backscroll.gate import check_group
 from backscroll.history import Entry, History
-from backscroll.messages import SYSTEM_ROLES, Copier, Message, Reading, read_message
+from backscroll.messages import SYSTEM_ROLES, Copier, Message, Reading, read_message, sendable
 from backscroll.messages.rewriting import plain
 from backscroll.plan import Clip, Gap, Mask, Plan, covers, untold
 from backscroll.turns import Group
@@ -232,7 +232,7 @@ class View:
     def _close_last(self, history: History, seq: int) -> None:
         """A call that is no longer in the newest group is not pending any more."""
         for at in range(len(self.pieces) - 1, -1, -1):
-            if self.pieces[at].group is not None:
+            if self.pieces[at].group is not None and self.pieces[at].messages:
                 if self.pieces[at].state[2]:
                     self._again(history, at, "unanswered call", seq)
                 return
@@ -290,8 +290,17 @@ class View:
                 break
             gap = gap or previous.gap
         else:
-            return None, NOTHING
+            return self._beginning(piece, role, gap)
         text = self._between(previous, piece, gap) if previous.messages[-1]["role"] == role else None
+        return self._line(piece, role, text)
+
+    def _beginning(self, piece: Piece, role: str, gap: Gap | None) -> tuple[Message | None, Estimate]:
+        """A line of the user's before an assistant's message that is the first only because others are left out."""
+        cut_off = role == "assistant" and (gap is not None or piece.key[1] == SUMMARY)
+        return self._line(piece, role, rendering.BEGUN_LINE if cut_off else None)
+
+    def _line(self, piece: Piece, role: str, text: str | None) -> tuple[Message | None, Estimate]:
+        """A line in the other role than that of the piece before which it stands."""
         if text is None:
             return None, NOTHING
         old = piece.bridge
@@ -340,7 +349,7 @@ class View:
             check_group([read_message(message) for message in messages], state[2])
         elif len(entries) > 1 or group.open_calls:
             check_group([entry.reading for entry in entries], state[2])
-        estimate = self._estimate(group, entries, messages)
+        estimate = self._estimate(group, entries, messages) if messages else NOTHING
         return Piece(key, messages, estimate, entries, group, edits, state, sources=sources)
 
     def _estimate(self, group: Group, entries: Sequence[Entry], messages: list[Message]) -> Estimate:
@@ -386,7 +395,7 @@ class View:
     def _ephemeral(self, ephemeral: Ephemeral) -> Piece:
         key = (ephemeral.after, EPHEMERAL, ephemeral.number)
         weight = estimate_message(ephemeral.reading, ephemeral.counts, self._around.family)
-        return Piece(key, [ephemeral.message], weight)
+        return Piece(key, [sendable(ephemeral.message)], weight)
 
 
 def unstored(told: Iterable[tuple[int, str, str]]) -> list[Ephemeral]:

@@ -1,6 +1,6 @@
 """A plan in the making: the edits chosen so far, what they win, and the view that they make. Chooses nothing itself."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from backscroll.budget import Options
@@ -109,8 +109,8 @@ class Draft:
         """The view under the plan so far."""
         if self._edits or self._starved():
             plan = self._view.plan
-            after = plan.summary_after if any(plan.gaps()) else _summary_place(self.history)
             edits = self._joined(merge(plan.edits, self._edits))
+            after = plan.summary_after if any(plan.gaps()) else _summary_place(self.history, edits)
             digest = self._digest(plan.digest)
             self._show(Plan(edits, self.before.plan.number + 1, after, digest, newest_seq(self.history)))
         return self._view
@@ -221,8 +221,11 @@ def newest_seq(history: History) -> int | None:
     return history.branch[-1] if history.branch else None
 
 
-def _summary_place(history: History) -> int | None:
-    """Directly behind the first user message, else behind the leading system messages."""
-    if history.first_user is not None:
-        return history.first_user.seq
+def _summary_place(history: History, edits: Iterable[Edit]) -> int | None:
+    """Directly behind the first user message, where something behind it is left out: else it may be the newest one, and
+    the summary would be the last. Then behind the leading system messages.
+    """
+    first = history.first_user
+    if first is not None and any(isinstance(edit, GAPS) and edit.last > first.seq for edit in edits):
+        return first.seq
     return history.branch[history.leading - 1] if history.leading else None

@@ -1,6 +1,6 @@
 """Previews: long tool results that stand in views as head and tail, once they were seen or from the beginning."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from backscroll.budget import ARRIVAL, Previews
@@ -63,15 +63,17 @@ def shown_whole(view: View, history: History, room: int, previews: Previews | No
     return False
 
 
-def arrivals(window: Window, previews: Previews | None) -> list[Edit]:
-    """The results that the model has not seen yet and is shown as previews at once."""
+def arrivals(window: Window, previews: Previews | None, whole: Set[int]) -> list[Edit]:
+    """The results that the model has not seen yet and is shown as previews at once; none of a group with one of those
+    that stay `whole`.
+    """
     if previews is None:
         return []
     over = _most(window.budget, previews)
     found = (
         preview(window, previews, candidate, over)
         for unit in window.units
-        if unit.unseen
+        if unit.unseen and whole.isdisjoint(unit.seqs)
         for candidate in _fresh(window, unit, previews)
     )
     return [edit for edit in found if edit is not None]

@@ -288,7 +288,7 @@ def look(
     """The window over the pieces of a view. `budget`: tokens that the messages may take. `retain`: entries that must
     stay in addition to those that always must.
     """
-    floor, kept = floor_seqs(history) | retain, _kept(history, around.kept)
+    floor, kept = floor_seqs(history) | history.newest_seqs | retain, _kept(history, around.kept)
     seen = history.last_assistant
     units = [
         Unit(
@@ -331,7 +331,7 @@ def spare(window: Window, recent: int, results: int, *, cut_kept: bool = False) 
 
 
 def floor_seqs(history: History) -> set[int]:
-    """What must stay in every view, besides the newest group."""
+    """What must stay in every view, besides `newest_seqs`."""
     floor = set(history.leading_seqs)
     floor |= {entry.seq for entry in (history.first_user, history.last_user) if entry is not None}
     floor |= set() if history.reminder is None else {history.reminder}

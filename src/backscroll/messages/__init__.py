@@ -2,6 +2,7 @@
 
 - `strict.py`   what may be kept: strictly JSON, with a role; and the private copy of it
 - `copying.py`  copies of many messages that were accepted before
+- `answers.py`  the message in a client's answer, and what of it a request takes
 - `parts.py`    the vocabulary: what a part is
 - `reading.py`  role, flags and parts (text, reasoning, call, result, media, opaque) of a message in any dialect
 - `blocks.py`   the shapes of content blocks: one small reader for each shape
@@ -14,6 +15,7 @@ Dialects: OpenAI chat, Amplifier, Anthropic blocks and Bedrock Converse. They ar
 setting, because real histories mix them. Messages are never converted from one dialect into another.
 """
 
+from backscroll.messages.answers import sendable
 from backscroll.messages.copying import Copier
 from backscroll.messages.parts import Media, Part
 from backscroll.messages.reading import SYSTEM_ROLES, Flags, Reading, read_message
@@ -46,6 +48,7 @@ __all__ = [
     "read_message",
     "read_new",
     "same_json",
+    "sendable",
 ]
 
 

@@ -9,6 +9,7 @@ from math import isfinite
 from typing import Any
 
 from backscroll.errors import MessageError
+from backscroll.messages.answers import message_in
 
 Message = dict[str, Any]
 Redact = Callable[[Message], object]
@@ -31,9 +32,10 @@ class _Refused(MessageError):
 def accept(message: object, redact: Redact | None = None) -> Message:
     """A private deep copy of `message`, if it is one that can be kept for ever; of what `redact` makes of it, if given.
 
-    Takes a mapping or an object with `model_dump()` (pydantic). Raises `MessageError`, which says where, for anything
-    that is not strictly JSON: NaN and infinities, bytes, tuples, sets, keys that are not text, nesting over 200 levels.
-    With `redact` it quotes nothing of what came before that was asked.
+    Takes a mapping, an object with `model_dump()` (pydantic), or a whole answer of a client with one message in it.
+    Raises `MessageError`, which says where, for anything that is not strictly JSON: NaN and infinities, bytes, tuples,
+    sets, keys that are not text, nesting over 200 levels. With `redact` it quotes nothing of what came
+    before that was asked.
     """
     if redact is None:
         return _accepted(message)
@@ -45,18 +47,26 @@ def accept(message: object, redact: Redact | None = None) -> Message:
 
 
 def _accepted(message: object) -> Message:
-    if type(message) is not dict and not isinstance(message, Mapping):  # the first is quick, and nearly always so
-        if not _can_dump(message):
-            raise MessageError(f"a message must be a mapping or have model_dump(), not {type(message).__name__}")
-        message = _dump(message)
-        if not isinstance(message, Mapping):
-            raise MessageError(f"model_dump() gave {type(message).__name__}; a message must be a mapping")
-    copy: Message = _copy_mapping(message, (), ())
+    given = _mapping(message)
+    if "role" not in given:
+        given = _mapping(message_in(given))
+    copy: Message = _copy_mapping(given, (), ())
     role = copy.get("role")
     if type(role) is not str or not role:
         what = " has no role: 'role' must be a non-empty text, found "
         raise _Refused((), f"{what}{role!r:.80}", f"{what}{type(role).__name__}")
     return copy
+
+
+def _mapping(message: object) -> Mapping[Any, Any]:
+    if type(message) is dict or isinstance(message, Mapping):  # the first is quick, and nearly always so
+        return message
+    if not _can_dump(message):
+        raise MessageError(f"a message must be a mapping or have model_dump(), not {type(message).__name__}")
+    dumped = _dump(message)
+    if not isinstance(dumped, Mapping):
+        raise MessageError(f"model_dump() gave {type(dumped).__name__}; a message must be a mapping")
+    return dumped
 
 
 def accept_text(text: str, role: str, redact: Redact | None) -> str:
@@ -73,7 +83,16 @@ def _redacted(message: Message, redact: Redact) -> object:
     try:
         return redact(message)
     except Exception as error:
-        raise MessageError(f"redact refused the message with {type(error).__name__}: {error!s:.200}") from error
+        raise MessageError(_refusal(error)) from None  # its text may quote what must not be kept
+
+
+def _refusal(error: Exception) -> str:
+    """What `redact` raised, by its type, and where: in the caller's own code, which can be looked at."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    where = "" if at is None else f" in {at.tb_frame.f_code.co_name}, line {at.tb_lineno}"
+    return f"redact refused the message with {type(error).__name__}{where}; call it on the message to see why"
 
 
 def _can_dump(value: object) -> bool:

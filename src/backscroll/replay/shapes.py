@@ -77,10 +77,19 @@ def text(message: Message) -> str:
 
 
 def sameness(message: Message) -> tuple[str, str]:
-    """What two messages have in common that say the same: role and content; bookkeeping keys may come and go."""
+    """What two messages have in common that say the same: role and content; bookkeeping keys and nulls may come and
+    go.
+    """
     content = message.get("content") or ""
     # a text is its own key: Python remembers its hash, and a judge sees every message many times
-    return str(message.get("role")), content if isinstance(content, str) else json.dumps(content, sort_keys=True)
+    text = content if isinstance(content, str) else json.dumps(_without_nulls(content), sort_keys=True)
+    return str(message.get("role")), text
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def is_system(message: Message) -> bool:

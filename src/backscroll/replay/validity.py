@@ -197,9 +197,9 @@ def _users(view: list[Shape], history: list[Shape]) -> Iterator[str]:
     for which, at in (("first", own[0]), ("last", own[-1])) if own else ():
         if not any(_stands_for(message, history[at], at) for message in view):
             yield f"the {which} user message, history[{at}], is not in the view"
-    begins = next((message for message in history if not message.is_system), None)
+    begins = next((message for message in history if not message.is_system and not message.results), None)
     after = next((at for at, message in enumerate(view) if not message.is_system), None)
-    if begins is not None and begins.is_users and (after is None or view[after].role != "user"):
+    if begins is not None and begins.role == "user" and (after is None or view[after].role != "user"):
         yield f"view[{after}]: the dialogue begins with no user message although the history does"
 
 

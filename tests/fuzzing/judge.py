@@ -1,0 +1,330 @@
+"""What a provider takes, and what of a history a view may show. Written from the providers' rules; knows no line of the
+library.
+
+A message is looked at as its *bits*: texts, calls, results, media. The rules of the wire are those of the request alone
+(`taken`); the rules of what is shown hold a view against the history as it is now (`shown`).
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+Message = dict[str, Any]
+History = Sequence[tuple[int, Message]]
+"""The messages of the present branch, each with its number."""
+CLOSED = "[no result recorded]"
+_REFERENCE = re.compile(r"\[ref:(\d+)(?:-(\d+))?(?:\.\d+)?\]")
+_CUT = re.compile(r"\[\.\.\. [\d,]+ characters left out, recall \[ref:(\d+)(?:\.\d+)?\] \.\.\.\]")
+_STUB = re.compile(r"\[[^\n]*recall \[ref:(\d+)(?:\.\d+)?\]\]")
+_BEDROCK = ("text", "toolUse", "toolResult", "image")
+
+
+class Bit(NamedTuple):
+    """One thing that a message says or brings."""
+
+    role: str
+    kind: str
+    """`text`, `call`, `result`, `media`."""
+    id: str
+    """Of a call and of what answers it."""
+    body: str
+    """The text, or the JSON of arguments and media."""
+
+
+def bits(message: Message) -> list[Bit]:
+    """Everything in a message, in order."""
+    role, content = str(message["role"]), message.get("content")
+    if role == "tool":
+        return [Bit("user", "result", message["tool_call_id"], content)]
+    listed = [_listed(call) for call in message.get("tool_calls") or ()]
+    known = {call.id for call in listed}
+    if isinstance(content, str):
+        said = [Bit(role, "text", "", content)] if content else []
+    else:
+        said = [bit for block in content or () if (bit := _bit(role, block)).kind != "call" or bit.id not in known]
+    return said + listed
+
+
+def _listed(call: Message) -> Bit:
+    arguments = call["function"]["arguments"] if "function" in call else call["arguments"]
+    return Bit("assistant", "call", call["id"], arguments if isinstance(arguments, str) else _json(arguments))
+
+
+def _bit(role: str, block: Message) -> Bit:
+    kind = block.get("type") or next(key for key in _BEDROCK if key in block)
+    if kind == "text":
+        return Bit(role, "text", "", block["text"])
+    if kind in ("tool_use", "tool_call"):
+        return Bit(role, "call", block["id"], _json(block["input"]))
+    if kind == "toolUse":
+        return Bit(role, "call", block["toolUse"]["toolUseId"], _json(block["toolUse"]["input"]))
+    if kind == "tool_result":
+        return Bit(role, "result", block["tool_use_id"], block["content"])
+    if kind == "toolResult":
+        (inner,) = block["toolResult"]["content"]
+        return Bit(role, "result", block["toolResult"]["toolUseId"], inner["text"])
+    return Bit(role, "media", "", _json(block))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+# -- what a provider takes --
+
+
+def taken(view: Sequence[Message], dialect: str, pending: Counter[str]) -> list[str]:
+    """What a provider would refuse in these messages. `pending`: calls whose results are yet to come; these may be open
+    at the end.
+    """
+    found = list(_empty(view))
+    found += _rounds_in_blocks(view, pending) if dialect in ("anthropic", "bedrock") else _rounds(view, pending)
+    return found
+
+
+def _empty(view: Sequence[Message]) -> Iterator[str]:
+    for at, message in enumerate(view):
+        said = bits(message)
+        if not said:
+            yield f"view[{at}] is empty"
+        if any(bit.kind == "text" and not bit.body.strip() for bit in said):
+            yield f"view[{at}] has an empty text"
+
+
+def _rounds(view: Sequence[Message], pending: Counter[str]) -> Iterator[str]:
+    """OpenAI, and Amplifier: behind calls stands one message of the role `tool` for each."""
+    at = 0
+    while at < len(view):
+        calls = Counter(bit.id for bit in bits(view[at]) if bit.kind == "call")
+        start = at = at + 1
+        if view[start - 1]["role"] == "tool":
+            yield f"view[{start - 1}] answers {view[start - 1]['tool_call_id']!r}, which was not called directly before"
+        while calls and at < len(view) and view[at]["role"] == "tool":
+            at += 1
+        answered = Counter(message["tool_call_id"] for message in view[start:at])
+        yield from _unequal(calls, answered, start - 1, pending if at == len(view) else Counter())
+
+
+def _rounds_in_blocks(view: Sequence[Message], pending: Counter[str]) -> Iterator[str]:
+    """Anthropic and Bedrock: behind calls stands one message of the user that begins with all their results."""
+    calls: Counter[str] = Counter()
+    for at, message in enumerate(view):
+        said = bits(message)
+        results = [bit for bit in said if bit.kind == "result"]
+        if results != said[: len(results)]:
+            yield f"view[{at}] has something before its results"
+        open_calls = pending if at == len(view) - 1 and results else Counter[str]()
+        yield from _unequal(calls, Counter(bit.id for bit in results), at - 1, open_calls)
+        calls = Counter(bit.id for bit in said if bit.kind == "call")
+        if calls and results:
+            yield f"view[{at}] calls and answers"
+    yield from _unequal(calls, Counter(), len(view) - 1, pending)
+
+
+def _unequal(calls: Counter[str], answered: Counter[str], at: int, pending: Counter[str]) -> Iterator[str]:
+    if missing := calls - answered - pending:
+        yield f"view[{at}] makes the calls {sorted(missing)}, which have no result"
+    if more := answered - calls:
+        yield f"behind view[{at}] stand results for {sorted(more)}, which it did not call"
+
+
+# -- what a view may show --
+
+
+class Shown(NamedTuple):
+    """What is to be in a view beside the history."""
+
+    pinned: frozenset[int] = frozenset()
+    """Numbers of messages that stay word for word."""
+    passing: Sequence[Message] = ()
+    """Ephemeral messages, which may be shown anywhere."""
+    prompt: str | None = None
+    """The system prompt that stands in place of the system messages."""
+
+
+def shown(view: Sequence[Message], history: History, beside: Shown) -> list[str]:
+    """What of `view` is not in the history, what of the history must be in it and is not, and what is out of order."""
+    return list(_shown(list(view), history, beside))
+
+
+def _shown(view: list[Message], history: History, beside: Shown) -> Iterator[str]:
+    if beside.prompt is not None:
+        if view[:1] != [{"role": "system", "content": beside.prompt}]:
+            yield "the system prompt is not first"
+        view = view[1:]
+        history = [(seq, message) for seq, message in history if message["role"] != "system"]
+    asked, orphans = _answers(history)
+    there = {(seq, place): bit for seq, message in history for place, bit in enumerate(bits(message))}
+    there = {key: bit for key, bit in there.items() if key not in orphans}
+    passing = [bit for message in beside.passing for bit in bits(message)]
+    exact: dict[Bit, list[tuple[int, int]]] = {}
+    for key, bit in there.items():
+        exact.setdefault(bit, []).append(key)
+    places: dict[tuple[int, int], bool] = {}
+    last = (-1, -1)
+    for at, message in enumerate(view):
+        for bit in bits(message):
+            key = _place(bit, exact, there, last)
+            if key is None:
+                if not (bit in passing or _synthetic(bit, asked)):
+                    yield f"view[{at}] shows {bit!r:.120}, which is nobody's"
+                continue
+            places[key] = bit == there[key]
+            if bit.kind != "result" and not any(each.kind == "result" for each in bits(message)):
+                if key < last:
+                    yield f"view[{at}] shows message {key[0]} behind {last[0]}"
+                last = key
+    yield from _missing(history, there, places, beside, any("<summary>" in str(message) for message in view))
+    first = next((message["role"] for message in view if message["role"] != "system"), None)
+    begun = next((there[key].role for key in there if there[key].role != "system"), None)
+    if begun == "user" and first != "user":
+        yield f"the dialogue begins with the role {first}"
+    yield from _neighbours(view, history)
+
+
+def _answers(history: History) -> tuple[Counter[str], set[tuple[int, int]]]:
+    """How often each call was made and not answered; and the places of results that answer nothing."""
+    open_calls: Counter[str] = Counter()
+    orphans: set[tuple[int, int]] = set()
+    for seq, message in history:
+        for place, bit in enumerate(bits(message)):
+            if bit.kind == "call":
+                open_calls[bit.id] += 1
+            elif bit.kind == "result" and open_calls[bit.id] > 0:
+                open_calls[bit.id] -= 1
+            elif bit.kind == "result":
+                orphans.add((seq, place))
+    return open_calls, orphans
+
+
+def _place(
+    bit: Bit, exact: Mapping[Bit, list[tuple[int, int]]], there: Mapping[tuple[int, int], Bit], last: tuple[int, int]
+) -> tuple[int, int] | None:
+    """Where in the history a bit stands, word for word or as what is left of it; None where it is in none."""
+    known = exact.get(bit)
+    if known:
+        return next((key for key in known if key > last), known[-1])
+    for found in _REFERENCE.finditer(bit.body):
+        for place in range(8):
+            original = there.get((int(found[1]), place))
+            if original is not None and _is_left_of(bit, original):
+                return int(found[1]), place
+    return None
+
+
+def _is_left_of(bit: Bit, original: Bit) -> bool:
+    if bit.role != original.role or bit.id != original.id:
+        return False
+    if original.kind == "media":
+        return bit.kind == "text" and _STUB.fullmatch(bit.body) is not None
+    if bit.kind != original.kind:
+        return False
+    return _arguments(bit.body, original.body) if bit.kind == "call" else derived(bit.body, original.body)
+
+
+def _arguments(cut: str, whole: str) -> bool:
+    try:
+        left, before = json.loads(cut), json.loads(whole)
+    except ValueError:
+        return False
+    return _left(left, before) or (list(left) == ["left_out"] and bool(_REFERENCE.search(left["left_out"])))
+
+
+def _left(left: Any, before: Any) -> bool:
+    if isinstance(left, str) and isinstance(before, str):
+        return left == before or derived(left, before)
+    if isinstance(left, dict) and isinstance(before, dict):
+        return left.keys() == before.keys() and all(_left(left[key], before[key]) for key in left)
+    return bool(left == before)
+
+
+def derived(cut: str, whole: str) -> bool:
+    """Whether a text is what a reference left of another: a stub, or stretches of it in order, its ends included."""
+    if _STUB.fullmatch(cut):
+        return True
+    found = _CUT.search(cut)
+    if found is None or len(cut) >= len(whole) + 200:
+        return False
+    head, rest = cut[: found.start()].removesuffix("\n"), cut[found.end() :].removeprefix("\n")
+    stretches = rest.split("\n[...]\n")
+    if not whole.startswith(head) or not whole.endswith(stretches[-1]):
+        return False
+    at = len(head)
+    for stretch in stretches:
+        at = whole.find(stretch, at)
+        if at < 0:
+            return False
+    return True
+
+
+def _synthetic(bit: Bit, asked: Counter[str]) -> bool:
+    """What a view may say by itself: tagged texts, and that a call has no result."""
+    if bit.kind == "result":
+        return bit.body == CLOSED and asked[bit.id] > 0
+    inner = bit.body.removeprefix("<summary>").removesuffix("</summary>")
+    return bit.kind == "text" and len(bit.body) - len(inner) == 19 and "<summary>" not in inner
+
+
+def _missing(
+    history: History,
+    there: Mapping[tuple[int, int], Bit],
+    places: Mapping[tuple[int, int], bool],
+    beside: Shown,
+    summary: bool,
+) -> Iterator[str]:
+    """What no view may leave out."""
+    seen = {seq for seq, _ in places}
+    for seq, message in history:
+        if message["role"] != "system":
+            break
+        if not places.get((seq, 0)):
+            yield f"the system message {seq} is not there word for word"
+    users = [seq for seq, message in history if _is_users(message)]
+    for which, seq in (("first", users[0]), ("last", users[-1])) if users else ():
+        if seq not in seen:
+            yield f"the {which} user message, {seq}, is not there"
+    for key in there:
+        if key[0] in beside.pinned and not places.get(key):
+            yield f"the pinned message {key[0]} is not there word for word"
+    newest = next((seq for seq, _ in reversed(history) if any(key[0] == seq for key in there)), None)
+    if newest is not None and newest not in seen:
+        yield f"the newest message, {newest}, is not there"
+    if (left_out := {seq for seq, _ in there} - seen) and not summary:
+        yield f"the messages {sorted(left_out)} are left out, and nothing says so"
+
+
+def _is_users(message: Message) -> bool:
+    flags = message.get("metadata", {})
+    return (
+        message["role"] == "user"
+        and not flags.get("ephemeral")
+        and flags.get("source") != "hook"
+        and any(bit.kind in ("text", "media") for bit in bits(message))
+    )
+
+
+def _neighbours(view: Sequence[Message], history: History) -> Iterator[str]:
+    """Two messages of one role in a row, where between them the other one spoke."""
+    spoke = [
+        (message["role"], json.dumps(message, sort_keys=True))
+        for _, message in history
+        if message["role"] in ("user", "assistant") and any(bit.kind != "result" for bit in bits(message))
+    ]
+    where = {text: at for at, (_, text) in enumerate(spoke)}
+    doubled = {text for text, times in Counter(text for _, text in spoke).items() if times > 1}
+    before: str | None = None
+    for at, message in enumerate(view):
+        text = json.dumps(message, sort_keys=True)
+        same = before is not None and text in where and view[at - 1]["role"] == message["role"]
+        if same and not doubled & {text, before}:
+            between = spoke[where[before] + 1 : where[text]]
+            if any(role != message["role"] for role, _ in between):
+                yield f"view[{at}] has the role of the one before it, {message['role']}, and another spoke between them"
+        before = text if text in where else None
+
+
+def weight(view: Sequence[Message]) -> int:
+    """The least that a view can take, where four letters are a token."""
+    return sum(len(bit.body) // 4 for message in view for bit in bits(message) if bit.kind != "media")
