@@ -106,3 +106,16 @@ def test_summary_is_not_the_last_message_after_a_rewind(talk):
     assert "compacted here" in str(view)
     assert view[-1] == talk.say("user", "What did you find?")
     assert next(message for message in view if message["role"] != "system")["role"] == "user"
+
+
+def test_newest_message_stays_where_a_prompt_hides_what_is_behind_it(talk):
+    """Where a system prompt stands for the stored system messages, what was said before the last of these is newest."""
+    context = opened()
+    context.set_system_prompt_factory(lambda: "Be kind.")
+    context.append(talk.say("user", "go"), talk.call(["c"], "", {"path": "a.py"}), *talk.results([("c", "found it")]))
+    last = context.append(talk.say("system", "Be brief."))
+    context.append(talk.say("assistant", "well " * 900), talk.say("user", "and?"))
+    context.leave_out(keep=1)
+    assert "found it" not in str(context.get_messages_for_request())
+    context.rewind(last)
+    assert context.get_messages_for_request()[1:] == context.get_messages()[:-1]

@@ -99,16 +99,16 @@ class History:
     @property
     def newest_seqs(self) -> set[int]:
         """The messages of the newest group, and of that which the newest message belongs to: a result comes behind what
-        was said while its call was open.
+        was said while its call was open, and a system message may give way to a prompt.
         """
         groups = [self.newest, *([last.group] if (last := self._last_shown()) else ())]
         return {seq for group in groups if group is not None for seq in group.members}
 
     def _last_shown(self) -> Entry | None:
-        """The newest message of which views show anything."""
-        for at in range(len(self.branch) - 1, -1, -1):
+        """The newest message of the dialogue of which views show anything."""
+        for at in range(len(self.branch) - 1, self.leading - 1, -1):
             entry = self._held.get(self.branch[at])
-            if entry is None or entry.group.shows(entry.seq, entry.reading):
+            if entry is None or (not entry.reading.is_system and entry.group.shows(entry.seq, entry.reading)):
                 return entry
         return None
 
