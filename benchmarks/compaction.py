@@ -16,9 +16,9 @@ from pathlib import Path
 
 from sessions import endless, source
 
+from backscroll.manager.sync_manager import ContextManager
 from backscroll.messages import read_message
-from backscroll.sync import ContextManager
-from backscroll.tokenizers import resolve
+from backscroll.tokens.engines import resolve
 
 Times = tuple[list[float], list[float]]
 """Milliseconds of each compaction, and of counting the view before it."""

@@ -15,7 +15,7 @@ import warnings
 from pathlib import Path
 
 from backscroll.ports import Tokenizer
-from backscroll.tokenizers import resolve
+from backscroll.tokens.engines import resolve
 
 LIMIT = 1.0
 """CPU seconds that the default tokenizer may take for a text of the default size."""

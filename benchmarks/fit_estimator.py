@@ -29,7 +29,7 @@ import numpy as np
 import toktok
 from scipy.optimize import lsq_linear
 
-from backscroll.tokenizers.estimator import letters, shapes
+from backscroll.tokens.engines.heuristic import letters, shapes
 
 SHAPE_PATTERNS, LETTER_PATTERNS, SCRIPT_PATTERNS = (
     patterns.split()

@@ -19,12 +19,12 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from backscroll.log import MessageAdded
-from backscroll.recall import Source
-from backscroll.records import Codec
-from backscroll.stores.searching import Index
-from backscroll.stores.searching.index import MEMORY, SearchIndex
-from backscroll.stores.searching.sqlite import SqliteSearch
+from backscroll.history.codec import Codec
+from backscroll.history.log import MessageAdded
+from backscroll.recall.retrieval import Source
+from backscroll.stores.search import Index
+from backscroll.stores.search.index import MEMORY, SearchIndex
+from backscroll.stores.search.sqlite import SqliteSearch
 from backscroll.stores.sqlite import SqliteStore
 
 QUERIES = ("subprocess wait timeout", "getUserId", "os.path.join", "open file error", "the of and to self def return")

@@ -24,14 +24,14 @@ def contracts() -> dict[str, dict[str, list[str]]]:
     return {contract["id"]: contract for contract in settings["tool"]["importlinter"]["contracts"]}
 
 
-def layers(contract: str = "layers") -> list[list[str]]:
+def layers() -> list[list[str]]:
     """The rooms of each layer, from the top."""
-    return [re.split(r"\s*[|:]\s*", layer) for layer in contracts()[contract]["layers"]]
+    return [re.split(r"\s*[|:]\s*", layer) for layer in contracts()["rooms"]["layers"]]
 
 
 def pure() -> set[str]:
     """The rooms of the pure core."""
-    return {name.removeprefix("backscroll.") for name in contracts()["pure"]["source_modules"]}
+    return {name.split(".")[1] for name in contracts()["pure"]["source_modules"]}
 
 
 def picture() -> str:
@@ -43,11 +43,6 @@ def picture() -> str:
             rows.append("--------- pure from here on: no I/O, no clock, no chance, no threads, no third party --------")
         rows.append(row(rooms))
     return "\n".join(["```text", *rows, "```"])
-
-
-def inside(room: str) -> str:
-    """The layers inside a large room, likewise."""
-    return "\n".join(["```text", *map(row, layers(room)), "```"])
 
 
 def row(rooms: list[str]) -> str:
@@ -76,8 +71,7 @@ def rooms() -> str:
 
 def drawn(page: str) -> str:
     """The page with every picture as it should be. Raises SystemExit where a marker is missing."""
-    large = ((room, inside(room)) for room in ("compaction", "stores"))
-    for name, text in (("layers", picture()), *large, ("rooms", rooms())):
+    for name, text in (("rooms", picture()), ("sentences", rooms())):
         begin, end = f"<!-- drawn: {name} -->", f"<!-- end: {name} -->"
         before, marked, rest = page.partition(begin)
         _, closed, after = rest.partition(end)

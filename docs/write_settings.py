@@ -11,8 +11,8 @@ import json
 import sys
 from pathlib import Path
 
-from backscroll.adapters.amplifier import settings as amplifier
-from backscroll.adapters.strands import settings as strands
+from backscroll.integrations.amplifier import settings as amplifier
+from backscroll.integrations.strands import settings as strands
 
 DOCS = Path(__file__).resolve().parent
 PAGES = {"amplifier.md": "option", "strands.md": "setting"}

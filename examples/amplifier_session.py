@@ -34,7 +34,7 @@ from amplifier_core import (
 )
 from amplifier_core.llm_errors import ContextLengthError
 
-from backscroll.tokenizers import resolve
+from backscroll.tokens.engines import resolve
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = 54  # that the model reads, in turns of six

@@ -16,7 +16,7 @@ from typing import Any
 from strands import Agent, tool
 from strands.models import Model
 
-from backscroll.adapters.strands import ContextManagerPlugin, estimate_input_tokens
+from backscroll.integrations.strands import ContextManagerPlugin, estimate_input_tokens
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = sorted((ROOT / "src" / "backscroll").glob("*.py"))[:20]

@@ -9,7 +9,7 @@ import pytest
 import uvicorn
 from playwright.sync_api import sync_playwright
 
-from backscroll.inspecting.server import application, new_token
+from backscroll.cli.inspect.server import application, new_token
 
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.families import COUNTED, UNKNOWN, Family, family_of
-from backscroll.measuring import Measurer
 from backscroll.messages import read_message
-from backscroll.usage import (
+from backscroll.tokens.engines.measurer import Measurer
+from backscroll.tokens.model_profiles import COUNTED, UNKNOWN, Family, family_of
+from backscroll.tokens.usage import (
     CALL_TOKENS,
     MESSAGE_TOKENS,
     Count,

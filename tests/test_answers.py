@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from backscroll import BudgetError, MessageError, sync
-from backscroll.replay.validity import problems, strangers
+from backscroll import BudgetError, MessageError
+from backscroll.evaluation.validity import problems, strangers
+from backscroll.manager import sync_manager as sync
 from tests.answers import BETA, BLOCKS, CHAT, CONVERSE, called, chat, spoken, text, use
 from tests.requested import faults
 from tests.test_manager import quarter

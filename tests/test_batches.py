@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from backscroll import ConfigurationError, events, sync
-from backscroll.compaction.batch import Prices
-from backscroll.compaction.mask import MaskStrategy
+from backscroll import ConfigurationError, events
+from backscroll.compaction.cache_pricing import Prices
+from backscroll.compaction.strategies.clear import MaskStrategy
+from backscroll.manager import sync_manager as sync
 from tests.histories import Talk
 from tests.test_manager import quarter
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll import MessageError, events
-from backscroll.log import Tried
+from backscroll.compaction.upcoming import LONGEST, may_try
+from backscroll.history.log import Tried
 from backscroll.stores.memory import MemoryStore
-from backscroll.upcoming import LONGEST, may_try
 from tests.histories import Talk
 from tests.test_summaries import FAILED, Model, Watched, begun, summary_in
 

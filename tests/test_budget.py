@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.budget import Budget, Options, provider_window, resolve_budget
 from backscroll.errors import BudgetError, ConfigurationError
 from backscroll.ports import Ask
+from backscroll.tokens.budget import Budget, Options, provider_window, resolve_budget
 
 WINDOW = {"context_window": 200_000, "max_output_tokens": 8_000}
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from backscroll.cli import main
+from backscroll.cli.main import main
+from backscroll.cli.replay import parse_budget
+from backscroll.cli.screen import clean, line
+from backscroll.cli.stores.commands import app
 from backscroll.compaction.strategies import STRATEGIES
-from backscroll.replay.commands import parse_budget
-from backscroll.replay.readers import read
-from backscroll.replay.screen import clean, line
-from backscroll.stores_cli.commands import app
+from backscroll.evaluation.readers import read
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
@@ -353,7 +353,7 @@ def run(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[b
 
 
 def test_a_reader_that_goes_away_ends_the_output_quietly(large: Path) -> None:
-    program = f"{sys.executable} -m backscroll.cli view {large} --at 31 --budget 100k; echo $? >&2"
+    program = f"{sys.executable} -m backscroll.cli.main view {large} --at 31 --budget 100k; echo $? >&2"
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     done = subprocess.run(
         ["sh", "-c", f"({program}) | head -n 1"], env=environment, capture_output=True, timeout=60, check=False
@@ -366,7 +366,7 @@ def test_an_encoding_that_lacks_a_character_gets_its_escape(tmp_path: Path) -> N
     path = tmp_path / "wide.jsonl"
     path.write_text(as_lines([{"role": "user", "content": "漢"}, {"role": "assistant", "content": "x"}]))
     environment = {**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONIOENCODING": "ascii"}
-    command = [sys.executable, "-m", "backscroll.cli", "view", str(path), "--at", "1"]
+    command = [sys.executable, "-m", "backscroll.cli.main", "view", str(path), "--at", "1"]
     done = subprocess.run(command, env=environment, capture_output=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert rb"\u6f22" in done.stdout
@@ -388,7 +388,7 @@ def test_the_entry_point_returns_exit_codes(small: Path, capsys: pytest.CaptureF
 
 def test_without_the_extra_one_line_says_what_to_install() -> None:
     # -S leaves out installed packages, so click and rich are really missing
-    done = run("-S", "-c", "import sys; from backscroll.cli import main; sys.exit(main(['replay', 'x']))")
+    done = run("-S", "-c", "import sys; from backscroll.cli.main import main; sys.exit(main(['replay', 'x']))")
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.decode().strip().endswith("run: pip install 'backscroll[cli]'")
     assert done.stderr.count(b"\n") == 1

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from backscroll import sync
-from backscroll.cli import main
+from backscroll.cli.main import main
+from backscroll.cli.stores.commands import app
 from backscroll.errors import ConfigurationError
+from backscroll.manager import sync_manager as sync
 from backscroll.stores.sqlite import SqliteStore
-from backscroll.stores_cli.commands import app
 
 GOLDEN = Path(__file__).parent / "golden"
 READING = (

@@ -14,11 +14,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 import backscroll
-from backscroll import sync
-from backscroll.cli import main
+from backscroll.cli.main import main
+from backscroll.cli.stores import render as showing
+from backscroll.cli.stores.commands import app
+from backscroll.manager import sync_manager as sync
 from backscroll.stores.memory import MemoryStore
-from backscroll.stores_cli import showing
-from backscroll.stores_cli.commands import app
 from tests.test_stores_cli import on_a_terminal
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -96,7 +96,7 @@ def test_import_reads_transcript_from_standard_input(tmp_path):
 
 def test_import_reads_export_from_standard_input(place, tmp_path):
     """What `export -` wrote comes in through a pipe as well."""
-    line = [sys.executable, "-m", "backscroll.cli", "export", place, "-", "one"]
+    line = [sys.executable, "-m", "backscroll.cli.main", "export", place, "-", "one"]
     exported = subprocess.run(line, capture_output=True, timeout=60, check=True).stdout
     assert invoke("import", "-", tmp_path / "b.db", given=exported).exit_code == 0
     assert sync.ContextManager(store=tmp_path / "b.db", session="one").get_messages() == TALK
@@ -132,7 +132,7 @@ def test_inspect_export_prints_json(place, tmp_path):
 
 def test_inspect_prints_address_as_json(place):
     """The address of the page that is served, for programs."""
-    line = [sys.executable, "-m", "backscroll.cli", "inspect", str(place), "--no-browser", "--json"]
+    line = [sys.executable, "-m", "backscroll.cli.main", "inspect", str(place), "--no-browser", "--json"]
     with subprocess.Popen(line, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         try:
@@ -157,7 +157,7 @@ def test_version_is_that_of_the_package():
 
 def test_command_prints_version_without_extras():
     """`backscroll --version` needs no package of an extra."""
-    program = "import sys; from backscroll.cli import main; sys.exit(main(['--version']))"
+    program = "import sys; from backscroll.cli.main import main; sys.exit(main(['--version']))"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     line = [sys.executable, "-S", "-c", program]  # -S leaves out installed packages, the metadata of ours as well
     done = subprocess.run(line, env=environment, capture_output=True, text=True, timeout=60, check=False)

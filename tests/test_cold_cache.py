@@ -2,7 +2,8 @@
 
 import pytest
 
-from backscroll import ConfigurationError, Prices, events, sync
+from backscroll import ConfigurationError, Prices, events
+from backscroll.manager import sync_manager as sync
 from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk
 from tests.test_manager import quarter

@@ -14,13 +14,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from backscroll.compaction.batch import Prices
+from backscroll.cli import compare as command
+from backscroll.cli.stores.commands import app
+from backscroll.compaction.cache_pricing import Prices
 from backscroll.errors import ConfigurationError
-from backscroll.replay.comparing import command, pools
-from backscroll.replay.comparing.jobs import Job, Row, Source, failed, run
-from backscroll.replay.comparing.prices import TARIFFS, Tariff, tariff
-from backscroll.replay.comparing.sums import advice, sums
-from backscroll.stores_cli.commands import app
+from backscroll.evaluation.compare import process_pool as pools
+from backscroll.evaluation.compare.aggregate import advice, sums
+from backscroll.evaluation.compare.jobs import Job, Row, Source, failed, run
+from backscroll.evaluation.compare.pricing import TARIFFS, Tariff, tariff
 from tests.test_cli import as_lines, conversation
 
 BUDGET = "1500"
@@ -94,7 +95,7 @@ def test_it_agrees_with_replay(talk):
 
 @pytest.mark.parametrize("width", [60, 100, 200])
 def test_the_tables_show_all_figures_at_any_width(talk, monkeypatch, width):
-    monkeypatch.setattr("backscroll.replay.screen.width", lambda: width)
+    monkeypatch.setattr("backscroll.cli.screen.width", lambda: width)
     done = compare(talk, "--budget", BUDGET, "--strategies", "auto,mask")
     assert done.exit_code == 0, done.output
     (sent,) = {f"{one['tokens_sent']:,}" for one in shown(talk, "--budget", BUDGET, "--strategies", "mask")["sums"]}
@@ -304,7 +305,7 @@ def test_a_process_that_is_killed_takes_no_other_job_with_it(talk):
 def test_processes_give_the_same_figures(tmp_path):
     for number in range(3):
         (tmp_path / f"{number}.jsonl").write_text(as_lines(conversation(8, 300)))
-    line = [sys.executable, "-m", "backscroll.cli", "compare", str(tmp_path), "--budget", "2k", "--json"]
+    line = [sys.executable, "-m", "backscroll.cli.main", "compare", str(tmp_path), "--budget", "2k", "--json"]
     done = subprocess.run([*line, "--jobs", "2"], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     alone = shown(tmp_path, "--budget", "2k")
@@ -348,7 +349,7 @@ def in_front(line):
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system does not list its processes in /proc")
 def test_ctrl_c_ends_all_processes_in_one_line(tmp_path):
     (tmp_path / "long.jsonl").write_text(as_lines(conversation(3_000, 300)))
-    line = [sys.executable, "-m", "backscroll.cli", "compare", str(tmp_path), "--budget", "2k", "--jobs", "2"]
+    line = [sys.executable, "-m", "backscroll.cli.main", "compare", str(tmp_path), "--budget", "2k", "--jobs", "2"]
     with in_front(line) as begun:
         assert until(lambda: in_group(begun.pid) >= 4)  # itself, two that replay, and what looks after them
         os.killpg(begun.pid, signal.SIGINT)  # as a terminal does

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import pytest
 
 from backscroll.errors import ConfigurationError
-from backscroll.replay.comparing import cluster
+from backscroll.evaluation.compare import ray_pool as cluster
 from tests.test_cli import as_lines, conversation
 from tests.test_compare import shown
 
@@ -19,7 +19,7 @@ needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="ray is not inst
 def test_a_local_ray_gives_the_same_figures(tmp_path):
     for number in range(2):
         (tmp_path / f"{number}.jsonl").write_text(as_lines(conversation(8, 300)))
-    line = [sys.executable, "-m", "backscroll.cli", "compare", str(tmp_path), "--budget", "2k", "--json"]
+    line = [sys.executable, "-m", "backscroll.cli.main", "compare", str(tmp_path), "--budget", "2k", "--json"]
     done = subprocess.run(
         [*line, "--jobs", "2", "--strategies", "auto,truncate", "--ray"],
         capture_output=True, text=True, timeout=300, check=False,

@@ -8,8 +8,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll import BudgetError, sync
+from backscroll import BudgetError
 from backscroll import ContextManager as AsyncManager
+from backscroll.manager import sync_manager as sync
 from tests.histories import conversations
 from tests.profiles import examples
 from tests.test_manager import LONG, Talk

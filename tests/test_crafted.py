@@ -8,8 +8,9 @@ from functools import cache
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll import BudgetError, sync
+from backscroll import BudgetError
 from backscroll.errors import ConfigurationError, ConflictError, DamagedError, ReferenceNotFound
+from backscroll.manager import sync_manager as sync
 from backscroll.stores.memory import MemoryStore
 from tests.crafting import crafted
 from tests.profiles import examples

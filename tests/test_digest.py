@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from backscroll import events
-from backscroll.sync import ContextManager
+from backscroll.manager.sync_manager import ContextManager
 from tests.histories import DIALECTS, Talk
 from tests.test_promises import Watched, quarter
 

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from backscroll import sync
-from backscroll.compaction.notes import Facts, brief
-from backscroll.compaction.staleness import removed_lines, written_values
-from backscroll.compaction.writer import fit_headings, shrink
+from backscroll.compaction.digest.notes import Facts, brief
+from backscroll.compaction.digest.stale_lines import removed_lines, written_values
+from backscroll.compaction.digest.writer import fit_headings, shrink
 from backscroll.events import COMPACTION, RULES_LEFT_OUT
-from backscroll.plan import Digest, Fold, Note, Plan, until
+from backscroll.history.plan import Digest, Fold, Note, Plan, until
+from backscroll.manager import sync_manager as sync
 from tests.histories import Talk
 from tests.test_manager import quarter
 

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.compaction.cover import AGAIN, FRAME, cover, ranked, stretches
-from backscroll.compaction.rules import LONGEST_RULE, rules_in
-from backscroll.compaction.salience import SHOWN, TOLD, Salience, discounted
-from backscroll.compaction.staleness import removed_lines, written_values
-from backscroll.compaction.words import (
+from backscroll.compaction.digest.line_selection import AGAIN, FRAME, cover, ranked, stretches
+from backscroll.compaction.digest.relevance import SHOWN, TOLD, Salience, discounted
+from backscroll.compaction.digest.stale_lines import removed_lines, written_values
+from backscroll.compaction.digest.terms import (
     LONGEST_SPAN,
     bare,
     line_words,
@@ -22,13 +21,14 @@ from backscroll.compaction.words import (
     specific_words,
     telling,
 )
-from backscroll.history import Entry
+from backscroll.compaction.digest.user_rules import LONGEST_RULE, rules_in
+from backscroll.history.groups import Group
+from backscroll.history.history import Entry
+from backscroll.history.plan import Digest, Drop, Edit, Fold, Note, Plan, merge, until, without
 from backscroll.messages import accept, read_message
-from backscroll.messages.rewriting import clip_text
-from backscroll.plan import Digest, Drop, Edit, Fold, Note, Plan, merge, until, without
-from backscroll.rendering import note_text, note_texts, summary_text
-from backscroll.turns import Group
-from backscroll.usage import Count
+from backscroll.messages.rewriter import clip_text
+from backscroll.tokens.usage import Count
+from backscroll.view.rendering import note_text, note_texts, summary_text
 
 DIFF = "--- a/app.py\n+++ b/app.py\n@@ -1,2 +1,2 @@\n import logging\n-retry_limit = 3\n+retry_limit = 5\n"
 

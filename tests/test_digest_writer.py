@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.compaction.notes import USER_WORDS, Facts, brief, rules_of, trouble_in
-from backscroll.compaction.rules import rules_in
-from backscroll.compaction.salience import Salience
-from backscroll.compaction.writer import (
+from backscroll.compaction.digest.notes import USER_WORDS, Facts, brief, rules_of, trouble_in
+from backscroll.compaction.digest.relevance import Salience
+from backscroll.compaction.digest.user_rules import rules_in
+from backscroll.compaction.digest.writer import (
     HEADINGS,
     MOST_SPARE,
     SPARE_LINES,
@@ -20,8 +20,8 @@ from backscroll.compaction.writer import (
     shrink,
     write,
 )
-from backscroll.plan import NO_DIGEST, Digest, Note
-from backscroll.rendering import note_text, note_texts
+from backscroll.history.plan import NO_DIGEST, Digest, Note
+from backscroll.view.rendering import note_text, note_texts
 from tests.dialects import assistant, user
 from tests.test_digest_rooms import entry, said, turn
 

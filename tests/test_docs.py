@@ -13,8 +13,9 @@ from sybil.document import Document
 from sybil.parsers.markdown import CodeBlockParser
 
 from backscroll import ContextManager as Described
-from backscroll.adapters.amplifier import settings, signals
 from backscroll.compaction.strategies import STRATEGIES
+from backscroll.integrations.amplifier import hooks as signals
+from backscroll.integrations.amplifier import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll import BackscrollError, sync
+from backscroll import BackscrollError
 from backscroll.errors import ConfigurationError, ConflictError, ReferenceNotFound, StoreUnavailable
+from backscroll.manager import sync_manager as sync
 from backscroll.ports import Stored, Tip
 from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk, conversations

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.compaction.notes import Facts
-from backscroll.compaction.writer import fit_headings
-from backscroll.plan import Digest, Fold, Note, Plan
-from backscroll.rendering import LINES, note_text, summary_text
-from backscroll.summaries import parts_of
+from backscroll.compaction.digest.notes import Facts
+from backscroll.compaction.digest.writer import fit_headings
+from backscroll.compaction.summarization import parts_of
+from backscroll.history.plan import Digest, Fold, Note, Plan
+from backscroll.view.rendering import LINES, note_text, summary_text
 from tests.test_digest_rooms import entry, said, turn
 
 FORGED = (

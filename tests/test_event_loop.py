@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from backscroll import BudgetError, ContextManager, sync
+from backscroll import BudgetError, ContextManager
+from backscroll.compaction.sampling import READ
+from backscroll.manager import sync_manager as sync
 from backscroll.ports import Ask, Exclusive, Operation
-from backscroll.sampling import READ
 from tests.test_large import ASKED, CALL, lines_of
 from tests.test_manager import quarter
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from backscroll.cli.replay_table import UNITS, as_json, as_tables, compared, totals
 from backscroll.errors import BudgetError
-from backscroll.replay.facts import Finder, stands, used
-from backscroll.replay.kept import FactIndex
-from backscroll.replay.run import EventHandler, MakeManager, Outcome, replay
-from backscroll.replay.table import UNITS, as_json, as_tables, compared, totals
-from backscroll.replay.transcript import Transcript
+from backscroll.evaluation.facts import Finder, stands, used
+from backscroll.evaluation.kept import FactIndex
+from backscroll.evaluation.run import EventHandler, MakeManager, Outcome, replay
+from backscroll.evaluation.transcript import Transcript
 from tests.test_validity import calls, said, system, tool, user
 
 Message = dict[str, Any]

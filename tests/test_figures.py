@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll import sync
-from backscroll.breakdown import KINDS, MESSAGE_KINDS, divided
-from backscroll.driving import drive_held
-from backscroll.inspecting.telling import Inspected
+from backscroll.cli.inspect.data import Inspected
+from backscroll.cli.stores.commands import app
+from backscroll.cli.stores.render import Reader
+from backscroll.manager import sync_manager as sync
+from backscroll.manager.driver import drive_held
+from backscroll.session.breakdown import KINDS, MESSAGE_KINDS, divided
+from backscroll.session.log_replay import Walk
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.sqlite import SqliteStore
-from backscroll.stores_cli.commands import app
-from backscroll.stores_cli.showing import Reader
-from backscroll.walking import Walk
 from tests.histories import DIALECTS, Talk
 from tests.test_requests import OPTIONS, Worker
 

@@ -4,7 +4,7 @@ import asyncio
 import threading
 
 import backscroll
-from backscroll.replay.validity import problems
+from backscroll.evaluation.validity import problems
 from tests.histories import Talk
 from tests.test_manager import quarter
 from tests.test_summaries import Model, begun, spelled, summary_in

@@ -10,11 +10,11 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
-from backscroll import sync
-from backscroll.inspecting.command import app
-from backscroll.inspecting.export import page as exported
-from backscroll.inspecting.server import HEADERS, application
-from backscroll.inspecting.telling import Inspected
+from backscroll.cli.inspect.command import app
+from backscroll.cli.inspect.data import Inspected
+from backscroll.cli.inspect.export import page as exported
+from backscroll.cli.inspect.server import HEADERS, application
+from backscroll.manager import sync_manager as sync
 from backscroll.stores.memory import MemoryStore
 from tests.browsing import Browser, needs_chromium, served
 from tests.test_manager import quarter

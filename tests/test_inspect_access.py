@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from backscroll.inspecting.export import page as exported
+from backscroll.cli.inspect.export import page as exported
 from tests.browsing import Browser, needs_chromium, served
 from tests.test_inspect import at_work
 

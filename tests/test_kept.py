@@ -6,9 +6,10 @@ import inspect
 import pytest
 
 import backscroll
-from backscroll import ConfigurationError, DamagedError, StoreUnavailable, sync
-from backscroll.driving import drive_held
-from backscroll.logbook import Logbook
+from backscroll import ConfigurationError, DamagedError, StoreUnavailable
+from backscroll.history.journal import Logbook
+from backscroll.manager import sync_manager as sync
+from backscroll.manager.driver import drive_held
 from backscroll.stores.blobs.folder import FolderBlobs
 from backscroll.stores.blobs.offloading import OffloadingStore
 from backscroll.stores.sqlite import SqliteStore

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll import sync
-from backscroll.budget import Previews
-from backscroll.compaction.rules import rules_in
-from backscroll.compaction.staleness import removed_lines, written_values
-from backscroll.compaction.words import ordinary_words, pieces, spans, specific_words
+from backscroll.compaction.digest.stale_lines import removed_lines, written_values
+from backscroll.compaction.digest.terms import ordinary_words, pieces, spans, specific_words
+from backscroll.compaction.digest.user_rules import rules_in
+from backscroll.compaction.sampling import READ, portions, sampled
+from backscroll.compaction.verification import Evidence
+from backscroll.manager import sync_manager as sync
 from backscroll.messages import same_json
-from backscroll.sampling import READ, portions, sampled
-from backscroll.verifying import Evidence
+from backscroll.tokens.budget import Previews
 from tests.profiles import examples
 from tests.test_manager import quarter
 

@@ -4,7 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from backscroll import BackscrollWarning, BudgetError, events, sync
+from backscroll import BackscrollWarning, BudgetError, events
+from backscroll.manager import sync_manager as sync
 from tests.histories import Talk
 from tests.test_manager import quarter
 from tests.test_triggers import TALK, Told, words

@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from backscroll import sync
+from backscroll.evaluation.validity import problems
+from backscroll.manager import sync_manager as sync
 from backscroll.ports import LOST, Record
-from backscroll.replay.validity import problems
 from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk
 from tests.test_manager import quarter

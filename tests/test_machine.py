@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from backscroll import BudgetError, events, sync
-from backscroll.replay.validity import problems, strangers
+from backscroll import BudgetError, events
+from backscroll.evaluation.validity import problems, strangers
+from backscroll.manager import sync_manager as sync
 from tests.histories import DIALECTS, Talk
 from tests.profiles import examples
 from tests.test_manager import quarter

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll import BudgetError, ConfigurationError, ConflictError, MessageError, ReferenceNotFound, events, sync
-from backscroll.rendering import BEGUN_LINE
+from backscroll import BudgetError, ConfigurationError, ConflictError, MessageError, ReferenceNotFound, events
+from backscroll.manager import sync_manager as sync
+from backscroll.view.rendering import BEGUN_LINE
 from tests.histories import Talk
 
 LONG = "line of a file that was read\n" * 300
@@ -397,7 +398,7 @@ def test_strategies_are_those_that_were_named_and_own_ones_are_held_to_the_rules
         name = "greedy"
 
         def __call__(self, window: Any, tokens: int) -> list[Any]:
-            return [backscroll.plan.Drop(seq, seq, "greedy") for unit in window.units for seq in unit.seqs]
+            return [backscroll.history.plan.Drop(seq, seq, "greedy") for unit in window.units for seq in unit.seqs]
 
     told: list[str] = []
     manager = worked(strategies=[Greedy()], on_event=lambda name, _: told.append(name))

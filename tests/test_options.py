@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll import BackscrollWarning, ConfigurationError, sync
-from backscroll.base import ManagerBase
-from backscroll.options import OPTIONS
+from backscroll import BackscrollWarning, ConfigurationError
+from backscroll.manager import sync_manager as sync
+from backscroll.manager.base import ManagerBase
+from backscroll.manager.options import OPTIONS
 from backscroll.stores.memory import MemoryStore
 
 BOTH = pytest.mark.parametrize("manager", [backscroll.ContextManager, sync.ContextManager])

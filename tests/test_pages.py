@@ -6,8 +6,8 @@ import re
 import pytest
 
 from backscroll.errors import ConfigurationError
-from backscroll.pages import grep, lines_of
-from backscroll.sync import ContextManager
+from backscroll.manager.sync_manager import ContextManager
+from backscroll.recall.pages import grep, lines_of
 
 TEXT = "\n".join(f"line {number}" for number in range(1, 101))
 

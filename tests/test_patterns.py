@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll import ConfigurationError, sync
-from backscroll.patterns import LONGEST, LimitedPattern, nodes
+from backscroll import ConfigurationError
+from backscroll.manager import sync_manager as sync
+from backscroll.manager.regex import LONGEST, LimitedPattern, nodes
 from tests.test_manager import quarter
 
 ENDLESS = "^(a|aa)*$"

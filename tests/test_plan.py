@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from backscroll.plan import (
+from backscroll.history.plan import (
     Clip,
     Digest,
     Drop,
@@ -24,7 +24,7 @@ from backscroll.plan import (
     untold,
     without,
 )
-from backscroll.usage import Count
+from backscroll.tokens.usage import Count
 
 LAST = 15
 seqs = st.integers(0, LAST)

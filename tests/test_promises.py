@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backscroll import BudgetError, events
-from backscroll.budget import Previews
-from backscroll.replay.validity import problems, strangers
-from backscroll.sync import ContextManager
+from backscroll.evaluation.validity import problems, strangers
+from backscroll.manager.sync_manager import ContextManager
+from backscroll.tokens.budget import Previews
 from tests.histories import Talk, conversations
 from tests.profiles import THOROUGH, examples
 

@@ -5,8 +5,9 @@ import re
 
 import pytest
 
-from backscroll import BudgetError, sync
-from backscroll.replay.readers import read
+from backscroll import BudgetError
+from backscroll.evaluation.readers import read
+from backscroll.manager import sync_manager as sync
 from tests.test_transcripts import FILES, pytestmark  # noqa: F401 - the same transcripts, skipped in the same cases
 
 REFERENCE = re.compile(r"\[ref:(\d+)(?:-(\d+)|\.(\d+))?\]")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.replay.readers import Transcript, TranscriptError, read
+from backscroll.evaluation.readers import Transcript, TranscriptError, read
 
 CHAT = [
     {"role": "system", "content": "Be brief."},

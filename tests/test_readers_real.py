@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from backscroll.replay.readers import TranscriptError, read
+from backscroll.evaluation.readers import TranscriptError, read
 from tests.real import RECORDINGS, needs_recordings
 
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll import ConfigurationError, Hit, ReferenceNotFound, sync
+from backscroll import ConfigurationError, Hit, ReferenceNotFound
+from backscroll.manager import sync_manager as sync
 from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk, conversations
 from tests.test_manager import quarter, worked

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import BudgetError
-from backscroll.replay.comparing.measure import Measure, Needs
-from backscroll.replay.comparing.specifics import Fact, facts, stands, told
-from backscroll.replay.readers import read
-from backscroll.replay.run import Weigher, backscroll_manager, replay
-from backscroll.replay.transcript import Transcript
-from backscroll.tokenizers import resolve
+from backscroll.evaluation.compare.facts import Fact, facts, stands, told
+from backscroll.evaluation.compare.retention import Measure, Needs
+from backscroll.evaluation.readers import read
+from backscroll.evaluation.run import Weigher, backscroll_manager, replay
+from backscroll.evaluation.transcript import Transcript
+from backscroll.tokens.engines import resolve
 from tests import slow_recall
 from tests.real import RECORDINGS, needs_recordings
 from tests.test_validity import anthropic_call, calls, said, tool, user

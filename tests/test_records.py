@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll import DamagedError, sync
-from backscroll.log import LaneOpened, MessageAdded, Overflowed, PlanRecorded, UsageObserved
-from backscroll.plan import NO_DIGEST, Digest, Fold, Note, Plan
+from backscroll import DamagedError
+from backscroll.history.codec import _READERS, FORMAT, FORMATS, Codec
+from backscroll.history.log import LaneOpened, MessageAdded, Overflowed, PlanRecorded, UsageObserved
+from backscroll.history.plan import NO_DIGEST, Digest, Fold, Note, Plan
+from backscroll.manager import sync_manager as sync
 from backscroll.ports import LOST, Record, Stored
-from backscroll.records import _READERS, FORMAT, FORMATS, Codec
 from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk, conversations
 from tests.profiles import examples

@@ -6,7 +6,8 @@ import traceback
 import pytest
 
 import backscroll
-from backscroll import ConfigurationError, ConflictError, MessageError, sync
+from backscroll import ConfigurationError, ConflictError, MessageError
+from backscroll.manager import sync_manager as sync
 from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from backscroll import sync
-from backscroll.replay.validity import problems, strangers
+from backscroll.evaluation.validity import problems, strangers
+from backscroll.manager import sync_manager as sync
 from tests.histories import DIALECTS, Talk
 
 Message = dict[str, Any]

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from backscroll.cli.replay_table import as_json, as_tables, totals
 from backscroll.errors import BudgetError, ConfigurationError
-from backscroll.replay.readers import Transcript, read
-from backscroll.replay.run import EventHandler, Manager, Outcome, Weigher, replay, requests_of
-from backscroll.replay.table import as_json, as_tables, totals
+from backscroll.evaluation.readers import Transcript, read
+from backscroll.evaluation.run import EventHandler, Manager, Outcome, Weigher, replay, requests_of
 from tests.real import RECORDINGS, needs_recordings
 from tests.test_validity import (
     amplifier_call,

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.replay.run import CACHE_READ, CACHE_WRITE, replay
-from backscroll.replay.summarizing import OUTPUT, Asked
-from backscroll.replay.transcript import Transcript
-from backscroll.summaries import SummaryAnswer
+from backscroll.compaction.summarization import SummaryAnswer
+from backscroll.evaluation.run import CACHE_READ, CACHE_WRITE, replay
+from backscroll.evaluation.summarizers import OUTPUT, Asked
+from backscroll.evaluation.transcript import Transcript
 from tests.model_server import chat, message, serving
 from tests.real import RECORDINGS, needs_recordings
 from tests.test_cli import as_lines, conversation, invoke
@@ -177,7 +177,7 @@ def test_two_replays_give_the_same_figures_although_a_model_is_asked():
 
 def test_the_installed_command_asks_as_well(recorded):
     with serving((200, {}, chat(WRITTEN))) as server:
-        command = [sys.executable, "-m", "backscroll.cli", "replay", str(recorded), "--budget", "4k", "--json"]
+        command = [sys.executable, "-m", "backscroll.cli.main", "replay", str(recorded), "--budget", "4k", "--json"]
         done = subprocess.run(
             [*command, *asking(server)],
             capture_output=True,

@@ -9,13 +9,13 @@ from itertools import takewhile
 import pytest
 
 import backscroll
-from backscroll import sync
-from backscroll.breakdown import MESSAGE_KINDS, divided, estimates_of
-from backscroll.driving import drive_held
 from backscroll.errors import ReferenceNotFound
+from backscroll.manager import sync_manager as sync
+from backscroll.manager.driver import drive_held
+from backscroll.session.breakdown import MESSAGE_KINDS, divided, estimates_of
+from backscroll.session.log_replay import Step, Walk
 from backscroll.stores.memory import MemoryStore
-from backscroll.view import unstored
-from backscroll.walking import Step, Walk
+from backscroll.view.view import unstored
 from tests.histories import Talk
 from tests.test_manager import quarter
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from backscroll import BackscrollWarning, ConfigurationError, sync
-from backscroll.responses import SUPPORTED, Counted, read_usage
+from backscroll import BackscrollWarning, ConfigurationError
+from backscroll.manager import sync_manager as sync
+from backscroll.tokens.responses import SUPPORTED, Counted, read_usage
 from tests.histories import Talk
 
 CHAT = {

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll import sync
-from backscroll.restoring import Match, following, match, newest
+from backscroll.manager import sync_manager as sync
+from backscroll.session.restoring import Match, following, match, newest
 
 Message = dict[str, Any]
 
@@ -89,7 +89,7 @@ def manager_of(held: list[Message], **options: Any) -> sync.ContextManager:
 
 
 def run(manager: sync.ContextManager, operation: Any) -> Any:
-    from backscroll.driving import drive
+    from backscroll.manager.driver import drive
 
     return drive(manager._opened, operation)
 

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from backscroll.messages import Part, Reading, accept, read_message
-from backscroll.messages.rewriting import (
+from backscroll.messages.rewriter import (
     NO_RESULT,
     answer_missing,
     clip_arguments,

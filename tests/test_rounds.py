@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backscroll.evaluation.validity import problems, strangers
+from backscroll.manager.sync_manager import ContextManager
 from backscroll.messages.rounds import arranged
-from backscroll.replay.validity import problems, strangers
-from backscroll.sync import ContextManager
 from tests.histories import Talk
 
 Message = dict[str, Any]

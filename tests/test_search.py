@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll import sync
-from backscroll.pages import Hit
-from backscroll.recall import Source, left_out_first
-from backscroll.stores.searching.index import SearchIndex
-from backscroll.stores.searching.passages import PASSAGE, passages, terms
+from backscroll.manager import sync_manager as sync
+from backscroll.recall.pages import Hit
+from backscroll.recall.retrieval import Source, left_out_first
+from backscroll.stores.search.index import SearchIndex
+from backscroll.stores.search.passages import PASSAGE, passages, terms
 from tests.test_manager import quarter
 
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll import BudgetError, MessageError
-from backscroll.replay.validity import strangers
-from backscroll.sync import ContextManager
+from backscroll.evaluation.validity import strangers
+from backscroll.manager.sync_manager import ContextManager
 from tests.profiles import examples
 from tests.test_manager import quarter
 

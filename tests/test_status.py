@@ -6,7 +6,7 @@ import json
 import pytest
 
 import backscroll
-from backscroll import sync
+from backscroll.manager import sync_manager as sync
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.sqlite import SqliteStore
 from tests.histories import Talk
@@ -116,7 +116,7 @@ def place(tmp_path):
 def run(*arguments):
     from click.testing import CliRunner
 
-    from backscroll.stores_cli.commands import app
+    from backscroll.cli.stores.commands import app
 
     return CliRunner().invoke(app, ["status", *arguments])
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll import BackscrollWarning, BudgetError, events, sync
+from backscroll import BackscrollWarning, BudgetError, events
+from backscroll.manager import sync_manager as sync
 from tests.profiles import examples
 
 BUDGET = 10_000

@@ -16,15 +16,15 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from backscroll import sync
+from backscroll.cli.stores import transfer as moving
+from backscroll.cli.stores.commands import app
+from backscroll.cli.stores.render import messages_of
+from backscroll.compaction.summarization import PROMPT, SummaryAnswer
+from backscroll.manager import sync_manager as sync
 from backscroll.ports import Store
 from backscroll.stores.addresses import open_store
 from backscroll.stores.jsonl.folder import file_name
 from backscroll.stores.sqlite import SqliteStore
-from backscroll.stores_cli import moving
-from backscroll.stores_cli.commands import app
-from backscroll.stores_cli.showing import messages_of
-from backscroll.summaries import PROMPT, SummaryAnswer
 
 KINDS = ("sqlite", "jsonl")
 
@@ -382,7 +382,7 @@ def test_what_cannot_be_imported_is_named(tmp_path: Path) -> None:
 
 
 def run(*arguments: str | Path) -> "subprocess.CompletedProcess[bytes]":
-    line = [sys.executable, "-W", "error", "-m", "backscroll.cli", *map(str, arguments)]
+    line = [sys.executable, "-W", "error", "-m", "backscroll.cli.main", *map(str, arguments)]
     return subprocess.run(line, capture_output=True, timeout=60, check=False)
 
 
@@ -411,7 +411,7 @@ def on_a_terminal(*arguments: str | Path) -> str:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
-    line = [sys.executable, "-m", "backscroll.cli", *map(str, arguments)]
+    line = [sys.executable, "-m", "backscroll.cli.main", *map(str, arguments)]
     with subprocess.Popen(line, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as process:
         os.close(theirs)
         shown = b""

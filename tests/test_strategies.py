@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from backscroll import ConfigurationError, events, sync
-from backscroll.compaction.clip import ClipStrategy
-from backscroll.compaction.importance import ImportanceStrategy, mentions_score
-from backscroll.compaction.window import Unit, Window
+from backscroll import ConfigurationError, events
+from backscroll.compaction.candidates import Unit, Window
+from backscroll.compaction.strategies.excerpt import ClipStrategy
+from backscroll.compaction.strategies.importance import ImportanceStrategy, mentions_score
+from backscroll.manager import sync_manager as sync
 from tests.histories import Talk
 from tests.test_manager import LONG, quarter
 

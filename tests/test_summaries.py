@@ -10,10 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll import BudgetError, ConfigurationError, events, sync
-from backscroll.replay.validity import problems
+from backscroll import BudgetError, ConfigurationError, events
+from backscroll.compaction.summarization import PROMPT, SummaryAnswer
+from backscroll.evaluation.validity import problems
+from backscroll.manager import sync_manager as sync
 from backscroll.stores.memory import MemoryStore
-from backscroll.summaries import PROMPT, SummaryAnswer
 from tests.histories import Talk, conversations
 from tests.profiles import examples
 from tests.test_manager import quarter

@@ -5,15 +5,15 @@ import re
 import pytest
 
 from backscroll import events
-from backscroll.compaction.rules import rules_in
-from backscroll.compaction.writer import MOST_PROSE
+from backscroll.compaction.digest.user_rules import rules_in
+from backscroll.compaction.digest.writer import MOST_PROSE
+from backscroll.evaluation.readers import read
+from backscroll.evaluation.run import steps
+from backscroll.evaluation.summarizers import Asked, Summarizing
+from backscroll.evaluation.transcript import Transcript
+from backscroll.evaluation.validity import problems
 from backscroll.messages import read_message
-from backscroll.rendering import LINES
-from backscroll.replay.readers import read
-from backscroll.replay.run import steps
-from backscroll.replay.summarizing import Asked, Summarizing
-from backscroll.replay.transcript import Transcript
-from backscroll.replay.validity import problems
+from backscroll.view.rendering import LINES
 from tests.real import RECORDINGS, needs_recordings
 from tests.test_promises import quarter
 from tests.test_summaries import summary_in

@@ -6,15 +6,15 @@ from contextlib import ExitStack
 import pytest
 
 from backscroll import ConfigurationError, SummaryRequest, events
-from backscroll.replay.validity import problems
+from backscroll.evaluation.validity import problems
 from tests.model_server import chat, message, serving
 from tests.test_summaries import FAILED, begun, summary_in
 
 pytest.importorskip("openai")
 pytest.importorskip("anthropic")
 
-from backscroll.summarizers.anthropic import AnthropicSummarizer
-from backscroll.summarizers.openai import OpenAISummarizer
+from backscroll.integrations.summarizers.anthropic import AnthropicSummarizer
+from backscroll.integrations.summarizers.openai import OpenAISummarizer
 
 
 @pytest.fixture

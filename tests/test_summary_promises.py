@@ -9,9 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backscroll import BudgetError, SummaryAnswer, events, sync
-from backscroll.replay.summarizing import AtOnce
-from backscroll.replay.validity import problems
+from backscroll import BudgetError, SummaryAnswer, events
+from backscroll.evaluation.summarizers import AtOnce
+from backscroll.evaluation.validity import problems
+from backscroll.manager import sync_manager as sync
 from backscroll.stores.memory import MemoryStore
 from tests.histories import DIALECTS, Talk, conversations
 from tests.profiles import examples

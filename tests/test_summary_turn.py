@@ -2,9 +2,10 @@
 
 import pytest
 
-from backscroll import ConfigurationError, sync
-from backscroll.replay.validity import problems
-from backscroll.summaries import SummaryAnswer
+from backscroll import ConfigurationError
+from backscroll.compaction.summarization import SummaryAnswer
+from backscroll.evaluation.validity import problems
+from backscroll.manager import sync_manager as sync
 from tests.histories import Talk
 from tests.test_summaries import FAILED, Model, begun, summary_in
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from backscroll import ConfigurationError, sync
-from backscroll.compaction.supersede import SupersedeStrategy
-from backscroll.compaction.window import Window
-from backscroll.plan import Mask
+from backscroll import ConfigurationError
+from backscroll.compaction.candidates import Window
+from backscroll.compaction.strategies.deduplicate import SupersedeStrategy
+from backscroll.history.plan import Mask
+from backscroll.manager import sync_manager as sync
 from tests.histories import Talk
 from tests.test_manager import quarter
 

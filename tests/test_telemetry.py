@@ -7,7 +7,8 @@ import sys
 import pytest
 
 import backscroll
-from backscroll import BudgetError, ConfigurationError, SummaryAnswer, sync
+from backscroll import BudgetError, ConfigurationError, SummaryAnswer
+from backscroll.manager import sync_manager as sync
 from tests.histories import Talk
 from tests.test_manager import quarter
 

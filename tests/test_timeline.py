@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll import sync
 from backscroll.errors import ConfigurationError, ConflictError, ReferenceNotFound
+from backscroll.manager import sync_manager as sync
 from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk
 from tests.profiles import examples

@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll.errors import ConfigurationError
-from backscroll.tokenizers import NAMES, Estimator, resolve
-from backscroll.tokenizers.engines import ENCODINGS, goldens, load_toktok
-from backscroll.tokenizers.estimator import CEILING, ESTIMATOR_NAME, estimate
-from backscroll.tokenizers.guard import BLOCK, HARD_BLOCK, Engine, Guarded, blocks, without_surrogates
+from backscroll.tokens.engines import NAMES, Estimator, resolve
+from backscroll.tokens.engines.heuristic import CEILING, ESTIMATOR_NAME, estimate
+from backscroll.tokens.engines.safe_tokenizer import BLOCK, HARD_BLOCK, Engine, Guarded, blocks, without_surrogates
+from backscroll.tokens.engines.vocabularies import ENCODINGS, goldens, load_toktok
 from tests.profiles import examples
 
 SOURCES = Path(__file__).resolve().parent.parent / "src"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.tokenizers import resolve
-from backscroll.tokenizers.engines import vocabulary_path
-from backscroll.tokenizers.estimator import ESTIMATOR_NAME, estimate
+from backscroll.tokens.engines import resolve
+from backscroll.tokens.engines.heuristic import ESTIMATOR_NAME, estimate
+from backscroll.tokens.engines.vocabularies import vocabulary_path
 
 SOURCES = Path(__file__).resolve().parent.parent / "src"
 
@@ -37,7 +37,7 @@ class Block:
         if name in ("toktok", "tiktoken"):
             raise ImportError(f"{name} is blocked")
 sys.meta_path.insert(0, Block())
-from backscroll.tokenizers import resolve
+from backscroll.tokens.engines import resolve
 events = []
 with warnings.catch_warnings(record=True) as seen:
     warnings.simplefilter("always")
@@ -56,16 +56,16 @@ socket.create_connection = Refuse
 socket.getaddrinfo = Refuse
 import warnings
 warnings.simplefilter("ignore")
-from backscroll.tokenizers import resolve
+from backscroll.tokens.engines import resolve
 """
 
 
 def test_importing_loads_no_engine() -> None:
     code = """
 import sys
-import backscroll.tokenizers
-backscroll.tokenizers.resolve("auto"), backscroll.tokenizers.resolve("tiktoken")
-import backscroll.tokenizers.media
+import backscroll.tokens.engines
+backscroll.tokens.engines.resolve("auto"), backscroll.tokens.engines.resolve("tiktoken")
+import backscroll.tokens.engines.media
 print([m for m in ("toktok", "tiktoken", "imagesize", "urllib.request", "tempfile") if m in sys.modules])
 """
     assert in_subprocess(code).strip() == "[]"
@@ -91,7 +91,7 @@ def test_tiktoken_without_its_vocabulary_does_not_download_it(tmp_path: Path) ->
 
 
 def test_a_damaged_vocabulary_is_not_replaced(tmp_path: Path) -> None:
-    find = "from backscroll.tokenizers.engines import vocabulary_path as p; print(p('o200k_base'))"
+    find = "from backscroll.tokens.engines.vocabularies import vocabulary_path as p; print(p('o200k_base'))"
     path = Path(in_subprocess(find, TIKTOKEN_CACHE_DIR=str(tmp_path)).strip())
     assert path.parent == tmp_path
     path.write_bytes(b"not a vocabulary")

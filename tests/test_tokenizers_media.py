@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.tokenizers.media import image_size, pdf_pages
+from backscroll.tokens.engines.media import image_size, pdf_pages
 from tests.profiles import examples
 
 

@@ -6,9 +6,9 @@ Sessions of the largest recording take turns at a half and a quarter of their si
 
 import pytest
 
-from backscroll.replay.readers import read
-from backscroll.replay.run import replay
-from backscroll.tokenizers import resolve
+from backscroll.evaluation.readers import read
+from backscroll.evaluation.run import replay
+from backscroll.tokens.engines import resolve
 from tests.profiles import THOROUGH
 from tests.real import RECORDINGS, needs_recordings
 

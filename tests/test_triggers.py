@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from backscroll import BudgetError, events, sync
+from backscroll import BudgetError, events
+from backscroll.manager import sync_manager as sync
 from tests.histories import Talk
 from tests.test_manager import LONG, quarter
 

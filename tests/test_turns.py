@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backscroll.history.groups import Group, Turns
 from backscroll.messages import accept, read_message
-from backscroll.turns import Group, Turns
 from tests.dialects import assistant, tool, user
 
 

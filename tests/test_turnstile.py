@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from backscroll.turnstile import Turnstile
+from backscroll.manager.lock import Turnstile
 
 LONG = 60.0  # seconds after which a wait counts as a deadlock; far beyond what any of these needs
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.compaction.notes import Facts
+from backscroll.compaction.digest.notes import Facts
+from backscroll.manager.sync_manager import ContextManager
 from backscroll.messages import read_message
-from backscroll.sync import ContextManager
 from tests.dialects import user
 from tests.histories import Talk
 from tests.test_digest import summary_of

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from backscroll.replay.validity import Judge, problems, strangers
+from backscroll.evaluation.validity import Judge, problems, strangers
 
 Message = dict[str, Any]
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll import events
-from backscroll.replay.summarizing import Asked, Summarizing
+from backscroll.compaction.verification import Evidence, of_users, verify
+from backscroll.compaction.verification.claims import sentences
+from backscroll.evaluation.summarizers import Asked, Summarizing
 from backscroll.stores.memory import MemoryStore
-from backscroll.verifying import Evidence, of_users, verify
-from backscroll.verifying.claims import sentences
 from tests.histories import Talk
 from tests.summarized import CONVERSATIONS
 from tests.test_digest_rooms import entry

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll import BackscrollWarning, events, sync
-from backscroll.adapters.amplifier import signals
-from backscroll.reported_usage import RUNNING
-from backscroll.tokenizers import resolve
+from backscroll import BackscrollWarning, events
+from backscroll.integrations.amplifier import hooks as signals
+from backscroll.manager import sync_manager as sync
+from backscroll.tokens.engines import resolve
+from backscroll.tokens.reported_usage import RUNNING
 from tests.histories import Talk
 
 TALK = Talk("openai")

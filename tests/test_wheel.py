@@ -18,13 +18,14 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 BASE = ("toktok", "imagesize")  # what the base installation names, by import name
 NEEDS_EXTRA = (
-    *(f"backscroll.inspecting.{name}" for name in ("command", "export", "server", "telling")),
-    *(f"backscroll.replay.{name}" for name in ("commands", "comparing.command", "comparing.table")),
-    *(f"backscroll.replay.{name}" for name in ("screen", "summary_options", "table")),
-    *(f"backscroll.stores_cli.{name}" for name in ("anatomy", "commands", "moving", "places", "showing")),
+    *(f"backscroll.cli.{name}" for name in ("compare", "compare_table")),
+    *(f"backscroll.cli.inspect.{name}" for name in ("command", "data", "export", "server")),
+    *(f"backscroll.cli.{name}" for name in ("replay", "replay_table", "screen")),
+    *(f"backscroll.cli.stores.{name}" for name in ("commands", "context_bar", "locate", "render", "transfer")),
+    "backscroll.cli.summary_options",
 )
-NEEDS_STRANDS = "backscroll.adapters.strands"
-NEEDS_DRIVER = ("backscroll.stores.postgres", "backscroll.stores.searching.postgres")  # and what begins like these
+NEEDS_STRANDS = "backscroll.integrations.strands"
+NEEDS_DRIVER = ("backscroll.stores.postgres", "backscroll.stores.search.postgres")  # and what begins like these
 WITHHELD = ("click", "rich", "psycopg", "pydantic", "tiktoken", "strands", "amplifier_core")
 
 
@@ -81,7 +82,7 @@ def reveal(dependency: str, folder: Path) -> None:
 
 
 def test_it_holds_the_package_its_types_and_its_licence_and_nothing_else(wheel):
-    files = [*(ROOT / "src" / "backscroll").rglob("*.py"), *(ROOT / "src/backscroll/inspecting/page").iterdir()]
+    files = [*(ROOT / "src" / "backscroll").rglob("*.py"), *(ROOT / "src/backscroll/cli/inspect/page").iterdir()]
     package = {path.relative_to(ROOT / "src").as_posix() for path in files}
     held = {name for name in wheel.names if ".dist-info/" not in name}
     assert held == package | {"backscroll/py.typed", "amplifier_module_context_backscroll/__init__.py"}
@@ -168,7 +169,7 @@ def test_a_conversation_is_compacted_and_recalled(wheel):
 
 def test_media_are_measured_by_their_headers(wheel):
     program = """
-        from backscroll.tokenizers.media import image_size
+        from backscroll.tokens.engines.media import image_size
         import base64, struct
         header = b"\\x89PNG\\r\\n\\x1a\\n" + struct.pack(">I", 13) + b"IHDR" + struct.pack(">II", 640, 480)
         print(image_size(base64.b64encode(header + b"\\x08\\x02\\x00\\x00\\x00").decode()))
@@ -179,7 +180,7 @@ def test_media_are_measured_by_their_headers(wheel):
 def test_the_command_says_in_one_line_what_is_missing(wheel):
     program = """
         import contextlib, io
-        from backscroll.cli import main
+        from backscroll.cli.main import main
         with contextlib.redirect_stderr(io.StringIO()) as said:
             code = main(["replay", "x.json"])
         print(code, said.getvalue(), end="")

@@ -7,7 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backscroll import BackscrollError, logbook, state, sync
+from backscroll import BackscrollError
+from backscroll.history import journal as logbook
+from backscroll.manager import sync_manager as sync
+from backscroll.session import state
 from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk, conversations
 from tests.profiles import examples

@@ -19,11 +19,11 @@ from typing import Any
 
 from sessions import endless
 
+from backscroll.evaluation.run import Manager, Step, replay
+from backscroll.evaluation.transcript import Transcript
+from backscroll.evaluation.validity import Judge
 from backscroll.messages import copy_message, read_message
-from backscroll.replay.run import Manager, Step, replay
-from backscroll.replay.transcript import Transcript
-from backscroll.replay.validity import Judge
-from backscroll.tokenizers import resolve
+from backscroll.tokens.engines import resolve
 from peers import catalog
 from peers.base import Keeper, Message, Peer
 

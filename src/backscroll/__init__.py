@@ -4,7 +4,9 @@ else.
 
 from typing import TYPE_CHECKING
 
-from backscroll.compaction.batch import Prices
+from backscroll.compaction.cache_pricing import Prices
+from backscroll.compaction.report import Compaction
+from backscroll.compaction.summarization import SummaryAnswer, SummaryRequest
 from backscroll.errors import (
     BackscrollError,
     BudgetError,
@@ -17,16 +19,14 @@ from backscroll.errors import (
     StoreUnavailable,
     TranscriptError,
 )
-from backscroll.families import Family
-from backscroll.manager import ContextManager
+from backscroll.integrations.overflow_errors import is_overflow, overflow_sizes
+from backscroll.manager.async_manager import ContextManager
 from backscroll.notices import BackscrollWarning
-from backscroll.overflows import is_overflow, overflow_sizes
-from backscroll.pages import Hit, Recalled
-from backscroll.reporting import Compaction
-from backscroll.status import Status
-from backscroll.summaries import SummaryAnswer, SummaryRequest
-from backscroll.telling import Explained
-from backscroll.usage import Usage
+from backscroll.recall.pages import Hit, Recalled
+from backscroll.session.explain import Explained
+from backscroll.session.window_report import Status
+from backscroll.tokens.model_profiles import Family
+from backscroll.tokens.usage import Usage
 
 __all__ = [
     "BackscrollError",

@@ -31,7 +31,7 @@ class Tokenizer(Protocol):
 
 
 class Pattern(Protocol):
-    """A regular expression that was compiled; see `patterns.py`."""
+    """A regular expression that was compiled; see `manager/regex.py`."""
 
     def finds(self, line: str) -> bool:
         """Whether it matches somewhere in the line. Raises `ConfigurationError` where that takes too long."""
@@ -39,7 +39,7 @@ class Pattern(Protocol):
 
 
 class Record(NamedTuple):
-    """One event of a session, as bytes; see `records.py`."""
+    """One event of a session, as bytes; see `history/codec.py`."""
 
     kind: str
     seq: int | None
@@ -218,7 +218,7 @@ class Blobs(Protocol):
 
 
 class Keeper(Protocol):
-    """Keeps a session for this writer alone; see `leasing.py`."""
+    """Keeps a session for this writer alone; see `manager/lease.py`."""
 
     def keep(self) -> Any:
         """Before each change; may answer something to wait for. Fails with `ConflictError` while another one has it."""

@@ -18,7 +18,7 @@ from typing import Any
 from amplifier_core.testing import MockCoordinator
 
 from amplifier_module_context_backscroll import mount
-from backscroll.adapters.amplifier import signals
+from backscroll.integrations.amplifier import hooks as signals
 from tests.amplifier.provider import Message
 
 NAME = "context-backscroll"

@@ -9,8 +9,8 @@ from typing import Any
 from amplifier_core import ChatRequest, ChatResponse, ModelInfo, ProviderInfo, ToolCall, Usage
 from amplifier_core.llm_errors import ContextLengthError, InvalidRequestError
 
-from backscroll import tokenizers
-from backscroll.replay.validity import Judge
+from backscroll.evaluation.validity import Judge
+from backscroll.tokens import engines as tokenizers
 from tests.amplifier.scripts import Step
 
 TOKENIZER = tokenizers.resolve("o200k_base")

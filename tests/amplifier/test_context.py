@@ -10,9 +10,9 @@ from amplifier_core import ModelInfo, ProviderInfo
 from amplifier_core.message_models import TextBlock
 
 from backscroll import BudgetError, MessageError
-from backscroll.adapters.amplifier.signals import PROMPT_FAILED, RESTORE_IGNORED
+from backscroll.evaluation.validity import problems
 from backscroll.events import PROVIDER_IGNORED
-from backscroll.replay.validity import problems
+from backscroll.integrations.amplifier.hooks import PROMPT_FAILED, RESTORE_IGNORED
 from tests.amplifier.ours import Mounted, awaited, call, chat, mounted, result, rounds, say
 from tests.amplifier.scenarios import ORPHAN, words
 

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 import amplifier_module_context_backscroll as module
 from backscroll import events
-from backscroll.adapters.amplifier.context import AmplifierContext, OldContext
-from backscroll.adapters.amplifier.signals import ALL, BEGIN_EVENTS, ERROR_EVENTS, NAME, USAGE_EVENTS
+from backscroll.integrations.amplifier.context import AmplifierContext, OldContext
+from backscroll.integrations.amplifier.hooks import ALL, BEGIN_EVENTS, ERROR_EVENTS, NAME, USAGE_EVENTS
 from tests.amplifier.kernel import kernel_session
 from tests.amplifier.ours import PACKAGE, ROOT, awaited, mounted, say
 from tests.amplifier.suites import BEHAVIOR, CHECKS, behave, validated

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from amplifier_core.testing import MockCoordinator
 
-from backscroll.adapters.amplifier import signals
+from backscroll.integrations.amplifier import hooks as signals
 from tests.amplifier.ours import awaited, call, mounted, result, say
 from tests.amplifier.provider import Provider
 from tests.amplifier.tools import toolbox

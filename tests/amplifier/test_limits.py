@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll import BudgetError
-from backscroll.adapters.amplifier.sending import loop_tokens
+from backscroll.evaluation.validity import problems
 from backscroll.events import COMPACTION, USAGE_IGNORED
-from backscroll.replay.validity import problems
+from backscroll.integrations.amplifier.wire import loop_tokens
 from tests.amplifier.fakes import measure
 from tests.amplifier.ours import Mounted, awaited, call, mounted, result, rounds, say
 from tests.amplifier.provider import Message

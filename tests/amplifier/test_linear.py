@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from backscroll.adapters.amplifier.context import AmplifierContext
-from backscroll.adapters.amplifier.files import TranscriptFile
-from backscroll.adapters.amplifier.settings import read_settings
-from backscroll.adapters.amplifier.signals import Signals
+from backscroll.integrations.amplifier.context import AmplifierContext
+from backscroll.integrations.amplifier.hooks import Signals
+from backscroll.integrations.amplifier.settings import read_settings
+from backscroll.integrations.amplifier.transcript import TranscriptFile
 from tests.test_costs import Counting
 
 Message = dict[str, Any]

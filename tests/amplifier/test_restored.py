@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from amplifier_core.testing import MockCoordinator
 
-from backscroll.adapters.amplifier.signals import REPLAY_IGNORED, RESTORE_IGNORED
+from backscroll.integrations.amplifier.hooks import REPLAY_IGNORED, RESTORE_IGNORED
 from tests.amplifier.ours import Mounted, awaited, call, mounted, result, rounds, say
 from tests.amplifier.provider import Message
 

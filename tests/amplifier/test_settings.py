@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from backscroll import ConfigurationError
-from backscroll.adapters.amplifier.context import AmplifierContext, OldContext
-from backscroll.adapters.amplifier.settings import SETTINGS
 from backscroll.events import COMPACTION
+from backscroll.integrations.amplifier.context import AmplifierContext, OldContext
+from backscroll.integrations.amplifier.settings import SETTINGS
 from tests.amplifier.ours import awaited, call, mounted, result, rounds, say
 from tests.amplifier.provider import Message
 from tests.amplifier.scenarios import words

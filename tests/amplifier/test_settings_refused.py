@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from backscroll import ConfigurationError
-from backscroll.adapters.amplifier.settings import SETTINGS
-from backscroll.adapters.amplifier.signals import OPTION_IGNORED
+from backscroll.integrations.amplifier.hooks import OPTION_IGNORED
+from backscroll.integrations.amplifier.settings import SETTINGS
 from tests.amplifier.ours import awaited, mounted
 
 

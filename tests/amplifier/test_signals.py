@@ -8,8 +8,8 @@ from amplifier_core import HookResult, Usage, events
 from amplifier_core.testing import MockCoordinator
 
 from amplifier_module_context_backscroll import mount
-from backscroll.adapters.amplifier import signals
 from backscroll.events import COMPACTION, MESSAGE_ADDED, OVERFLOW, POST_COMPACT, PRE_COMPACT, USAGE_IGNORED
+from backscroll.integrations.amplifier import hooks as signals
 from tests.amplifier.ours import Mounted, awaited, mounted, rounds, say
 from tests.amplifier.scenarios import words
 

@@ -9,8 +9,9 @@ import pytest
 from amplifier_core import ChatRequest, ChatResponse, TextBlock, ThinkingBlock, ToolResult, Usage
 from amplifier_core.testing import MockCoordinator
 
-from backscroll.adapters.amplifier import providers, signals
 from backscroll.events import COMPACTION, SUMMARY_FAILED, SUMMARY_READY, SUMMARY_STARTED
+from backscroll.integrations.amplifier import hooks as signals
+from backscroll.integrations.amplifier import providers
 from tests.amplifier.ours import Mounted, awaited, chat, mounted, rounds, say
 from tests.amplifier.provider import Message, Provider, plain
 from tests.amplifier.scenarios import words

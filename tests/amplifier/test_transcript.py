@@ -13,8 +13,8 @@ import pytest
 from amplifier_core import HookResult
 from amplifier_core.testing import MockCoordinator
 
-from backscroll.adapters.amplifier.signals import FILE_FAILED
 from backscroll.events import MESSAGE_ADDED
+from backscroll.integrations.amplifier.hooks import FILE_FAILED
 from tests.amplifier.ours import awaited, call, chat, mounted, result, rounds, say
 from tests.amplifier.provider import Message
 from tests.amplifier.scenarios import REMINDER, words

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from amplifier_core import events
 
-from backscroll.adapters.amplifier.signals import FILE_FAILED
-from backscroll.replay.validity import problems
+from backscroll.evaluation.validity import problems
+from backscroll.integrations.amplifier.hooks import FILE_FAILED
 from tests.amplifier.ours import awaited, call, mounted, result, say
 from tests.amplifier.provider import Message, alike
 from tests.amplifier.scenarios import (

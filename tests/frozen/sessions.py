@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from backscroll import BudgetError, sync
-from backscroll.budget import Previews
+from backscroll import BudgetError
+from backscroll.manager import sync_manager as sync
 from backscroll.stores.memory import MemoryStore
+from backscroll.tokens.budget import Previews
 from tests.histories import Talk
 
 BUDGETS = (1_500, 6_000, 24_000)

@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 import backscroll
-from backscroll import sync
+from backscroll.manager import sync_manager as sync
 from tests.frozen.sessions import count
 from tests.histories import Talk
 

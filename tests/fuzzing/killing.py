@@ -16,7 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from backscroll import BudgetError, sync
+from backscroll import BudgetError
+from backscroll.manager import sync_manager as sync
 from backscroll.stores.addresses import open_store
 from tests.fuzzing.judge import Message, Shown, shown, taken
 from tests.fuzzing.talking import Story

@@ -12,9 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll import BackscrollError, logbook, state, sync
-from backscroll.budget import Previews
+from backscroll import BackscrollError
+from backscroll.history import journal as logbook
+from backscroll.manager import sync_manager as sync
+from backscroll.session import state
 from backscroll.stores.memory import MemoryStore
+from backscroll.tokens.budget import Previews
 from tests.fuzzing.judge import Message, Shown, shown, taken, weight
 from tests.fuzzing.talking import Story, replaced
 from tests.histories import DIALECTS

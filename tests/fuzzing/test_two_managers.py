@@ -11,7 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll import BackscrollError, logbook, state, sync
+from backscroll import BackscrollError
+from backscroll.history import journal as logbook
+from backscroll.manager import sync_manager as sync
+from backscroll.session import state
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.sqlite import SqliteStore
 from tests.fuzzing.judge import Message, Shown, shown, taken

@@ -19,7 +19,8 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-from backscroll import ConflictError, StoreUnavailable, sync
+from backscroll import ConflictError, StoreUnavailable
+from backscroll.manager import sync_manager as sync
 from backscroll.ports import Record, Store
 from backscroll.stores.addresses import open_store
 from backscroll.stores.blobs.folder import FolderBlobs

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll import sync
 from backscroll.errors import ConflictError
+from backscroll.manager import sync_manager as sync
 from backscroll.ports import Tip
 from backscroll.stores.blobs.folder import FolderBlobs
 from backscroll.stores.blobs.offloading import OffloadingStore

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from backscroll import ConfigurationError, DamagedError, StoreUnavailable
+from backscroll.manager.sync_manager import ContextManager
 from backscroll.stores.blobs.addresses import open_blobs
 from backscroll.stores.blobs.folder import FolderBlobs
 from backscroll.stores.blobs.s3 import S3Blobs
-from backscroll.sync import ContextManager
-from backscroll.testing import together
+from backscroll.stores.conformance import together
 from tests.stores import seaweed
 from tests.stores.running import ROOT
 

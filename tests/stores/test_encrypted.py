@@ -11,11 +11,11 @@ from backscroll import ConfigurationError, ConflictError, DamagedError, StoreErr
 from backscroll.ports import Record
 from backscroll.stores.blobs.folder import FolderBlobs
 from backscroll.stores.blobs.offloading import OffloadingStore
+from backscroll.stores.conformance import CHECKS, failure, stored
 from backscroll.stores.encryption import EncryptedStore
 from backscroll.stores.memory import MemoryStore
-from backscroll.stores.searching import search_for
+from backscroll.stores.search import search_for
 from backscroll.stores.sqlite import SqliteStore
-from backscroll.testing import CHECKS, failure, stored
 from tests.stores.test_offloading import Shelf
 
 KEY, OTHER = bytes(range(32)), bytes(range(32, 64))

@@ -11,16 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll import ConflictError, StoreUnavailable, sync
-from backscroll.pages import Hit
-from backscroll.recall import Source
+from backscroll import ConflictError, StoreUnavailable
+from backscroll.manager import sync_manager as sync
+from backscroll.recall.pages import Hit
+from backscroll.recall.retrieval import Source
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.postgres import PostgresStore
-from backscroll.stores.searching import search_everywhere, search_for
-from backscroll.stores.searching.catching_up import catch_up
-from backscroll.stores.searching.index import SearchIndex
-from backscroll.stores.searching.passages import BATCH, batches
-from backscroll.stores.searching.sqlite import SqliteSearch
+from backscroll.stores.search import search_everywhere, search_for
+from backscroll.stores.search.catch_up import catch_up
+from backscroll.stores.search.index import SearchIndex
+from backscroll.stores.search.passages import BATCH, batches
+from backscroll.stores.search.sqlite import SqliteSearch
 from backscroll.stores.sqlite import SqliteStore
 from tests.profiles import examples
 from tests.stores.running import ROOT
@@ -339,9 +340,9 @@ def test_where_no_index_can_be_kept_there_is_one_in_memory(tmp_path, store):
 
 WORKER = """
 import sys
-from backscroll.stores.searching.catching_up import catch_up
+from backscroll.stores.search.catch_up import catch_up
 from backscroll.stores.postgres import PostgresStore
-from backscroll.stores.searching import search_for
+from backscroll.stores.search import search_for
 from backscroll.stores.sqlite import SqliteStore
 store = SqliteStore(sys.argv[1])
 print("ready", flush=True)

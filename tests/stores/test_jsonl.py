@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll import ConfigurationError, ConflictError, DamagedError, StoreUnavailable, sync
+from backscroll import ConfigurationError, ConflictError, DamagedError, StoreUnavailable
+from backscroll.manager import sync_manager as sync
 from backscroll.ports import Record
 from backscroll.stores.jsonl import JsonlStore, lines
 from backscroll.stores.jsonl.file import BATCH, BATCH_BYTES, locked

@@ -11,9 +11,9 @@ from backscroll.ports import Kept, Record
 from backscroll.stores.blobs.folder import FolderBlobs
 from backscroll.stores.blobs.offloading import OffloadingStore
 from backscroll.stores.blobs.pointers import KIND
+from backscroll.stores.conformance import CHECKS, failure, stored
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.sqlite import SqliteStore
-from backscroll.testing import CHECKS, failure, stored
 from tests.stores.running import run, start
 
 

@@ -16,11 +16,11 @@ import pytest
 from backscroll import ConfigurationError, ConflictError, DamagedError, StoreUnavailable
 from backscroll.ports import Record
 from backscroll.stores.addresses import open_store
+from backscroll.stores.conformance import CHECKS, retried, together
 from backscroll.stores.postgres import PostgresStore
 from backscroll.stores.postgres.address import scrubbed
 from backscroll.stores.postgres.rows import BATCH
 from backscroll.stores.postgres.schema import STEPS
-from backscroll.testing import CHECKS, retried, together
 from tests.stores.pooling import Pooler
 from tests.stores.programs import appended, differs, record
 from tests.stores.running import FAULTS, ROOT, at_once

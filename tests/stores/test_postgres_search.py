@@ -6,13 +6,14 @@ from contextlib import closing
 
 import pytest
 
-from backscroll import ConflictError, StoreUnavailable, sync
-from backscroll.pages import Hit
-from backscroll.recall import Source
+from backscroll import ConflictError, StoreUnavailable
+from backscroll.manager import sync_manager as sync
+from backscroll.recall.pages import Hit
+from backscroll.recall.retrieval import Source
 from backscroll.stores.postgres import PostgresStore
-from backscroll.stores.searching.index import SearchIndex
-from backscroll.stores.searching.passages import passages
-from backscroll.stores.searching.postgres import PostgresSearch
+from backscroll.stores.search.index import SearchIndex
+from backscroll.stores.search.passages import passages
+from backscroll.stores.search.postgres import PostgresSearch
 from tests.stores.programs import record
 
 

@@ -5,9 +5,9 @@ from functools import partial
 
 import pytest
 
-from backscroll import sync
+from backscroll.manager import sync_manager as sync
 from backscroll.stores.addresses import open_store
-from backscroll.testing import together
+from backscroll.stores.conformance import together
 from tests.stores.programs import differs, worked
 from tests.stores.running import FAULTS, KINDS, address_of, run, start
 

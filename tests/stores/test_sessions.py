@@ -7,7 +7,7 @@ import signal
 import pytest
 
 import backscroll
-from backscroll import sync
+from backscroll.manager import sync_manager as sync
 from tests.histories import Talk
 from tests.stores.programs import digest
 from tests.stores.running import KINDS, address_of, start

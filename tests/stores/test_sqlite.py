@@ -14,7 +14,7 @@ import pytest
 
 from backscroll import ConfigurationError, ConflictError, DamagedError, StoreUnavailable
 from backscroll.ports import Record
-from backscroll.stores.guard import Guard
+from backscroll.stores.commit_counter import Guard
 from backscroll.stores.sqlite import SqliteStore
 from backscroll.stores.sqlite.rows import BATCH
 from backscroll.stores.sqlite.schema import VERSION

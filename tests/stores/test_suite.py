@@ -7,11 +7,11 @@ import pytest
 
 from backscroll import ConflictError
 from backscroll.ports import Stored
+from backscroll.stores.conformance import CHECKS, check_store
 from backscroll.stores.jsonl import JsonlStore
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.postgres import PostgresStore
 from backscroll.stores.sqlite import SqliteStore
-from backscroll.testing import CHECKS, check_store
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)

@@ -17,7 +17,7 @@ from typing import Any
 from strands.models import Model
 from strands.types.exceptions import ContextWindowOverflowException
 
-from backscroll.tokenizers import resolve
+from backscroll.tokens.engines import resolve
 
 Request = dict[str, Any]
 Step = Any

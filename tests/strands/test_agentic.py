@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from backscroll.adapters.strands import ContextManagerPlugin
+from backscroll.integrations.strands import ContextManagerPlugin
 from tests.strands.scripted import Scripted, call
 from tests.strands.world import agent_of, text_of
 

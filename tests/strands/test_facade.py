@@ -13,9 +13,10 @@ from strands.agent.conversation_manager import (
 from strands.vended_plugins.context_offloader import ContextOffloader as StrandsOffloader
 from strands.vended_plugins.context_offloader import InMemoryStorage
 
-from backscroll.adapters.strands import ContextCompression, ContextManagerPlugin, ContextOffloader, pin_message
-from backscroll.adapters.strands.attaching import attached_to, conversation_of
-from backscroll.adapters.strands.settings import (
+from backscroll.errors import ConfigurationError
+from backscroll.integrations.strands import ContextCompression, ContextManagerPlugin, ContextOffloader, pin_message
+from backscroll.integrations.strands.registration import attached_to, conversation_of
+from backscroll.integrations.strands.settings import (
     SETTINGS,
     Compression,
     Offloading,
@@ -23,7 +24,6 @@ from backscroll.adapters.strands.settings import (
     default,
     read_config,
 )
-from backscroll.errors import ConfigurationError
 from backscroll.notices import BackscrollWarning
 from tests.strands.scripted import Scripted
 from tests.strands.world import TOOLS, agent_of

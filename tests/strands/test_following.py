@@ -4,7 +4,7 @@ import asyncio
 import itertools
 from typing import Any
 
-from backscroll.adapters.strands.attaching import conversation_of
+from backscroll.integrations.strands.registration import conversation_of
 from tests.strands.scripted import Scripted, call
 from tests.strands.world import agent_of, text_of
 

@@ -10,8 +10,8 @@ from strands import ToolContext, tool
 from strands.multiagent import GraphBuilder, Swarm
 from strands.vended_plugins.context_injector import ContextInjector
 
-from backscroll.adapters.strands import ContextManagerPlugin
-from backscroll.adapters.strands.models import counted_in
+from backscroll.integrations.strands import ContextManagerPlugin
+from backscroll.integrations.strands.models import counted_in
 from tests.strands.scripted import Scripted, call, faults, sent
 from tests.strands.world import TOOLS, agent_of, text_of
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from strands import Agent
 
-from backscroll.adapters.strands import ContextManagerPlugin
+from backscroll.integrations.strands import ContextManagerPlugin
 from tests.profiles import THOROUGH
 from tests.strands.scripted import Scripted, call, plain, sent, tokens_of
 from tests.strands.world import CHINESE, TOOLS, agent_of, refusals_expected

@@ -9,9 +9,9 @@ import pytest
 from strands import tool
 from strands.storage import InMemoryStorage
 
-from backscroll.adapters.strands import ContextManagerPlugin, ContextOffloader
-from backscroll.adapters.strands.storing import Shelf
-from backscroll.budget import Previews
+from backscroll.integrations.strands import ContextManagerPlugin, ContextOffloader
+from backscroll.integrations.strands.tool_result_storage import Shelf
+from backscroll.tokens.budget import Previews
 from tests.strands.scripted import Scripted, call
 from tests.strands.world import TOOLS, agent_of, png, text_of
 

@@ -7,9 +7,9 @@ import pytest
 from strands.hooks import BeforeModelCallEvent
 from strands.types.exceptions import ContextWindowOverflowException
 
-from backscroll.adapters.strands import ContextManagerPlugin, ContextOffloader, RequestTooLarge
-from backscroll.adapters.strands.conversation import MOST_REFUSALS
 from backscroll.errors import BudgetError
+from backscroll.integrations.strands import ContextManagerPlugin, ContextOffloader, RequestTooLarge
+from backscroll.integrations.strands.conversation import MOST_REFUSALS
 from tests.strands.scripted import Scripted, call, tokens_of
 from tests.strands.world import agent_of, refusals_expected
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from backscroll.adapters.strands import ContextManagerPlugin, pin_message
+from backscroll.integrations.strands import ContextManagerPlugin, pin_message
 from tests.strands.scripted import Scripted, call
 from tests.strands.world import agent_of, text_of
 

@@ -12,16 +12,16 @@ import pytest
 from strands import Agent
 from strands.agent.conversation_manager import SlidingWindowConversationManager
 
-import backscroll.adapters.strands as adapter
-from backscroll.adapters.strands import (
+import backscroll.integrations.strands as adapter
+from backscroll.integrations.strands import (
     DEFAULT_PROMPT,
     ContextCompression,
     ContextManagerPlugin,
     ContextOffloader,
     estimate_input_tokens,
 )
-from backscroll.adapters.strands.attaching import attached_to, conversation_of
-from backscroll.adapters.strands.settings import SETTINGS, Compression, read_config
+from backscroll.integrations.strands.registration import attached_to, conversation_of
+from backscroll.integrations.strands.settings import SETTINGS, Compression, read_config
 from backscroll.notices import BackscrollWarning
 from tests.strands.scripted import Scripted, call, tokens_of
 from tests.strands.world import agent_of, refusals_expected, text_of
@@ -123,7 +123,7 @@ def test_9_one_estimator_takes_the_system_prompt_and_the_tools():
 
 
 def test_10_imports_stand_at_the_top():
-    for path in sorted((ROOT / "src/backscroll/adapters/strands").glob("*.py")):
+    for path in sorted((ROOT / "src/backscroll/integrations/strands").glob("*.py")):
         inside = re.findall(r"^ +(?:from \S+ )?import .*", path.read_text(encoding="utf-8"), re.MULTILINE)
         assert [line.strip() for line in inside if "_Agent" not in line] == [], path.name
 

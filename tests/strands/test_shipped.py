@@ -18,9 +18,9 @@ from strands.hooks import AfterInvocationEvent as _AfterInvocation
 from strands.session import FileSessionManager
 from strands.types.exceptions import ContextWindowOverflowException
 
-from backscroll.adapters.strands import ContextManagerPlugin, estimate_input_tokens
-from backscroll.adapters.strands.attaching import conversation_of
 from backscroll.errors import ConfigurationError
+from backscroll.integrations.strands import ContextManagerPlugin, estimate_input_tokens
+from backscroll.integrations.strands.registration import conversation_of
 from tests.strands.scripted import Scripted, call, faults, tokens_of
 from tests.strands.world import CHINESE, TOOLS, agent_of, png, refusals_expected, text_of
 

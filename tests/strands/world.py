@@ -8,7 +8,7 @@ from typing import Any
 
 from strands import Agent, tool
 
-from backscroll.adapters.strands import ContextManagerPlugin
+from backscroll.integrations.strands import ContextManagerPlugin
 from tests.strands.scripted import Scripted
 
 CHINESE = "数据库连接在第三次重试之后仍然失败，请检查服务器的防火墙设置。"  # noqa: RUF001

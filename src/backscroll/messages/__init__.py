@@ -1,15 +1,15 @@
 """The one room that looks inside a message. Every dialect is read and rewritten here, and nowhere else.
 
-- `strict.py`   what may be kept: strictly JSON, with a role; and the private copy of it
+- `validation.py`   what may be kept: strictly JSON, with a role; and the private copy of it
 - `copying.py`  copies of many messages that were accepted before
 - `answers.py`  the message in a client's answer, and what of it a request takes
 - `parts.py`    the vocabulary: what a part is
-- `reading.py`  role, flags and parts (text, reasoning, call, result, media, opaque) of a message in any dialect
+- `reader.py`  role, flags and parts (text, reasoning, call, result, media, opaque) of a message in any dialect
 - `blocks.py`   the shapes of content blocks: one small reader for each shape
 - `echoes.py`    calls of our own tools that bring back what was left out, and their answers
 - `shapes.py`    what a new message must have: a shape that is known
 - `rounds.py`    results in blocks put behind their calls, as providers take them
-- `rewriting.py` replacing the text of a part, leaving blocks out, making the few synthetic messages of a view
+- `rewriter.py` replacing the text of a part, leaving blocks out, making the few synthetic messages of a view
 
 Dialects: OpenAI chat, Amplifier, Anthropic blocks and Bedrock Converse. They are told apart shape by shape, never by a
 setting, because real histories mix them. Messages are never converted from one dialect into another.
@@ -18,10 +18,10 @@ setting, because real histories mix them. Messages are never converted from one 
 from backscroll.messages.answers import sendable
 from backscroll.messages.copying import Copier
 from backscroll.messages.parts import Media, Part
-from backscroll.messages.reading import SYSTEM_ROLES, Flags, Reading, read_message
-from backscroll.messages.rewriting import block_at
+from backscroll.messages.reader import SYSTEM_ROLES, Flags, Reading, read_message
+from backscroll.messages.rewriter import block_at
 from backscroll.messages.shapes import check_shape
-from backscroll.messages.strict import (
+from backscroll.messages.validation import (
     MAX_DEPTH,
     Message,
     Redact,

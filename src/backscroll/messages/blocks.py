@@ -1,4 +1,4 @@
-"""The shapes of content blocks and tool calls: one small reader for each. Only `reading.py` may call them.
+"""The shapes of content blocks and tool calls: one small reader for each. Only `reader.py` may call them.
 
 Typed blocks (OpenAI, Anthropic, Amplifier) are told by their `type`, Bedrock Converse blocks by their only key.
 Sources: the public API references of the four dialects, and amplifier-core 2.0's message models.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from backscroll.messages.strict import Message
+from backscroll.messages.validation import Message
 
 
 class Copier:

@@ -6,7 +6,7 @@ time longer; a digest that quoted them would say again what stands under its own
 
 from collections.abc import Iterable
 
-from backscroll.messages.reading import Reading
+from backscroll.messages.reader import Reading
 
 RECALL_TOOLS = frozenset(("recall", "retrieve_offloaded_content"))
 """The tools that Backscroll gives to models: its own, and the one of the offloader for Strands."""

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from backscroll.messages.reading import Reading
-from backscroll.messages.strict import Message
+from backscroll.messages.reader import Reading
+from backscroll.messages.validation import Message
 
 
 class Arranged(NamedTuple):

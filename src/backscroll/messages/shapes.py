@@ -8,8 +8,8 @@ asked again.
 from typing import Any
 
 from backscroll.errors import MessageError
-from backscroll.messages.reading import Reading
-from backscroll.messages.strict import Message
+from backscroll.messages.reader import Reading
+from backscroll.messages.validation import Message
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _BESIDE = ("tool_calls", "function_call", "refusal", "reasoning_content", "thinking_block", "audio")

@@ -11,15 +11,15 @@
 Around them:
 
 - `addresses.py`  from an address to a store
-- `layers.py`     from options to what goes around a store
+- `wrappers.py`     from options to what goes around a store
 - `transfer.py`   copying sessions from one store to another
 
 Below them:
 
-- `layer.py`      a store around another one
-- `queueing.py`   one thread that does what is queued
-- `gate.py`       no fork while something is open
-- `guard.py`      the number of acknowledged commits
+- `wrapper.py`      a store around another one
+- `group_commit.py`   one thread that does what is queued
+- `fork_lock.py`       no fork while something is open
+- `commit_counter.py`      the number of acknowledged commits
 - `names.py`      what a session, a key and a blob may be called
 - `problems.py`   what a look through a store finds, and what a repair does about it
 """

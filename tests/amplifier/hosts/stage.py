@@ -17,7 +17,7 @@ from typing import Any
 from amplifier_core import ChatRequest, ChatResponse, ToolResult, Usage, events
 from amplifier_core.llm_errors import ContextLengthError
 
-from backscroll.adapters.amplifier import signals
+from backscroll.integrations.amplifier import hooks as signals
 from tests.amplifier.hosts.running import DEATH
 from tests.amplifier.provider import Message, Provider, Request, common, plain
 from tests.amplifier.scripts import Step

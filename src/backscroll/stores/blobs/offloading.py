@@ -17,8 +17,8 @@ from backscroll.notices import warn
 from backscroll.ports import Blobs, Pending, Record, Store, Stored
 from backscroll.stores.blobs.lines import Lines
 from backscroll.stores.blobs.pointers import KIND, blob_name, fits, pointer, pointing
-from backscroll.stores.layer import Layer
 from backscroll.stores.names import INTERNAL, checked_keys
+from backscroll.stores.wrapper import Layer
 
 OVER = 65_536  # bytes
 DAY = 86_400.0  # seconds

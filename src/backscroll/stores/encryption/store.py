@@ -17,8 +17,8 @@ from backscroll.errors import ConfigurationError, ConflictError, DamagedError, S
 from backscroll.ports import LOST, Pending, Record, Store, Stored, Tip
 from backscroll.stores.encryption import sealing
 from backscroll.stores.encryption.sealing import Sealer, Wrapped
-from backscroll.stores.layer import Layer
 from backscroll.stores.names import INTERNAL, checked_keys
+from backscroll.stores.wrapper import Layer
 
 _KEYS = f"{INTERNAL}key "
 """Each rotation has a session of its own, so that one that is new is on the disk before the old one goes."""

@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from backscroll.errors import ConflictError, DamagedError, StoreError, StoreUnavailable
 from backscroll.ports import Stored
-from backscroll.stores.guard import Guard
+from backscroll.stores.commit_counter import Guard
 from backscroll.stores.jsonl import lines
 from backscroll.stores.jsonl.index import Index, Span
 

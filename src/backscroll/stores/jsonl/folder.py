@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from backscroll.errors import DamagedError, StoreUnavailable
-from backscroll.stores.guard import Guard
+from backscroll.stores.commit_counter import Guard
 from backscroll.stores.jsonl import lines
 from backscroll.stores.jsonl.file import LogFile, locked
 from backscroll.stores.jsonl.lines import Header

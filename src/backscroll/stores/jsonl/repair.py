@@ -10,8 +10,8 @@ from typing import Any
 
 from backscroll.errors import DamagedError
 from backscroll.ports import LOST, Record
-from backscroll.stores.gate import GATE
-from backscroll.stores.guard import Guard
+from backscroll.stores.commit_counter import Guard
+from backscroll.stores.fork_lock import GATE
 from backscroll.stores.jsonl import lines
 from backscroll.stores.jsonl.file import LogFile, scan, told
 from backscroll.stores.jsonl.folder import Folder, file_name

@@ -15,7 +15,8 @@ from typing import Any
 
 from backscroll.errors import ConfigurationError
 from backscroll.ports import Extent, Record, Stored, Tip
-from backscroll.stores.gate import GATE
+from backscroll.stores.fork_lock import GATE
+from backscroll.stores.group_commit import Job
 from backscroll.stores.jsonl import lines
 from backscroll.stores.jsonl.file import told
 from backscroll.stores.jsonl.folder import Folder, Segment
@@ -24,8 +25,7 @@ from backscroll.stores.jsonl.verify import accept_loss, verify
 from backscroll.stores.jsonl.writer import Append, Erase, Fork, Hold, Lease, Writer
 from backscroll.stores.names import checked, checked_keys, checked_lease
 from backscroll.stores.problems import Mended, Problem
-from backscroll.stores.queued import TIMEOUT, QueuedStore, checked_durability
-from backscroll.stores.queueing import Job
+from backscroll.stores.queued_store import TIMEOUT, QueuedStore, checked_durability
 from backscroll.stores.turns import Turn
 
 

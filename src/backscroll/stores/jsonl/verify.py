@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from backscroll.errors import DamagedError
-from backscroll.stores.gate import GATE
-from backscroll.stores.guard import Guard
+from backscroll.stores.commit_counter import Guard
+from backscroll.stores.fork_lock import GATE
 from backscroll.stores.jsonl.file import LogFile, scan, told
 from backscroll.stores.jsonl.folder import Folder, first_header, has_lines
 from backscroll.stores.jsonl.index import Index, Span

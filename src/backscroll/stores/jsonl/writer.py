@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 
 from backscroll.errors import ConfigurationError, ConflictError, DamagedError, StoreUnavailable
 from backscroll.ports import Record
-from backscroll.stores.gate import GATE
+from backscroll.stores.fork_lock import GATE
+from backscroll.stores.group_commit import Answer, Job
 from backscroll.stores.jsonl import lines
 from backscroll.stores.jsonl.file import LogFile, told
 from backscroll.stores.jsonl.folder import Folder, Segment
 from backscroll.stores.jsonl.lease import lease
 from backscroll.stores.jsonl.lines import Header
 from backscroll.stores.names import another
-from backscroll.stores.queueing import Answer, Job
 from backscroll.stores.turns import Turn
 
 

@@ -4,12 +4,12 @@
 - `lanes.py`    jobs in threads, in order for each session
 - `server.py`   work on the tables of one address, and trying again
 - `pool.py`     connections that are kept for the next use
-- `forks.py`    who begins anew in the child of a fork
+- `fork_safety.py`    who begins anew in the child of a fork
 - `schema.py`   the tables, as steps that only go forward
 - `rows.py`     statements, rows and their checksums
 - `verify.py`   looking for what is not as it was written
 - `address.py`  an address, and what of it may be shown
-- `faults.py`   what the server complains of, as errors that say what to do
+- `errors.py`   what the server complains of, as errors that say what to do
 - `driver.py`   psycopg, or what to install
 """
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from backscroll.errors import StoreUnavailable
-from backscroll.stores.postgres.forks import begins_anew
+from backscroll.stores.postgres.fork_safety import begins_anew
 
 _Job: TypeAlias = tuple[Future[Any], Callable[[], Any]]
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 from backscroll.errors import StoreUnavailable
 from backscroll.stores.postgres.driver import Connection, psycopg
-from backscroll.stores.postgres.forks import begins_anew
+from backscroll.stores.postgres.fork_safety import begins_anew
 
 PATIENCE = 30.0  # seconds to wait for a connection that others use
 _IDLE = psycopg.pq.TransactionStatus.IDLE

@@ -10,7 +10,7 @@ from zlib import crc32
 from backscroll.errors import ConfigurationError, StoreUnavailable
 from backscroll.stores.postgres.address import Address
 from backscroll.stores.postgres.driver import Connection, errors
-from backscroll.stores.postgres.faults import damaged
+from backscroll.stores.postgres.errors import damaged
 
 _LOCK = 0x4261636B  # "Back": with the schema's checksum the number of a lock that no other program has
 STEPS: tuple[tuple[str, ...], ...] = (

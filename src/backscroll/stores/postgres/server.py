@@ -13,7 +13,7 @@ from backscroll.errors import DamagedError, StoreUnavailable
 from backscroll.stores.postgres import schema
 from backscroll.stores.postgres.address import Address
 from backscroll.stores.postgres.driver import Connection, conninfo, errors, psycopg
-from backscroll.stores.postgres.faults import fault, unreachable
+from backscroll.stores.postgres.errors import fault, unreachable
 from backscroll.stores.postgres.pool import Pool
 
 T = TypeVar("T")

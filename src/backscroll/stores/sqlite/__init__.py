@@ -4,14 +4,14 @@
 - `writer.py`   what comes together is committed together
 - `jobs.py`     what is done to the rows in one transaction
 - `file.py`     the database file: making it, checking it, connecting to it
-- `beside.py`   files beside it that can be made again, one for each session
+- `side_files.py`   files beside it that can be made again, one for each session
 - `schema.py`   the tables, as steps that only go forward
 - `rows.py`     rows and their checksums
 - `verify.py`   looking for what is not as it was written
 - `repair.py`   a new database in the place of a damaged one
 - `salvage.py`  what of a damaged one can still be read
 - `pages.py`    its pages as they lie on the disk
-- `faults.py`   what SQLite complains of, as errors that say what to do
+- `errors.py`   what SQLite complains of, as errors that say what to do
 """
 
 from backscroll.stores.sqlite.store import SqliteStore

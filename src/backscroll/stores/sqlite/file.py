@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from backscroll.errors import ConfigurationError, DamagedError, StoreUnavailable
-from backscroll.stores.gate import GATE
-from backscroll.stores.guard import Guard
+from backscroll.stores.commit_counter import Guard
+from backscroll.stores.fork_lock import GATE
 from backscroll.stores.sqlite import rows, schema
-from backscroll.stores.sqlite.faults import code, damaged, told
+from backscroll.stores.sqlite.errors import code, damaged, told
 
 _MOST_IDLE = 4
 _WAL_LIMIT = 16_000_000  # bytes that the log keeps for reuse after something large went through it

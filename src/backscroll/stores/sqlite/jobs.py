@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from backscroll.errors import ConfigurationError, ConflictError
 from backscroll.ports import Tip
-from backscroll.stores import queueing
+from backscroll.stores import group_commit as queueing
 from backscroll.stores.names import another, kept
 from backscroll.stores.sqlite import rows
 from backscroll.stores.sqlite.rows import Begun, Row

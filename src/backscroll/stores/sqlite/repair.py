@@ -8,10 +8,10 @@ import sys
 from collections.abc import Iterator
 
 from backscroll.errors import ConfigurationError, StoreUnavailable
-from backscroll.stores.gate import GATE, alone
+from backscroll.stores.fork_lock import GATE, alone
 from backscroll.stores.problems import Mended
 from backscroll.stores.sqlite import schema
-from backscroll.stores.sqlite.faults import damaged, told
+from backscroll.stores.sqlite.errors import damaged, told
 from backscroll.stores.sqlite.file import Database
 from backscroll.stores.sqlite.pages import Pages
 from backscroll.stores.sqlite.salvage import Salvage

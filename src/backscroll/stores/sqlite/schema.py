@@ -8,7 +8,7 @@ import sqlite3
 import time
 
 from backscroll.errors import ConfigurationError, StoreUnavailable
-from backscroll.stores.sqlite.faults import code, damaged
+from backscroll.stores.sqlite.errors import code, damaged
 
 APPLICATION = 0x4261636B  # "Back", in the header of the file
 STEPS: tuple[tuple[str, ...], ...] = (

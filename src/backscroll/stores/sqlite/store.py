@@ -15,11 +15,12 @@ from typing import Any
 
 from backscroll.errors import ConfigurationError, ConflictError
 from backscroll.ports import Extent, Record, Stored, Tip
-from backscroll.stores.gate import GATE
+from backscroll.stores.fork_lock import GATE
 from backscroll.stores.names import checked, checked_keys, checked_lease
 from backscroll.stores.problems import Mended, Problem
-from backscroll.stores.queued import TIMEOUT, QueuedStore, checked_durability
-from backscroll.stores.sqlite import beside, rows
+from backscroll.stores.queued_store import TIMEOUT, QueuedStore, checked_durability
+from backscroll.stores.sqlite import rows
+from backscroll.stores.sqlite import side_files as beside
 from backscroll.stores.sqlite.file import Database
 from backscroll.stores.sqlite.jobs import Append, Erase, Fork, Hold, Job, Lease
 from backscroll.stores.sqlite.repair import repair

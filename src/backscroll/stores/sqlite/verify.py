@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from backscroll.errors import DamagedError
-from backscroll.stores.gate import GATE
+from backscroll.stores.fork_lock import GATE
 from backscroll.stores.problems import Problem
 from backscroll.stores.sqlite import rows, schema
-from backscroll.stores.sqlite.faults import told
+from backscroll.stores.sqlite.errors import told
 from backscroll.stores.sqlite.file import Database
 
 Look = Callable[[sqlite3.Connection], Iterator[Problem]]

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from backscroll.errors import StoreUnavailable
 from backscroll.ports import Tip
-from backscroll.stores.gate import GATE
-from backscroll.stores.guard import Guard
-from backscroll.stores.queueing import Answer
-from backscroll.stores.sqlite.faults import ALONE, code, told, translated
+from backscroll.stores.commit_counter import Guard
+from backscroll.stores.fork_lock import GATE
+from backscroll.stores.group_commit import Answer
+from backscroll.stores.sqlite.errors import ALONE, code, told, translated
 from backscroll.stores.sqlite.file import Database
 from backscroll.stores.sqlite.jobs import Erase, Hold, Job, Transactions
 

@@ -1,0 +1,159 @@
+"""The command `backscroll inspect`: options in, a server or a file out. Nothing is decided here."""
+
+import gc
+import json
+import socket
+import webbrowser
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import click
+from rich.text import Text
+
+from backscroll.cli import screen
+from backscroll.cli.replay import BadInput, parse_budget
+from backscroll.cli.stores import locate as places
+from backscroll.cli.stores.commands import app
+from backscroll.errors import ConfigurationError
+from backscroll.evaluation.readers import read
+from backscroll.evaluation.run import Weigher, budget_tokens, requests_of, steps
+from backscroll.evaluation.transcript import Transcript
+from backscroll.manager import sync_manager as sync
+from backscroll.ports import Store
+from backscroll.stores.memory import MemoryStore
+from backscroll.tokens.engines import resolve
+
+__all__ = ["app"]
+
+
+@app.command("inspect", short_help="Show in a browser what was sent, and why.")
+@click.argument("place", metavar="STORE_OR_FILE")
+@click.option(
+    "--budget",
+    default="128k",
+    show_default=True,
+    callback=parse_budget,
+    metavar="TOKENS",
+    help="Of a replay, where FILE is a transcript: 32000, 32k or 50%.",
+)
+@click.option("--port", type=click.IntRange(0, 65_535), default=0, help="The port; by default one that is free.")
+@click.option("--browser/--no-browser", default=True, help="Whether to open a browser.")
+@click.option("--export", "target", metavar="FILE.html", help="Write the page as one file instead of serving it.")
+@click.option("--session", "names", multiple=True, metavar="SESSION", help="Of an export: only this one. Repeatable.")
+@click.option("--json", "as_json", is_flag=True, help="Print the address or the file's figures as JSON.")
+def inspect_command(
+    *,
+    place: str,
+    budget: int | float,
+    port: int,
+    browser: bool,
+    target: str | None,
+    names: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Show on a page what each request of a session held, what it left out, why, and what moved since the one before.
+
+    STORE_OR_FILE is a store, as an address or path, or a transcript, which is replayed in memory. The page is served on
+    this machine only, under an address that holds a token, until you interrupt it; nothing is changed.
+    """
+    server, export = _rooms()
+    _collect_seldom()
+    with places.blamed():
+        inspected = export.Inspected(_store(place, budget), place)
+        if target is not None:
+            _write(export, inspected, target, names, as_json)
+            return
+        _serve(server, inspected, port, browser, as_json)
+
+
+def _rooms() -> tuple[ModuleType, ModuleType]:
+    try:
+        from backscroll.cli.inspect import export, server  # noqa: PLC0415  they need an extra
+
+        __import__("uvicorn")
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in ("starlette", "uvicorn", "plotly"):
+            raise
+        raise BadInput(f"the package {missing!r} is missing; run: pip install 'backscroll[inspect]'") from None
+    return server, export
+
+
+def _collect_seldom() -> None:
+    """A walk through a session makes a great many values and hardly a circle: to look for circles as often as Python
+    does would take a third of its time.
+    """
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+
+
+def _store(place: str, budget: int | float) -> Store:
+    """The store that is meant, or one in memory that holds a replay of each conversation of a file."""
+    path = Path(place)
+    if places.is_address(place) or path.is_dir() or places.is_database(path):
+        return places.existing(place)
+    if not path.exists():
+        raise BadInput(f"{place}: no such file or folder")
+    store, transcripts = MemoryStore(), read(path)
+    with places.progress("requests", sum(map(requests_of, transcripts))) as tick:
+        for transcript in transcripts:
+            _replay(transcript, store, budget, tick)
+    return store
+
+
+def _replay(transcript: Transcript, store: Store, budget: int | float, tick: Any) -> None:
+    counter = resolve("auto")
+    raw = sum(map(Weigher(counter.count), transcript.messages)) if isinstance(budget, float) else 0
+    tokens = budget_tokens(budget, raw)
+    with sync.ContextManager(store=store, session=transcript.name[-200:], max_tokens=tokens) as context:
+        refused = 0
+        for step in steps(transcript, context, tokens):
+            refused += step.view is None
+            tick(1)
+    if refused:
+        note = f"{screen.line(transcript.name)}: {refused:,} requests were refused: what must stay does not fit\n"
+        click.echo(note, err=True, nl=False)
+
+
+def _write(export: Any, inspected: Any, target: str, names: tuple[str, ...], as_json: bool) -> None:
+    known = [each["name"] for each in inspected.sessions()]
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise BadInput(f"there is no session {missing[0]!r}; there are: {', '.join(map(repr, known[:10])) or 'none'}")
+    with places.progress("requests", None) as tick:
+        text = export.page(inspected, names or known, tick)
+    try:
+        with Path(target).open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise ConfigurationError(f"{target} is there already: name a new file, or remove that one") from None
+    except OSError as error:
+        raise BadInput(f"{target}: {error.strerror}: does its folder exist, and may you write there?") from error
+    number, size = len(names or known), Path(target).stat().st_size
+    if as_json:
+        screen.write(json.dumps({"file": target, "sessions": number, "bytes": size}) + "\n")
+        return
+    many = "session" if number == 1 else "sessions"
+    screen.show(Text(f"{screen.line(target)}: {number:,} {many}, {size:,} bytes"))
+
+
+def _serve(server: Any, inspected: Any, port: int, browser: bool, as_json: bool) -> None:
+    import uvicorn  # noqa: PLC0415  it needs an extra
+
+    with socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise BadInput(f"port {port}: {error.strerror}; name another one, or none") from error
+        port, token = listening.getsockname()[1], server.new_token()
+        address = f"http://127.0.0.1:{port}/{token}/"
+        screen.write(json.dumps({"address": address}) + "\n" if as_json else f"{address}\nPress Ctrl+C to end.\n")
+        if browser:
+            webbrowser.open(address)
+        config = uvicorn.Config(
+            server.application(inspected, token, port), log_level="warning", access_log=False, server_header=False,
+            lifespan="off",
+        )  # fmt: skip  # one thought
+        uvicorn.Server(config).run(sockets=[listening])

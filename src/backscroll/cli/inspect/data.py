@@ -1,0 +1,165 @@
+"""Sessions of a store as values of JSON, for the page and for the file that stands for it. Nothing is rendered here.
+
+A reader of each session is kept, so that what comes in later is found by going on; it stores nothing.
+"""
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from threading import Lock
+from typing import Any
+
+from backscroll.cli.stores.render import Reader
+from backscroll.history.history import Entry
+from backscroll.history.loading import chunks
+from backscroll.manager.driver import drive
+from backscroll.ports import Store
+from backscroll.recall.retrieval import heading, part_text
+from backscroll.session.log_replay import Step, Walk
+from backscroll.session.request_log import Line, Request, Sent
+
+_AT_ONCE = 200  # records that a walk goes on by before the time is looked at
+PAGE = 100  # messages that were left out that are told at once
+
+
+class Inspected:
+    """The sessions of one store."""
+
+    def __init__(self, store: Store, title: str) -> None:
+        self.store, self.title = store, title
+        self._known: dict[str, Told] = {}
+        self._lock = Lock()
+
+    def sessions(self) -> list[dict[str, Any]]:
+        """Names, oldest first. Asked for every two seconds, so that nothing of each session is looked at."""
+        return [{"name": name} for name in self.store.sessions()]
+
+    def session(self, name: str) -> "Told":
+        """One of them. Raises `KeyError` for one that has not begun."""
+        if not self.store.end(name):
+            raise KeyError(name)
+        with self._lock:
+            if name not in self._known:
+                self._known[name] = Told(self.store, name)
+            return self._known[name]
+
+
+class Told:
+    """One session."""
+
+    def __init__(self, store: Store, name: str) -> None:
+        self._reader = Reader(store, name)
+        self._walk: Walk | None = None
+        self._steps: list[Step] = []
+        self._lock = Lock()
+
+    def requests(self, start: int) -> list[Any]:
+        """The requests from a place of the log on."""
+        return [_request(each) for each in self._reader.requests(start)]
+
+    def steps(self, known: int, seconds: float) -> dict[str, Any]:
+        """What each request was made of, behind those that are known; goes on for so long at most."""
+        with self._lock:
+            ends = time.monotonic() + seconds
+            done = False
+            while not done and time.monotonic() < ends:
+                done = not self._go_on()
+            return {"done": done, "steps": [_step(each) for each in self._steps[known:]]}
+
+    def _go_on(self) -> bool:
+        """Whether there was anything to go on to."""
+        walk, self._walk = self._walk, None
+        if walk is None:  # the first time, or the last one failed half way
+            walk, self._steps = Walk(self._reader._session), []
+        before = walk.place
+        self._steps += drive(self._reader._opened, walk.further(_AT_ONCE))
+        self._walk = walk
+        return walk.place > before
+
+    def request(self, at: int, before: int | None) -> dict[str, Any]:
+        """A request as it was sent, and where it first differs from the one before on its lane."""
+        earlier = None if before is None else self._reader.sent(before)  # the older one first: the other is near it
+        sent = self._reader.sent(at)
+        return {"lines": [line(each) for each in sent.lines], "moved": self.moved(earlier, sent)}
+
+    def sent(self, at: int) -> Sent:
+        """A request as it was sent."""
+        return self._reader.sent(at)
+
+    def moved(self, earlier: Sent | None, sent: Sent) -> dict[str, Any] | None:
+        """The first message that stands not as it stood, its JSON cut around the first character that differs, and the
+        tokens before that, about; None where everything stands as it stood.
+        """
+        if earlier is None:
+            return None
+        pairs = enumerate(zip(earlier.messages, sent.messages, strict=False))
+        same = next((at for at, (then, now) in pairs if then != now), min(len(earlier.messages), len(sent.messages)))
+        if same == len(earlier.messages):
+            return None
+        then, now = (_text(messages[same : same + 1]) for messages in (earlier.messages, sent.messages))
+        at = next((n for n, (a, b) in enumerate(zip(then, now, strict=False)) if a != b), min(len(then), len(now)))
+        tokens = sum(each.tokens for each in [line for line in sent.lines if line.message is not None][:same])
+        if at:
+            tokens += self._reader._opened.measurer.tokenizer.count(now[:at])
+        return {"message": same, "character": at, "tokens": tokens, "text": [now[:at], now[at : at + 1], now[at + 1 :]]}
+
+    def left_out(self, at: int, first: int, last: int) -> list[Any]:
+        """Messages that a request left out, some of them from the first on."""
+        told = drive(self._reader._opened, self._reader._session.left_out(at, first, min(last, first + PAGE - 1)))
+        return [[e.seq, e.role, e.state, e.reason, e.tokens, e.ref, message] for e, message in told]
+
+    def kept(self) -> Iterator[list[Any]]:
+        """Every message of the branch, with its parts as recall gives them: a heading, what is read of it (None where
+        that is the message's content), and whether it is more than the name of a medium.
+        """
+        told = self._reader.explain()
+        for some in chunks(told, PAGE):
+            entries = drive(self._reader._opened, self._reader._entries([each.seq for each in some]))
+            for each, entry in zip(some, entries, strict=True):
+                yield [each.seq, each.role, each.tokens, each.ref, entry.message, _parts(entry)]
+
+    def search(self, query: str, offset: int) -> dict[str, Any]:
+        """What the recall tool answers to a query or a reference, and the places that were found."""
+        _, ask = self._reader.recall_tool()
+        asked = {"ref": query} if query.strip("[]").startswith("ref:") else {"query": query}
+        answer = ask(**asked, offset=offset)
+        found = self._reader.recall(query=query) if "query" in asked else None
+        hits = [] if found is None else [[hit.seq, hit.part, hit.text] for hit in found.hits]
+        return {"answer": answer, "hits": hits}
+
+
+def _parts(entry: Entry) -> list[Any]:
+    content, found = entry.message.get("content"), []
+    for number, part in enumerate(entry.reading.parts):
+        text = part_text(entry, number)
+        found.append([heading(entry, number), None if text == content else text, bool(part.text)])
+    return found
+
+
+def _request(each: Request) -> list[Any]:
+    return [
+        each.at, each.lane, each.budget, each.plan, each.last, each.estimated, each.upper, int(each.compacted),
+        each.measured, each.cached, each.written, each.answer, *each.summarizer,
+    ]  # fmt: skip  # in the order in which the page reads them
+
+
+def _step(each: Step) -> list[Any]:
+    return [each.at, each.messages, each.kept, *each.parts.values()]
+
+
+def line(each: Line) -> list[Any]:
+    """In the order in which the page reads them."""
+    state = "pinned" if each.state == "whole" and each.reason in ("pinned", "critical") else each.state
+    return [
+        each.kind, each.role, each.first, each.last, state, each.reason, each.tokens, each.original, each.ref,
+        each.message,
+    ]  # fmt: skip  # in the order in which the page reads them
+
+
+def _text(messages: Sequence[Any]) -> str:
+    return "".join(json.dumps(message, ensure_ascii=False) for message in messages)
+
+
+def packed(lines: Sequence[Any]) -> bytes:
+    """JSON in ASCII: half of a surrogate pair, which messages may hold, is no UTF-8."""
+    return json.dumps(lines, separators=(",", ":")).encode("ascii")

@@ -1,0 +1,273 @@
+"""Outcomes of replays as tables and as JSON. No replaying and no printing may live here.
+
+With one strategy there is a row a transcript, with several a row a transcript and strategy, and a comparison of them.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from backscroll.cli.screen import line
+from backscroll.evaluation.run import CACHE_READ, CACHE_WRITE, Outcome
+from backscroll.evaluation.summarizers import OUTPUT
+
+UNITS = {
+    "strategy": "names of strategies with commas between, in the order of their use",
+    "budget": "tokens a request",
+    "raw_tokens": "tokens, each message once",
+    "tokens_sent": "tokens, summed over the requests",
+    "prefix_kept": "share 0 to 1 of the tokens after the first request",
+    "facts": "facts that recorded messages use and their histories mention, each once a message; only requests whose "
+    "history is over the budget count",
+    "facts_kept": "share 0 to 1 of these facts that stood in the view: the mean over a transcript's requests with "
+    "facts, in totals the mean over transcripts weighted by their facts; a refused request kept none",
+    "far_facts": "those of the facts whose last mention lies further back than the budget",
+    "far_facts_kept": "like facts_kept, of far facts alone",
+    "summary_cost": f"millions of input tokens: what the summarizer read counts 1, what it wrote {OUTPUT:g}, times its "
+    "own price",
+    "cost": f"millions of input tokens; a kept prefix counts {CACHE_READ}, the rest {CACHE_WRITE}; with summary_cost",
+    "cost_whole": "the same, for sending everything at each request that was not refused",
+    "cpu_seconds": "seconds of CPU in the context manager, without a summarizer's client",
+}
+"""What the figures of the JSON form mean; everything else is a plain count."""
+
+_NAME = 12  # columns that a transcript's or strategy's name gets at least; it is folded into them
+_LONGEST_NAME = 36
+_SUMMED = (
+    "messages",
+    "raw_tokens",
+    "requests",
+    "tokens_sent",
+    "tokens_after_first",
+    "tokens_kept",
+    "compactions",
+    "summary_calls",
+    "summaries",
+    "summaries_failed",
+    "summary_input_tokens",
+    "summary_output_tokens",
+    "summary_cost",
+    "cost",
+    "cost_whole",
+    "refused",
+    "invalid",
+    "over_budget",
+    "facts",
+    "far_facts",
+    "cpu_seconds",
+)
+_COLUMNS = {
+    "messages": "mes-\nsages",
+    "raw_tokens": "raw\ntok",
+    "budget": "budget\ntok",
+    "requests": "re-\nquests",
+    "tokens_sent": "sent\ntok",
+    "compactions": "compac-\ntions",
+    "prefix_kept": "prefix\nkept %",
+    "facts_kept": "facts\nkept %",
+    "far_facts_kept": "far\nfacts\nkept %",
+    "summary_calls": "summary\ncalls",
+    "summary_input_tokens": "summary\nin tok",
+    "summary_output_tokens": "summary\nout tok",
+    "summary_cost": "summary\nMtok-eq",
+    "cost": "cost\nMtok-eq",
+    "cost_whole": "whole\nMtok-eq",
+    "refused": "re-\nfused",
+    "invalid": "in-\nvalid",
+    "over_budget": "over\nbudget",
+    "cpu_seconds": "CPU\ns",
+}
+_ALIKE = ("messages", "requests")  # left out where strategies are compared, so that their rows fit into 160 columns
+_OF_SUMMARIES = (
+    "summary_calls",
+    "summary_input_tokens",
+    "summary_output_tokens",
+    "summary_cost",
+)  # where there are any
+_COMPARED = ("far_facts_kept", "facts_kept", "cost", "prefix_kept", "refused", "invalid", "over_budget")
+_WARNING = {"refused": "yellow", "invalid": "bold red", "over_budget": "bold red"}
+_LEGEND = (
+    "facts: what a recorded message uses and its history mentions; kept: in its view",
+    "far facts: last mentioned further back than the budget",
+    f"Mtok-eq: millions of input tokens, a kept prefix at {CACHE_READ}, the rest at {CACHE_WRITE}",
+)
+_SUMMARY_LEGEND = f"summaries: what was read at 1, what was written at {OUTPUT:g}, times their price; it is in the cost"
+
+Figures = dict[str, Any]
+
+
+# Sums
+
+
+def totals(outcomes: Sequence[Outcome]) -> Figures:
+    """Sums over all outcomes; `prefix_kept` is weighted by tokens, `facts_kept` and `far_facts_kept` by facts."""
+    sums: Figures = {name: sum(getattr(outcome, name) for outcome in outcomes) for name in _SUMMED}
+    sums["prefix_kept"] = sums["tokens_kept"] / sums["tokens_after_first"] if sums["tokens_after_first"] else None
+    for name in ("facts", "far_facts"):
+        kept = sum((getattr(outcome, f"{name}_kept") or 0) * getattr(outcome, name) for outcome in outcomes)
+        sums[f"{name}_kept"] = kept / sums[name] if sums[name] else None
+    return sums
+
+
+def compared(outcomes: Sequence[Outcome]) -> list[Figures]:
+    """The totals of each strategy, under `strategy` its name: most far facts kept first, then facts, then the cheapest.
+
+    Shares that print alike count as equal, so that cost decides between them.
+    """
+    found = [{"strategy": name, **totals(_of(name, outcomes))} for name in _strategies(outcomes)]
+    return sorted(found, key=lambda sums: (_rank(sums["far_facts_kept"]), _rank(sums["facts_kept"]), sums["cost"]))
+
+
+def _rank(share: float | None) -> float:
+    return 1.0 if share is None else -round(share, 3)
+
+
+def _strategies(outcomes: Sequence[Outcome]) -> list[str]:
+    return list(dict.fromkeys(outcome.strategy for outcome in outcomes))
+
+
+def _of(strategy: str, outcomes: Sequence[Outcome]) -> list[Outcome]:
+    return [outcome for outcome in outcomes if outcome.strategy == strategy]
+
+
+def as_json(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """`outcomes`, `totals` and the `units` of both, for `json.dumps`.
+
+    With several strategies `totals` is a list, an item a strategy as `compared` sorts them.
+    """
+    rows = [_row(outcome) for outcome in outcomes]
+    sums = compared(outcomes) if len(_strategies(outcomes)) > 1 else totals(outcomes)
+    return {"outcomes": rows, "totals": sums, "units": UNITS}
+
+
+# Tables
+
+
+class _Line(NamedTuple):
+    """A row of the wide table, a column of the turned one."""
+
+    name: str
+    strategy: str
+    figures: Figures
+    is_total: bool
+
+
+def as_tables(outcomes: Sequence[Outcome], width: int) -> list[RenderableType]:
+    """What a terminal of `width` columns shows: all outcomes with their totals, of several strategies a comparison as
+    well, and what the headers mean.
+
+    A table whose figures do not fit is turned round and split, a few transcripts at a time. No figure is cut.
+    """
+    names = _strategies(outcomes)
+    asked = any(outcome.summary_calls for outcome in outcomes)
+    columns = [name for name in _COLUMNS if asked or name not in _OF_SUMMARIES]
+    if len(names) < 2:
+        shown = _fitting(list(_lines(outcomes)), columns, 1, width)
+    else:
+        columns = [name for name in columns if name not in _ALIKE]
+        shown = _fitting(list(_lines(outcomes)), columns, len(names), width)
+        ranking = [_Line("", str(sums["strategy"]), sums, False) for sums in compared(outcomes)]
+        ranked = _fitting(ranking, _COMPARED, len(names), width)
+        ranked[0].title = Text("most far facts kept first, then most facts, then the cheapest")
+        shown += ranked
+    return [*shown, *(Text(told, style="dim") for told in (*_LEGEND, *([_SUMMARY_LEGEND] if asked else [])))]
+
+
+def _lines(outcomes: Sequence[Outcome]) -> Iterator[_Line]:
+    """The lines of one transcript stand together, and so do the totals."""
+    for label, outcome in zip(_labels(outcomes), outcomes, strict=True):
+        yield _Line(label, line(outcome.strategy), _row(outcome), False)
+    names = _strategies(outcomes)
+    transcripts = len(outcomes) // max(1, len(names))
+    if len(names) > 1 and transcripts == 1:
+        return  # each line is its own total, and the comparison says it once more
+    for name in names or [""]:
+        yield _Line(f"total of {transcripts}", line(name), totals(_of(name, outcomes)), True)
+
+
+def _fitting(lines: list[_Line], columns: Sequence[str], strategies: int, width: int) -> list[Table]:
+    whole = _wide(lines, columns, strategies)
+    # names may be folded down to _NAME columns, figures must never be cut
+    named = [[shown.name for shown in lines], [shown.strategy if strategies > 1 else "" for shown in lines]]
+    spare = sum(max(0, max(map(len, names), default=0) - _NAME) for names in named)
+    if Console(width=10_000).measure(whole).maximum - spare <= width:
+        return [whole]
+    headed = max(len(_header(name)) for name in columns)
+    at_once = max(1, (width - headed - 4) // (_NAME + 3))
+    # of several strategies a table shows one transcript, as evenly split as may be
+    step = at_once if strategies < 2 else -(-strategies // -(-strategies // at_once))
+    blocks = [lines] if strategies < 2 else [lines[at : at + strategies] for at in range(0, len(lines), strategies)]
+    return [
+        _turned(block[at : at + step], columns, strategies) for block in blocks for at in range(0, len(block), step)
+    ]
+
+
+def _wide(lines: Sequence[_Line], columns: Sequence[str], strategies: int) -> Table:
+    table = Table(title_justify="left")
+    named = any(shown.name for shown in lines)
+    if named:
+        table.add_column("transcript", overflow="fold", min_width=_NAME)
+    if strategies > 1:
+        table.add_column("strategy", overflow="fold")
+    for name in columns:
+        table.add_column(_COLUMNS[name], justify="right", no_wrap=True)
+    for at, shown in enumerate(lines):
+        first, last = at % strategies == 0, at % strategies == strategies - 1
+        style = "bold" if shown.is_total else ""
+        names = [Text(shown.name if first else "", style=style)] if named else []
+        names += [Text(shown.strategy, style=style)] if strategies > 1 else []
+        ends = named and last and (strategies > 1 or lines[at + 1 : at + 2] == lines[-1:])
+        table.add_row(*names, *_cells(shown.figures, columns), end_section=ends)
+    return table
+
+
+def _turned(lines: Sequence[_Line], columns: Sequence[str], strategies: int) -> Table:
+    """A column a line: headed by transcripts, or under the name of their transcript by strategies."""
+    name = lines[0].name if strategies > 1 else ""
+    table = Table(title=Text(name) if name else None, title_justify="left")
+    table.add_column("strategy" if strategies > 1 else "", no_wrap=True)
+    for shown in lines:
+        header = Text(shown.strategy if strategies > 1 else shown.name)
+        table.add_column(header, justify="right", overflow="fold", min_width=_NAME)
+    cells = [list(_cells(shown.figures, columns)) for shown in lines]
+    for column, *figures in zip(columns, *cells, strict=True):
+        table.add_row(_header(column), *figures)
+    return table
+
+
+def _header(column: str) -> str:
+    return _COLUMNS[column].replace("-\n", "").replace("\n", " ")
+
+
+def _labels(outcomes: Sequence[Outcome]) -> list[str]:
+    """The names without the folder that all share and without control characters; of a long path its end, which tells
+    files apart.
+    """
+    paths = [outcome.name.split("/") for outcome in outcomes]
+    shared = 0
+    if len({outcome.name for outcome in outcomes}) > 1:
+        while len({tuple(path[: shared + 1]) for path in paths}) == 1 and all(len(path) > shared + 1 for path in paths):
+            shared += 1
+    labels = [line("/".join(path[shared:])) for path in paths]
+    return [label if len(label) <= _LONGEST_NAME else "…" + label[1 - _LONGEST_NAME :] for label in labels]
+
+
+def _row(outcome: Outcome) -> Figures:
+    return {**asdict(outcome), "prefix_kept": outcome.prefix_kept}
+
+
+def _cells(figures: Figures, columns: Sequence[str]) -> Iterator[Text]:
+    for name in columns:
+        value = figures.get(name)
+        if value is None:
+            yield Text("-")
+        elif name.endswith("_kept"):
+            yield Text(f"{100 * value:.1f}")
+        elif isinstance(value, float):
+            yield Text(f"{value:.2f}" if name == "cpu_seconds" else f"{value:.3f}")
+        else:
+            yield Text(f"{value:,}", style=_WARNING.get(name, "") if value else "")

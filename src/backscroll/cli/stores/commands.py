@@ -1,0 +1,335 @@
+"""The commands for stored sessions: options in, tables, messages and exit codes out. Nothing is decided here.
+
+Exit codes: 0 fine; 1 something that was read is not as it was written; 2 what was asked for cannot be done.
+"""
+
+import json
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import click
+from rich.text import Text
+
+from backscroll.cli import screen
+from backscroll.cli.replay import BadInput, app
+from backscroll.cli.stores import context_bar as anatomy
+from backscroll.cli.stores import locate as places
+from backscroll.cli.stores import render as showing
+from backscroll.cli.stores import transfer as moving
+from backscroll.cli.stores.render import Reader
+from backscroll.notices import BackscrollWarning
+from backscroll.ports import Store
+from backscroll.stores.addresses import shown
+from backscroll.stores.problems import Problem
+from backscroll.stores.search import search_everywhere
+
+__all__ = ["app"]
+
+_store = click.argument("place", metavar="STORE")
+_session = click.argument("session", metavar="SESSION")
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+_as = click.option("--as", "name", metavar="NAME", help="What the one session is called there.")
+
+
+def _print(found: Any) -> None:
+    screen.write(json.dumps(found, indent=2) + "\n")
+
+
+@app.command("sessions", short_help="List sessions.")
+@_store
+@_json
+def sessions_command(*, place: str, as_json: bool) -> None:
+    """List the sessions of STORE, the oldest first.
+
+    STORE is an address such as sqlite:///agent.db or jsonl:///folder, or the path of a database file or folder.
+    """
+    store = places.existing(place)
+    with places.blamed():
+        names = store.sessions()
+        with places.progress("sessions", len(names)) as tick:
+            rows = []
+            for name in names:
+                rows.append(showing.session_row(store, name))
+                tick(1)
+    if as_json:
+        _print({"sessions": rows})
+    elif rows:
+        screen.show(showing.sessions_table(rows))
+    else:
+        screen.show(Text("no sessions"))
+
+
+@app.command("show", short_help="Print the messages of a session.")
+@_store
+@_session
+@click.option("--from", "first", type=click.IntRange(min=0), default=0, metavar="SEQ", help="The first message.")
+@click.option("--to", "last", type=click.IntRange(min=0), metavar="SEQ", help="The last message.")
+@click.option("--plan", is_flag=True, help="Print what became of each message in the newest view, and why.")
+@click.option("--lane", default="main", show_default=True, metavar="NAME", help="The line of requests that is meant.")
+@_json
+def show_command(
+    *, place: str, session: str, first: int, last: int | None, plan: bool, lane: str, as_json: bool
+) -> None:
+    """Print the messages of SESSION as they were added, each under its reference.
+
+    Only the current branch is shown: what a rewind or clear took back is left out.
+    """
+    store = places.existing(place)
+    places.known(store, session)
+    with places.blamed():
+        reader = Reader(store, session)
+        every = reader.explain(lane)
+        told = [each for each in every if each.seq >= first and (last is None or each.seq <= last)]
+        if plan or as_json:
+            _tell(reader, told, session, plan, as_json)
+            return
+        for page in reader.pages(told):
+            screen.show(*(showing.entry(*each) for each in page))
+    screen.show(_summary(len(told), len(every), session))
+
+
+@app.command("status", short_help="Show what a session's window is made of.")
+@_store
+@click.argument("session", metavar="[SESSION]", required=False)
+@click.option("--lane", default="main", show_default=True, metavar="NAME", help="The line of requests that is meant.")
+@_json
+def status_command(*, place: str, session: str | None, lane: str, as_json: bool) -> None:
+    """Show what the newest request of SESSION was made of, its largest messages, and what the next compaction would do.
+
+    Without SESSION: of the session that began last. Changes nothing.
+    """
+    store = places.existing(place)
+    with places.blamed():
+        names = store.sessions() if session is None else [session]
+    if not names:
+        raise BadInput("there is no session in this store")
+    places.known(store, names[-1])
+    with places.blamed():
+        status = Reader(store, names[-1], "auto").status(lane)  # of the digest, too, the count that its agent has
+    if as_json:
+        _print({"session": names[-1], **anatomy.as_json(status)})
+    else:
+        screen.show(*anatomy.shown(status, names[-1]))
+
+
+def _tell(reader: Reader, told: Sequence[Any], session: str, plan: bool, as_json: bool) -> None:
+    if not as_json:
+        screen.show(showing.plan_table(told), _summary(len(told), len(told), session))
+    elif plan:
+        _print({"session": session, "messages": [showing.explained_json(each) for each in told]})
+    else:
+        pages = [each for page in reader.pages(told) for each in page]
+        _print(
+            {"session": session, "messages": [showing.explained_json(each) | {"message": got} for each, got in pages]}
+        )
+
+
+def _summary(shown: int, every: int, session: str) -> Text:
+    part = f"{shown:,} of {every:,}" if shown != every else f"{every:,}"
+    return Text(f"{screen.line(session)}: {part} {'message' if every == 1 else 'messages'}", style="bold")
+
+
+@app.command("search", short_help="Search everything that was ever said.")
+@_store
+@click.argument("query", metavar="QUERY")
+@click.option("--session", "sessions", multiple=True, metavar="NAME", help="Only this one; may be given several times.")
+@click.option("--limit", type=click.IntRange(min=1), default=10, show_default=True, help="How many passages.")
+@_json
+@click.pass_context
+def search_command(
+    ctx: click.Context, *, place: str, query: str, sessions: tuple[str, ...], limit: int, as_json: bool
+) -> None:
+    """Search everything that was ever said in the sessions of STORE for the words of QUERY, the best passages first.
+
+    Exit code: 1 where a session cannot be read; the others are searched.
+    """
+    store = places.existing(place)
+    for session in sessions:
+        places.known(store, session)
+    with places.blamed(), warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always", BackscrollWarning)
+        names = list(sessions) or store.sessions()
+        with places.progress("indexing and searching", len(names)) as tick:
+            found = search_everywhere(store, query, limit, names, tick)
+    for each in heard:
+        click.echo(f"backscroll: {screen.line(str(each.message))}", err=True)
+    if as_json:
+        _print({"query": query, "hits": [hit._replace(session=name)._asdict() for name, hit in found]})
+    elif found:
+        screen.show(*(showing.hit(hit, None if len(sessions) == 1 else name) for name, hit in found))
+    else:
+        screen.show(Text("nothing found"))
+    ctx.exit(1 if heard else 0)
+
+
+# -- moving --
+
+
+@app.command("export", short_help="Copy sessions to another store or to a file.")
+@_store
+@click.argument("target", metavar="TARGET")
+@click.argument("sessions", nargs=-1, metavar="[SESSION]...")
+@_as
+@_json
+def export_command(*, place: str, target: str, sessions: tuple[str, ...], name: str | None, as_json: bool) -> None:
+    """Copy sessions of STORE, all or those named, to TARGET: another store, or one new file; - is standard output.
+
+    Records are copied as they are. A file is JSON Lines, and `backscroll import` brings it back.
+    """
+    if target == "-" and as_json:
+        raise BadInput("--json and a TARGET of - would both go to standard output: leave one out")
+    store = places.existing(place)
+    with places.blamed():
+        names = moving.chosen(store, sessions, name)
+        if places.is_store(target):
+            told = moving.copied(store, places.any_store(target), names)
+        else:
+            with moving.new_file(target) as file:
+                told = moving.copied(store, file, names)
+    if target != "-":
+        _moved(told, target, as_json)
+
+
+@app.command("import", short_help="Bring in an exported file or a transcript.")
+@click.argument("source", metavar="SOURCE")
+@_store
+@click.argument("sessions", nargs=-1, metavar="[SESSION]...")
+@_as
+@_json
+def import_command(*, source: str, place: str, sessions: tuple[str, ...], name: str | None, as_json: bool) -> None:
+    """Bring SOURCE into STORE: an exported file, another store, or what another program recorded.
+
+    Read are transcripts of Amplifier, Claude Code, Codex, OpenAI chat, SWE-agent and tau-bench. Their messages become a
+    new session, which is named after the file if --as does not say otherwise. A SOURCE of - is standard input.
+    """
+    with places.blamed(), moving.source_of(source) as found:
+        store = places.any_store(place)
+        if not isinstance(found, list):
+            told = moving.copied(found, store, moving.chosen(found, sessions, name))
+        elif sessions:
+            raise BadInput(f"{source}: a transcript has no sessions to choose from: leave them out")
+        else:
+            told = moving.added(found, store, source, name)
+    _moved(told, place, as_json)
+
+
+def _moved(told: Sequence[dict[str, Any]], target: str, as_json: bool) -> None:
+    if as_json:
+        _print({"to": shown(target), "sessions": told})
+        return
+    lines = []
+    for each in told:
+        number = _number(each["records"], "record") if "records" in each else _number(each["messages"], "message")
+        name = each["as"] if each["as"] == each["session"] else f"{each['session']} as {each['as']}"
+        lines.append(Text(f"{screen.line(name)}: {number}"))
+        reasons = ", ".join(f"{count} x {reason}" for reason, count in each.get("left_out", {}).items())
+        lines += [Text(f"  left out: {screen.line(reasons)}", style="dim")] if reasons else []
+    screen.show(*lines, Text(f"{_number(len(told), 'session')} to {screen.line(shown(target))}", style="bold"))
+
+
+# -- keeping --
+
+
+@app.command("verify", short_help="Tell what is not as it was written.")
+@_store
+@_json
+@click.pass_context
+def verify_command(ctx: click.Context, *, place: str, as_json: bool) -> None:
+    """Read everything in STORE and tell what is not as it was written. Changes nothing.
+
+    Exit code: 0 if nothing is missing, 1 if something is.
+    """
+    store = places.existing(place)
+    found = _problems(store, "verify", "reading everything", "every record is checked when it is read")
+    damage = [problem for problem in found if not problem.harmless]
+    _report(found, as_json, _number(len(damage), "problem") if damage else "nothing is missing")
+    ctx.exit(1 if damage else 0)
+
+
+@app.command("repair", short_help="Mend what can be mended.")
+@_store
+@click.option("--yes", is_flag=True, help="Do not ask first.")
+@_json
+def repair_command(*, place: str, yes: bool, as_json: bool) -> None:
+    """Mend what can be mended in STORE, so that the rest of it can be used. Tells what was done."""
+    store = places.existing(place, read_only=False)
+    _ask(f"Repair {shown(place)}? What is not as it was written is lost then", yes)
+    found = _problems(store, "repair", "mending", "restore it from a backup")
+    _report(found, as_json, "mended" if found else "nothing was to be done")
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _ask(question: str, yes: bool) -> None:
+    """Goes on only if the user wants to."""
+    if not yes and not sys.stdin.isatty():
+        raise BadInput("there is nobody to ask whether that is meant: say --yes")
+    if not yes:
+        click.confirm(screen.line(question), abort=True, err=True)
+
+
+def _problems(store: Store, what: str, doing: str, instead: str) -> list[Problem]:
+    """What a method tells that not every store has."""
+    method = getattr(store, what, None)
+    if method is None:
+        raise BadInput(f"a {type(store).__name__} cannot {what}: {instead}")
+    with places.blamed(), places.progress(doing, None):
+        return [Problem(each.session, each.at, each.what, getattr(each, "harmless", False)) for each in method()]
+
+
+def _report(found: Sequence[Problem], as_json: bool, summary: str) -> None:
+    if as_json:
+        _print({"problems": [problem._asdict() for problem in found]})
+        return
+    shown = []
+    for session, at, what, harmless in found:
+        where = "" if session is None else f"{session}: " if at is None else f"{session}, place {at}: "
+        shown.append(Text(screen.line(f"{where}{what}"), style="dim" if harmless else "red"))
+    screen.show(*shown, Text(summary, style="bold"))
+
+
+@app.command("erase", short_help="Leave nothing of a session.")
+@_store
+@_session
+@click.option("--cascade", is_flag=True, help="Erase the sessions that were forked from it as well.")
+@click.option("--yes", is_flag=True, help="Do not ask first.")
+@_json
+def erase_command(*, place: str, session: str, cascade: bool, yes: bool, as_json: bool) -> None:
+    """Leave nothing of SESSION in any file of STORE. It cannot be brought back.
+
+    Refused while forks share its past, unless they go as well.
+    """
+    store = places.existing(place, read_only=False)
+    places.known(store, session)
+    _ask(f"Erase {session}{' and its forks' if cascade else ''} from {shown(place)}?", yes)
+    with places.blamed(), places.progress("erasing", None):
+        before = store.sessions()
+        store.erase(session, cascade)
+        gone = [name for name in before if name not in set(store.sessions())]
+    if as_json:
+        _print({"erased": gone})
+    else:
+        screen.show(*(Text(f"erased: {screen.line(name)}") for name in gone))
+
+
+@app.command("fork", short_help="Begin a session with the past of another.")
+@_store
+@_session
+@click.argument("new", metavar="NEW")
+@click.option("--at", type=click.IntRange(min=0), metavar="SEQ", help="The last message that both share.")
+@_json
+def fork_command(*, place: str, session: str, new: str, at: int | None, as_json: bool) -> None:
+    """Begin the session NEW with the past of SESSION, up to a message or all of it. Nothing is copied."""
+    store = places.existing(place, read_only=False)
+    places.known(store, session)
+    with places.blamed():
+        Reader(store, session).fork(new, at)
+        shared = store.end(new)
+    if as_json:
+        _print({"session": new, "from": session, "at": at, "records": shared})
+    else:
+        screen.show(Text(f"{screen.line(new)}: shares {shared:,} records with {screen.line(session)}"))

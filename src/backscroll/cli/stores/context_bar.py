@@ -1,0 +1,94 @@
+"""How a session's window looks in a terminal: a bar of its parts, its largest messages, its next compaction."""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from backscroll.cli import screen
+from backscroll.session.window_report import PARTS, Status
+
+COLORS = {
+    "overhead": "bright_black",
+    "system": "magenta",
+    "digest": "yellow",
+    "user": "green",
+    "assistant": "cyan",
+    "results": "blue",
+    "free": "default",
+}
+MARKS = {"overhead": "#", "system": "s", "digest": "d", "user": "u", "assistant": "a", "results": "r", "free": "."}
+"""What the bar is made of: letters, so that it can be read without colors."""
+_WIDEST = 100  # columns
+_NARROWEST = 20
+
+
+def shown(status: Status, session: str) -> Iterator[Text | Table]:
+    """Everything that `backscroll status` prints."""
+    usage, window = status.usage, status.usage.window
+    used = usage.used.tokens
+    yield Text(f"{screen.line(session)}, lane {screen.line(status.lane)}", style="bold")
+    yield Text(
+        f"{used:,} of {window:,} tokens ({_percent(used, window)}), {usage.used.origin}; at most {usage.upper:,}, on "
+        "which compaction decides"
+    )
+    yield Text(f"{usage.messages:,} of {usage.stored:,} messages, {usage.compactions:,} compactions")
+    yield bar(status, max(_NARROWEST, min(_WIDEST, screen.width() - 2)))
+    yield _parts(status)
+    yield _largest(status)
+    yield Text(coming(status))
+
+
+def bar(status: Status, width: int) -> Text:
+    """The window as so many letters. What is there at all gets one, and all that is not free as many as it is."""
+    total = sum(status.parts.values()) or 1
+    letters = {part: max(1, round(status.parts[part] / total * width)) for part in PARTS if status.parts[part]}
+    while sum(letters.values()) > width:
+        letters[max(letters, key=lambda part: letters[part])] -= 1
+    text = Text("[")
+    for part, number in letters.items():
+        text.append(MARKS[part] * number, style=COLORS[part])
+    return text.append("]")
+
+
+def _parts(status: Status) -> Table:
+    table = Table(title="what the window holds", title_justify="left")
+    for header in ("", "part", "tokens", "share"):
+        table.add_column(header, justify="right" if header in ("tokens", "share") else "left")
+    for part in PARTS:
+        tokens = status.parts[part]
+        table.add_row(Text(MARKS[part], style=COLORS[part]), part, f"{tokens:,}", _percent(tokens, status.usage.window))
+    return table
+
+
+def _largest(status: Status) -> Table:
+    table = Table(title="what takes the most of it", title_justify="left")
+    for header in ("ref", "role", "tokens", "share", "begins"):
+        table.add_column(header, justify="right" if header in ("tokens", "share") else "left", overflow="ellipsis")
+    for each in status.largest:
+        share = _percent(each.tokens, status.usage.window)
+        cells = each.ref, each.role, f"{each.tokens:,}", share, each.beginning
+        table.add_row(*(Text(screen.line(cell)) for cell in cells))
+    return table
+
+
+def coming(status: Status) -> str:
+    """When the next compaction comes, and what one now would do."""
+    left, does = status.threshold - status.usage.upper, status.next
+    when = f"in {left:,} tokens" if left > 0 else "with the next request"
+    begins = f"next compaction {when}, from {status.threshold:,} tokens on; one now would "
+    if does.after_tokens >= does.before_tokens:
+        return begins + "win nothing: the view is at its target, or made of what must stay"
+    out = f"{does.removed:,} messages told by the digest, {does.shortened:,} parts shortened in all"
+    return f"{begins}bring it to {does.after_tokens:,} tokens: {out}"
+
+
+def as_json(status: Status) -> dict[str, Any]:
+    """The same for programs."""
+    return dataclasses.asdict(status)
+
+
+def _percent(tokens: int, window: int) -> str:
+    return f"{tokens / window:.1%}" if window else "-"

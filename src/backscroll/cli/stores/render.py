@@ -1,0 +1,121 @@
+"""A session read for showing it, and how that looks. Nothing is changed here."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from backscroll.cli import screen
+from backscroll.history.history import Entry
+from backscroll.manager import sync_manager as sync
+from backscroll.manager.driver import drive
+from backscroll.messages import Message
+from backscroll.ports import Extent, Operation, Store
+from backscroll.recall.pages import Hit
+from backscroll.session.explain import Explained
+
+PAGE = 50  # messages that are loaded and printed at once
+
+
+class Reader(sync.ContextManager):
+    """A session that is only looked at. Stores nothing: what opening it would note is never flushed."""
+
+    def __init__(self, store: Store, session: str, tokenizer: str = "estimate") -> None:
+        super().__init__(session=session, store=store, tokenizer=tokenizer)
+        self._session.reads_only = True
+
+    def pages(self, told: Sequence[Explained]) -> Iterator[list[tuple[Explained, Message]]]:
+        """Messages with what is told of them, some at a time."""
+        for start in range(0, len(told), PAGE):
+            some = told[start : start + PAGE]
+            entries = drive(self._opened, self._entries([each.seq for each in some]))
+            yield [(each, entry.message) for each, entry in zip(some, entries, strict=True)]
+
+    def _entries(self, seqs: Sequence[int]) -> Operation[list[Entry]]:
+        yield from self._session.enter()
+        return (yield from self._session.fetch(seqs))
+
+
+def messages_of(store: Store, session: str) -> int:
+    """How many messages ever came, by looking for the first number that none has."""
+    low, high = 0, 1
+    while store.find(session, seq=high - 1) is not None:
+        low, high = high, high * 2
+    while low < high:
+        middle = (low + high) // 2
+        if store.find(session, seq=middle) is not None:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def session_row(store: Store, name: str) -> dict[str, Any]:
+    """Return the figures of a session; `bytes` and `changed` are None where the store cannot say."""
+    extent = getattr(store, "extent", None)
+    found: Extent | None = None if extent is None else extent(name)
+    changed = None if found is None or found.changed is None else datetime.fromtimestamp(found.changed, UTC)
+    return {
+        "session": name,
+        "messages": messages_of(store, name),
+        "records": store.end(name),
+        "bytes": None if found is None else found.size,
+        "changed": None if changed is None else changed.isoformat(timespec="seconds"),
+    }
+
+
+def sessions_table(rows: Sequence[dict[str, Any]]) -> Table:
+    """One row a session; what no row has gets no column."""
+    shown = Table()
+    shown.add_column("session", overflow="fold")
+    figures = [name for name in ("messages", "records", "bytes") if any(row[name] is not None for row in rows)]
+    for header in figures:
+        shown.add_column(header, justify="right")
+    dated = any(row["changed"] is not None for row in rows)
+    if dated:
+        shown.add_column("last record")
+    for row in rows:
+        cells = [screen.line(row["session"]), *(f"{row[name]:,}" for name in figures)]
+        shown.add_row(*(Text(cell) for cell in cells), *([_local(row["changed"])] if dated else []))
+    return shown
+
+
+def _local(moment: str) -> str:
+    """Return a moment by the clock on the wall."""
+    return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def plan_table(told: Sequence[Explained]) -> Table:
+    """What became of each message in the newest view, one row each."""
+    shown = Table()
+    for header in ("ref", "role", "state", "tokens", "reason"):
+        shown.add_column(header, justify="right" if header == "tokens" else "left", overflow="fold")
+    for each in told:
+        shown.add_row(
+            *(Text(screen.line(cell)) for cell in (each.ref, each.role, each.state, f"{each.tokens:,}", each.reason))
+        )
+    return shown
+
+
+def explained_json(each: Explained) -> dict[str, Any]:
+    """The same of one message, as JSON."""
+    return {name: getattr(each, name) for name in ("seq", "role", "state", "reason", "tokens", "ref")}
+
+
+def entry(each: Explained, message: Message) -> Text:
+    """One message as it was added, under its reference."""
+    state = "" if each.state == "whole" else f"{each.state} in the view ({each.reason})"
+    return screen.message(each.ref.strip("[]"), message, each.tokens, state)
+
+
+def hit(found: Hit, session: str | None) -> Text:
+    """One passage, under its reference."""
+    text = Text()
+    if session is not None:
+        text.append(f"{screen.line(session)} ", style="bold cyan")
+    text.append(f"[ref:{found.seq}.{found.part}]", style="bold")
+    text.append(f" from character {found.offset:,}\n", style="dim")
+    text.append(screen.clean(found.text).strip("\n") + "\n")
+    return text

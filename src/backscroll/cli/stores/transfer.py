@@ -1,0 +1,158 @@
+"""Export and import: between stores, to a file and back, and from what other programs recorded."""
+
+import contextlib
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, BinaryIO
+
+from backscroll.cli import screen
+from backscroll.cli.replay import BadInput
+from backscroll.cli.stores import locate as places
+from backscroll.errors import BackscrollError, ConfigurationError, ConflictError, StoreError, StoreUnavailable
+from backscroll.evaluation.readers import Transcript, read
+from backscroll.manager import sync_manager as sync
+from backscroll.ports import Store
+from backscroll.stores.jsonl.portable import PortableFile, PortableWriter, is_portable
+from backscroll.stores.transfer import Source, Target, copy_session
+
+AT_ONCE = 100  # messages of a transcript that are added in one step
+
+Progress = Callable[[int], Any]
+
+
+def chosen(source: Source, sessions: Sequence[str], name: str | None) -> dict[str, str]:
+    """Which sessions are meant, and what each will be called. Raises `BadInput`."""
+    there = source.sessions()
+    missing = [session for session in sessions if session not in there]
+    if missing:
+        raise BadInput(f"there is no session {missing[0]!r}; there are: {', '.join(map(repr, there[:10])) or 'none'}")
+    wanted = list(dict.fromkeys(sessions)) or there
+    if name is not None and len(wanted) != 1:
+        raise BadInput(f"--as names one session, and {len(wanted)} are meant: name the one")
+    return {session: session if name is None else name for session in wanted}
+
+
+def copied(source: Source, target: Target, names: dict[str, str]) -> list[dict[str, Any]]:
+    """Copies sessions, all that can be known to fail before the first; tells of each."""
+    begun = [name for name in names.values() if target.end(name)]
+    if begun:
+        raise ConflictError(
+            f"session {begun[0]!r} has begun already there: erase it first, or import one session with --as NAME"
+        )
+    told = []
+    with places.progress("records", sum(map(source.end, names))) as tick:
+        for session, name in names.items():
+            number = copy_session(source, session, target, name, progress=tick)
+            told.append({"session": session, "as": name, "records": number})
+    return told
+
+
+@contextlib.contextmanager
+def new_file(place: str) -> Iterator[PortableWriter]:
+    """A file to export to, `-` for standard output. It stays only if it is whole."""
+    if place == "-":
+        try:
+            yield from _written(sys.stdout.buffer)
+        except BrokenPipeError:
+            screen.write("")  # which gives the interpreter something to write its rest to
+            raise StoreUnavailable("whoever reads standard output went away: what was exported is not whole") from None
+        return
+    try:
+        descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise ConfigurationError(f"{place} is there already: name a new file, or remove that one") from None
+    except OSError as error:
+        raise StoreUnavailable(f"{place}: {error.strerror}: does its folder exist, and may you write there?") from error
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield from _written(file)
+            os.fsync(file.fileno())
+    except BaseException as error:
+        os.unlink(place)
+        if isinstance(error, OSError):
+            raise StoreUnavailable(f"{place}: {error.strerror}: nothing was kept; export again") from error
+        raise
+
+
+def _written(file: BinaryIO) -> Iterator[PortableWriter]:
+    writer = PortableWriter(file)
+    yield writer
+    writer.finish()
+
+
+# -- importing --
+
+
+STDIN = "standard input"
+"""What errors call it, and a transcript that came from it where no other name is given."""
+
+
+@contextlib.contextmanager
+def source_of(place: str) -> Iterator[Source | list[Transcript]]:
+    """Open what is to be imported: an exported file, a store, or conversations that another program recorded.
+
+    `-` is standard input: a copy of it is kept in a temporary file meanwhile, since an export is checked as a whole
+    before anything of it is written.
+    """
+    if place != "-":
+        yield _source_at(place)
+        return
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "input")
+        with path.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        yield PortableFile(path, STDIN) if is_portable(path) else read(path, STDIN)
+
+
+def _source_at(place: str) -> Source | list[Transcript]:
+    path = Path(place)
+    if places.is_address(place) or path.is_dir() or places.is_database(path):
+        return places.existing(place)
+    if not path.exists():
+        raise BadInput(f"{place}: no such file or folder")
+    if is_portable(path):
+        return PortableFile(path)
+    return read(path)
+
+
+def added(transcripts: Sequence[Transcript], store: Store, place: str, name: str | None) -> list[dict[str, Any]]:
+    """Adds the messages of transcripts as new sessions; tells of each."""
+    place = STDIN if place == "-" else place
+    names = {_name(transcript, place, name): transcript for transcript in transcripts if transcript.messages}
+    begun = [session for session in names if store.end(session)]
+    if begun:
+        raise ConflictError(f"session {begun[0]!r} has begun already there: erase it first, or import with --as NAME")
+    told = []
+    with places.progress("messages", sum(len(each.messages) for each in names.values())) as tick:
+        for session, transcript in names.items():
+            _add(transcript, store, session, tick)
+            number = len(transcript.messages)
+            told.append({"session": transcript.name, "as": session, "messages": number, "left_out": transcript.reasons})
+    return told
+
+
+def _name(transcript: Transcript, place: str, name: str | None) -> str:
+    """The file's name without its suffix, or the one that was given; several of one file are told apart as there."""
+    _, mark, number = transcript.name.removeprefix(place).rpartition("#")
+    return (Path(place).stem if name is None else name) + (mark + number if mark else "")
+
+
+def _add(transcript: Transcript, store: Store, session: str, tick: Progress) -> None:
+    context = sync.ContextManager(session=session, store=store)
+    try:
+        for start in range(0, len(transcript.messages), AT_ONCE):
+            some = transcript.messages[start : start + AT_ONCE]
+            context.append(*some)
+            tick(len(some))
+        context.close()
+    except BaseException as error:
+        if isinstance(error, BackscrollError):
+            error.add_note(f"in {transcript.name}")
+        if "erase" in store.capabilities and not isinstance(error, ConflictError):
+            with contextlib.suppress(StoreError):
+                store.erase(session)
+        raise

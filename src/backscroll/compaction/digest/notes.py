@@ -1,0 +1,204 @@
+"""From the messages of a group to what a digest says of it: the user's words, one line for a turn. Chooses nothing.
+
+What is dear in a turn is what it was for: the tool, its key arguments, and how it ended.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from backscroll.compaction.digest.stale_lines import without_old, written_values
+from backscroll.compaction.digest.terms import pieces, specific_words
+from backscroll.compaction.digest.user_rules import rules_in
+from backscroll.compaction.sampling import READ
+from backscroll.history.history import Entry
+from backscroll.history.plan import Note
+from backscroll.messages import Part
+from backscroll.messages.echoes import echoes_of
+from backscroll.view.escaping import BETWEEN, quoted
+
+_VALUE = 100  # characters of one argument that a turn's line shows
+_ARGUMENTS = 180
+_OUTCOME = 100
+_SAID = 160
+_ANSWER = 320  # characters of an assistant text that called nothing: it is what the user was told
+USER_WORDS = 1_200  # characters of a user's text that are kept as they are; of a longer one head, tail and rules
+_SHORTEST, _LONGEST = 12, 420  # characters of a line worth keeping
+_TROUBLE = re.compile(
+    r"\b(?:\w*error|\w*exception|traceback|fail(?:ed|ure)?|fatal|panic|not found|denied|refused|no such|undefined|"
+    r"cannot|unable to|timed? ?out|killed|aborted|crash(?:ed)?|out of memory|exit (?:code|status) [1-9])",
+    re.IGNORECASE,
+)
+_SIGNS = (
+    "error", "exception", "traceback", "fail", "fatal", "panic", "not found", "denied", "refused", "no such",
+    "undefined", "cannot", "unable to", "time", "killed", "aborted", "crash", "out of memory", "exit ",
+)  # fmt: skip
+"""One of them stands in whatever that pattern finds. It is slow, and in most results there is none."""
+_FEW = 20  # lines up to which a result is taken for a report, and not for a text
+_SENTENCE_END = re.compile(r"(?<=[.!?:])\s|\n")
+
+
+class _Result(NamedTuple):
+    """A result, taken apart."""
+
+    seq: int
+    part: Part
+    lines: list[str]
+    trouble: str | None
+    """The line that says what went wrong."""
+
+
+class Facts:
+    """What one group says, as notes. Each of its results is taken apart once."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._entries = entries
+        self._parts = list(map(_without_echoes, entries, echoes_of(entry.reading for entry in entries)))
+        self._results = [
+            _Result(entry.seq, part, lines := pieces(part.text), trouble_in(lines))
+            for entry, parts in zip(entries, self._parts, strict=True)
+            for part in parts
+            if part.kind == "result"
+        ]
+
+    def headings(self) -> Iterator[Note]:
+        """A user's words, or one line for the turn."""
+        first, last = self._entries[0], self._entries[-1]
+        if first.reading.flags.injected:
+            told = _gist("\n".join(part.text for part in first.reading.parts), _SAID)
+            yield Note(first.seq, last.seq, "turn", f"reminder: {told}")
+            return
+        if all(entry.reading.role == "user" and not entry.reading.results for entry in self._entries):
+            for entry in self._entries:
+                yield from _user_notes(entry)
+            return
+        line = self.turn_line()
+        if line:
+            yield Note(first.seq, last.seq, "turn", line)
+        for entry in self._entries:
+            if entry.reading.is_user_turn:  # words beside the results that a user's message carries
+                yield from _user_notes(entry)
+
+    def turn_line(self) -> str:
+        """What the agent said, called and got, in one line."""
+        results = {result.part.id: result for result in self._results}
+        said: list[str] = []
+        for entry, parts in zip(self._entries, self._parts, strict=True):
+            calls = [part for part in parts if part.kind == "call"]
+            texts = [part.text for part in entry.reading.parts if part.kind == "text" and part.text.strip()]
+            if texts and entry.reading.role != "user":
+                said.append(quoted(_gist("\n".join(texts), _SAID if calls else _ANSWER)))
+            said += [f"{call.name}({_one(brief(call.text))}){_ended(results.get(call.id), call)}" for call in calls]
+        return BETWEEN.join(said)
+
+    def lines(self) -> Iterator[tuple[int, list[str], Note | None]]:
+        """The lines of its messages that may be worth keeping, as `seq` and texts, and behind those of a result what
+        went wrong in it. Plain texts, for there are hundreds and few of them are told.
+        """
+        for entry, parts in zip(self._entries, self._parts, strict=True):
+            for part in parts:
+                if part.kind != "result":
+                    for text in written_values(part.text) if part.kind == "call" else (part.text,):
+                        yield entry.seq, _worth_keeping(pieces(text)), None
+        for seq, _, lines, trouble in self._results:
+            error = None if trouble is None else Note(seq, seq, "error", trouble[:_LONGEST])
+            yield seq, _worth_keeping(lines), error
+
+
+def _without_echoes(entry: Entry, echoes: frozenset[int]) -> Sequence[Part]:
+    parts = entry.reading.parts
+    return [part for number, part in enumerate(parts) if number not in echoes] if echoes else parts
+
+
+def _worth_keeping(lines: Sequence[str]) -> list[str]:
+    return [line for line in lines if _SHORTEST <= len(line) <= _LONGEST]
+
+
+def _user_notes(entry: Entry) -> Iterator[Note]:
+    text = entry.reading.typed
+    if not text:
+        yield Note(entry.seq, entry.seq, "user", _media(entry))
+        return
+    if len(text) <= USER_WORDS:
+        yield Note(entry.seq, entry.seq, "user", text)
+        return
+    head, tail = text[: int(USER_WORDS * 0.7)], text[-int(USER_WORDS * 0.3) :]
+    yield Note(entry.seq, entry.seq, "user", f"{head} [...] {tail}")
+    for rule in rules_in(text):
+        if rule not in head and rule not in tail:
+            yield Note(entry.seq, entry.seq, "rule", rule)
+
+
+def rules_of(note: Note) -> list[Note]:
+    """What has to stay of a user's words that find no room: the rules in them, word for word."""
+    return [Note(note.first, note.last, "rule", rule) for rule in rules_in(note.text)]
+
+
+def _media(entry: Entry) -> str:
+    parts = [part for part in entry.reading.parts if part.media is not None or part.text.strip()]
+    kinds = ["document" if part.media is None else part.media.kind for part in parts]
+    return f"({', '.join(kinds) or 'no text'})"
+
+
+def _gist(text: str, most: int) -> str:
+    """The first sentences of a text, in one line."""
+    text = text.strip()[: most + 1]  # all that can be shown
+    if most == _SAID:
+        text = _SENTENCE_END.split(text, 1)[0]
+    return " ".join(text.split())[:most]
+
+
+def brief(arguments: str) -> str:
+    """A call's arguments as `name=value`, long values cut; the beginning of arguments too long to be read whole."""
+    try:
+        value = without_old(json.loads(arguments)) if len(arguments) <= READ else arguments
+    except (ValueError, RecursionError):
+        value = arguments
+    if type(value) is not dict:
+        return _flat(value, _ARGUMENTS)
+    texts = any(type(inner) is str for inner in value.values())
+    shown = [
+        f"{name}={_flat(inner, _VALUE)}"
+        for name, inner in value.items()
+        if not (texts and type(inner) in (bool, int))  # limits and switches, beside what is meant
+    ]
+    return ", ".join(shown)[:_ARGUMENTS]
+
+
+def _one(words: str) -> str:
+    """Return words without the sign between two calls."""
+    return words.replace(BETWEEN, " \u00a6 ")
+
+
+def _flat(value: Any, most: int) -> str:
+    text = value if type(value) is str else json.dumps(value, ensure_ascii=False)
+    text = " ".join(text[: most * 2].split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def trouble_in(lines: Sequence[str]) -> str | None:
+    """The line of a result that says what went wrong; None where nothing seems to have.
+
+    A long result that holds an error somewhere is mostly a text about errors: there only its ends count.
+    """
+    some = [line for line in lines if line]
+    ends = some if len(some) <= _FEW else (*some[:2], *some[-3:])
+    together = "\n".join(ends).lower()
+    if together.isascii() and not any(sign in together for sign in _SIGNS):
+        return None
+    return next((line for line in reversed(ends) if _TROUBLE.search(line)), None)
+
+
+def _ended(result: _Result | None, call: Part) -> str:
+    if result is None:
+        return ""
+    trouble, lines = result.trouble, [line for line in result.lines if line]
+    if not lines:
+        return " -> nothing"
+    shown = _one((trouble or lines[0])[:_OUTCOME])
+    count = len(lines) if len(result.part.text) <= READ else result.part.text.count("\n") + 1
+    more = f" ({count} lines)" if count > 3 else ""
+    if trouble is None and set(specific_words(call.text)).issuperset(specific_words(shown)):
+        return more  # it says no more than the call did
+    return f" -> {shown}{more}"

@@ -1,0 +1,107 @@
+"""Which lines an edit took out of a text. Reads the arguments of tool calls and knows no tool by name.
+
+Two shapes are understood, since tools agree on them across frameworks: a pair of arguments for the old and the new
+text, at any depth, and a unified diff or patch inside any argument. A file that a call writes as a whole says nothing
+of what stood there before.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from backscroll.compaction.digest.terms import pieces
+from backscroll.compaction.sampling import READ
+
+_PAIRS = (
+    ("old_string", "new_string"),
+    ("old_str", "new_str"),
+    ("old_text", "new_text"),
+    ("oldText", "newText"),
+    ("oldString", "newString"),
+    ("old_content", "new_content"),
+    ("old", "new"),
+    ("search", "replace"),
+)
+OLD = frozenset(old for old, _ in _PAIRS)
+"""Arguments that hold a text which is no longer true once the call is done."""
+_PATCH = ("@@", "*** Update File", "--- a/")
+_MARKS = (*(f'"{old}"' for old, _ in _PAIRS), *_PATCH)
+_LEAST = 8  # characters: shorter lines (a brace, `else:`) say nothing about where they stand
+
+
+def removed_lines(arguments: str) -> set[str]:
+    """The lines that the call with these arguments (JSON text) took out of a text; none where it is no edit, or too
+    long to be read whole.
+    """
+    if len(arguments) > READ or not any(mark in arguments for mark in _MARKS):
+        return set()
+    try:
+        value = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return set()
+    removed: set[str] = set()
+    added: set[str] = set()
+    for found in _mappings(value):
+        for old, new in _PAIRS:
+            if type(found.get(old)) is str and type(found.get(new)) is str:
+                removed |= _lines(found[old])
+                added |= _lines(found[new])
+        for text in found.values():
+            if type(text) is str and "\n" in text and any(mark in text for mark in _PATCH):
+                for line in text.splitlines():
+                    if not line.startswith(("---", "+++")):
+                        (removed if line[:1] == "-" else added if line[:1] == "+" else set()).update(_lines(line[1:]))
+    return removed - added
+
+
+def written_values(arguments: str) -> list[str]:
+    """The texts in a call's arguments (JSON text), without those that the call itself replaces; the JSON text itself
+    where it is too long to be read whole.
+    """
+    if len(arguments) > READ:
+        return [arguments]
+    try:
+        value = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return [arguments]
+    texts: list[str] = []
+    waiting = [("", value)]
+    while waiting:
+        name, node = waiting.pop()
+        if type(node) is dict:
+            waiting.extend(reversed(node.items()))
+        elif type(node) is list:
+            waiting.extend((name, inner) for inner in reversed(node))
+        elif type(node) is str and name not in OLD:
+            texts.append(_after(node) if any(mark in node for mark in _PATCH) else node)
+    return texts
+
+
+def _after(patch: str) -> str:
+    """What a patch leaves behind, without its marks."""
+    lines = (line for line in patch.splitlines() if not line.startswith("-"))
+    return "\n".join(line[1:] if line[:1] == "+" else line for line in lines)
+
+
+def without_old(value: Any) -> Any:
+    """Arguments without those that the call itself replaces, at any depth."""
+    if type(value) is dict:
+        return {name: without_old(inner) for name, inner in value.items() if name not in OLD}
+    if type(value) is list:
+        return [without_old(inner) for inner in value]
+    return value
+
+
+def _mappings(value: Any) -> Iterator[dict[str, Any]]:
+    waiting = [value]
+    while waiting:
+        node = waiting.pop()
+        if type(node) is dict:
+            yield node
+            waiting.extend(node.values())
+        elif type(node) is list:
+            waiting.extend(node)
+
+
+def _lines(text: str) -> set[str]:
+    return {piece for piece in pieces(text) if len(piece) >= _LEAST}

@@ -1,0 +1,46 @@
+"""Recognising what a user stated as a rule. Only the markers and the cutting into sentences live here.
+
+A rule that is lost is the dearest loss of a compaction, a sentence kept in vain costs a few tokens: so the markers are
+wide, and cover the imperative and modal words of a few languages.
+"""
+
+import re
+from functools import lru_cache
+
+from backscroll.compaction.sampling import sampled
+
+_SENTENCE = re.compile(
+    r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n+"
+)  # the last three end Chinese and Japanese sentences
+_MARKERS = re.compile(
+    r"\b(?:always|never|must|mustn't|shall|should|shouldn't|ought|do not|don't|dont|cannot|can't|only|avoid|ensure|"
+    r"make sure|remember|require[sd]?|requirement|rule|constraint|forbidden|prohibited|allowed|prefer|please|"
+    r"instead of|rather than|at least|at most|no more than|without|unless|until|except|before you|after you|when you|"
+    r"whenever|from now on|for the rest|as of now|important|under no circumstances|use|keep|stick to|write every|"
+    r"end every|reply|"
+    r"niemals|nie|immer|muss|müssen|darf|dürfen|bitte|nur|kein|keine|ab jetzt|"
+    r"jamais|toujours|doit|devez|il faut|ne pas|seulement|désormais|"
+    r"nunca|siempre|debe|debes|hay que|solo|sólo|"
+    r"sempre|mai|deve|devi|apenas|somente)\b"
+    r"|不要|不得|不能|必须|務必|务必|请勿|禁止|总是|始终|一律|只能|以后|всегда|никогда|нельзя|должен|должны|только"
+    r"|しないで|してはいけ|必ず|常に|ください",
+    re.IGNORECASE,
+)
+_REMEMBERED = 2_000  # characters of a text that is worth remembering: a digest's own are shorter
+LONGEST_RULE = 600  # characters; a longer "sentence" is a paste, of which a rule is no more than a part
+
+
+def rules_in(text: str) -> tuple[str, ...]:
+    """The sentences of a user's text that may state a rule, word for word, in order, each once. Of a text that is too
+    long to be written by hand only so much is read (`compaction/sampling.py`).
+    """
+    return _known_rules(text) if len(text) <= _REMEMBERED else _rules_in(text)
+
+
+def _rules_in(text: str) -> tuple[str, ...]:
+    found = (sentence.strip() for sentence in _SENTENCE.split(sampled(text)))
+    return tuple(dict.fromkeys(said for said in found if 3 < len(said) <= LONGEST_RULE and _MARKERS.search(said)))
+
+
+_known_rules = lru_cache(maxsize=1_024)(_rules_in)
+"""What a digest tells of a user is looked at again by the next one."""

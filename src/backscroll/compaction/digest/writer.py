@@ -1,0 +1,347 @@
+"""Writing a digest: facts of folded messages and of the digest before, chosen to fit an allowance. Pure, no model.
+
+The user's words and rules come first, then one line for each turn, then whole lines of the folded messages, chosen by
+what they mention. Oldest turn lines merge into ranges; lines that an edit took out are left out. What finds no room is
+kept aside, up to a bound, and may be told by a later digest.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import islice
+from math import ceil
+from operator import itemgetter
+from typing import NamedTuple
+
+from backscroll.compaction.digest.line_selection import FRAME, Candidate, cover, ranked
+from backscroll.compaction.digest.notes import Facts, rules_of
+from backscroll.compaction.digest.relevance import SHOWN, Line, Salience, discounted
+from backscroll.compaction.digest.terms import specific_words
+from backscroll.history.history import Entry
+from backscroll.history.plan import Digest, Note
+from backscroll.view.rendering import LINES, note_text, note_texts
+
+HEADINGS = 0.55  # of a digest for users' words and turns, the rest is for lines
+BESIDE = 0.35  # of a digest for users' words and turns beside a model's summary, at the expense of lines
+SPARE_LINES, MOST_SPARE = 0.05, 250  # lines kept aside without room: for each token of the budget, and at most
+WEIGHTS, MOST_WEIGHTS = 0.12, 2_000  # words whose weight is remembered, likewise
+MOST_SQUEEZED = 100  # users' words without room that are kept aside
+ERROR = 20.0  # what an error weighs besides the words that it mentions: five mentions by the agent
+_CHARACTERS = 3.2  # for each token of a line, before it is counted
+_OFTEN_SHORTER = 1.4  # how many more tokens of lines are chosen by that figure: plain words have 4.5 characters a token
+_TURNS = "turns: "
+_TALLY = re.compile(r"turns: [^,]+ x\d+(?:, [^,]+ x\d+)*")
+MOST_PROSE = 0.6  # of what a digest takes that a model's summary may take in it: asked for are two fifths at most
+_ORDER = ("line", "error", "turn", "prose", "user")
+"""What gives way first where a digest has to shrink."""
+
+
+class Frame(NamedTuple):
+    """What a digest is written into."""
+
+    salience: Salience
+    kept: Sequence[Sequence[Entry]]
+    """The groups that stand in the view beside it."""
+    allowance: int
+    """Tokens that it may take."""
+    budget: int
+    """Tokens of the whole view: what is kept aside is bounded by it."""
+    tokens: Callable[[str], int]
+
+
+class Said(NamedTuple):
+    """What a digest's headings say, and the words that weigh and that they do not mention."""
+
+    text: str
+    unsaid: set[str]
+
+    def holds(self, line: str) -> bool:
+        """Whether the line stands there as a whole, and not within a longer word. One that mentions what is `unsaid`
+        need not be looked for.
+        """
+        if (at := self.text.find(line)) < 0:
+            return False
+        around = self.text[max(0, at - 1) : at], self.text[at + len(line) : at + len(line) + 1]
+        return not any(end.isalnum() or end == "_" for end in around)
+
+
+def write(
+    before: Digest, groups: Sequence[Sequence[Entry]], told: int, frame: Frame, prose: Note | None = None
+) -> Digest:
+    """The digest of what `before` told and of these groups. `told`: tokens of everything told; `prose`: a model's new
+    summary, in place of the one before.
+    """
+    frame = frame._replace(tokens=cache(frame.tokens))  # each stage looks at the same texts again
+    known = sorted([*before.notes, *before.spare], key=_first)
+    facts = [Facts(group) for group in groups]
+    headings = [note for note in known if note.kind not in LINES]
+    headings += [note for told_by in facts for note in told_by.headings()]
+    headings = _in_short(headings, prose, int(frame.allowance * MOST_PROSE), frame.tokens)
+    headings, squeezed = fit_headings(headings, _room_for(headings, frame), frame.tokens)
+    room = frame.allowance - _taken(headings, frame.tokens)
+    lines = Lines([note for note in known if note.kind in LINES], facts, frame.salience)
+    text = "\n".join(dict.fromkeys([note.text for note in headings]))  # each once: it is searched for every line
+    told_of = frozenset(specific_words(text))
+    weights = discounted(frame.salience.weights, frame.salience.shown(frame.kept, set()), told_of)
+    said = Said(text, weights.keys() - told_of)
+    weights |= {_error(note): ERROR * (SHOWN if note.text in text else 1) for note in lines.errors.values()}
+    kept, spare = _choose(lines, weights, said, room, frame)
+    mentioned = frame.salience.weigh(groups, before.weights)
+    heaviest = sorted(mentioned.items(), key=itemgetter(1), reverse=True)  # stable: of equal ones the older first
+    return Digest(
+        tuple(sorted([*headings, *kept], key=_place)),
+        tuple(heaviest[: min(MOST_WEIGHTS, int(frame.budget * WEIGHTS))]),
+        (*squeezed, *spare),
+        told,
+    )
+
+
+def _room_for(headings: Sequence[Note], frame: Frame) -> int:
+    """Tokens that headings may take. A summary that is longer than it was asked to be costs lines, not users' words."""
+    prose = sum(frame.tokens(note_text(note)) for note in headings if note.kind == "prose")
+    return max(int(frame.allowance * HEADINGS), prose + int(frame.allowance * BESIDE))
+
+
+def _in_short(headings: Sequence[Note], prose: Note | None, room: int, tokens: Callable[[str], int]) -> list[Note]:
+    """With the newest summary that fits in place of the turns that it tells of."""
+    told = [note for note in headings if note.kind == "prose"] + ([prose] if prose else [])
+    newest = max([note for note in told if tokens(note_text(note)) <= room], key=_last, default=None)
+    others = [note for note in headings if note.kind != "prose"]
+    if newest is None:
+        return others
+    return sorted([newest, *(note for note in others if note.kind != "turn" or note.last > newest.last)], key=_place)
+
+
+def _last(note: Note) -> int:
+    return note.last
+
+
+_first = itemgetter(0)
+"""In the order of the conversation, where all are lines or none is."""
+
+
+def _place(note: Note) -> tuple[int, bool]:
+    return note.first, note.kind in LINES
+
+
+def _error(note: Note) -> str:
+    """What an error is worth by itself, as if it were a word that nothing else mentions."""
+    return f"error {note.first}"
+
+
+def _with_error(note: Note, line: Line, weights: Mapping[str, float]) -> Line:
+    words, _, weight = line
+    return (*words, _error(note)), 1.0, weight + weights[_error(note)]
+
+
+class Lines:
+    """Lines that could be told, each once, as it was mentioned last; without those that an edit took out since.
+
+    A line of a message becomes a note only where it is told or kept aside: of hundreds, most are neither.
+    """
+
+    def __init__(self, known: Sequence[Note], facts: Iterable[Facts], salience: Salience) -> None:
+        self._texts = [note.text for note in known]
+        self._from: list[Note | int] = [*known]  # the note that is there already, else the message's `seq`
+        errors = [number for number, note in enumerate(known) if note.kind == "error"]
+        for told_by in facts:
+            for seq, texts, error in told_by.lines():
+                self._texts += texts
+                self._from += [seq] * len(texts)
+                if error is not None:
+                    errors.append(len(self._from))
+                    self._texts.append(error.text)
+                    self._from.append(error)
+        newest = dict(zip(self._texts, range(len(self._texts)), strict=True))
+        for text in salience.taken_out.keys() & newest.keys():
+            if salience.stale(text, self._first(newest[text])):
+                del newest[text]
+        self.newest_first = sorted(newest.values(), reverse=True)
+        """Their numbers. Among equals the first is taken, so this is the order to choose in."""
+        self.texts = [self._texts[number] for number in self.newest_first]
+        """In the same order."""
+        self.errors = {number: self.note(number) for number in errors if newest.get(self._texts[number]) == number}
+        """Those that say what went wrong, by their numbers."""
+
+    def _first(self, number: int) -> int:
+        found = self._from[number]
+        return found.first if isinstance(found, Note) else found
+
+    def note(self, number: int) -> Note:
+        """One of them as a note."""
+        found = self._from[number]
+        return found if isinstance(found, Note) else Note(found, found, "line", self._texts[number])
+
+
+def _choose(
+    lines: Lines, weights: defaultdict[str, float], said: Said, room: int, frame: Frame
+) -> tuple[list[Note], Iterable[Note]]:
+    """The lines to tell that are not `said` yet, within `room` tokens, and the best of the others."""
+    candidates: list[Candidate] = []
+    numbers: list[int] = []
+    aside: list[Note] = []
+    errors, unsaid = lines.errors, said.unsaid
+    reading = frame.salience.read(lines.texts, weights)
+    for number, text, line in zip(lines.newest_first, lines.texts, reading, strict=True):
+        words, factor, weight = line if number not in errors else _with_error(errors[number], line, weights)
+        if not weight:
+            continue
+        if unsaid.isdisjoint(words) and said.holds(text):
+            aside.append(lines.note(number))
+            continue
+        tokens = ceil(len(text) / _CHARACTERS) + 2
+        candidates.append((words, tokens, factor, factor * weight / (tokens + FRAME)))
+        numbers.append(number)
+    told: dict[int, Note] = {}
+    order = ranked(candidates)
+    for at in cover(candidates, weights, int(room * _OFTEN_SHORTER), order):
+        note = lines.note(numbers[at])
+        tokens = frame.tokens(note_text(note)) + 1
+        if tokens <= room:
+            room -= tokens
+            told[at] = note
+    most = max(0, min(MOST_SPARE, int(frame.budget * SPARE_LINES)) - len(aside))
+    best = (lines.note(numbers[at]) for at in order if at not in told)
+    spare = sorted([*aside, *islice(best, most)], key=_first)
+    return [told[at] for at in sorted(told, reverse=True)], spare
+
+
+def fit_headings(notes: Sequence[Note], room: int, tokens: Callable[[str], int]) -> tuple[list[Note], list[Note]]:
+    """Users' words, rules and turn lines within `room` tokens, and the words and rules that found none.
+
+    The oldest turns merge first; then the oldest of users' words go, except the rules in them; then turns merge across
+    what a user said; then a model's summary goes; and only where rules alone would fill the room, the oldest rules go.
+    """
+    kept = _each_rule_once(notes)
+    gone: list[Note] = []
+    over = _taken(kept, tokens) - room
+    for stage in (_merge_turns, _squeeze_words, _merge_across, _without_prose, _squeeze_rules):
+        while over > 0:  # again where it won less than reckoned: a path is written out once only
+            after = _each_rule_once(stage(kept, over, tokens))
+            if after == kept:
+                break
+            gone += _lost(kept, after)
+            kept, over = after, _taken(after, tokens) - room
+    return kept, gone[-MOST_SQUEEZED:]
+
+
+def _taken(notes: Sequence[Note], tokens: Callable[[str], int]) -> int:
+    """What they take in a summary."""
+    return sum(map(tokens, note_texts(notes))) + len(notes)
+
+
+def _lost(before: Sequence[Note], after: Sequence[Note]) -> list[Note]:
+    """Users' words that left, and rules that stand nowhere any more."""
+    left = set(after)
+    words = [note.text for note in after if note.kind in ("user", "rule")]
+    gone = [note for note in before if note not in left and note.kind in ("user", "rule")]
+    with_rules = [told for note in gone for told in ((note, *rules_of(note)) if note.kind == "user" else (note,))]
+    return [told for told in with_rules if told.kind == "user" or not any(told.text in text for text in words)]
+
+
+def _each_rule_once(notes: Sequence[Note]) -> list[Note]:
+    """Without rules that stand in the user's words anyway, or that the user stated again later."""
+    notes = list(dict.fromkeys(notes))
+    rules = [note for note in notes if note.kind == "rule"]
+    if not rules:
+        return notes
+    newest = {rule.text: rule for rule in rules}
+    words: dict[int, list[str]] = {rule.first: [] for rule in rules}
+    for note in notes:
+        if note.kind == "user" and note.first in words:
+            words[note.first].append(note.text)
+    told = {rule for rule in rules if newest[rule.text] != rule or any(rule.text in said for said in words[rule.first])}
+    return [note for note in notes if note not in told] if told else notes
+
+
+def _squeeze_words(notes: Sequence[Note], excess: int, tokens: Callable[[str], int]) -> list[Note]:
+    """The oldest of users' words go, except the rules in them, until `excess` tokens are won."""
+    kept: list[Note] = []
+    for note in notes:
+        if excess <= 0 or note.kind != "user":
+            kept.append(note)
+            continue
+        rules = rules_of(note)
+        won = tokens(note_text(note)) + 1 - sum([tokens(note_text(rule)) + 1 for rule in rules])
+        kept += rules if won > 0 else [note]
+        excess -= max(0, won)
+    return kept
+
+
+def _without_prose(notes: Sequence[Note], excess: int, tokens: Callable[[str], int]) -> list[Note]:  # noqa: ARG001  a stage
+    """A model can be asked again, a rule is said once."""
+    return [note for note in notes if note.kind != "prose"]
+
+
+def _squeeze_rules(notes: Sequence[Note], excess: int, tokens: Callable[[str], int]) -> list[Note]:
+    """The oldest rules go, and the words of a user that are nothing but rules."""
+    kept: list[Note] = []
+    for note in notes:
+        if excess > 0 and note.kind in ("rule", "user"):
+            excess -= tokens(note_text(note)) + 1
+        else:
+            kept.append(note)
+    return kept
+
+
+def _merge_across(notes: Sequence[Note], excess: int, tokens: Callable[[str], int]) -> list[Note]:
+    return _merge_turns(notes, excess, tokens, across=True)
+
+
+def _merge_turns(
+    notes: Sequence[Note], excess: int, tokens: Callable[[str], int], *, across: bool = False
+) -> list[Note]:
+    """The oldest turns become ranges, until `excess` tokens are won; `across` also over what a user said between."""
+    kept: list[Note] = []
+    last = -1
+    for note in notes:
+        if note.kind == "turn" and excess > 0 and last >= 0 and (across or last == len(kept) - 1):
+            joined = _merged(kept[last], note)
+            excess -= tokens(note_text(kept[last])) + tokens(note_text(note)) - tokens(note_text(joined))
+            kept[last] = joined
+        else:
+            last = len(kept) if note.kind == "turn" else last
+            kept.append(note)
+    return kept
+
+
+def _merged(one: Note, other: Note) -> Note:
+    counts: Counter[str] = Counter()
+    for text in (one.text, other.text):
+        if _TALLY.fullmatch(text):
+            for item in text.removeprefix(_TURNS).split(", "):
+                name, _, number = item.rpartition(" x")
+                counts[name] += int(number)
+        else:
+            counts.update(_doings(text))
+    return one._replace(last=other.last, text=_TURNS + ", ".join(f"{name} x{n}" for name, n in counts.items()))
+
+
+def _doings(turn: str) -> list[str]:
+    """The tools that a turn's line names."""
+    names = [call.partition("(")[0] for call in turn.split(" | ")]
+    return [name if name.replace("-", "_").isidentifier() else "said" for name in names]
+
+
+def shrink(digest: Digest, allowance: int, tokens: Callable[[str], int], *, rules_too: bool = False) -> Digest:
+    """The digest within `allowance` tokens: lines go first, then turns, then users' words except the rules in them;
+    oldest first. With `rules_too` rules go last.
+
+    What goes is kept aside for the next digest; a user's words that go with their rules beside these, so that each
+    rule that is left out can be told from what is aside.
+    """
+    sizes = [tokens(note_text(note)) + 1 for note in digest.notes]
+    excess = sum(sizes) - allowance
+    gone: dict[int, list[Note]] = {}
+    for kind in (*_ORDER, "rule") if rules_too else _ORDER:
+        for number, note in enumerate(digest.notes):
+            if excess > 0 and note.kind == kind:
+                gone[number] = rules_of(note) if kind == "user" and not rules_too else []
+                excess -= sizes[number] - sum(tokens(note_text(rule)) + 1 for rule in gone[number])
+    kept = [left for number, note in enumerate(digest.notes) for left in gone.get(number, [note])]
+    spare = [note for number, note in enumerate(digest.notes) if number in gone]
+    if rules_too:
+        spare += [rule for note in spare if note.kind == "user" for rule in rules_of(note)]
+    return replace(digest, notes=tuple(kept), spare=(*digest.spare, *spare))

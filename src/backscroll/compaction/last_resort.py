@@ -1,0 +1,139 @@
+"""The last resort: what must stay does not fit by itself, so it is clipped. Nothing here is reached otherwise.
+
+In this order: the newest results, older protected results, long user texts oldest first; then, so that a turn never
+fails while anything could still be cut, the newest group's own texts and arguments. Never pinned, critical or system
+messages.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from backscroll.compaction.candidates import Candidate, Unit, Window
+from backscroll.compaction.plan_builder import LAST_CUT, Draft
+from backscroll.compaction.strategies.truncate import drop_unit
+from backscroll.history.plan import Clip, Edit, Mask
+
+LEAST = 48  # tokens that stay of a clipped part: enough for what it is and how it ends
+_ROUNDS = 6
+_LONG = 0.05  # share of the budget from which a user's text counts as long: short ones win nothing by being cut
+_SLACK = 32  # cut a little deeper than asked, so that the note of a cut is paid for and one round is mostly enough
+_HARDER = (1.0, 0.8, 0.5, 0.25, 0.0)
+
+
+def clip_floor(draft: Draft) -> None:
+    """Clips rung by rung until the view fits its budget, or nothing is left to clip."""
+    for rung in (_newest_results, _older_results, _long_user_texts, _user_texts, _newest_texts):
+        for _ in range(_ROUNDS):
+            excess = draft.settle() - draft.goals.budget
+            if excess <= 0:
+                return
+            draft.look_again()
+            window = draft.window
+            edits = _level(window, list(rung(draft, window)), excess + _SLACK, oldest_first=rung in _OLDEST_FIRST)
+            if not edits:
+                break
+            draft.apply(edits)
+        if rung is _newest_results and draft.settle() > draft.goals.budget:
+            _drop_unseen(draft)
+
+
+def _untouchable(draft: Draft, unit: Unit) -> bool:
+    protected = draft.history.protected | draft.retain
+    return any(entry.seq in protected or entry.reading.is_system for entry in unit.entries)
+
+
+def _any(_: Unit) -> bool:
+    return True
+
+
+def _parts(draft: Draft, window: Window, wanted: Callable[[Unit], bool], *kinds: str) -> Iterator[Candidate]:
+    for unit in window.units:
+        if wanted(unit) and not _untouchable(draft, unit):
+            yield from window.parts_of(unit, kinds)
+
+
+def _newest_results(draft: Draft, window: Window) -> Iterable[Candidate]:
+    newest = window.units[-1] if window.units else None
+    return _parts(draft, window, lambda unit: unit.unseen or unit is newest, "result", "media")
+
+
+def _older_results(draft: Draft, window: Window) -> Iterable[Candidate]:
+    return (found for found in _parts(draft, window, _any, "result", "media") if found.part.id is not None)
+
+
+def _user_texts(draft: Draft, window: Window) -> Iterable[Candidate]:
+    texts = _parts(draft, window, _any, "text", "media")
+    return (found for found in texts if found.entry.reading.role == "user")
+
+
+def _long_user_texts(draft: Draft, window: Window) -> Iterable[Candidate]:
+    return (found for found in _user_texts(draft, window) if window.tokens(found.count) > window.budget * _LONG)
+
+
+_OLDEST_FIRST = (_long_user_texts, _user_texts)
+
+
+def _newest_texts(draft: Draft, window: Window) -> Iterable[Candidate]:
+    newest = window.units[-1] if window.units else None
+    return _parts(draft, window, lambda unit: unit is newest, "text", "call", "opaque")
+
+
+def _drop_unseen(draft: Draft) -> None:
+    """Unseen results in groups before the newest leave altogether, oldest first."""
+    window = draft.window
+    excess = draft.used - draft.goals.budget
+    edits: list[Edit] = []
+    for unit in window.units:
+        if excess > 0 and unit.unseen and not (unit.floor or unit.kept):
+            edits += drop_unit(unit, LAST_CUT)
+            excess -= unit.tokens
+    if edits:
+        draft.apply(edits)
+
+
+def _level(window: Window, found: list[Candidate], excess: int, oldest_first: bool) -> list[Edit]:
+    """Cuts the longest parts down to one common level that wins `excess`; user texts oldest first instead."""
+    found = [candidate for candidate in found if candidate.count.tokens > LEAST]
+    if not found:
+        return []
+    if oldest_first:
+        return _one_by_one(window, found, excess)
+    sizes = sorted((window.tokens(candidate.count) for candidate in found), reverse=True)
+    level, total = 0, sum(sizes)
+    for number, behind in enumerate([*sizes[1:], 0]):
+        if sum(sizes[: number + 1]) - behind * (number + 1) >= excess:
+            level = (sum(sizes[: number + 1]) - excess) // (number + 1)
+            break
+    level = max(LEAST, level if total > excess else LEAST)
+    edits = [_shrink(window, candidate, level) for candidate in found if window.tokens(candidate.count) > level]
+    return [edit for edit in edits if edit is not None]
+
+
+def _one_by_one(window: Window, found: list[Candidate], excess: int) -> list[Edit]:
+    edits: list[Edit] = []
+    for candidate in found:
+        if excess <= 0:
+            break
+        size = window.tokens(candidate.count)
+        edit = _shrink(window, candidate, max(LEAST, size - excess))
+        if edit is not None:
+            excess -= size - window.tokens(edit.count)
+            edits.append(edit)
+    return edits
+
+
+def _shrink(window: Window, candidate: Candidate, tokens: int) -> Clip | Mask | None:
+    """The part at about `tokens` by the upper estimate, its note included; a stub for what has no text."""
+    if candidate.part.media is not None or candidate.part.kind == "opaque":
+        return window.mask(candidate, LAST_CUT)
+    size = max(1, window.tokens(candidate.count))
+    best: Clip | None = None
+    for share in _HARDER:  # tokens are not spread evenly: what was cut may have held fewer than its share
+        keep = int(max(LEAST / 2, tokens * share - LEAST / 2) * candidate.count.tokens / size)
+        edit = window.clip(candidate, max(1, keep), LAST_CUT)
+        if edit is not None and (best is None or edit.count.tokens < best.count.tokens):
+            best = edit
+        if best is not None and window.tokens(best.count) <= tokens:
+            return best
+    if best is None and candidate.part.kind in ("call", "result"):
+        return window.mask(candidate, LAST_CUT)  # many short values: nothing a cut could shorten
+    return best

@@ -1,0 +1,114 @@
+"""Which strategies run, in which order, and when to stop. No strategy and no rendering may live here.
+
+A compaction goes down to its target with the strategies in order of harm, sparing the newest messages; where that is
+not enough to get below the threshold, it no longer spares them; where the view still does not fit, everything that may
+leave leaves; and only if what must stay does not fit by itself, that is clipped (`last_resort.py`).
+"""
+
+from collections.abc import Sequence
+
+from backscroll.compaction.candidates import Strategy, Unit, spare, within
+from backscroll.compaction.last_resort import clip_floor
+from backscroll.compaction.plan_builder import Draft
+from backscroll.compaction.strategies.preview import PreviewStrategy
+from backscroll.compaction.strategies.truncate import drop_unit, of_user
+from backscroll.history.plan import GAPS, Edit, Fold
+from backscroll.tokens.budget import Options
+from backscroll.view.view import View
+
+LAST_RESORT = "last resort"
+TOO_MANY = "max_messages"
+
+
+def compact(draft: Draft, strategies: Sequence[Strategy], options: Options) -> None:
+    """Takes the draft down to its target if that can be done, and in any case into its budget.
+
+    Leaves `draft.used` above the budget only where the floor itself, clipped as far as may be, does not fit.
+    """
+    goals = draft.goals
+    if options.previews is not None:
+        strategies = (PreviewStrategy(options.previews), *strategies)
+    for recent, results, cut_kept in ((options.protected_recent, options.protected_results, False), (0.0, 0, True)):
+        spare(draft.window, int(draft.room * recent), results, cut_kept=cut_kept)
+        if options.max_messages is not None:
+            _thin_out(draft, options.max_messages, options.target_usage)
+        for strategy in strategies:
+            if draft.used <= goals.target:
+                break
+            edits = _allowed(strategy(draft.window, draft.used - goals.target), draft)
+            if edits:
+                draft.apply(edits)
+        if draft.used <= goals.threshold and not crowded(draft.view, options):
+            break
+    if draft.settle() > goals.budget:
+        draft.forget_fresh()
+    if draft.settle() > goals.budget:
+        draft.look_again()
+        _drop_all_but_floor(draft)
+    _cut_what_must_stay(draft)
+
+
+def _cut_what_must_stay(draft: Draft) -> None:
+    """Nothing is left that may leave: what may only be cut is cut, and what was kept by number leaves at last."""
+    budget = draft.goals.budget
+    if draft.settle() > budget:
+        draft.shrink_digest()
+    if draft.settle() > budget:
+        clip_floor(draft)
+    if draft.settle() > budget:
+        draft.look_again()
+        _drop_oldest(draft, [unit for unit in draft.window.units if unit.kept and not unit.floor])
+    if draft.settle() > budget:
+        draft.shrink_digest(rules_too=True)
+
+
+def crowded(view: View, options: Options) -> bool:
+    """Whether a view has more messages than it may."""
+    return options.max_messages is not None and len(view.flat) > options.max_messages
+
+
+def _thin_out(draft: Draft, most: int, target: float) -> None:
+    """Folds the oldest groups of a view of more than `most` messages, down to that share of them."""
+    shown = len(draft.view.flat)
+    excess = shown - int(most * target) if shown > most else 0
+    edits: list[Edit] = []
+    for unit in draft.window.units:
+        if unit.free and excess > 0:
+            edits += [Fold(seq, seq, TOO_MANY) for seq in unit.seqs]
+            excess -= len(unit.seqs)
+    if edits:
+        draft.apply(edits)
+
+
+def _allowed(edits: Sequence[Edit], draft: Draft) -> list[Edit]:
+    """The edits that keep to free units and whole groups; what a strategy made beyond that is reported."""
+    units = draft.window.by_seq
+    gaps = [edit for edit in edits if isinstance(edit, GAPS)]
+    dropped = {seq for gap in gaps for seq in within(gap, units)}
+    allowed: list[Edit] = []
+    for edit in edits:
+        if isinstance(edit, GAPS):
+            leaving = [units[seq] for seq in within(edit, units)]
+            fits = all(unit.free and dropped.issuperset(unit.seqs) for unit in leaving)
+        else:
+            fits = edit.seq in units and units[edit.seq].cuttable
+        (allowed if fits else draft.refused).append(edit)
+    return allowed
+
+
+def _drop_all_but_floor(draft: Draft) -> None:
+    """The last resort before the floor is touched: the oldest of what may leave, as much as it takes."""
+    _drop_oldest(draft, [unit for unit in draft.window.units if unit.free])
+
+
+def _drop_oldest(draft: Draft, free: Sequence[Unit]) -> None:
+    for choose in (lambda unit: not of_user(unit), of_user):
+        excess = draft.settle() - draft.goals.budget
+        edits: list[Edit] = []
+        for unit in filter(choose, free):
+            if excess <= 0:
+                break
+            edits += drop_unit(unit, LAST_RESORT)
+            excess -= unit.tokens
+        if edits:
+            draft.apply(edits)

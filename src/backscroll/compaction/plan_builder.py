@@ -1,0 +1,231 @@
+"""A plan in the making: the edits chosen so far, what they win, and the view that they make. Chooses nothing itself."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from backscroll.compaction.candidates import look, within
+from backscroll.compaction.digest.writer import Frame, shrink, write
+from backscroll.history.history import Entry, History
+from backscroll.history.plan import GAPS, Digest, Edit, Fold, Gap, Note, Plan, hidden, merge, without
+from backscroll.tokens.budget import Options
+from backscroll.tokens.usage import NOTHING, Estimate, Meter
+from backscroll.view.view import EPHEMERAL, Ephemeral, Surroundings, View
+
+_SLACK = 64  # tokens by which a digest shrinks more than asked, for the lines around it
+LAST_CUT = "floor"
+"""The reason that edits of what must stay carry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Goals:
+    """Tokens of the whole request, overhead included."""
+
+    budget: int
+    threshold: int
+    target: int
+
+    @classmethod
+    def of(cls, budget: int, overhead: int, options: Options) -> "Goals":
+        """Threshold and target are shares of what the overhead leaves."""
+        room = max(0, budget - overhead)
+        return cls(
+            budget, overhead + int(room * options.compact_threshold), overhead + int(room * options.target_usage)
+        )
+
+    def exactly(self) -> "Goals":
+        """The same budget without any share of it kept free."""
+        return Goals(self.budget, self.budget, self.budget)
+
+
+class Draft:
+    """A plan in the making. Strategies are reckoned with at once; the view is built when somebody asks for it."""
+
+    def __init__(
+        self,
+        history: History,
+        view: View,
+        meter: Meter,
+        goals: Goals,
+        around: Surroundings,
+        *,
+        fresh: Sequence[Ephemeral] = (),
+        regrow: bool = True,
+        prose: Note | None = None,
+        retain: frozenset[int] = frozenset(),
+    ) -> None:
+        self.history = history
+        self.fresh = fresh
+        """Ephemeral messages that were not shown yet; all others expire with this plan."""
+        self.before = view
+        self.goals = goals
+        self.refused: list[Edit] = []
+        """Edits that a strategy made of what it may not touch."""
+        self.room = max(0, goals.budget - meter.overhead(goals.budget))
+        self._meter = meter
+        self.around = around
+        self.retain = retain
+        """Entries that stand in the view word for word."""
+        self._gone_for, self._gone = view, NOTHING
+        self._regrow = regrow
+        self._view = self._whole_again(view)
+        self.window = look(history, self._view, self.room, around, retain)
+        self.window.prose = prose
+        self._edits: list[Edit] = []
+        self._folded: list[tuple[Entry, ...]] = []
+        self._won = NOTHING
+
+    def _whole_again(self, view: View) -> View:
+        """The view with what was cut as a last resort whole again: what did not fit then may fit now, unless only some
+        results are shortened, and nothing looks whether the rest fits. And with what has to be in it.
+        """
+        last = (edit for edit in view.plan.edits if not isinstance(edit, GAPS) and edit.by == LAST_CUT)
+        cut = {edit.seq for edit in last} if self._regrow else set()
+        cut |= hidden(view.plan, self.retain)
+        if not cut and not any(piece.key[1] == EPHEMERAL for piece in view.pieces):
+            return view
+        plan = without(view.plan, sorted(cut), view.plan.number + 1)
+        return self._build(replace(plan, last=newest_seq(self.history)), view)
+
+    def _build(self, plan: Plan, view: View) -> View:
+        return View.build(self.history, plan, self.around, prompt=view.prompt, ephemerals=self.fresh, reuse=view)
+
+    def forget_fresh(self) -> None:
+        """Ephemeral messages go before anything that is stored has to."""
+        if self.fresh:
+            self.fresh = ()
+            self._view = self._build(self.view.plan, self.view)
+
+    @property
+    def used(self) -> int:
+        """Tokens of the whole request by the upper estimate, as they will be reckoned once this plan is recorded."""
+        if self._edits and not self._folded:
+            view, won = self._view.estimate, self._won.plus(self._removed())
+            left = Estimate(view.middle - self._won.middle, view.upper - self._won.upper)
+            return self._meter.after(left, won, self.goals.budget).upper
+        return self._meter.after(self.view.estimate, self._removed(), self.goals.budget).upper
+
+    @property
+    def view(self) -> View:
+        """The view under the plan so far."""
+        if self._edits or self._starved():
+            plan = self._view.plan
+            edits = self._joined(merge(plan.edits, self._edits))
+            after = plan.summary_after if any(plan.gaps()) else _summary_place(self.history, edits)
+            digest = self._digest(plan.digest)
+            self._show(Plan(edits, self.before.plan.number + 1, after, digest, newest_seq(self.history)))
+        return self._view
+
+    def _show(self, plan: Plan) -> None:
+        self._view = self._build(plan, self._view)
+        self._regrow = False
+        self.window.digest = plan.digest
+        self.window.digest_tokens = self._view.summary_tokens
+        self._edits, self._folded, self._won = [], [], NOTHING
+
+    def _starved(self) -> bool:
+        """Whether the digest had to give way to a huge result before, and there is room for it again."""
+        window = self.window
+        return (
+            self._regrow
+            and bool(self._view.plan.digest.spare)
+            and 2 * window.digest_tokens < window.digest_allowance(0)
+        )
+
+    def _digest(self, before: Digest) -> Digest:
+        """What the summary tells once the pending folds are made."""
+        if not self._folded and not self._starved():
+            return before
+        window = self.window
+        told = before.told + sum(window.tokens_of(entry) for group in self._folded for entry in group)
+        window.digest = replace(before, told=told)
+        kept = [unit.entries for unit in window.units]
+        usual, now = window.usual_allowance(0), window.digest_allowance(0)
+        squeezed = now < usual / 2  # by a huge result, soon to be cut: what finds no room now is only kept aside
+        frame = Frame(window.salience, kept, usual if squeezed else now, window.budget, self._tokens)
+        digest = write(before, self._folded, told, frame, self._told_in_short())
+        return shrink(digest, now, self._tokens) if squeezed else digest
+
+    def _told_in_short(self) -> Note | None:
+        """The summary that is ready, once everything that it tells of and that may leave has left."""
+        prose = self.window.prose
+        if prose is None or any(unit.free and unit.seqs[-1] <= prose.last for unit in self.window.units):
+            return None
+        return prose
+
+    def _tokens(self, text: str) -> int:
+        return self.window.tokens(self.around.count(text))
+
+    def shrink_digest(self, *, rules_too: bool = False) -> None:
+        """What the summary tells gives way before anything that must stay is cut; the user's rules only at the end."""
+        excess = self.settle() - self.goals.budget
+        plan = self._view.plan
+        if plan.digest.notes:
+            left = max(0, self.window.digest_tokens - excess - _SLACK)
+            self._show(replace(plan, digest=shrink(plan.digest, left, self._tokens, rules_too=rules_too)))
+
+    def _joined(self, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
+        """Drops that only numbers of a branch left behind stand between, as one; else rewinds would make plans grow."""
+        branch = self.history.branch
+        if branch[-1] - branch[0] + 1 == len(branch):
+            return edits
+        joined: list[Edit] = []
+        for edit in edits:
+            last = joined[-1] if joined else None
+            if isinstance(edit, GAPS) and type(edit) is type(last) and self._touch(last, edit):
+                joined[-1] = replace(last, last=edit.last)
+            else:
+                joined.append(edit)
+        return tuple(joined)
+
+    def _touch(self, one: Gap, next_one: Gap) -> bool:
+        place = self.history.branch.position
+        return place(one.last + 1) == place(next_one.first)
+
+    def look_again(self) -> None:
+        """The window as the view has it, with nothing spared: after this only the floor is sacred."""
+        _, prose = self.view, self.window.prose
+        self.window = look(self.history, self._view, self.room, self.around, self.retain)
+        self.window.prose = prose
+
+    def settle(self) -> int:
+        """`used` by the view itself, its notices included."""
+        _ = self.view
+        return self.used
+
+    def removed(self) -> Estimate:
+        """What left the view that there was before."""
+        _ = self.view
+        return self._removed()
+
+    def _removed(self) -> Estimate:
+        if self._gone_for is not self._view:
+            self._gone_for, self._gone = self._view, self._reckon_gone()
+        return self._gone
+
+    def _reckon_gone(self) -> Estimate:
+        kept = {id(piece.messages) for piece in self._view.pieces}
+        gone = [piece.estimate for piece in self.before.pieces if id(piece.messages) not in kept]
+        return Estimate(sum(e.middle for e in gone), sum(e.upper for e in gone))
+
+    def apply(self, edits: Sequence[Edit]) -> None:
+        """Adds edits to the plan."""
+        units = self.window.by_seq
+        told = {seq for edit in edits if isinstance(edit, Fold) for seq in within(edit, units)}
+        self._folded += [unit.entries for unit in self.window.units if not told.isdisjoint(unit.seqs)]
+        self._won = self._won.plus(self.window.take(edits))
+        self._edits += edits
+
+
+def newest_seq(history: History) -> int | None:
+    """The newest entry; None without one."""
+    return history.branch[-1] if history.branch else None
+
+
+def _summary_place(history: History, edits: Iterable[Edit]) -> int | None:
+    """Directly behind the first user message, where something behind it is left out: else it may be the newest one, and
+    the summary would be the last. Then behind the leading system messages.
+    """
+    first = history.first_user
+    if first is not None and any(isinstance(edit, GAPS) and edit.last > first.seq for edit in edits):
+        return first.seq
+    return history.branch[history.leading - 1] if history.leading else None

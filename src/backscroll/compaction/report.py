@@ -1,0 +1,146 @@
+"""What a lane reports of a compaction: figures, refusals, and what to do where nothing fits. Decides nothing."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from backscroll import events
+from backscroll.compaction.plan_builder import LAST_CUT, Draft
+from backscroll.errors import BudgetError
+from backscroll.history.log import Overflowed
+from backscroll.history.plan import GAPS, Clip, Mask, Plan, covers
+from backscroll.ports import Event
+from backscroll.view.view import EPHEMERAL
+
+Trigger = Literal["threshold", "messages", "batch", "arrival", "cold cache", "asked", "retained"]
+"""Why a lane is compacted: it takes too many tokens, or too many messages; old results are worth a batch; a new result
+is too large to be shown whole; the provider has forgotten it anyway; somebody wants it; a message that the plan leaves
+out has to stand in this request.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """What a compaction did. Figures in tokens are upper estimates of the whole request."""
+
+    lane: str
+    before_tokens: int
+    after_tokens: int
+    before_messages: int
+    after_messages: int
+    removed: int
+    """Messages left out that stood in the view before."""
+    shortened: int
+    """Parts clipped or masked."""
+    target_tokens: int
+    budget: int
+    trigger: Trigger
+
+    @classmethod
+    def of(cls, lane: str, draft: Draft, used: int, after: int, trigger: Trigger) -> "Compaction":
+        """What a draft does, from `used` tokens to `after`."""
+        before, view, goals = draft.before, draft.view, draft.goals
+        shown = {piece.key for piece in view.pieces}
+        removed = sum(len(piece.messages) for piece in before.pieces if piece.group and piece.key not in shown)
+        shortened = sum(1 for edit in view.plan.edits if not isinstance(edit, GAPS))
+        sizes = used, after, len(before.flat), len(view.flat)
+        return cls(lane, *sizes, removed, shortened, goals.target, goals.budget, trigger)
+
+
+def refusals(lane: str, draft: Draft) -> list[Event]:
+    """The edits that a strategy made of what it may not touch."""
+    return [(events.EDIT_REFUSED, {"lane": lane, "strategy": edit.by, "edit": repr(edit)}) for edit in draft.refused]
+
+
+def rules_left_out(lane: str, draft: Draft) -> list[Event]:
+    """Users' rules that the new view tells no longer."""
+    lost = _rules_aside(draft.view.plan) - _rules_aside(draft.before.plan)
+    return [(events.RULES_LEFT_OUT, {"lane": lane, "rules": len(lost)})] if lost else []
+
+
+def attachments_left_out(lane: str, draft: Draft) -> Iterator[Event]:
+    """What a user attached and the new view shows no longer, since nothing else was left to cut."""
+    known = {(edit.seq, edit.part) for edit in draft.before.plan.edits if isinstance(edit, Mask)}
+    for edit in draft.view.plan.edits:
+        if not isinstance(edit, Mask) or edit.by != LAST_CUT or (edit.seq, edit.part) in known:
+            continue
+        reading = draft.history.entry(edit.seq).reading
+        media = reading.parts[edit.part].media
+        if media is not None and reading.is_user_turn:
+            yield events.ATTACHMENT_LEFT_OUT, {"lane": lane, "seq": edit.seq, "kind": media.kind}
+
+
+def reports_of(done: Compaction, draft: Draft) -> Iterator[Event]:
+    """What is told of a compaction."""
+    plan = draft.view.plan
+    yield events.compacting(events.PRE_COMPACT, done.lane, done.before_messages, done.before_tokens)
+    expired = sum(1 for piece in draft.before.pieces if piece.key[1] == EPHEMERAL) - len(draft.fresh)
+    if expired:
+        yield events.EPHEMERAL_EXPIRED, {"lane": done.lane, "messages": expired}
+    yield (
+        events.COMPACTION,
+        {
+            "lane": done.lane,
+            "plan": plan.number,
+            "trigger": done.trigger,
+            "before_tokens": done.before_tokens,
+            "after_tokens": done.after_tokens,
+            "before_messages": done.before_messages,
+            "after_messages": done.after_messages,
+            "messages_removed": done.removed,
+            "messages_truncated": done.shortened,
+            "user_messages_stubbed": 0,
+            "system_messages_preserved": draft.history.leading,
+            "strategy_level": _level(plan),
+            "strategies": dict(Counter(edit.by for edit in plan.edits)),
+            "budget": done.budget,
+            "target_tokens": done.target_tokens,
+        },
+    )
+    yield events.compacting(events.POST_COMPACT, done.lane, done.after_messages, done.after_tokens)
+
+
+def too_large(draft: Draft, needed: int, overhead: int, refused: Overflowed | None) -> BudgetError:
+    """What must stay does not fit: what adds up, and which knob to turn."""
+    history = draft.history
+    leading = set(history.leading_seqs)
+    sums: Counter[str] = Counter()
+    for piece in draft.view.pieces:
+        if piece.group is None:
+            kind = "system prompt and notices"
+        elif not history.protected.isdisjoint(piece.group.members):
+            kind = "pinned or critical messages"
+        elif piece.group.first in leading:
+            kind = "leading system messages"
+        else:
+            kind = "first and last user message and the newest group, cut as far as may be"
+        sums[kind] += piece.estimate.upper
+    parts = "; ".join(f"{name} {tokens:,}" for name, tokens in sums.most_common())
+    why = f", since the provider refused a request of {refused.tokens:,} tokens" if refused else ""
+    return BudgetError(
+        f"what must stay needs {needed:,} tokens, the budget is {draft.goals.budget:,}{why} "
+        f"({parts}; outside the messages {overhead:,}): "
+        "raise token_budget or max_tokens, unpin messages, or shorten the system prompt"
+    )
+
+
+def too_large_as_measured(measured: int, budget: int) -> BudgetError:
+    """The smallest view is over a hard budget in the caller's own measure."""
+    return BudgetError(
+        f"what must stay measures {measured:,} by the caller's measure, the budget is {budget:,}: "
+        "raise token_budget, unpin messages, or shorten the system prompt"
+    )
+
+
+def _rules_aside(plan: Plan) -> set[str]:
+    """Users' rules that the digest keeps aside and tells nowhere, not as a line either, of messages that are out."""
+    gaps = list(plan.gaps())
+    aside = {note.text for note in plan.digest.spare if note.kind == "rule" and covers(gaps, note.first)}
+    told = "\n".join(note.text for note in plan.digest.notes if note.kind != "turn") if aside else ""
+    return {rule for rule in aside if rule not in told}
+
+
+def _level(plan: Plan) -> int:
+    """How harsh the plan is, from 1 (parts cut) over 2 (parts masked) to 3 (messages left out)."""
+    return max((1 if isinstance(edit, Clip) else 2 if isinstance(edit, Mask) else 3 for edit in plan.edits), default=0)

@@ -1,0 +1,91 @@
+"""Previews: long tool results that stand in views as head and tail, once they were seen or from the beginning."""
+
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+
+from backscroll.compaction.candidates import Candidate, Unit, Window
+from backscroll.history.history import History
+from backscroll.history.plan import Clip, Edit, Mask
+from backscroll.tokens.budget import ARRIVAL, Previews
+from backscroll.view.view import View
+
+BY = "preview"
+AT_ONCE = 0.25  # of the budget: a longer result is never shown whole
+_SMALL = 0.5  # of what a result may take that its preview takes, where that is less than what usually counts as long
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewStrategy:
+    """What the model has seen of a long result is in its own words by now; the preview says where the rest is."""
+
+    previews: Previews
+    name: str = BY
+
+    def __call__(self, window: Window, tokens: int) -> Sequence[Edit]:
+        """Previews of the oldest first, until `tokens` are won."""
+        edits: list[Edit] = []
+        for candidate in window.candidates("result", "media", over=self.previews.over):
+            if tokens <= 0:
+                break
+            edit = preview(window, self.previews, candidate)
+            if edit is not None:
+                tokens -= window.tokens(candidate.count) - window.tokens(edit.count)
+                edits.append(edit)
+        return edits
+
+
+def preview(window: Window, previews: Previews, candidate: Candidate, over: int | None = None) -> Clip | Mask | None:
+    """What a long result is shown as; None for one that is not long, or was cut before. `over`: what counts as long."""
+    over = previews.over if over is None else over
+    if candidate.part.id is None or candidate.entry.reading.flags.whole:
+        return None
+    if (candidate.entry.seq, candidate.number) in candidate.unit.edits or window.tokens(candidate.count) <= over:
+        return None
+    if candidate.part.media is not None:
+        return window.mask(candidate, BY, "set aside")
+    keep = previews.keep if over >= previews.over else min(previews.keep, int(over * _SMALL))
+    return window.clip(candidate, max(1, keep), BY)
+
+
+def shown_whole(view: View, history: History, room: int, previews: Previews | None) -> bool:
+    """Whether a result that the model has not seen yet may be too large to be shown whole; cheap. `room`: tokens that
+    the messages may take.
+    """
+    if previews is None:
+        return False
+    for piece in reversed(view.pieces):
+        if piece.group is None:
+            continue
+        if piece.group.members[-1] <= history.last_assistant:
+            return False
+        if piece.estimate.upper > _most(room, previews):
+            return True
+    return False
+
+
+def arrivals(window: Window, previews: Previews | None, whole: Set[int]) -> list[Edit]:
+    """The results that the model has not seen yet and is shown as previews at once; none of a group with one of those
+    that stay `whole`.
+    """
+    if previews is None:
+        return []
+    over = _most(window.budget, previews)
+    found = (
+        preview(window, previews, candidate, over)
+        for unit in window.units
+        if unit.unseen and whole.isdisjoint(unit.seqs)
+        for candidate in _fresh(window, unit, previews)
+    )
+    return [edit for edit in found if edit is not None]
+
+
+def _most(room: int, previews: Previews) -> int:
+    """Tokens that a result may take when it is first shown."""
+    quarter = int(room * AT_ONCE)
+    return min(previews.over, quarter) if previews.when == ARRIVAL else quarter
+
+
+def _fresh(window: Window, unit: Unit, previews: Previews) -> Iterator[Candidate]:
+    """The results of a unit, without those of tools that bring back what was left out."""
+    spared = {part.id for entry in unit.entries for part in entry.reading.call_parts if part.name in previews.spared}
+    return (found for found in window.parts_of(unit, ("result", "media")) if found.part.id not in spared)

@@ -1,0 +1,124 @@
+"""One transcript, one strategy, one budget: what is run in a process of its own, here or on a cluster. No output here.
+
+Everything that goes in and comes out can be pickled. Nothing that a job raises gets out: it is told in its row.
+"""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from backscroll.errors import BackscrollError, TranscriptError
+from backscroll.evaluation.compare.pricing import Tariff
+from backscroll.evaluation.compare.retention import Measure, Needs, Recalled
+from backscroll.evaluation.readers import read
+from backscroll.evaluation.run import Outcome, Weigher, backscroll_manager, budget_tokens, replay
+from backscroll.evaluation.transcript import Transcript
+from backscroll.tokens.engines import resolve
+
+_WARNINGS_KEPT = 3  # different ones of a job
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A conversation of a file, which the job reads by itself."""
+
+    path: str
+    number: int
+    """Which one of the file, counted from 0."""
+    name: str
+    requests: int
+    messages: int
+
+    def load(self) -> Transcript:
+        """The transcript. Raises `TranscriptError` where the file changed meanwhile."""
+        found = _read(self.path)
+        if self.number >= len(found):
+            raise TranscriptError(f"{self.path}: held more conversations when it was looked at")
+        return found[self.number]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to replay, and how. `strategies`: names in their order; None is `auto`. `budget`: as of `replay`."""
+
+    source: Source
+    label: str
+    """Of the strategy, as it was asked for."""
+    strategies: tuple[str, ...] | None
+    budget: int | float
+    tariff: Tariff
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What came of a job: figures, or why there are none."""
+
+    name: str
+    strategy: str
+    asked: int | float
+    """The budget as it was asked for: tokens, or a share of the transcript."""
+    outcome: Outcome | None = None
+    recalled: Recalled | None = None
+    cost: float = 0.0
+    """Millions of input token equivalents, at the prices that were asked for."""
+    cost_whole: float = 0.0
+    """The same for sending the whole history at each request that was not refused."""
+    output_cost: float = 0.0
+    """What the recorded assistant messages cost to write: the same for every strategy."""
+    failure: str = ""
+    """Why there are no figures; empty where there are."""
+    warnings: tuple[str, ...] = ()
+    """What was warned of, each once."""
+
+
+def run(job: Job, transcript: Transcript | None = None) -> Row:
+    """Replays and judges. `transcript` stands for what the source would read."""
+    try:
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            row = _replayed(job, transcript or job.source.load())
+        told = tuple(dict.fromkeys(str(warning.message) for warning in heard))[:_WARNINGS_KEPT]
+        return Row(job.source.name, job.label, job.budget, *row, warnings=told)
+    except BackscrollError as error:
+        return failed(job, str(error) or type(error).__name__)
+    except Exception as error:
+        return failed(job, f"{type(error).__name__}: {error}")
+
+
+def failed(job: Job, why: str) -> Row:
+    """The row of a job without figures."""
+    return Row(job.source.name, job.label, job.budget, failure=why)
+
+
+def _replayed(job: Job, transcript: Transcript) -> tuple[Outcome, Recalled, float, float, float]:
+    count = resolve("auto").count
+    weigher = Weigher(count)
+    needs, weights = _prepared(job.source, transcript, weigher)
+    budget = budget_tokens(job.budget, sum(weights))
+    measure = Measure(needs, weights, budget, count)
+    make = backscroll_manager(job.strategies, job.model, prices=job.tariff.input)
+    outcome = replay(transcript, budget=budget, strategies=job.strategies, make_manager=make, witness=measure)
+    written = sum(weights[at] for at, message in enumerate(transcript.messages) if message["role"] == "assistant")
+    cost = job.tariff.cost(outcome.tokens_sent, outcome.tokens_kept)
+    whole = job.tariff.cost(measure.whole_sent, measure.whole_kept)
+    return outcome, measure.result(), cost, whole, job.tariff.output * written / 1e6
+
+
+# What a process keeps from one job to the next: jobs come transcript by transcript.
+
+_ready: dict[Source, tuple[Needs, Sequence[int]]] = {}
+
+
+@lru_cache(maxsize=1)
+def _read(path: str) -> list[Transcript]:
+    return read(Path(path))
+
+
+def _prepared(source: Source, transcript: Transcript, weigher: Weigher) -> tuple[Needs, Sequence[int]]:
+    if source not in _ready:
+        _ready.clear()
+        _ready[source] = Needs(transcript.messages), [weigher(message) for message in transcript.messages]
+    return _ready[source]

@@ -1,0 +1,264 @@
+"""Recall and reachable recall of the views of one replay, without a model. Only looking up and adding up may live here.
+
+The recorded assistant message says what the request before it had to hold: each fact that it uses and that occurred
+before. docs/compare.md tells the rules; a slow form of them, written down once more, is in the tests.
+"""
+
+import math
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from backscroll.errors import BackscrollError
+from backscroll.evaluation.compare.facts import Fact, facts, stands, surroundings, told
+from backscroll.evaluation.run import Manager, Step
+from backscroll.evaluation.transcript import Message
+from backscroll.messages import read_message
+
+ANSWER = 4_000
+"""Tokens of what one recall answers that count; of a longer answer its beginning."""
+_ALIKE = 3  # words of its old surroundings among which a fact must stand, or all where it had fewer
+_AT_MENTION, _IN_ALL, _BACK, _IN_VIEW = 3, 6, 60, 8  # surroundings that are compared, and messages they are taken from
+_IN_ONE = 3  # references in a message up to which all of it names them; of more, each line names its own
+_NAMING = 4_000  # characters of a message that name its references
+_REFERENCE = re.compile(r"\[ref:([\w.-]+)\]")
+_LETTERS = re.compile(r"\w+")
+_CUE = re.compile(r"[A-Za-z_][\w./-]{3,}")
+
+Recall = Callable[[str], str]
+
+
+class Need(NamedTuple):
+    """A fact that a recorded message uses and its history holds."""
+
+    fact: Fact
+    last: int
+    """The message that mentions it last."""
+
+
+class Needs:
+    """What each request of a transcript needed. The same for every strategy and budget."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self.texts = [told(message) for message in messages]
+        uses = {at: facts(message) for at, message in enumerate(messages) if at and message["role"] == "assistant"}
+        finder = _Finder(dict.fromkeys(fact for used in uses.values() for fact in used))
+        read = [read_message(message) for message in messages]
+        known = {fact for at, one in enumerate(read) if one.is_system for fact in finder(self.texts[at])}
+        tools = {part.name for one in read for part in one.parts if part.kind == "call"}
+        places: dict[Fact, list[int]] = {}
+        for at, text in enumerate(self.texts):
+            for fact in finder(text):
+                places.setdefault(fact, []).append(at)
+        self._contexts: dict[Need, tuple[frozenset[str], ...]] = {}
+        self._needs: dict[int, list[Need]] = {}
+        for at, used in uses.items():
+            for fact in used:
+                before = bisect_left(places.get(fact, ()), at)
+                if before and fact not in known and fact.text not in tools:
+                    self._needs.setdefault(at, []).append(Need(fact, places[fact][before - 1]))
+
+    def at(self, at: int) -> list[Need]:
+        """What the message `at` needed."""
+        return self._needs.get(at, [])
+
+    def contexts(self, need: Need) -> tuple[frozenset[str], ...]:
+        """The words among which it stood at its last mention, and in messages before that one."""
+        if need not in self._contexts:
+            self._contexts[need] = tuple(self._surroundings(need))
+        return self._contexts[need]
+
+    def _surroundings(self, need: Need) -> list[frozenset[str]]:
+        found = surroundings(need.fact, self.texts[need.last], _AT_MENTION)
+        for at in range(need.last - 1, max(-1, need.last - _BACK), -1):
+            if len(found) >= _IN_ALL:
+                break
+            found += surroundings(need.fact, self.texts[at], 1)
+        return found
+
+
+class _Finder:
+    """Finds given facts in texts; a text is searched only for those one of whose words it holds."""
+
+    def __init__(self, wanted: Sequence[Fact] | dict[Fact, None]) -> None:
+        self._by_word: dict[str, list[Fact]] = {}
+        self._anywhere: list[Fact] = []
+        for fact in wanted:
+            words = _LETTERS.findall(fact.text)
+            if fact.kind in ("line", "quote"):
+                words = words[1:-1]  # those at its ends may be parts of longer words
+            if words:
+                self._by_word.setdefault(max(words, key=len), []).append(fact)
+            else:
+                self._anywhere.append(fact)
+
+    def __call__(self, text: str) -> list[Fact]:
+        words = self._by_word.keys() & set(_LETTERS.findall(text))
+        near = [fact for word in words for fact in self._by_word[word]]
+        return [fact for fact in (*self._anywhere, *near) if stands(fact, text)]
+
+
+class Recalled(NamedTuple):
+    """What the views of a replay held. Shares are 0 to 1, means over the requests that needed anything; None without
+    such a request.
+    """
+
+    requests: int
+    """Requests over the budget that needed at least one fact."""
+    facts: int
+    """Facts they needed, each once a request."""
+    recall: float | None
+    """Share that stood in the view among the words it stood among before."""
+    reachable: float | None
+    """Share that stood in the view at all, or in the answer to one recall of a reference in it."""
+    far_facts: int
+    """Facts whose last mention lies further back than the budget, so that no sliding window has them."""
+    far_recall: float | None
+    far_reachable: float | None
+
+
+class Measure:
+    """Adds up request by request. A `Witness` of `replay`.
+
+    `weights` are the tokens of each message, `budget` those of a request, `count` counts a text's tokens.
+    """
+
+    def __init__(self, needs: Needs, weights: Sequence[int], budget: int, count: Callable[[str], int]) -> None:
+        self._needs, self._budget, self._count = needs, budget, count
+        self._before = list(accumulate(weights, initial=0))
+        self._all, self._far = _Shares(), _Shares()
+        self.whole_sent = self.whole_kept = 0
+        """Tokens that sending the whole history would have sent at these requests, and read from a prompt cache."""
+        self._whole = 0
+
+    def __call__(self, step: Step, manager: Manager) -> None:
+        """Adds one request. A refused one has no view and so kept nothing; below the budget all can be sent."""
+        if step.view is not None:
+            self.whole_kept += self._whole
+            self._whole = self._before[step.before]
+            self.whole_sent += self._whole
+        needs = self._needs.at(step.before)
+        if self._before[step.before] <= self._budget or not needs:
+            return
+        text = "\n".join(map(told, step.view or ()))
+        here = {need for need in needs if stands(need.fact, text)}
+        kept = {need for need in here if _in_context(need.fact, text, self._needs.contexts(need))}
+        missing = [need.fact for need in needs if need not in here]
+        reached: set[Fact] = set()
+        recall = getattr(manager, "recall", None)
+        if missing and step.view and recall is not None:
+            answer = self._answer(recall, _best_reference(step.view, self._needs.texts[step.before], missing))
+            reached = {fact for fact in missing if stands(fact, answer)}
+        reachable = {need for need in needs if need in here or need.fact in reached}
+        self._all.add(needs, kept, reachable)
+        far = [need for need in needs if self._before[step.before] - self._before[need.last] > self._budget]
+        self._far.add(far, kept, reachable)
+
+    def _answer(self, recall: Callable[[str], Any], reference: str | None) -> str:
+        if reference is None:
+            return ""
+        try:
+            text = str(recall(reference))
+        except (BackscrollError, LookupError, ValueError):
+            return ""  # a transcript may hold what looks like a reference and is none
+        tokens = self._count(text)
+        return text if tokens <= ANSWER else text[: len(text) * ANSWER // tokens]
+
+    def result(self) -> Recalled:
+        """The shares so far."""
+        every, far = self._all, self._far
+        return Recalled(
+            every.requests, every.facts, *every.means(), far_facts=far.facts, far_recall=far.means()[0],
+            far_reachable=far.means()[1],
+        )  # fmt: skip
+
+
+class _Shares:
+    """Means over requests."""
+
+    def __init__(self) -> None:
+        self.facts = self.requests = 0
+        self._kept = self._reachable = 0.0
+
+    def add(self, needs: list[Need], kept: set[Need], reachable: set[Need]) -> None:
+        if needs:
+            self.requests += 1
+            self.facts += len(needs)
+            self._kept += sum(need in kept for need in needs) / len(needs)
+            self._reachable += sum(need in reachable for need in needs) / len(needs)
+
+    def means(self) -> tuple[float | None, float | None]:
+        if not self.requests:
+            return None, None
+        return self._kept / self.requests, self._reachable / self.requests
+
+
+# In the view
+
+
+def _in_context(fact: Fact, text: str, contexts: Sequence[frozenset[str]]) -> bool:
+    """Whether it stands among words it stood among before: a bare list of names tells nothing."""
+    if fact.kind == "line":
+        return True
+    return any(
+        len(here & before) >= min(_ALIKE, len(before))
+        for here in surroundings(fact, text, _IN_VIEW)
+        for before in contexts
+    )
+
+
+# Behind a reference
+
+
+def _best_reference(view: Sequence[Message], said: str, missing: Sequence[Fact]) -> str | None:
+    """The reference whose naming words share the most, rare words first, with what was said next less the missing
+    facts: what an agent would choose that knows what it is about to do, and not the facts themselves.
+    """
+    for fact in missing:
+        said = said.replace(fact.text, " ")
+    cue = cue_words(said)
+    named = [(reference, words & cue) for reference, words in _references(view)]
+    common = Counter(word for _, words in named for word in words)
+    first: dict[str, frozenset[str]] = {}
+    for reference, words in named:
+        first.setdefault(reference, words)
+    scores = [
+        (math.fsum(math.log(1 + len(named) / common[word]) for word in words), reference)
+        for reference, words in first.items()
+        if words
+    ]
+    return max(scores)[1] if scores else None
+
+
+def _references(view: Sequence[Message]) -> Iterator[tuple[str, frozenset[str]]]:
+    asked: dict[str, str] = {}
+    for message in view:
+        for part in read_message(message).parts:
+            if part.kind == "call":
+                asked[part.id or ""] = f"{part.name or ''} {part.text}"
+    for message in view:
+        parts = [part for part in read_message(message).parts if part.kind in ("text", "result")]
+        text = "\n".join(part.text for part in parts)
+        if "[ref:" in text:
+            call = next((asked.get(part.id or "", "") for part in parts if part.kind == "result"), "")
+            yield from _named(text, call)
+
+
+@lru_cache(maxsize=2048)  # the same messages stand in view after view
+def _named(text: str, call: str) -> tuple[tuple[str, frozenset[str]], ...]:
+    """The references of one message, each with the words that tell what is behind it."""
+    found = _REFERENCE.findall(text)
+    if len(found) <= _IN_ONE:
+        words = cue_words(f"{text[:_NAMING]} {call}")
+        return tuple((reference, words) for reference in found)
+    lines = text.split("\n")
+    return tuple((reference, cue_words(line)) for line in lines for reference in _REFERENCE.findall(line))
+
+
+def cue_words(text: str) -> frozenset[str]:
+    """Words of at least four letters by which a reference is chosen, in small letters."""
+    return frozenset(word.lower() for word in _CUE.findall(text))

@@ -1,0 +1,396 @@
+"""Replaying a transcript: a view before each assistant message, and what all of that would have cost. No output here.
+
+What is judged is counted independently of the manager that is judged: by its own walk over the view, by `validity` and
+by `kept`.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from backscroll import events
+from backscroll.compaction.cache_pricing import Prices
+from backscroll.compaction.strategies import masks_batches
+from backscroll.errors import BudgetError, ConfigurationError
+from backscroll.evaluation.kept import KeptFacts
+from backscroll.evaluation.summarizers import TELLING, Asked, Bill, Summarizing
+from backscroll.evaluation.transcript import Message, Transcript
+from backscroll.evaluation.validity import Judge
+from backscroll.manager.sync_manager import ContextManager
+from backscroll.messages import read_message
+from backscroll.tokens.engines import resolve
+
+CACHE_READ = 0.1
+"""Price of an input token that the provider's prompt cache already held, relative to one that it did not cache."""
+CACHE_WRITE = 1.25
+"""Price of an input token that is written to the prompt cache. Both are Anthropic's prices for a 5 minute cache."""
+
+_PER_MESSAGE = 4  # what chat formats spend to frame a message: role, separators
+_PER_CALL = 8  # and a tool call: its id, keys and brackets
+_PROBLEMS_KEPT = 5  # enough to see a pattern; `invalid` counts them all
+
+EventHandler = Callable[[str, dict[str, Any]], Any]
+
+
+class Manager(Protocol):
+    """What a replay needs of a context manager; `backscroll.manager.sync_manager.ContextManager` is one."""
+
+    def add_message(self, message: Message) -> None:
+        """Keep a message."""
+        ...
+
+    def get_messages_for_request(self, token_budget: int | None = None) -> list[Message]:
+        """The view for a request of at most `token_budget` tokens."""
+        ...
+
+
+MakeManager = Callable[[int, EventHandler], Manager]
+"""Makes a fresh manager from the budget in tokens and an event handler."""
+Witness = Callable[["Step", Manager], object]
+"""Is shown each request right after it was made, and the manager that made it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one replay sent. Tokens are those of the named tokenizer, framing included, media not."""
+
+    name: str
+    strategy: str
+    """What made the views, as `chain` writes it."""
+    format: str
+    messages: int
+    budget: int
+    """Tokens that each request was allowed."""
+    raw_tokens: int
+    """Tokens of the whole transcript, each message once."""
+    requests: int
+    """Requests made, those that were refused included."""
+    tokens_sent: int
+    """Sum over all requests that were not refused."""
+    tokens_after_first: int
+    """`tokens_sent` without the first request: what could have stood in a prompt cache."""
+    tokens_kept: int
+    """Of these, what stood in the message prefix that a request shares with the one before it."""
+    compactions: int
+    """Events named `context:compaction`."""
+    summary_calls: int
+    """Calls of a summarizer, those that failed included."""
+    summaries: int
+    """That it gave and that could be used."""
+    summaries_failed: int
+    summary_failure: str
+    """Why the first of these failed; empty without one."""
+    summary_input_tokens: int
+    summary_output_tokens: int
+    """As its provider counted them."""
+    summary_cost: float
+    """Millions of input token equivalents: what it read at 1, what it wrote at `summarizing.OUTPUT`."""
+    cost: float
+    """Millions of input token equivalents: a kept prefix at `CACHE_READ`, everything else at `CACHE_WRITE`; with
+    `summary_cost`.
+    """
+    cost_whole: float
+    """The same for sending the whole history at each of these requests, whether it fits or not. Refused requests cost
+    nothing in either figure, so that the two compare.
+    """
+    refused: int
+    """Requests for which the manager raised `BudgetError`: what must stay does not fit."""
+    refusal: str
+    """What the first of these errors said; empty without one."""
+    invalid: int
+    """Views with at least one problem."""
+    problems: tuple[str, ...]
+    """The first few of them, with the request's number."""
+    over_budget: int
+    """Views of more tokens than the budget."""
+    peak_tokens: int
+    """Tokens of the largest view."""
+    facts: int
+    """Facts that the recorded messages use and their histories mention, at requests whose history is over the budget.
+    Facts are paths, URLs, identifiers, numbers, ids, quoted phrases and edited lines; each counts once a message.
+    """
+    facts_kept: float | None
+    """Share (0 to 1) of these facts that stood in the view, as a mean over the requests that have any; None without
+    such a request. A refused request kept nothing.
+    """
+    far_facts: int
+    """Those of the facts whose last mention lies further back than the budget, so that no sliding window has them."""
+    far_facts_kept: float | None
+    """`facts_kept`, of far facts alone."""
+    cpu_seconds: float
+    """CPU spent in the manager: adding all messages and making all views. Without that of a summarizer's client."""
+
+    @property
+    def prefix_kept(self) -> float | None:
+        """Share (0 to 1) of the tokens after the first request that a prompt cache could have held."""
+        return self.tokens_kept / self.tokens_after_first if self.tokens_after_first else None
+
+
+def replay(
+    transcript: Transcript,
+    *,
+    budget: int | float,
+    strategies: Sequence[str] | None = None,
+    model: str | None = None,
+    tokenizer: str | Callable[[str], int] = "auto",
+    summaries: Asked | None = None,
+    progress: Callable[[], object] | None = None,
+    make_manager: MakeManager | None = None,
+    witness: Witness | None = None,
+) -> Outcome:
+    """Feeds `transcript` to a manager, asking for a view before each assistant message, and judges every view.
+
+    `budget`: tokens (int, at least 1) or a share of the transcript's own tokens (float, over 0 to 1). `strategies`:
+    names of compaction strategies; None means everything, "auto". `summaries`: who writes summaries, for strategies
+    that have a place for them; None: nobody is asked. `progress` is called after each request. `make_manager` replaces
+    Backscroll by another manager; `strategies` then only names the outcome. `witness` is shown each request and judges
+    what was kept, instead of `KeptFacts`. Raises `ConfigurationError` for a budget or name that cannot be, and
+    `MessageError` for a message that no manager may keep.
+    """
+    weigher = Weigher(_counter(tokenizer))
+    weights = [weigher(message) for message in transcript.messages]
+    tokens = budget_tokens(budget, sum(weights))
+    ledger = _Ledger(weigher, tokens, KeptFacts(() if witness else transcript.messages, weights, tokens))
+    make = make_manager or backscroll_manager(strategies, model, tokenizer, summaries)
+    manager = make(tokens, ledger.on_event)
+    clock = _Clock()
+    for step in steps(transcript, manager, tokens, clock):
+        ledger.take(step, transcript.messages[: step.before], weights)
+        if witness:
+            witness(step, manager)
+        if progress:
+            progress()
+    bill = manager.bill() if isinstance(manager, Summarizing) else Bill()
+    return ledger.outcome(transcript, chain(strategies), sum(weights), clock.seconds, bill)
+
+
+def chain(strategies: Sequence[str] | None) -> str:
+    """The name of a list of strategies: `clip,truncate`; `auto` for None, `none` for an empty one."""
+    return "auto" if strategies is None else ",".join(strategies) or "none"
+
+
+def requests_of(transcript: Transcript) -> int:
+    """How many requests a replay makes: the assistant messages with at least one message before them."""
+    return sum(message["role"] == "assistant" for message in transcript.messages[1:])
+
+
+def budget_tokens(budget: int | float, raw_tokens: int) -> int:
+    """The budget in tokens: an int is that many, a float is a share (over 0 to 1) of `raw_tokens`."""
+    if isinstance(budget, float):
+        if not 0 < budget <= 1:
+            raise ConfigurationError(
+                f"a budget of {budget} is no share of a transcript; give a float over 0 to 1, or an int"
+            )
+        return max(1, int(raw_tokens * budget))
+    if budget < 1:
+        raise ConfigurationError(f"a budget of {budget} tokens holds nothing; give at least 1")
+    return budget
+
+
+def backscroll_manager(
+    strategies: Sequence[str] | None,
+    model: str | None,
+    tokenizer: str | Callable[[str], int] = "auto",
+    summaries: Asked | None = None,
+    prices: Prices | None = None,
+) -> MakeManager:
+    """Makes Backscroll's own manager, in memory, with these options.
+
+    `prices` are for the strategies that look at prices; None: their own default.
+    """
+
+    def make(budget: int, on_event: EventHandler) -> Manager:
+        options: dict[str, Any] = {
+            "strategy": "auto" if strategies is None else None,
+            "strategies": None if strategies is None else list(strategies),
+            "max_tokens": budget,
+            "tokenizer": tokenizer,
+            "model": model,
+            "on_event": on_event,
+        }
+        if prices is not None and masks_batches(options["strategy"], options["strategies"]):
+            options["prices"] = prices
+        if summaries is None or not tells(strategies):
+            return ContextManager(**options)
+        return Summarizing(summaries, **options)
+
+    return make
+
+
+def tells(strategies: Sequence[str] | None) -> bool:
+    """Whether a chain has a place for summaries."""
+    return strategies is None or not TELLING.isdisjoint(strategies)
+
+
+# Driving
+
+
+class Step(NamedTuple):
+    """One request."""
+
+    before: int
+    """How many messages the history holds at it."""
+    view: list[Message] | None
+    """What would be sent; None if the manager refused."""
+    refusal: str
+    """Why it refused."""
+
+
+def steps(transcript: Transcript, manager: Manager, budget: int, clock: "_Clock | None" = None) -> Iterator[Step]:
+    """Adds message by message and yields a request before each assistant message."""
+    clock = clock or _Clock()
+    for at, message in enumerate(transcript.messages):
+        if at and message["role"] == "assistant":
+            yield _request(manager, budget, at, clock)
+        with clock:
+            manager.add_message(message)
+
+
+def _request(manager: Manager, budget: int, before: int, clock: "_Clock") -> Step:
+    try:
+        with clock:
+            view = manager.get_messages_for_request(token_budget=budget)
+    except BudgetError as error:
+        return Step(before, None, str(error))
+    return Step(before, view, "")
+
+
+class _Clock:
+    """CPU seconds of the process spent inside its `with` blocks."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._start = 0.0
+
+    def __enter__(self) -> None:
+        self._start = time.process_time()
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds += time.process_time() - self._start
+
+
+# Weighing
+
+
+def _counter(tokenizer: str | Callable[[str], int]) -> Callable[[str], int]:
+    counter: Callable[[str], int] = resolve(tokenizer).count
+    return counter
+
+
+class Weigher:
+    """Tokens of a message in any dialect; each text is counted once. Media weigh nothing here."""
+
+    def __init__(self, count: Callable[[str], int]) -> None:
+        self._count = count
+        self._known: dict[str, int] = {}
+
+    def __call__(self, message: Message) -> int:
+        """Tokens of one message with its framing."""
+        total = _PER_MESSAGE
+        for part in read_message(message).parts:
+            total += self._text(part.text)
+            if part.kind == "call":
+                total += self._text(part.name or "") + _PER_CALL
+        return total
+
+    def _text(self, text: str) -> int:
+        if text not in self._known:
+            self._known[text] = self._count(text) if text else 0
+        return self._known[text]
+
+
+class _Ledger:
+    """Sums over the requests of one replay."""
+
+    def __init__(self, weigher: Weigher, budget: int, facts: KeptFacts) -> None:
+        self._weigher = weigher
+        self._budget = budget
+        self._facts = facts
+        self._held: list[frozenset[str]] = []
+        self._view: list[Message] = []
+        self._weights: list[int] = []
+        self._whole = 0
+        self.problems: list[str] = []
+        self._judge = Judge()
+        self.requests = self.refused = self.invalid = self.over = self.peak = self.compactions = 0
+        self.sent = self.after_first = self.kept = 0
+        self.cost_whole = 0.0
+        self.refusal = self.failure = ""
+
+    def on_event(self, name: str, payload: dict[str, Any]) -> None:
+        """Counts compactions, and keeps why a summary failed."""
+        self.compactions += name == events.COMPACTION
+        if name == events.SUMMARY_FAILED:
+            self.failure = self.failure or str(payload["reason"])
+
+    def take(self, step: Step, history: list[Message], weights: list[int]) -> None:
+        """Adds one request."""
+        self.requests += 1
+        if step.view is None:
+            self.refused += 1
+            self.refusal = self.refusal or f"request {self.requests}: {step.refusal}"
+            self._facts.take(step.before, ())
+            return
+        whole = sum(weights[: step.before])
+        self.cost_whole += CACHE_READ * self._whole + CACHE_WRITE * (whole - self._whole)
+        self._whole = whole
+        found = self._judge.problems(step.view, history)
+        self.invalid += bool(found)
+        self.problems += [f"request {self.requests}: {problem}" for problem in found]
+        del self.problems[_PROBLEMS_KEPT:]
+        self._send(step.view)
+        self._facts.take(step.before, self._held)
+
+    def _send(self, view: list[Message]) -> None:
+        shared = 0
+        while shared < min(len(view), len(self._view)) and view[shared] == self._view[shared]:
+            shared += 1
+        self._held[shared:] = [self._facts.held(message) for message in view[shared:]]
+        kept = self._weights[:shared]
+        self._weights = kept + [self._weigher(message) for message in view[shared:]]
+        total = sum(self._weights)
+        self.after_first += total if self.sent else 0
+        self.sent += total
+        self.kept += sum(kept)
+        self.over += total > self._budget
+        self.peak = max(self.peak, total)
+        self._view = view
+
+    def outcome(
+        self, transcript: Transcript, strategy: str, raw_tokens: int, cpu_seconds: float, bill: Bill
+    ) -> Outcome:
+        """The sums, under their public names."""
+        return Outcome(
+            name=transcript.name,
+            strategy=strategy,
+            format=transcript.format,
+            messages=len(transcript.messages),
+            budget=self._budget,
+            raw_tokens=raw_tokens,
+            requests=self.requests,
+            tokens_sent=self.sent,
+            tokens_after_first=self.after_first,
+            tokens_kept=self.kept,
+            compactions=self.compactions,
+            summary_calls=bill.calls,
+            summaries=bill.made,
+            summaries_failed=bill.failed,
+            summary_failure=self.failure,
+            summary_input_tokens=bill.input_tokens,
+            summary_output_tokens=bill.output_tokens,
+            summary_cost=bill.cost,
+            cost=(CACHE_READ * self.kept + CACHE_WRITE * (self.sent - self.kept)) / 1e6 + bill.cost,
+            cost_whole=self.cost_whole / 1e6,
+            refused=self.refused,
+            refusal=self.refusal,
+            invalid=self.invalid,
+            problems=tuple(self.problems),
+            over_budget=self.over,
+            peak_tokens=self.peak,
+            facts=self._facts.all.facts,
+            facts_kept=self._facts.all.mean,
+            far_facts=self._facts.far.facts,
+            far_facts_kept=self._facts.far.mean,
+            cpu_seconds=max(0.0, cpu_seconds - bill.cpu_seconds),
+        )

@@ -1,0 +1,367 @@
+"""An oracle for views: what a provider would refuse, and what the design forbids. It may use nothing of the library.
+
+It judges by the messages alone, so it holds for any context manager and any dialect. It is strict where a provider is
+strict, and where a rule has an exception the exception is written beside it.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from backscroll.evaluation.dialects import Call, Message, Shape
+
+_SHARED = 16  # characters at one end by which a clipped text is known again; a clip keeps more of either end
+_REFERENCE = re.compile(r"\[ref:(\d+)[\].]")
+_MARKS = ("[ref:", "<summary>", "[no result recorded]")
+_NAMES = frozenset(
+    ("role", "type", "id", "name", "tool", "status", "format", "media_type", "tool_call_id", "tool_use_id", "toolUseId")
+)
+
+
+class Judge:
+    """Judges the requests of one session. What was read of a message of its history is not read again, so these must
+    stay as they are.
+    """
+
+    def __init__(self) -> None:
+        self._read: dict[int, Shape] = {}
+
+    def problems(self, view: list[Message], history: list[Message]) -> list[str]:
+        """What is wrong with `view` as a request that stands for `history`, one line each; empty when nothing is.
+
+        Found: results without their call, calls without all results (allowed only at the end of both, where they are
+        pending), arguments that are no JSON although they were, a changed order, a missing first or last user message
+        or leading system message, and two messages of one role in a row where the history had none.
+        """
+        if not history:
+            return [] if not view else ["the view holds messages although the history is empty"]
+        if not view:
+            return ["the view is empty"]
+        return list(_problems([Shape(message) for message in view], [self._shape(message) for message in history]))
+
+    def _shape(self, message: Message) -> Shape:
+        known = self._read.get(id(message))  # what holds the message keeps its id from another one
+        if known is None:
+            known = self._read[id(message)] = Shape(message)
+        return known
+
+
+def problems(view: list[Message], history: list[Message]) -> list[str]:
+    """What a `Judge` finds who saw nothing before."""
+    return Judge().problems(view, history)
+
+
+def strangers(view: list[Message], history: list[Message]) -> list[str]:
+    """What `view` shows of nobody: texts that no message of `history` holds, that lead to none by a reference, and that
+    are not marked as synthetic. One line each; system messages may come from elsewhere.
+    """
+    known = {text for message in history for text in _texts(message)}
+    return [
+        f"view[{at}] shows {text!r:.80}, which is in no message of the history"
+        for at, message in enumerate(view)
+        if message.get("role") != "system"
+        for text in _texts(message)
+        if text not in known and not any(mark in text for mark in _MARKS)
+    ]
+
+
+def _texts(value: Any, key: str = "") -> Iterator[str]:
+    """Every text in a message that its author wrote, at any depth; not what names or sorts things."""
+    if isinstance(value, str):
+        if value and key not in _NAMES:
+            yield value
+    elif isinstance(value, dict):
+        for inner, item in value.items():
+            yield from _texts(item, str(inner))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item, key)
+
+
+def _problems(view: list[Shape], history: list[Shape]) -> Iterator[str]:
+    yield from _blocks(view)
+    for check in (_pairs, _arguments, _leading, _users):
+        yield from check(view, history)
+    timeline = _timeline(history)
+    places, disorder = _places(view, history, timeline)
+    yield from disorder
+    yield from _alternation(view, timeline, places)
+
+
+# Calls and results
+
+
+def _pairs(view: list[Shape], history: list[Shape]) -> Iterator[str]:
+    waiting: Counter[str] = Counter()
+    asked = -1
+    for at, message in enumerate(view):
+        answered, asks = message.results, message.calls
+        for known in answered:
+            if not waiting[known]:
+                yield f"view[{at}]: result for call {known!r} without that call before it"
+            else:
+                waiting[known] -= 1
+        # neighbouring assistant messages of block dialects are one turn to the provider, so their calls add up
+        joined = bool(asks) and asked == at - 1 and message.in_blocks and view[at - 1].in_blocks
+        if not answered and not joined:
+            yield from _unanswered(waiting, asked, f"before view[{at}]")
+            waiting.clear()
+        if asks:
+            yield from _unanswered(waiting, asked, f"before view[{at}]") if answered else ()
+            waiting.update(call.id for call in asks)
+            asked = at
+    yield from _unanswered(waiting - _pending(history), asked, "at the end, and not pending in the history")
+
+
+def _blocks(view: list[Shape]) -> Iterator[str]:
+    """Results in blocks: behind their calls, before anything else in a message; with Bedrock, whose roles alternate, in
+    one message. Anthropic joins messages of one role itself.
+    """
+    for at, message in enumerate(view):
+        answered = message.block_results
+        if not answered:
+            continue
+        if not all(answered[: sum(answered)]):
+            yield f"view[{at}]: results stand behind other content"
+        before = view[at - 1] if at else None
+        if before is not None and before.block_results:
+            if message.is_bedrock:
+                yield f"view[{at}]: the results of one round stand in two messages"
+        elif before is None or not before.calls:
+            yield f"view[{at}]: results that do not stand directly behind their calls"
+
+
+def _unanswered(waiting: Counter[str], asked: int, where: str) -> Iterator[str]:
+    for known in +waiting:
+        yield f"view[{asked}]: call {known!r} has no result {where}"
+
+
+def _pending(history: list[Shape]) -> Counter[str]:
+    """Calls without a result in the last round of calls, if no assistant message follows it."""
+    answered: Counter[str] = Counter()
+    for message in reversed(history):
+        asks = message.calls
+        if asks:
+            return Counter(call.id for call in asks) - answered
+        if message.role == "assistant":
+            break
+        answered.update(message.results)
+    return Counter()
+
+
+def _arguments(view: list[Shape], history: list[Shape]) -> Iterator[str]:
+    known: dict[str, list[Call]] = {}
+    for message in history:
+        for call in message.calls:
+            known.setdefault(call.id, []).append(call)
+    for at, message in enumerate(view):
+        for call in message.calls:
+            originals = known.get(call.id)
+            if originals is None:
+                yield f"view[{at}]: call {call.id!r} was never made"
+            elif all(_is_json(original.arguments) for original in originals) and not _is_json(call.arguments):
+                yield f"view[{at}]: arguments of call {call.id!r} are not JSON any more"
+            elif type(call.arguments) not in {type(original.arguments) for original in originals}:
+                yield f"view[{at}]: arguments of call {call.id!r} changed their type to {type(call.arguments).__name__}"
+
+
+def _is_json(arguments: Any) -> bool:
+    return _parses(arguments) if isinstance(arguments, str) else arguments is not None
+
+
+@lru_cache(maxsize=4096)  # the same arguments are judged again in every view that holds them
+def _parses(arguments: str) -> bool:
+    try:
+        json.loads(arguments)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+# What must be there
+
+
+def _leading(view: list[Shape], history: list[Shape]) -> Iterator[str]:
+    for at, message in enumerate(history):
+        if not message.is_system:
+            return
+        if at >= len(view) or view[at].sameness != message.sameness:
+            yield f"view[{at}]: leading system message history[{at}] is not there as it was"
+
+
+def _users(view: list[Shape], history: list[Shape]) -> Iterator[str]:
+    own = [at for at, message in enumerate(history) if message.is_users]
+    for which, at in (("first", own[0]), ("last", own[-1])) if own else ():
+        if not any(_stands_for(message, history[at], at) for message in view):
+            yield f"the {which} user message, history[{at}], is not in the view"
+    begins = next((message for message in history if not message.is_system and not message.results), None)
+    after = next((at for at, message in enumerate(view) if not message.is_system), None)
+    if begins is not None and begins.role == "user" and (after is None or view[after].role != "user"):
+        yield f"view[{after}]: the dialogue begins with no user message although the history does"
+
+
+def _stands_for(shown: Shape, original: Shape, at: int) -> bool:
+    """Equal, or a clipped form: both ends of a long text, or its reference."""
+    if shown.role != original.role or shown.results:
+        return False
+    if shown.sameness == original.sameness:
+        return True
+    cut, whole = shown.text, original.text
+    if f"[ref:{at}]" not in cut and f"[ref:{at}." not in cut:
+        return False
+    return cut[:_SHARED] == whole[:_SHARED] or cut[-_SHARED:] == whole[-_SHARED:] or len(whole) < _SHARED
+
+
+# Order
+
+
+_Key = tuple[str, ...]
+
+
+class _Item(NamedTuple):
+    """A message of the timeline: the history with every result behind its call, which is the order a view must have."""
+
+    role: str
+    key: _Key
+    at: int
+    """Where it stood in the history; -1 for the answer that a call never got."""
+    early: int | None
+    """Place of the round that it stood inside, if any: before that round it may stand, too."""
+    answers: frozenset[str]
+
+
+def _timeline(history: list[Shape]) -> list[_Item]:
+    rounds, answers_to, inside = _rounds(history)
+    behind = {at for answers in rounds.values() for at, _ in answers}
+    pending = _pending(history)
+    items: list[_Item] = []
+    for at, message in enumerate(history):
+        answered = message.results
+        if at in behind or (answered and not message.calls):
+            continue  # stands behind its call, or is an orphan, which no view may hold
+        early = inside.get(at)
+        items.append(_Item(str(message.role), _key(message), at, early, frozenset()))
+        if not message.calls:
+            continue
+        for place, known in rounds.get(at, ()):
+            role = str(history[place].role)
+            items.append(_Item(role, (), place, None, frozenset(known)))
+        answers = answers_to.get(at, [])
+        if len(answers) == len(message.calls):
+            continue
+        missing = Counter(call.id for call in message.calls) - Counter(answers) - pending
+        if missing:  # a view supplies this answer, and nothing can stand between it and its call
+            items.append(_Item("user" if message.in_blocks else "tool", (), -1, None, frozenset(missing)))
+    return items
+
+
+_Rounds = dict[int, list[tuple[int, list[str]]]]
+
+
+def _rounds(history: list[Shape]) -> tuple[_Rounds, dict[int, list[str]], dict[int, int]]:
+    """Results by the place of their last call; ids answered by the place of the call; for each message inside a round,
+    the place of that round's call.
+    """
+    waiting: dict[str, list[int]] = {}
+    rounds: _Rounds = {}
+    answers_to: dict[int, list[str]] = {}
+    for at, message in enumerate(history):
+        answered = message.results
+        places = [(waiting[known].pop(), known) for known in answered if waiting.get(known)]
+        for place, known in places:
+            answers_to.setdefault(place, []).append(known)
+        if places:
+            rounds.setdefault(max(places)[0], []).append((at, answered))
+        for call in message.calls:
+            waiting.setdefault(call.id, []).append(at)
+    inside = {
+        between: start
+        for start, answers in rounds.items()
+        for between in range(start + 1, max(at for at, _ in answers))
+    }
+    for left in waiting.values():  # pending rounds reach to the end, unless the assistant spoke again
+        for start in left:
+            if not any(message.role == "assistant" for message in history[start + 1 :]):
+                inside |= dict.fromkeys(range(start + 1, len(history)), start)
+    return rounds, answers_to, inside
+
+
+def _key(message: Shape) -> _Key:
+    asks = message.calls
+    return ("calls", "of", *(call.id for call in asks)) if asks else message.sameness
+
+
+def _places(view: list[Shape], history: list[Shape], timeline: list[_Item]) -> tuple[list[int | None], list[str]]:
+    """The place of each view message in the timeline, None for what nobody wrote; and what stands out of order.
+
+    Always the earliest place behind the one before: where any order-keeping assignment exists, this one finds it.
+    """
+    by_key: dict[_Key, list[int]] = {}
+    index = {item.at: number for number, item in enumerate(timeline) if item.at >= 0}
+    for number, item in enumerate(timeline):
+        by_key.setdefault(item.key, []).append(number)
+    places: list[int | None] = []
+    found: list[str] = []
+    last = -1.0
+    for at, message in enumerate(view):
+        answered = message.results
+        if answered and not message.calls:
+            places.append(_answer_place(set(answered), timeline, last))
+            continue
+        known = by_key.get(_key(message)) or _by_reference(message, history, index)
+        spots = sorted((spot, number) for number in known for spot in _spots(number, timeline, index))
+        behind = next(((spot, number) for spot, number in spots if spot > last or spot == last != int(spot)), None)
+        if behind:
+            last = behind[0]
+        elif known:
+            found.append(f"view[{at}]: out of order, history[{timeline[known[-1]].at}] stood before the one before it")
+        places.append(behind[1] if behind else known[0] if known else None)
+    return places, found
+
+
+def _spots(number: int, timeline: list[_Item], index: dict[int, int]) -> Iterator[float]:
+    yield float(number)
+    early = timeline[number].early
+    if early is not None:
+        yield index[early] - 0.5 if early in index else float(number)
+
+
+def _answer_place(answered: set[str], timeline: list[_Item], last: float) -> int | None:
+    behind = range(max(int(last), 0), len(timeline))
+    return next((number for number in behind if answered & timeline[number].answers), None)
+
+
+def _by_reference(message: Shape, history: list[Shape], index: dict[int, int]) -> list[int]:
+    """A clipped or masked message names its entry; a digest, in tags, names entries that it is not."""
+    shown = message.text
+    synthetic = shown.startswith("<summary>") and shown.endswith("</summary>")
+    found = None if synthetic else _REFERENCE.search(shown)
+    at = int(found[1]) if found else -1
+    same = 0 <= at < len(history) and history[at].role == message.role and not history[at].calls
+    return [index[at]] if same and at in index else []
+
+
+# Roles
+
+
+def _alternation(view: list[Shape], timeline: list[_Item], places: list[int | None]) -> Iterator[str]:
+    before: int | None = None
+    for at, message in enumerate(view):
+        role = message.role
+        if message.is_system:
+            continue
+        same = before is not None and role in ("user", "assistant") and view[before].role == role
+        if before is not None and same and not _one_run(places[before], places[at], str(role), timeline):
+            yield f"view[{before}] and view[{at}]: two messages of role {role} in a row, the history had none there"
+        before = at
+
+
+def _one_run(first: int | None, second: int | None, role: str, timeline: list[_Item]) -> bool:
+    """Whether nothing but messages of this role stood between the two."""
+    if first is None or second is None:
+        return False
+    low, high = sorted((first, second))
+    return all(item.role in (role, "system", "developer") for item in timeline[low : high + 1])

@@ -1,0 +1,325 @@
+"""Events as they are stored: JSON in bytes, and back, exactly. Pure; where they are kept is a store's business.
+
+The format has a number. What was ever written is read for ever: a change of shape is a new number with its own reader,
+and `tests/golden` holds a file of each.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from typing import Any
+
+from backscroll.errors import BackscrollError, ConfigurationError, DamagedError, MessageError
+from backscroll.history.log import (
+    Checkpoint,
+    Event,
+    GroupMark,
+    HistoryMark,
+    Identified,
+    LaneMark,
+    LaneOpened,
+    Lost,
+    MessageAdded,
+    Overflowed,
+    PinChanged,
+    PlanAt,
+    PlanRecorded,
+    PromptSeen,
+    Requested,
+    Rewound,
+    Settled,
+    SummaryFailed,
+    SummaryMade,
+    UsageObserved,
+)
+from backscroll.history.plan import Plan, until
+from backscroll.history.plan_codec import Body, Fetch, PlanRecords, dumped
+from backscroll.history.soundness import unsound
+from backscroll.messages import MAX_DEPTH, accept
+from backscroll.ports import LOST, Record, Stored
+from backscroll.tokens.model_profiles import Counting
+from backscroll.tokens.usage import Count, MediaCount, MeterMark, Report, Spent
+
+FORMAT = 3
+"""Of everything that is written today. 1 did not note which groups a message joins; before 3 nothing of a digest was
+packed.
+"""
+FORMATS = (1, 2, 3)
+_LAYERED = {
+    "encrypted": "is encrypted: give the `encryption_key` that it was written with",
+    "offloaded": "has its body elsewhere: give the `blobs` that it was written with",
+}
+"""Kinds that layers around a store write: who reads them here opened the store without that layer."""
+_ODD = re.compile(rb"\d[eE]\+?\d{3}")
+"""A number that may be infinite."""
+_WITH_PLANS = (PlanRecorded, LaneOpened)
+
+
+def id_key(digest: str) -> str:
+    """By what an append's idempotency id is found."""
+    return f"id:{digest}"
+
+
+def prompt_key(digest: str) -> str:
+    """By what the text of a system prompt is found."""
+    return f"prompt:{digest}"
+
+
+class Codec:
+    """For one session's log, from some place on. Remembers where plans and their digests were written.
+
+    `fetch` gives the record at a place: what was written before that place is looked up there. `looking`: of a digest
+    only what a view shows is read, and not what the next one is made of, which is most of it.
+    """
+
+    def __init__(self, fetch: Fetch | None = None, *, looking: bool = False) -> None:
+        self._fetch = fetch
+        self._plans = PlanRecords(fetch, looking=looking)
+
+    def after(self, events: Iterable[Event]) -> "Codec":
+        """One to encode these events with, to be kept only if what it wrote was stored."""
+        if not any(isinstance(event, _WITH_PLANS) for event in events):
+            return self
+        twin = Codec(self._fetch)
+        twin._plans = self._plans.twin()
+        return twin
+
+    def encode(self, event: Event, at: int) -> Record:
+        """What is stored for an event whose place will be `at`."""
+        kind, write = _WRITERS[type(event)]
+        body = write(event)
+        key: str | None = None
+        match event:
+            case PlanRecorded() | LaneOpened():
+                body["plan"] = self._plans.write(event.lane, event.plan)
+                self._plans.is_at(at, event.lane, event.plan, body["plan"])
+            case Checkpoint():
+                body["lanes"] = [self._lane(mark) for mark in event.lanes]
+            case Identified():
+                key = id_key(event.digest)
+            case PromptSeen():
+                key = prompt_key(event.digest)
+        return Record(kind, event.seq if isinstance(event, MessageAdded) else None, dumped(body), FORMAT, key)
+
+    def _lane(self, mark: LaneMark) -> Body:
+        plan, *before = (self._standing(mark.name, plan) for plan in (mark.plan, *mark.before))
+        summary = None if mark.summary is None else _fields(mark.summary)
+        told = _fields(mark) | {"plan": plan, "before": before, "summary": summary}
+        return {name: value for name, value in told.items() if name != "counting" or value is not None}
+
+    def _standing(self, lane: str, plan: Plan | PlanAt) -> Body:
+        """Where a plan is written, or the plan where that is nowhere."""
+        if isinstance(plan, PlanAt):
+            return {"at": plan.place, "until": plan.until}
+        at = self._plans.place(lane, plan)
+        return self._plans.write(lane, plan) if at is None else {"at": at, "until": None}
+
+    def decode(self, stored: Stored) -> Event:
+        """The event again. Raises `DamagedError` for what no version of Backscroll wrote."""
+        at, record = stored
+        if record.kind == LOST:
+            return _lost(record)
+        if record.kind in _LAYERED:
+            raise ConfigurationError(f"record {at} {_LAYERED[record.kind]}")
+        reader = _READERS.get(record.kind)
+        if record.format not in FORMATS or reader is None:
+            raise DamagedError(
+                f"record {at} is of kind {record.kind!r} in format {record.format}, and this version reads formats "
+                f"up to {FORMAT}: upgrade Backscroll to read it"
+            )
+        try:
+            body = json.loads(record.body, parse_constant=_refused)
+            if record.kind in ("plan", "lane"):
+                told, lane = body["plan"], body["lane"]
+                body["plan"] = self._plans.read(lane, told)
+                self._plans.is_at(at, lane, body["plan"], told)
+            elif record.kind == "checkpoint":
+                body["lanes"] = tuple(map(self._read_lane, body["lanes"]))
+            elif record.kind == "message" and record.format > 1:
+                body.setdefault("joins", ())
+            event = reader(body)
+            _check(event, record)
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+            if isinstance(error, BackscrollError) and not isinstance(error, MessageError):  # of another record
+                raise
+            raise DamagedError(f"record {at} ({record.kind}) cannot be read: {error!r:.200}") from error
+        return event
+
+    def plan(self, lane: str, at: PlanAt) -> Plan:
+        """The plan that is written there."""
+        known = self._plans.known(lane, at.place)
+        if known is None:
+            if self._fetch is None:
+                raise ValueError(f"record {at.place} is not at hand")
+            event = self.decode(self._fetch(at.place))
+            known = event.plan if isinstance(event, PlanRecorded | LaneOpened) else Plan()
+        return known if at.until is None else until(known, at.until)
+
+    def _read_lane(self, body: Body) -> LaneMark:
+        plan, *before = (
+            PlanAt(told["at"], told["until"]) if "at" in told else self._plans.read(body["name"], told)
+            for told in (body["plan"], *body["before"])
+        )
+        meter = MeterMark(*body["meter"])
+        anchor, earlier = (None if told is None else Report(*told) for told in (meter.anchor, meter.before))
+        told = {key: _frozen(value) for key, value in body.items()}
+        summary = None if body["summary"] is None else SummaryMade(**body["summary"])
+        told["spent"] = Spent(*told["spent"])
+        told |= {
+            "plan": plan,
+            "summary": summary,
+            "before": tuple(before),
+            "meter": meter._replace(anchor=anchor, before=earlier, recent=_frozen(meter.recent)),
+            "counting": _counting(body.get("counting")),
+        }
+        return LaneMark(**told)
+
+
+def _check(event: Event, record: Record) -> None:
+    """Raises `ValueError` for an event that cannot be."""
+    if isinstance(event, MessageAdded):
+        if event.seq != record.seq:
+            raise ValueError(f"it holds message {event.seq!r:.40}, and its record says {record.seq}")
+        if _ODD.search(record.body) or record.body.count(b"[") + record.body.count(b"{") > MAX_DEPTH:
+            accept(event.message)
+    if (fault := unsound(event)) is not None:
+        raise ValueError(fault)
+
+
+def _refused(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _lost(record: Record) -> Event:
+    """In the place of a message stands one that says so: the branch stays as it was, and the view shows the gap."""
+    why = record.body.decode("utf-8", "replace")
+    if record.seq is None:
+        return Lost(why)
+    text = f"[this message was lost: {why}]"
+    counts = (Count(len(text)),)  # never too few tokens
+    message = {"role": "user", "content": text, "metadata": {"source": "hook", "lost": True}}
+    return MessageAdded(record.seq, message, counts, joins=())
+
+
+# -- events --
+
+
+def _read_count(told: list[Any]) -> Count | MediaCount:
+    return MediaCount(*told) if isinstance(told[0], str) else Count(*told)
+
+
+def _message(event: MessageAdded) -> Body:
+    body = {"seq": event.seq, "message": event.message, "counts": event.counts, "by": event.counted_by}
+    return body | {"joins": event.joins} if event.joins else body
+
+
+def _read_message(body: Body) -> MessageAdded:
+    counts, joins = tuple(map(_read_count, body["counts"])), body.get("joins")
+    return MessageAdded(body["seq"], body["message"], counts, body["by"], None if joins is None else tuple(joins))
+
+
+def _identified(event: Identified) -> Body:
+    body: Body = {"id": event.id, "first": event.first, "last": event.last}
+    return body | {"digested": True} if event.digested else body
+
+
+def _recorded(event: PlanRecorded) -> Body:
+    told = {"removed": event.removed, "tokens": event.tokens, "messages": event.messages}
+    return {"lane": event.lane, **told, "undone": event.undone}
+
+
+def _read_recorded(body: Body) -> PlanRecorded:
+    removed = tuple(body["removed"])
+    return PlanRecorded(body["lane"], body["plan"], removed, body["tokens"], body["messages"], body["undone"])
+
+
+def _observed(event: UsageObserved) -> Body:
+    body: Body = {"lane": event.lane, "report": event.report}
+    return body if event.cached is None else body | {"cached": event.cached, "written": event.written}
+
+
+def _requested(event: Requested) -> Body:
+    body: Body = {"lane": event.lane, "budget": event.budget, "plan": event.plan, "last": event.last}
+    body["estimate"] = event.estimate
+    if event.prompt is not None:
+        body["prompt"] = event.prompt
+    if event.ephemerals:
+        body["ephemerals"] = event.ephemerals
+    told = {"total": event.total, "counting": event.counting}
+    return body | {name: value for name, value in told.items() if value is not None}
+
+
+def _read_requested(body: Body) -> Requested:
+    estimate = tuple(body["estimate"])
+    ephemerals = tuple((after, digest, *(role or ["user"])) for after, digest, *role in body.get("ephemerals", []))
+    total = None if "total" not in body else tuple(body["total"])
+    place = body["lane"], body["budget"], body["plan"], body["last"]
+    return Requested(*place, estimate, body.get("prompt"), ephemerals, total, _counting(body.get("counting")))
+
+
+def _counting(told: Any) -> Counting | None:
+    return None if told is None else Counting(*told)
+
+
+def _fields(value: Any) -> Body:
+    return {each.name: getattr(value, each.name) for each in fields(value)}
+
+
+def _history(mark: HistoryMark) -> Body:
+    told = _fields(mark)
+    groups = [(g.first, g.members, g.open_calls, g.answered, g.orphans) for g in mark.groups]
+    if mark.reminder is None:
+        del told["reminder"]
+    return told | {"groups": groups}
+
+
+def _read_checkpoint(body: Body) -> Checkpoint:
+    told = {key: _frozen(value) for key, value in body["history"].items()}
+    told["groups"] = tuple(GroupMark(*group) for group in told["groups"])
+    return Checkpoint(HistoryMark(**told), body["lanes"], body["newest_lane"])
+
+
+def _frozen(value: Any) -> Any:
+    """Lists as tuples, at any depth."""
+    return tuple(map(_frozen, value)) if type(value) is list else value
+
+
+_Write = Callable[[Any], Body]
+_WRITERS: Mapping[type, tuple[str, _Write]] = {
+    MessageAdded: ("message", _message),
+    Identified: ("id", _identified),
+    PlanRecorded: ("plan", _recorded),
+    LaneOpened: ("lane", lambda event: {"lane": event.lane}),
+    PinChanged: ("pin", lambda event: {"seq": event.seq, "pinned": event.pinned}),
+    UsageObserved: ("usage", _observed),
+    Overflowed: ("overflow", lambda event: {"lane": event.lane, "tokens": event.tokens, "limit": event.limit}),
+    Rewound: ("rewind", lambda event: {"to": event.to}),
+    PromptSeen: ("prompt", lambda event: {"digest": event.digest, "text": event.text}),
+    Requested: ("request", _requested),
+    SummaryMade: ("summary", _fields),
+    SummaryFailed: ("no_summary", _fields),
+    Checkpoint: ("checkpoint", lambda event: {"history": _history(event.history), "newest_lane": event.newest_lane}),
+    Settled: (
+        "settled",
+        lambda event: {
+            "lane": event.lane, "tokens": event.tokens, "messages": event.messages, "batch": event.batch,
+        },
+    ),
+}  # fmt: skip
+_READERS: Mapping[str, Callable[[Body], Event]] = {
+    "message": _read_message,
+    "id": lambda body: Identified(body["id"], body["first"], body["last"], body.get("digested", False)),
+    "plan": _read_recorded,
+    "lane": lambda body: LaneOpened(body["lane"], body["plan"]),
+    "pin": lambda body: PinChanged(body["seq"], body["pinned"]),
+    "usage": lambda body: UsageObserved(body["lane"], Report(*body["report"]), body.get("cached"), body.get("written")),
+    "overflow": lambda body: Overflowed(body["lane"], body["tokens"], body["limit"]),
+    "rewind": lambda body: Rewound(body["to"]),
+    "prompt": lambda body: PromptSeen(body["digest"], body["text"]),
+    "request": _read_requested,
+    "summary": lambda body: SummaryMade(**body),
+    "no_summary": lambda body: SummaryFailed(**body),
+    "checkpoint": _read_checkpoint,
+    "settled": lambda body: Settled(body["lane"], body["tokens"], body["messages"], body["batch"]),
+}

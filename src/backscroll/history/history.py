@@ -1,0 +1,343 @@
+"""The messages of a session and the state that follows from them. Nothing here decides what is sent.
+
+State is never edited: it is what the events say. Of a session that is stored only a window is held here, what the views
+show and what is asked for at every step; any other entry can be let go and admitted again.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from backscroll.errors import DamagedError
+from backscroll.history.branch import Branch
+from backscroll.history.groups import Group, Joining, Turns, Waiting, regroup
+from backscroll.history.log import Event, GroupMark, HistoryMark, MessageAdded, PinChanged, Rewound
+from backscroll.history.plan import Gap
+from backscroll.messages import Message, Reading, read_message
+from backscroll.tokens.usage import Counts
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """One message of the session."""
+
+    seq: int
+    message: Message
+    """Private: hand out copies only."""
+    reading: Reading
+    counts: Counts
+    group: Group
+
+
+@dataclass(slots=True)
+class _Marks:
+    """What is asked about a branch at every step, kept up to date as it grows."""
+
+    leading: int = 0
+    first_user: Entry | None = None
+    last_user: Entry | None = None
+    last_assistant: int = -1
+    reminder: int | None = None
+    protected: set[int] = field(default_factory=set)
+
+
+class History:
+    """The current branch of a session. `seq`s are never re-used, also not after a rewind."""
+
+    def __init__(self) -> None:
+        self.next_seq = 0
+        self.branch = Branch()
+        self.epoch = 0
+        """Changes whenever something other than an append changed the branch, so that lanes build their views anew."""
+        self.newest: Group | None = None
+        """The group that was opened last, of those that views show: the only one whose unanswered calls are pending."""
+        self.let_go_of = -1
+        """The highest `seq` that was ever let go; -1 while everything is held."""
+        self._turns = Turns()
+        self._held: dict[int, Entry] = {}
+        self._apart: dict[int, Group] = {}
+        """Groups with members that are not held, by these members, as long as more may join them."""
+        self._unnoted: set[int] = set()
+        """Members of groups that could not be told again: nobody noted what joined what."""
+        self._pins: dict[int, bool] = {}
+        self._marks = _Marks()
+
+    @property
+    def leading(self) -> int:
+        """How many system messages open the branch."""
+        return self._marks.leading
+
+    @property
+    def leading_seqs(self) -> list[int]:
+        """Their numbers."""
+        return list(self.branch.between(0, self._marks.leading))
+
+    @property
+    def first_user(self) -> Entry | None:
+        """The user's first message, not a hook's."""
+        return self._marks.first_user
+
+    @property
+    def last_user(self) -> Entry | None:
+        """The user's newest message, not a hook's."""
+        return self._marks.last_user
+
+    @property
+    def last_assistant(self) -> int:
+        """`seq` of the newest assistant message, -1 without one. Results behind it were not yet seen by the model."""
+        return self._marks.last_assistant
+
+    @property
+    def reminder(self) -> int | None:
+        """`seq` of the newest reminder: what a host said once and does not repeat while it holds."""
+        return self._marks.reminder
+
+    @property
+    def last(self) -> Entry | None:
+        """The newest message of the branch."""
+        return self._held[self.branch[-1]] if self.branch else None
+
+    @property
+    def newest_seqs(self) -> set[int]:
+        """The messages of the newest group, and of that which the newest message belongs to: a result comes behind what
+        was said while its call was open, and a system message may give way to a prompt.
+        """
+        groups = [self.newest, *([last.group] if (last := self._last_shown()) else ())]
+        return {seq for group in groups if group is not None for seq in group.members}
+
+    def _last_shown(self) -> Entry | None:
+        """The newest message of the dialogue of which views show anything."""
+        for at in range(len(self.branch) - 1, self.leading - 1, -1):
+            entry = self._held.get(self.branch[at])
+            if entry is None or (not entry.reading.is_system and entry.group.shows(entry.seq, entry.reading)):
+                return entry
+        return None
+
+    @property
+    def protected(self) -> set[int]:
+        """`seq`s of the branch that are pinned or critical."""
+        return self._marks.protected
+
+    @property
+    def pins(self) -> dict[int, bool]:
+        """What was pinned and unpinned, by `seq`."""
+        return self._pins
+
+    @property
+    def noted(self) -> bool:
+        """Whether it was noted of each message what it joins, so that groups can be told again."""
+        return not self._unnoted
+
+    # -- entries --
+
+    def get(self, seq: int) -> Entry | None:
+        """The entry of that number, on the current branch or not; None where it is not held, or was never added."""
+        return self._held.get(seq)
+
+    def entry(self, seq: int) -> Entry:
+        """An entry that is held."""
+        return self._held[seq]
+
+    def missing(self, seqs: Iterable[int]) -> list[int]:
+        """Those of these that are not held."""
+        return [seq for seq in seqs if seq not in self._held]
+
+    def group_of(self, seq: int) -> Group | None:
+        """The group of an entry that is held, or that more may join; None where it must be loaded first."""
+        return entry.group if (entry := self._held.get(seq)) else self._apart.get(seq)
+
+    def outside(self, gaps: Iterable[Gap]) -> Iterator[tuple[int, Gap | None]]:
+        """The `seq`s of the branch that these gaps leave, each with the gap directly before it."""
+        branch, at, before = self.branch, 0, None
+        for gap in gaps:
+            end = branch.position(gap.first)
+            for seq in branch.between(at, end):
+                yield seq, before
+                before = None
+            behind = max(end, branch.position(gap.last + 1))
+            before = gap if behind > end else before
+            at = behind
+        for seq in branch.between(at, len(branch)):
+            yield seq, before
+            before = None
+
+    def waiting(self, group: Group | None = None) -> list[str]:
+        """The calls that have no result yet; those of one group, or all."""
+        return [call for call, each in self._turns.open() if group is None or each.group is group]
+
+    def joining(self) -> Joining:
+        """Tells which groups the next messages will join."""
+        return Joining(self._turns)
+
+    # -- events --
+
+    def apply(self, event: Event) -> None:
+        """Takes one event in. Events of lanes (plans, usage) change nothing here."""
+        match event:
+            case MessageAdded():
+                self.append(event, read_message(event.message))
+            case PinChanged():
+                self._pinned(event)
+            case Rewound():
+                self.rewind_to(self.until(event.to))
+
+    def append(self, event: MessageAdded, reading: Reading) -> Entry:
+        """`apply` of an added message that was read already."""
+        check_counts(event, reading)
+        group, merged = self._turns.add(event.seq, reading)
+        entry = Entry(event.seq, event.message, reading, event.counts, group)
+        if merged:
+            self.epoch += 1
+        if self.newest in merged or (group.first == entry.seq and group.shows(entry.seq, reading)):
+            self.newest = group
+        self._held[entry.seq] = entry
+        if reading.results:
+            self._joined(group, merged, noted=event.joins is not None)
+        self.branch.add(entry.seq)
+        self.next_seq = max(self.next_seq, entry.seq + 1)
+        self._mark(entry)
+        return entry
+
+    def _joined(self, group: Group, merged: Sequence[Group], noted: bool) -> None:
+        for seq in {seq for other in merged for seq in other.members}:
+            if seq in self._held:
+                self._held[seq].group = group
+        if self.let_go_of >= group.first:
+            self._apart.update((seq, group) for seq in group.members if seq not in self._held)
+        if not noted or not self._unnoted.isdisjoint(group.members):
+            self._unnoted.update(group.members)
+
+    def _mark(self, entry: Entry) -> None:
+        marks, reading = self._marks, entry.reading
+        if reading.role == "assistant":
+            marks.last_assistant = entry.seq
+        elif reading.is_user_turn:
+            marks.last_user = entry
+            if marks.first_user is None:
+                marks.first_user = entry
+        elif reading.is_system and marks.leading == len(self.branch) - 1:
+            marks.leading += 1
+        flags = reading.flags
+        if flags.reminder and not reading.calls and not reading.results:
+            marks.reminder = entry.seq
+        if (flags.pinned or flags.critical or self._pins) and self._is_protected(entry):
+            marks.protected.add(entry.seq)
+
+    def _is_protected(self, entry: Entry) -> bool:
+        flags = entry.reading.flags
+        return self._pins.get(entry.seq, flags.pinned) or flags.critical
+
+    def _pinned(self, event: PinChanged) -> None:
+        self._pins[event.seq] = event.pinned
+        if event.seq in self.branch:
+            change = self.protected.add if self._is_protected(self._held[event.seq]) else self.protected.discard
+            change(event.seq)
+
+    def until(self, last: int) -> "History":
+        """As it was when `last` had just been added. Everything must be held."""
+        past = History()
+        for seq in self.branch.between(0, self.branch.position(last + 1)):
+            entry = self._held[seq]
+            past.append(MessageAdded(seq, entry.message, entry.counts), entry.reading)
+        return past
+
+    def rewind_to(self, past: "History") -> None:
+        """The branch is again what it was when `past` was the present; what was pinned since stays so."""
+        self.branch, self._turns, self._marks, self.newest = past.branch, past._turns, past._marks, past.newest
+        if self.let_go_of < 0:
+            self._held |= past._held
+        else:
+            self._held, self._apart, self._unnoted = past._held, past._apart, past._unnoted
+            self.let_go_of = self.next_seq - 1
+        self.epoch += 1
+        for seq in self._pins:
+            if seq in self.branch:
+                change = self.protected.add if self._is_protected(self._held[seq]) else self.protected.discard
+                change(seq)
+
+    # -- a window over what is stored --
+
+    def kept(self) -> set[int]:
+        """What is asked for at every step, in whole groups."""
+        seqs = {*self.leading_seqs, *self.protected, *([self.branch[-1]] if self.branch else ())}
+        seqs |= {entry.seq for entry in (self.first_user, self.last_user) if entry is not None}
+        seqs |= set() if self.reminder is None else {self.reminder}
+        groups = [entry.group for seq in seqs if (entry := self._held.get(seq))]
+        return seqs.union(*(group.members for group in groups), self.newest_seqs)
+
+    def let_go(self, shown: set[int], before: int) -> None:
+        """Holds no longer the groups that end below `before`, except what is `shown` or kept."""
+        staying = shown | self.kept() | self._unnoted
+        going = []
+        for seq, entry in self._held.items():
+            members = entry.group.members
+            if members[-1] < before and seq not in staying and staying.isdisjoint(members):
+                going.append(seq)
+        for seq in going:
+            del self._held[seq]
+        self.let_go_of = max([self.let_go_of, *going])
+        groups = [waiting.group for _, waiting in self._turns.open()]
+        groups += [group for group in self._apart.values() if not self._held.keys().isdisjoint(group.members)]
+        self._apart = {seq: group for group in groups for seq in group.members if seq not in self._held}
+
+    def admit(self, events: Iterable[MessageAdded]) -> None:
+        """Holds messages that were added before, in whole groups."""
+        new = {event.seq: event for event in events if event.seq not in self._held}
+        readings = {seq: read_message(event.message) for seq, event in new.items()}
+        loose = {seq: reading for seq, reading in readings.items() if seq not in self._apart}
+        groups = regroup(loose, {seq: new[seq].joins or () for seq in loose})
+        for seq, event in new.items():
+            check_counts(event, readings[seq])
+            group = groups.get(seq) or self._apart.pop(seq)
+            self._held[seq] = Entry(seq, event.message, readings[seq], event.counts, group)
+
+    def mark(self) -> HistoryMark:
+        """Where it stands, for `restore`."""
+        marks, open_calls = self._marks, list(self._turns.open())
+        groups = {waiting.group.first: waiting.group for _, waiting in open_calls}
+        return HistoryMark(
+            next_seq=self.next_seq,
+            runs=self.branch.runs(),
+            leading=marks.leading,
+            first_user=marks.first_user.seq if marks.first_user else None,
+            last_user=marks.last_user.seq if marks.last_user else None,
+            last_assistant=marks.last_assistant,
+            newest=self.newest.first if self.newest else None,
+            protected=tuple(sorted(marks.protected)),
+            pins=tuple(self._pins.items()),
+            open=tuple((call, group.first, seq, number) for call, (group, seq, number) in open_calls),
+            groups=tuple(_group_mark(group) for group in groups.values()),
+            kept=tuple(sorted(self.kept())),
+            reminder=marks.reminder,
+        )
+
+    def restore(self, mark: HistoryMark, kept: Iterable[MessageAdded]) -> None:
+        """Stands where another one stood; `kept` are the entries that the mark names so."""
+        groups = {told.first: _group(told) for told in mark.groups}
+        self.next_seq, self.branch, self.let_go_of = mark.next_seq, Branch(mark.runs), mark.next_seq - 1
+        self._turns.reopen((call, Waiting(groups[first], seq, number)) for call, first, seq, number in mark.open)
+        self._apart = {seq: group for group in groups.values() for seq in group.members}
+        self._pins = dict(mark.pins)
+        self.admit(kept)
+        self.newest = None if mark.newest is None else self._held[mark.newest].group
+        if self.newest is not None and self.newest.open_calls and self.newest.first not in groups:
+            self.newest = self._held[self.branch[-1]].group  # a result of it was lost: what stands for it came later
+        first, last = (None if seq is None else self._held[seq] for seq in (mark.first_user, mark.last_user))
+        self._marks = _Marks(mark.leading, first, last, mark.last_assistant, mark.reminder, set(mark.protected))
+
+
+def check_counts(event: MessageAdded, reading: Reading) -> None:
+    """Raises `DamagedError` for a message that was not counted part by part."""
+    if len(event.counts) != len(reading.parts):
+        parts, counts = len(reading.parts), len(event.counts)
+        raise DamagedError(f"the record of message {event.seq} has {counts} counts for its {parts} parts")
+
+
+def _group_mark(group: Group) -> GroupMark:
+    orphans = tuple((seq, tuple(paths)) for seq, paths in group.orphans.items())
+    answered = tuple(sorted(group.answered))
+    return GroupMark(group.first, tuple(group.members), group.open_calls, answered, orphans)
+
+
+def _group(mark: GroupMark) -> Group:
+    orphans = {seq: list(paths) for seq, paths in mark.orphans}
+    return Group(mark.first, list(mark.members), mark.open_calls, set(mark.answered), orphans)

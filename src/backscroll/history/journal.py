@@ -1,0 +1,409 @@
+"""What of a session is stored, what others stored meanwhile, and what is yet to be. Pure: it asks, the shell calls.
+
+An event is stored first and happens then: what could not be stored did not happen. Events that only steer (a lane was
+opened, usage was observed, a compaction would win too little) happen at once and are stored with the next that counts.
+Now and then one of them says where the session stands: a resume begins there, and not at the beginning.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from backscroll.errors import BackscrollError, ConflictError, DamagedError
+from backscroll.history.codec import Codec, id_key, prompt_key
+from backscroll.history.log import Checkpoint, Event, Identified, MessageAdded, PlanAt, PromptSeen, digest_of
+from backscroll.history.plan import Plan
+from backscroll.ports import Ask, Keeper, Operation, Record, Store, Stored, Tip, Turn
+
+FAR = 2_000  # records behind a checkpoint from which another one is due
+_PAGE = 256  # records that are read at once on the way back to a checkpoint
+_GIVE_UP = 20_000  # records without a checkpoint: then everything is read
+_FOREIGN = (TypeError, ValueError, AttributeError, LookupError, AssertionError, ArithmeticError, RecursionError)
+"""What taking in an event fails with that no session can have had."""
+_BETWEEN = 8  # records of other kinds that are expected among some messages
+
+
+class _Asked(NamedTuple):
+    """Events that may have been stored."""
+
+    waited: int
+    """So many of them waited for the others, and have happened already."""
+    happening: list[Event]
+
+
+class Logbook:
+    """One session's log in a store."""
+
+    def __init__(self, store: Store, session: str, lease: Keeper | None = None) -> None:
+        self.session = session
+        self.lease = lease
+        """Keeps the session for this writer alone: then whoever else wrote is a conflict, and not taken in."""
+        self.store = store
+        self._codec = Codec(self._fetch)
+        self._tip = Tip(0, None)
+        """Places below this one are known here, of this incarnation of the session."""
+        self._gone: str | None = None
+        """Why nothing can be done here any more: what is known is of a session that another writer deleted."""
+        self._since = 0
+        """Records behind the newest checkpoint."""
+        self._waiting: list[Event] = []
+        self._asked: _Asked | None = None
+        """What a store was asked to append, until the answer comes: a caller may give up before."""
+        self._turn: Turn | None = None
+        """In which nobody else can append."""
+
+    # -- writing --
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time for a checkpoint."""
+        return self._since >= FAR
+
+    def later(self, event: Event) -> None:
+        """To be stored with the next event that counts."""
+        self._waiting.append(event)
+
+    def commit(self, events: Sequence[Event]) -> Operation[bool]:
+        """Stores what waits and these events; False, with nothing stored, where somebody else wrote first.
+
+        Raises the store's error where it fails.
+        """
+        happening = [*self._waiting, *events]
+        if not happening:
+            return True
+        self._check_gone()
+        if self.lease is not None:
+            kept = yield Ask(self.lease.keep, tolerant=True)
+            if isinstance(kept, Exception):
+                self.lease.refused()
+                raise kept
+        codec = self._codec.after(happening)
+        records: list[Record] = [codec.encode(event, at) for at, event in enumerate(happening, self._tip.end)]
+        add = partial(self.store.append, incarnation=self._tip.incarnation)
+        if self._turn is not None:
+            add, self._turn = partial(add, turn=self._turn), None
+        first_asked = self._asked is None
+        self._asked = self._asked or _Asked(len(self._waiting), happening)
+        answer = yield Ask(add, (self.session, self._tip.end, records), tolerant=True)
+        if isinstance(answer, ConflictError):
+            self._asked = None if first_asked else self._asked
+            if self.lease is None:
+                return False
+            self._compare((yield Ask(self.store.tip, (self.session,))))
+        if isinstance(answer, Exception):
+            raise answer
+        self._asked, self._codec, self._tip = None, codec, Tip(self._tip.end + len(records), answer)
+        self._count(happening)
+        self._waiting.clear()
+        return True
+
+    def behind(self, fork: str, place: int, events: Sequence[Event]) -> Operation[None]:
+        """Stores events behind what a fork that just began shares with this session."""
+        if events:
+            records = [self._codec.encode(event, at) for at, event in enumerate(events, place)]
+            yield Ask(self.store.append, (fork, place, records))
+
+    def take_turn(self) -> Operation[None]:
+        """Waits until nobody else can append, where the store can do that, so that the next commit loses to nobody.
+
+        To be ended by `end_turn`.
+        """
+        if "turn" in self.store.capabilities:
+            self._turn = yield Ask(self.store.turn, (self.session,))
+
+    def end_turn(self) -> None:
+        """Lets others in again, if nothing was committed meanwhile."""
+        turn, self._turn = self._turn, None
+        if turn is not None:
+            turn.end()
+
+    def release(self) -> Operation[None]:
+        """Gives a lease back. Where it ran out and another writer has it by now, there is nothing to give back."""
+        if self.lease is not None:
+            failed = yield Ask(self.lease.release, tolerant=True)
+            if isinstance(failed, Exception) and not isinstance(failed, ConflictError):
+                raise failed
+
+    def _count(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self._since = 0 if isinstance(event, Checkpoint) else self._since + 1
+
+    # -- reading --
+
+    def open(self) -> Operation[tuple[Checkpoint | None, list[Event]]]:
+        """Where the session stood, and what came behind that: everything where nobody noted where it stood."""
+        self._codec, self._since = Codec(self._fetch), 0
+        self._check_gone()
+        self._waiting.clear()
+        self._asked = None
+        tip: Tip = yield Ask(self.store.tip, (self.session,))
+        self._compare(tip)
+        if not tip.end:
+            return None, []
+        self._tip = Tip(self._tip.end, tip.incarnation)
+        found: tuple[Checkpoint | None, list[Event]] = yield Ask(self._opened, (tip.end, self._codec), heavy=True)
+        self._tip = tip
+        self._count(found[1])
+        return found
+
+    def forget(self) -> None:
+        """Begins again: the session was deleted here."""
+        self._tip = Tip(0, None)
+
+    @property
+    def end(self) -> int:
+        """Places below this one are known here."""
+        return self._tip.end
+
+    @property
+    def gone(self) -> bool:
+        """Whether another writer deleted the session that is known here."""
+        return self._gone is not None
+
+    def _check_gone(self) -> None:
+        if self._gone is not None:
+            raise ConflictError(self._gone)
+
+    def _compare(self, tip: Tip) -> None:
+        """Raises `ConflictError` where what is known is of another session than the one that ends there now."""
+        known = self._tip
+        other = None not in (known.incarnation, tip.incarnation) and known.incarnation != tip.incarnation
+        if not other and tip.end >= known.end:
+            return
+        what = f"the session was deleted{' and begun again' if tip.end else ''} by another writer"
+        if tip.end and not other:
+            what = f"its log has {tip.end} records and had {known.end}, as in a store put back from an older copy"
+        self._gone = (
+            f"session {self.session!r}: {what}: open it with a new manager; this one sends and writes nothing more"
+        )
+        self._waiting.clear()
+        self._check_gone()
+
+    def news(self) -> Operation[tuple[list[tuple[int, Event]], list[tuple[int, Event]]]]:
+        """What was stored since, with its places: what was asked for here and nobody waited for; what others did."""
+        self._check_gone()
+        tip: Tip = yield Ask(self.store.tip, (self.session,))
+        self._compare(tip)
+        if tip.end == self._tip.end:
+            return [], []
+        self._tip = self._tip._replace(incarnation=tip.incarnation)
+        start, read = self._tip.end, (yield Ask(self._read, (self._tip.end, tip.end, self._codec), heavy=True))
+        self._tip = tip
+        self._count(read)
+        waited, own = self._landed(read)
+        placed = [(at, event) for at, event in enumerate(read, start) if not isinstance(event, Checkpoint)]
+        told = {event.digest for event in read[own:] if isinstance(event, PromptSeen)}
+        waiting = [event for event in self._waiting if not isinstance(event, Checkpoint)]
+        self._waiting = [e for e in waiting if not (isinstance(e, PromptSeen) and e.digest in told)]
+        mine = [(at, event) for at, event in placed if start + waited <= at < start + own]
+        return mine, [(at, event) for at, event in placed if at >= start + own]
+
+    def _landed(self, read: Sequence[Event]) -> tuple[int, int]:
+        """How many of these events were asked for here by a caller that gave up before the answer came: those that
+        waited, which have happened already, and all.
+        """
+        asked, self._asked = self._asked, None
+        if asked is None or list(read[: len(asked.happening)]) != asked.happening:
+            return 0, 0
+        del self._waiting[: asked.waited]
+        return asked.waited, len(asked.happening)
+
+    def load(self, seqs: Sequence[int]) -> Operation[list[MessageAdded]]:
+        """These messages, in order; `seqs` grow."""
+        if not seqs:
+            return []
+        found: list[MessageAdded] = yield Ask(self._load, (seqs,), heavy=True)
+        return found
+
+    def place_behind(self, seq: int) -> Operation[int]:
+        """The place behind a message's record; 0 for -1."""
+        if seq < 0:
+            return 0
+        at: int | None = yield Ask(partial(self.store.find, seq=seq), (self.session,))
+        if at is None:
+            raise DamagedError(f"session {self.session!r}: message {seq} is not in its log")
+        return at + 1
+
+    def place_before_next(self, seq: int) -> Operation[int]:
+        """The place of the first message behind this one, or of a rewind before that, or the log's end."""
+        behind = yield from self.place_behind(seq)
+        place: int = yield Ask(self._branch_goes_on, (seq, behind), heavy=True)
+        return place
+
+    def place_at_end(self) -> Operation[int]:
+        """The place behind the last record."""
+        end: int = yield Ask(self.store.end, (self.session,))
+        return end
+
+    def standing(self, place: int) -> Operation[tuple[Checkpoint | None, list[Event]]]:
+        """Where the session stood at a place, as `open` answers it for the end."""
+        codec = Codec(self._fetch)
+        found: tuple[Checkpoint | None, list[Event]] = yield Ask(self._standing, (place, codec), heavy=True)
+        return found
+
+    def plan(self, lane: str, at: PlanAt) -> Operation[Plan]:
+        """A plan that is in the log."""
+        found: Plan = yield Ask(self._plan, (lane, at), heavy=True)
+        return found
+
+    def identified(self, id: str) -> Operation[Identified | None]:
+        """What was added under an idempotency id."""
+        found = yield from self._keyed(id_key(digest_of(id)))
+        return found if isinstance(found, Identified) else None
+
+    def prompt(self, digest: str) -> Operation[str | None]:
+        """The text of a system prompt, also of one that is yet to be stored."""
+        for event in self._waiting:
+            if isinstance(event, PromptSeen) and event.digest == digest:
+                return event.text
+        found = yield from self._keyed(prompt_key(digest))
+        return found.text if isinstance(found, PromptSeen) else None
+
+    def _keyed(self, key: str) -> Operation[Event | None]:
+        at: int | None = yield Ask(partial(self.store.find, key=key), (self.session,))
+        if at is None:
+            return None
+        found: Event = yield Ask(lambda: self._decode(self._codec, self._fetch(at)))
+        return found
+
+    def events_of(self, kinds: Collection[str], start: int, stop: int | None) -> Operation[list[tuple[int, Event]]]:
+        """The events of some kinds from `start` to before `stop`, with their places; what is between is not read."""
+        found: list[tuple[int, Event]] = yield Ask(self._events_of, (kinds, start, stop), heavy=True)
+        return found
+
+    def page_from(self, place: int, most: int, codec: Codec) -> Operation[list[tuple[int, Event]]]:
+        """The next `most` events from a place on, with their places, read by a codec that has read what was before."""
+        found: list[tuple[int, Event]] = yield Ask(self._page_from, (place, most, codec), heavy=True)
+        return found
+
+    def codec(self) -> Codec:
+        """One to look through the log with from its beginning; what it reads is not gone on from."""
+        return Codec(self._fetch, looking=True)
+
+    # -- called outside --
+
+    def _plan(self, lane: str, at: PlanAt) -> Plan:
+        with self.at(at.place):
+            return self._codec.plan(lane, at)
+
+    def _events_of(self, kinds: Collection[str], start: int, stop: int | None) -> list[tuple[int, Event]]:
+        codec = Codec(self._fetch)
+        read = self.store.read(self.session, start, stop)
+        return [(stored.at, self._decode(codec, stored)) for stored in read if stored.record.kind in kinds]
+
+    def _page_from(self, place: int, most: int, codec: Codec) -> list[tuple[int, Event]]:
+        read = self.store.read(self.session, place, place + most)
+        return [(stored.at, self._decode(codec, stored)) for stored in read]
+
+    def _decode(self, codec: Codec, stored: Stored) -> Event:
+        with self.at(stored.at):
+            return codec.decode(stored)
+
+    @contextmanager
+    def at(self, place: int) -> Iterator[None]:
+        """Around reading and taking in what is stored at a place: what no session can have had is damage there."""
+        try:
+            yield
+        except DamagedError as error:
+            if f"session {self.session!r}" in str(error):
+                raise
+            where = "" if "record " in str(error) else f"record {place}: "
+            raise DamagedError(f"session {self.session!r}: {where}{error}") from error
+        except BackscrollError:
+            raise
+        except _FOREIGN as error:
+            what = f"record {place} says what cannot be: {error!r:.200}"
+            raise DamagedError(f"session {self.session!r}: {what}") from error
+
+    def _branch_goes_on(self, seq: int, behind: int) -> int:
+        following = self.store.find(self.session, seq=seq + 1)
+        stop = self.store.end(self.session) if following is None else following
+        read = self.store.read(self.session, behind, stop)
+        return next((stored.at for stored in read if stored.record.kind == "rewind"), stop)
+
+    def _fetch(self, at: int) -> Stored:
+        for stored in self.store.read(self.session, at, at + 1):
+            return stored
+        raise DamagedError(f"session {self.session!r}: there is no record at place {at}")
+
+    def _read(self, start: int, stop: int, codec: Codec) -> list[Event]:
+        with self._unchanged():
+            return [self._decode(codec, stored) for stored in self.store.read(self.session, start, stop)]
+
+    @contextmanager
+    def _unchanged(self) -> Iterator[None]:
+        """Around reading: raises `ConflictError` where the session was deleted meanwhile, also if reading failed."""
+        try:
+            yield
+        except (ConflictError, DamagedError):
+            self._compare(self.store.tip(self.session))
+            raise
+        self._compare(self.store.tip(self.session))
+
+    def _opened(self, end: int, codec: Codec) -> tuple[Checkpoint | None, list[Event]]:
+        with self._unchanged():
+            return self._standing(end, codec)
+
+    def _standing(self, end: int, codec: Codec) -> tuple[Checkpoint | None, list[Event]]:
+        tail: list[Stored] = []
+        stop = end
+        while stop > 0 and len(tail) < _GIVE_UP:
+            page = list(self.store.read(self.session, max(0, stop - _PAGE), stop))
+            for number in range(len(page) - 1, -1, -1):
+                if page[number].record.kind == "checkpoint":
+                    found = self._decode(codec, page[number])
+                    assert isinstance(found, Checkpoint)
+                    tail = page[number + 1 :] + tail
+                    with self.at(page[number].at):
+                        found = _with_plans(found, codec)
+                    return found, [self._decode(codec, stored) for stored in tail]
+            tail = page + tail
+            stop -= len(page)
+        before = self.store.read(self.session, 0, stop) if stop else ()
+        return None, [self._decode(codec, stored) for part in (before, tail) for stored in part]
+
+    def _load(self, seqs: Sequence[int]) -> list[MessageAdded]:
+        with self._unchanged():
+            return self._found(seqs)
+
+    def _found(self, seqs: Sequence[int]) -> list[MessageAdded]:
+        found: list[MessageAdded] = []
+        for first, last in _runs(seqs):
+            at = self.store.find(self.session, seq=first)
+            missing = last - first + 1
+            while missing and at is not None:
+                start, at = at, None
+                for stored in self.store.read(self.session, start, start + missing + _BETWEEN):
+                    at = stored.at + 1
+                    if stored.record.seq is not None and stored.record.seq <= last:
+                        event = self._decode(self._codec, stored)
+                        if not isinstance(event, MessageAdded) or event.seq != last - missing + 1:
+                            raise DamagedError(f"session {self.session!r}: record {stored.at} holds no such message")
+                        found.append(event)
+                        missing -= 1
+                    if not missing:  # what follows may be large, and elsewhere
+                        break
+            if missing:
+                raise DamagedError(f"session {self.session!r}: of the messages {first} to {last} {missing} are missing")
+        return found
+
+
+def _with_plans(found: Checkpoint, codec: Codec) -> Checkpoint:
+    """With the plans that hold, which may only be referred to."""
+    lanes = [
+        replace(mark, plan=codec.plan(mark.name, mark.plan)) if isinstance(mark.plan, PlanAt) else mark
+        for mark in found.lanes
+    ]
+    return replace(found, lanes=tuple(lanes))
+
+
+def _runs(seqs: Sequence[int]) -> Iterator[tuple[int, int]]:
+    first = last = seqs[0]
+    for seq in seqs[1:]:
+        if seq != last + 1:
+            yield first, last
+            first = seq
+        last = seq
+    yield first, last

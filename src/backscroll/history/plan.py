@@ -1,0 +1,251 @@
+"""What a view does to the history, as immutable values. Nothing here chooses edits or renders them.
+
+A plan is a sorted, non-overlapping tuple of edits. Between triggers a lane keeps the same plan, so that each view
+extends the one before and the provider's prompt cache keeps hitting.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+from backscroll.tokens.usage import Count
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """The text of one part cut to its head and tail; in a call's arguments each long string is cut so."""
+
+    seq: int
+    part: int
+    head: int
+    tail: int
+    """Characters kept at the start and at the end."""
+    count: Count
+    """What the cut text counts."""
+    by: str = "clip"
+    """The strategy that chose it."""
+    between: tuple[tuple[int, int], ...] = ()
+    """Salient stretches kept between head and tail, as (start, end) characters, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """A result, media or a call's arguments replaced by a one-line stub."""
+
+    seq: int
+    part: int
+    note: str
+    """What the stub says besides the reference."""
+    count: Count
+    by: str = "mask"
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """All entries from `first` to `last` are left out."""
+
+    first: int
+    last: int
+    by: str = "truncate"
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """All entries from `first` to `last` are told by the plan's digest."""
+
+    first: int
+    last: int
+    by: str = "digest"
+
+
+Gap = Drop | Fold
+GAPS = (Drop, Fold)
+"""What takes whole messages out of a view."""
+
+Edit = Clip | Mask | Drop | Fold
+
+NoteKind = Literal["user", "rule", "turn", "line", "error", "prose"]
+
+
+class Note(NamedTuple):
+    """One thing that a digest says, with the entries it is about. Its text is data from messages, not yet escaped."""
+
+    first: int
+    last: int
+    kind: NoteKind
+    """`user`: what a user wrote; `rule`: a sentence of a user that states one, word for word; `turn`: what the agent
+    did, in one line; `line` and `error`: a line of a message, word for word; `prose`: a model's summary of all of these
+    entries, of which there is one at most.
+    """
+    text: str
+    by: str = ""
+    """Of `prose`: what wrote it, as `SummaryMade.by` says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What is told of the folded entries: facts, kept in the plan, so that a later digest is made of facts as well."""
+
+    notes: tuple[Note, ...]
+    """In the order of the conversation; a line stands behind the turn that it is from."""
+    weights: tuple[tuple[str, float], ...]
+    """What the folded entries mentioned, and how much that weighs, heaviest first."""
+    spare: tuple[Note, ...]
+    """Lines that found no room."""
+    told: int
+    """Tokens that the folded entries took, by the upper estimate."""
+
+
+NO_DIGEST = Digest((), (), (), 0)
+
+
+def reference(first: int, last: int | None = None, part: int | None = None) -> str:
+    """`[ref:12]`, `[ref:12-40]` or `[ref:12.1]`."""
+    if part is not None:
+        return f"[ref:{first}.{part}]"
+    return f"[ref:{first}]" if last is None or last == first else f"[ref:{first}-{last}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The edits of one lane's view. `number` grows with every plan a lane records; 0 is the empty plan."""
+
+    edits: tuple[Edit, ...] = ()
+    number: int = 0
+    summary_after: int | None = None
+    """The entry behind which the summary stands; None = behind the leading system messages."""
+    digest: Digest = NO_DIGEST
+    """What the summary tells of the folds."""
+    last: int | None = None
+    """The newest entry when it was made; None where nobody noted that."""
+
+    def gaps(self) -> Iterator[Gap]:
+        """The ranges that are not shown, in order."""
+        return (edit for edit in self.edits if isinstance(edit, GAPS))
+
+    def rewritten(self) -> dict[int, list[Clip | Mask]]:
+        """Clips and masks by `seq`."""
+        found: dict[int, list[Clip | Mask]] = {}
+        for edit in self.edits:
+            if not isinstance(edit, GAPS):
+                found.setdefault(edit.seq, []).append(edit)
+        return found
+
+
+def newest(plan: Plan) -> int:
+    """The newest entry that a plan names; -1 where it names none."""
+    named = [edit.last if isinstance(edit, GAPS) else edit.seq for edit in plan.edits[-1:]]
+    named += [note.last for note in (*plan.digest.notes, *plan.digest.spare)]
+    return max([-1, plan.summary_after or -1, *named])
+
+
+def untold(plan: Plan) -> list[tuple[int, int]]:
+    """The ranges that are not shown and that the digest gives no reference to: drops, and what it had no room for."""
+    told = sorted((note.first, note.last) for note in plan.digest.notes if note.kind not in ("line", "error"))
+    found: list[tuple[int, int]] = []
+    for gap in plan.gaps():
+        at = gap.first
+        for first, last in told if isinstance(gap, Fold) else ():
+            if first > gap.last:
+                break  # of a later gap: it says nothing of what this one leaves out
+            if at < first:
+                found.append((at, first - 1))
+            at = max(at, last + 1)
+        if at <= gap.last:
+            found.append((at, gap.last))
+    return found
+
+
+def merge(edits: Iterable[Edit], new: Iterable[Edit]) -> tuple[Edit, ...]:
+    """Both together, sorted: a newer edit of a part replaces the older one, gaps swallow what stands in their
+    range.
+    """
+    parts: dict[tuple[int, int], Clip | Mask] = {}
+    gaps: list[Gap] = []
+    for edit in (*edits, *new):
+        if isinstance(edit, GAPS):
+            gaps.append(edit)
+        else:
+            parts[edit.seq, edit.part] = edit
+    ranges = _joined(gaps)
+    kept: list[Edit] = [edit for edit in parts.values() if not covers(ranges, edit.seq)]
+    return tuple(sorted([*kept, *ranges], key=_place))
+
+
+def _place(edit: Edit) -> tuple[int, int]:
+    return (edit.first, -1) if isinstance(edit, GAPS) else (edit.seq, edit.part)
+
+
+def _joined(gaps: list[Gap]) -> list[Gap]:
+    joined: list[Gap] = []
+    for gap in sorted(gaps, key=_place):
+        last = joined[-1] if joined else None
+        if last is not None and gap.first <= last.last + 1 and (type(gap) is type(last) or gap.first <= last.last):
+            joined[-1] = replace(last, last=max(last.last, gap.last))
+        else:
+            joined.append(gap)
+    return joined
+
+
+def covers(ranges: Sequence[Gap], seq: int) -> bool:
+    """Whether one of these sorted, disjoint ranges holds `seq`."""
+    low, high = 0, len(ranges)
+    while low < high:
+        middle = (low + high) // 2
+        if ranges[middle].last < seq:
+            low = middle + 1
+        else:
+            high = middle
+    return low < len(ranges) and ranges[low].first <= seq
+
+
+def without(plan: Plan, seqs: Iterable[int], number: int) -> Plan:
+    """The plan with these entries whole and present again."""
+    edits: list[Edit] = list(plan.edits)
+    for seq in seqs:
+        edits = [piece for edit in edits for piece in _except(edit, seq)]
+    return replace(plan, edits=tuple(edits), number=number, summary_after=_place_of_summary(plan, edits))
+
+
+def _place_of_summary(plan: Plan, edits: Sequence[Edit]) -> int | None:
+    """Where it stood, while something behind that place is left out; else what is behind it might be nothing at all."""
+    after = plan.summary_after
+    left_out = any(after is not None and isinstance(edit, GAPS) and edit.last > after for edit in edits)
+    return after if left_out else None
+
+
+def hidden(plan: Plan, seqs: Iterable[int]) -> set[int]:
+    """Those of these entries that the plan leaves out or cuts."""
+    gaps, rewritten = list(plan.gaps()), plan.rewritten()
+    return {seq for seq in seqs if seq in rewritten or covers(gaps, seq)}
+
+
+def _except(edit: Edit, seq: int) -> Iterator[Edit]:
+    if not isinstance(edit, GAPS):
+        if edit.seq != seq:
+            yield edit
+    elif not edit.first <= seq <= edit.last:
+        yield edit
+    else:
+        if edit.first < seq:
+            yield replace(edit, last=seq - 1)
+        if seq < edit.last:
+            yield replace(edit, first=seq + 1)
+
+
+def until(plan: Plan, last: int) -> Plan:
+    """The plan without what it says of entries behind `last`: they left the branch in a rewind."""
+    edits: list[Edit] = []
+    for edit in plan.edits:
+        if not isinstance(edit, GAPS):
+            edits += [edit] if edit.seq <= last else []
+        elif edit.first <= last:
+            edits.append(replace(edit, last=min(edit.last, last)))
+    notes = tuple(note for note in plan.digest.notes if note.last <= last)
+    spare = tuple(note for note in plan.digest.spare if note.last <= last)
+    return replace(
+        plan,
+        edits=tuple(edits),
+        summary_after=_place_of_summary(plan, edits),
+        digest=replace(plan.digest, notes=notes, spare=spare),
+    )

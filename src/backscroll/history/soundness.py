@@ -1,0 +1,138 @@
+"""Whether an event that was read can be what it says: values of the declared types, within bounds, in order. Pure.
+
+A record with the right checksum may still say anything, as one does that another program wrote. What is not sound here
+is damage that is named when it is read, and no fault that shows up somewhere later.
+"""
+
+import types
+from collections.abc import Callable, Iterable
+from dataclasses import fields, is_dataclass
+from math import isfinite
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from backscroll.history.log import Checkpoint, Event, HistoryMark, Identified, LaneOpened, MessageAdded, PlanRecorded
+from backscroll.history.plan import Clip, Drop, Fold, Plan
+from backscroll.tokens.usage import Count
+
+_MOST = 2**53
+"""No number of tokens, messages or characters is larger, and none that JSON readers keep exactly."""
+_Check = Callable[[Any], bool]
+_known: dict[Any, list[tuple[str, _Check]]] = {}
+
+
+def unsound(event: Event) -> str | None:
+    """What is wrong with an event; None where nothing is."""
+    if (where := _mistyped(event)) is not None:
+        return f"its {where} is none"
+    match event:
+        case MessageAdded():
+            return _message(event)
+        case Identified():
+            return None if 0 <= event.first <= event.last + 1 else "its messages are none"
+        case PlanRecorded() | LaneOpened():
+            return plan_fault(event.plan)
+        case Checkpoint():
+            plans = [plan for lane in event.lanes for plan in (lane.plan, *lane.before) if isinstance(plan, Plan)]
+            found = (fault for plan in plans if (fault := plan_fault(plan)))
+            return next(found, None) or _history(event.history)
+        case _:
+            return None
+
+
+def _mistyped(event: Event) -> str | None:
+    for name, check in _checks(type(event)):
+        if not check(getattr(event, name)):
+            return name
+    return None
+
+
+def _checks(kind: Any) -> list[tuple[str, _Check]]:
+    """The fields of a class, each with what says whether a value may stand there."""
+    if kind not in _known:
+        hints = get_type_hints(kind)
+        names = [field.name for field in fields(kind)] if is_dataclass(kind) else list(hints)
+        _known[kind] = [(name, _check(hints[name])) for name in names]
+    return _known[kind]
+
+
+def _check(hint: Any) -> _Check:
+    origin, inner = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return lambda _: True
+    if origin in (Union, types.UnionType):
+        checks = [_check(each) for each in inner]
+        return lambda value: any(check(value) for check in checks)
+    if origin is Literal:
+        return lambda value: type(value) is str and value in inner
+    if origin is tuple:
+        return _tuple(inner)
+    if origin is dict:
+        return lambda value: type(value) is dict
+    if hint is int:
+        return lambda value: type(value) is int and -_MOST <= value <= _MOST
+    if hint is float:
+        return lambda value: (type(value) is float and isfinite(value)) or (type(value) is int and abs(value) <= _MOST)
+    if is_dataclass(hint) or hasattr(hint, "_fields"):
+        return lambda value: type(value) is hint and all(check(getattr(value, name)) for name, check in _checks(hint))
+    return lambda value: type(value) is hint
+
+
+def _tuple(inner: tuple[Any, ...]) -> _Check:
+    if inner[1:] == (...,):
+        each = _check(inner[0])
+        return lambda value: isinstance(value, tuple) and all(map(each, value))
+    checks = [_check(one) for one in inner]
+    return lambda value: (
+        isinstance(value, tuple)
+        and len(value) == len(checks)
+        and all(check(one) for check, one in zip(checks, value, strict=True))
+    )
+
+
+def _message(event: MessageAdded) -> str | None:
+    role = event.message.get("role")
+    if type(role) is not str or not role:
+        return "its message has no role"
+    if event.seq < 0 or not all(0 <= first < event.seq for first in event.joins or ()):
+        return "its number is none, or it joins what is not before it"
+    sizes = (value for count in event.counts for value in (count if type(count) is Count else count[1:]))
+    return "a count is negative" if any(value < 0 for value in sizes) else None
+
+
+def plan_fault(plan: Plan) -> str | None:
+    """What is wrong with a plan; None where nothing is."""
+    behind = (-1, -1)
+    for edit in plan.edits:
+        if isinstance(edit, Drop | Fold):
+            place, last = (edit.first, -1), (edit.last, _MOST)
+        else:
+            place = last = edit.seq, edit.part
+            if min(edit.part, *edit.count) < 0 or (isinstance(edit, Clip) and not _grows(_cuts(edit))):
+                return "an edit cuts what cannot be cut"
+        if not behind < place <= last:
+            return "its edits are in no order"
+        behind = last
+    return None
+
+
+def _cuts(clip: Clip) -> Iterable[int]:
+    return (0, clip.head, *(at for pair in clip.between for at in pair), _MOST - clip.tail, _MOST)
+
+
+def _history(mark: HistoryMark) -> str | None:
+    runs = [seq for run in mark.runs for seq in run]
+    firsts, lasts = runs[::2], runs[1::2]
+    if not _grows(runs) or any(last >= first for last, first in zip(lasts[:-1], firsts[1:], strict=True)):
+        return "the runs of its branch are in no order"
+    named = (*runs, *mark.kept, *mark.protected, *(seq for seq, _ in mark.pins), mark.newest, mark.first_user)
+    named += (mark.last_user, mark.reminder, *(seq for group in mark.groups for seq in group.members))
+    if not all(0 <= seq < mark.next_seq for seq in named if seq is not None):
+        return "it names a message that is not before it"
+    if not (_grows(mark.kept) and -1 <= mark.last_assistant < mark.next_seq and 0 <= mark.leading <= mark.next_seq):
+        return "it stands where no session can stand"
+    return None
+
+
+def _grows(numbers: Iterable[int]) -> bool:
+    found = list(numbers)
+    return all(one <= other for one, other in zip([0, *found], found, strict=False))

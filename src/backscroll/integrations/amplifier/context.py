@@ -1,0 +1,452 @@
+"""The context managers that are mounted: `AmplifierContext` for the contract 2.1.0, `OldContext` for 1.x.
+
+They are `backscroll.ContextManager` with the protocol's ways: the provider's model is the lane, a host that restores
+its own filtered transcript changes nothing, and the transcript is kept in a file where that was asked for.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from threading import Lock
+from typing import Any
+
+from backscroll import events
+from backscroll.compaction.report import Compaction
+from backscroll.errors import BudgetError, MessageError
+from backscroll.integrations.amplifier import hooks as signals
+from backscroll.integrations.amplifier.errors import no_room
+from backscroll.integrations.amplifier.hooks import ERROR_EVENTS, PROMPT_EVENTS, USAGE_EVENTS, Signals
+from backscroll.integrations.amplifier.providers import MAIN, MountedProviders, ProviderSummarizer
+from backscroll.integrations.amplifier.restoration import SYSTEM, Restoration, kept_of, without_none
+from backscroll.integrations.amplifier.transcript import TranscriptFile, memory_message
+from backscroll.integrations.amplifier.wire import as_sent, is_reminder, loop_tokens
+from backscroll.manager.async_manager import ContextManager
+from backscroll.manager.base import SystemPrompt
+from backscroll.manager.driver import drive_async, drive_held
+from backscroll.manager.lock import Turnstile
+from backscroll.messages import accept, read_message, read_new
+from backscroll.notices import warn
+from backscroll.ports import Operation
+from backscroll.session.additions import passing
+from backscroll.session.restoring import following, newest
+from backscroll.tokens.budget import NO_LIMITS, Limits
+
+Message = dict[str, Any]
+
+
+class AmplifierContext(ContextManager):
+    """One session. Made in `mount()`; opens no file before its first use, so that it may be made in vain."""
+
+    def __init__(
+        self,
+        signals: Signals,
+        options: Mapping[str, Any],
+        transcript: TranscriptFile | None = None,
+        memory_files: Sequence[str] = (),
+        *,
+        summarizer: ProviderSummarizer | None = None,
+        providers: MountedProviders | None = None,
+    ) -> None:
+        super().__init__(**options, summarizer=summarizer, on_event=signals.emit)
+        self._session.write = as_sent
+        self._summarizer = summarizer
+        self._providers = providers or MountedProviders(None)
+        self._signals = signals
+        self._file = transcript
+        self._memory_files = tuple(memory_files)
+        self._opening = Turnstile()
+        """One task at a time begins the conversation, from its files. Nothing is told to the host meanwhile."""
+        self._writing = Lock()
+        self._loaded = transcript is None and "store" not in options
+        self._unread = False
+        """Whether the transcript could not be read: then it is added to, and never replaced."""
+        self._saved = 0
+        self._saved_epoch = 0
+        self._system_prompt_factory: SystemPrompt | None = None
+        """The very object that was set last. Hooks compare it by identity, call it, and set a wrapper around it."""
+        self._prompt_text: str | None = None
+        """What it answered last."""
+        self._sent = MAIN
+        """The lane that was asked last."""
+        self._unreported = False
+        """Whether nobody told yet what became of the request that was handed out last."""
+        self._claimed = False
+        """Whether a loop reports usage itself, by `foreground_usage`."""
+        self._restoration = Restoration()
+        signals.hear(USAGE_EVENTS, "usage", self._heard_usage)
+        signals.hear(ERROR_EVENTS, "error", self._heard_error)
+        signals.hear(PROMPT_EVENTS, "prompt", self._heard_prompt)
+
+    # -- the protocol --
+
+    async def add_message(self, message: Any) -> None:
+        """Adds one message, as the host gives it. Raises `MessageError` for what is no message; then nothing was
+        added.
+
+        A host that resumes a session by adding its messages once more changes nothing, up to the first that differs
+        and to the next prompt: they were loaded already.
+        """
+        await self._load()
+        cursor = self._restoration.cursor
+        if cursor is None or not await self._is_replay(message, cursor):
+            await self.append(message)
+
+    async def append(self, *messages: Any, id: str | None = None) -> int:
+        """Adds several messages in one step and answers the last `seq`; see `ContextManager.append`."""
+        await self._load()
+        await self._remember()
+        await self._end_restoration()
+        last = await super().append(*messages, id=id)
+        await self._save()
+        return last
+
+    async def get_messages_for_request(
+        self,
+        token_budget: int | None = None,
+        provider: Any = None,
+        *,
+        lane: str | None = None,
+        outside_tokens: int = 0,
+    ) -> list[Message]:
+        """The view to send; see `ContextManager.get_messages_for_request`.
+
+        A budget of 0 is none. One that is given holds by our own count and by that of loops, `sending.loop_tokens`,
+        as far as a valid view can be made so small. The lane is the provider and its model, and without a provider the
+        one that was asked last. Contents are never None, and keys that begin with an underscore, other managers'
+        bookkeeping, are left out. A `BudgetError` is the kernel's `ContextLengthError` as well.
+        """
+        limits = Limits(measure=loop_tokens) if token_budget else NO_LIMITS
+        return await self._request(token_budget, provider, limits, lane, outside_tokens)
+
+    async def _request(
+        self, token_budget: int | None, provider: Any, limits: Limits, lane: str | None = None, outside: int = 0
+    ) -> list[Message]:
+        await self._load()
+        if self._summarizer is not None and provider is not None:
+            self._summarizer.serving = provider
+        lane = lane or (self._sent if provider is None else await self._providers.lane(provider))
+        asked = self._session.request(token_budget or None, provider, lane, outside, limits)
+        try:
+            view = await drive_async(self._opened, asked)
+        except BudgetError as error:
+            raise no_room(error, provider) from error
+        self._sent, self._unreported = lane, True
+        return view
+
+    async def request_retention(
+        self,
+        *,
+        retain_contents: Sequence[str],
+        provider: Any = None,
+        token_budget: int | None = None,
+        hard_fit: bool = False,
+    ) -> list[Message]:
+        """The capability `context.request_retention`: the view with certain reminders in it, word for word.
+
+        `retain_contents`: contents of user messages whose metadata says `ephemeral` and `persisted`; of each, the
+        newest stays in this request. `hard_fit`: `token_budget` is what the whole view may take, and nothing of it is
+        kept free. Raises the kernel's `ContextLengthError`, which is a `BudgetError` too, for a content that is not
+        held and for what cannot be made to fit; then nothing changed.
+        """
+        await self._load()
+        retained = set()
+        for content in retain_contents:
+            wanted = partial(is_reminder, content=content)
+            seq = await drive_async(self._opened, newest(self._session, wanted))
+            if seq is None:
+                raise no_room(BudgetError(f"no reminder with the content {content!r:.80} is held"), provider)
+            retained.add(seq)
+        measure = loop_tokens if token_budget else None
+        return await self._request(token_budget, provider, Limits(measure, hard_fit, frozenset(retained)))
+
+    def foreground_usage(self) -> Callable[..., None]:
+        """The capability `context.foreground_usage`: what a loop calls after each answer of the main conversation. From
+        then on reports by events, which also come from calls of hooks, are not listened to.
+        """
+        self._claimed = True
+
+        def record(*, input_tokens: int | None, cache_write_tokens: int = 0) -> None:
+            if input_tokens is not None:
+                usage = {"input_tokens": input_tokens, "cache_write_tokens": cache_write_tokens}
+                self._take_usage({"usage": usage})
+            self._unreported = False
+
+        return record
+
+    async def get_messages(self) -> list[Message]:
+        """Everything that was added and not cleared, as it came; never compacted, nothing synthetic in it."""
+        return await self._everything()
+
+    async def _everything(self) -> list[Message]:
+        await self._load()
+        return await super().get_messages()
+
+    async def set_messages(self, messages: Sequence[Any]) -> None:
+        """Makes the conversation these messages, unless they are only the host's filtered copy of what is held.
+
+        Hosts write transcripts of their own, without system messages, empty values, thinking, or tool results. The
+        first that is set after a session was loaded is compared by what it holds at all: what is held already is the
+        better copy and stays, with an event; where the transcript ends before a user's message, or goes on otherwise,
+        so does the conversation. Later only a copy that lacks no more than system messages and empty values is
+        ignored. Everything else is taken as it is, behind memory files and without what was ephemeral: that was for
+        its own session. An empty list empties.
+        """
+        accepted = [accept(message) for message in messages]
+        await self._load()
+        if not accepted:
+            await self.clear()
+            return
+        given = [message for message in accepted if not passing(read_message(message))]
+        await self._remember()
+        held = await self._everything()
+        remembered = [message for message in held if _is_memory(message) and message not in given]
+        if await self._take([*remembered, *given], held, given):
+            await self._save()
+        else:
+            await self.tell(signals.RESTORE_IGNORED, {"messages": len(given), "kept": len(held)})
+
+    async def _take(self, messages: list[Message], held: list[Message], given: list[Message]) -> bool:
+        """Makes the conversation these messages; whether that changed anything."""
+        kept = self._restoration.copied_by(given)
+        if kept is not None:
+            return await drive_async(self._opened, self._session.replace(messages, kept))
+        if held and without_none([entry for entry in held if entry["role"] not in SYSTEM]) == without_none(given):
+            return False
+        await super().set_messages(messages)
+        return True
+
+    async def clear(self) -> None:
+        """Empties the conversation and its transcript."""
+        await self._load()
+        self._restoration.end()
+        await super().clear()
+        await self._save()
+
+    async def compact(self, focus: str | None = None, *, lane: str | None = None) -> Compaction | None:
+        """Compacts the lane down to the target, by default the one that was asked last. A focus is ignored, with an
+        event, where no model writes summaries.
+        """
+        await self._load()
+        if focus is not None and self._summarizer is None:
+            reason = "no model writes summaries here: set the option `summarizer`"
+            await self.warn(signals.OPTION_IGNORED, {"option": "focus", "reason": reason})
+            focus = None
+        try:
+            return await super().compact(focus, lane=lane or self._sent)
+        except BudgetError as error:
+            raise no_room(error, None) from error
+
+    async def aclose(self) -> None:
+        """Hears nothing more of the session and frees what it holds open."""
+        self._signals.close()
+        await super().aclose()
+
+    async def set_system_prompt_factory(  # type: ignore[override]  # the protocol's is awaited, the manager's is not
+        self, factory: SystemPrompt | None
+    ) -> None:
+        """As `ContextManager.set_system_prompt_factory`, and awaited, as every host does. Takes no lock: hooks call it
+        while a turn runs.
+
+        Where the factory fails, its last text is sent once more, with a warning and an event; before its first, its
+        error ends the request.
+        """
+        self._system_prompt_factory, self._prompt_text = factory, None
+        super().set_system_prompt_factory(None if factory is None else self._ask_prompt)
+
+    async def _ask_prompt(self) -> str:
+        """The text of the newest factory, asked once. A hook's wrapper calls the older ones itself."""
+        factory = self._system_prompt_factory
+        if factory is None:
+            return ""
+        try:
+            text = factory()
+            text = await text if inspect.isawaitable(text) else text
+        except Exception as error:
+            if self._prompt_text is None:
+                raise
+            await self.warn(signals.PROMPT_FAILED, {"error": f"{error!r:.200}"})
+            return self._prompt_text
+        self._prompt_text = text
+        return text
+
+    # -- what a host restores --
+
+    async def _is_replay(self, message: Any, cursor: int) -> bool:
+        """Whether a message is the next of those that were loaded."""
+        found = await drive_async(self._opened, following(self._session, cursor, accept(message), kept_of))
+        return self._restoration.went_on(found)
+
+    async def _end_restoration(self) -> None:
+        """What is added from now on is new."""
+        replayed = self._restoration.end()
+        if replayed:
+            await self.tell(signals.REPLAY_IGNORED, {"messages": replayed})
+
+    def _was_loaded(self) -> None:
+        self._loaded = True
+        if self._session.history.branch:
+            self._restoration.loaded()
+
+    # -- files --
+
+    async def _load(self) -> None:
+        """Takes in what is kept, once: the conversation goes on there."""
+        if self._loaded:
+            return
+        if self._file is None:
+            await drive_async(self._opened, self._session.enter())
+            if not self._loaded:  # another task may have been quicker
+                self._was_loaded()
+            return
+        problem: dict[str, Any] = {}
+        await self._opening.acquire_async()
+        try:
+            if not self._loaded:
+                problem = await self._read(self._file)
+        finally:
+            self._opening.release()
+        if problem:
+            await self.warn(signals.FILE_FAILED, problem)
+
+    async def _read(self, file: TranscriptFile) -> dict[str, Any]:
+        """Takes in what the file holds, all of it or nothing; answers what was wrong with it."""
+        try:
+            found = await asyncio.to_thread(file.load)
+        except OSError as error:
+            self._loaded = self._unread = True
+            return {"path": str(file.path), "error": str(error)}
+        messages: list[Message] = []
+        damaged = list(found.damaged)
+        for number, message in found.messages:
+            try:
+                read_new(accepted := accept(message))
+                messages.append(accepted)
+            except MessageError:
+                damaged.append(number)
+        kept = [message for message in messages if not passing(read_message(message))]
+        await drive_async(self._opened, self._restored(kept))
+        return {"path": str(file.path), "damaged_lines": sorted(damaged)} if damaged else {}
+
+    def _restored(self, messages: Sequence[Message]) -> Operation[None]:
+        """The conversation goes on from here before anybody hears of it: a listener may use it at once."""
+        yield from self._session.append(messages)
+        self._saved, self._saved_epoch = len(self._session.history.branch), self._session.history.epoch
+        self._was_loaded()
+
+    async def _remember(self) -> None:
+        """Memory files open a conversation that is still empty."""
+        if not self._memory_files or self._session.history.branch:
+            return
+        failed: list[tuple[str, str]] = []
+        found: list[Message] = []
+        await self._opening.acquire_async()
+        try:
+            for path in () if self._session.history.branch else self._memory_files:
+                try:
+                    found.append(await asyncio.to_thread(memory_message, path))
+                except OSError as error:
+                    failed.append((path, str(error)))
+                    self._memory_files = tuple(known for known in self._memory_files if known != path)
+            await drive_async(self._opened, self._session.append(found))
+        finally:
+            self._opening.release()
+        for path, why in failed:
+            await self.warn(signals.FILE_FAILED, {"path": path, "error": why})
+        for message in found:
+            path = message["metadata"]["path"]
+            await self.tell(events.INCLUDE, {"source": path, "path": path, "content": message["content"]})
+
+    async def _save(self) -> None:
+        """Brings the transcript up to date, all of it where writing failed before."""
+        if self._file is None:
+            return
+        failed = await asyncio.to_thread(self._write, self._file)
+        if failed:
+            await self.warn(signals.FILE_FAILED, {"path": str(self._file.path), "error": failed})
+
+    def _write(self, file: TranscriptFile) -> str:
+        """Runs in a thread, to its end even if nobody waits for it any more: nothing is written twice."""
+        with self._writing:
+            self._opened.turnstile.acquire()
+            try:
+                history = self._session.history
+                epoch, held = history.epoch, len(history.branch)
+                anew = epoch != self._saved_epoch or held < self._saved
+                new = drive_held(self._session.stored(0 if anew else self._saved))
+            finally:
+                self._opened.turnstile.release()
+            if anew and self._unread:
+                return "it is not written anew, as what it holds could not be read"
+            try:
+                if anew:
+                    file.replace(new)
+                elif new:
+                    file.append(new)
+            except OSError as error:
+                return str(error)
+            self._saved, self._saved_epoch = held, epoch
+            return ""
+
+    # -- what is heard and told --
+
+    async def _heard_prompt(self, _: Mapping[str, Any]) -> None:
+        self._restoration.prompted()
+
+    async def _heard_usage(self, payload: Mapping[str, Any]) -> None:
+        if not self._claimed:
+            self._take_usage(payload)
+
+    def _take_usage(self, payload: Mapping[str, Any]) -> None:
+        """The first report after a request is about it; loops and providers both tell of the same call."""
+        counted = signals.usage_in(payload) if self._unreported else None
+        estimate = self._session.sent(self._sent)
+        if counted is not None and estimate is not None:
+            self._unreported = False
+            fresh, read, written = signals.prompt_parts(counted, estimate)
+            self.observe_usage(
+                input_tokens=fresh, output_tokens=counted.output, cache_read_tokens=read, cache_write_tokens=written,
+                lane=self._sent,
+            )  # fmt: skip  # one thought
+
+    async def _heard_error(self, payload: Mapping[str, Any]) -> None:
+        if self._unreported and signals.says_too_long(payload):
+            self._unreported = False
+            requested, limit = signals.sizes_in(payload)
+            self.observe_overflow(requested_tokens=requested, limit_tokens=limit, lane=self._sent)
+
+    async def warn(self, name: str, payload: dict[str, Any]) -> None:
+        """Something works less well than asked for."""
+        warn(signals.sentence(name, payload))
+        await self.tell(name, payload)
+
+    async def tell(self, name: str, payload: dict[str, Any]) -> None:
+        """Emits an event to the host."""
+        try:
+            await self._signals.emit(name, payload)
+        except Exception as error:  # a host's listener must not fail the conversation
+            warn(f"a hook of the host raised {error!r} for {name}, and the session goes on: correct that hook")
+
+
+class OldContext(AmplifierContext):
+    """The contract 1.x over the same core: the host asks whether to compact, has it done, and sends what
+    `get_messages` returns.
+    """
+
+    async def get_messages(self) -> list[Message]:
+        """What is to be sent, within the window of the provider, where one alone is mounted: a loop names none."""
+        return await self.get_messages_for_request(provider=self._providers.only())
+
+    async def get_history(self) -> list[Message]:
+        """Everything that was added and not cleared, which the old contract has no method for."""
+        return await self._everything()
+
+    async def should_compact(self) -> bool:
+        """Whether the request is over the threshold."""
+        await self._load()
+        return await drive_async(self._opened, self._session.is_due(self._sent))
+
+
+def _is_memory(message: Message) -> bool:
+    metadata = message.get("metadata")
+    return message["role"] in SYSTEM and type(metadata) is dict and metadata.get("hook_name") == "memory_files"

@@ -1,0 +1,79 @@
+"""`mount()`: a configuration and a coordinator in, a mounted context out. No logic of its own.
+
+May run twice for one session: under a module-source resolver the kernel validates a module by mounting it on a
+coordinator of its own first. So nothing is opened here, and nothing outlives its cleanup.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from backscroll.integrations.amplifier.context import AmplifierContext, OldContext
+from backscroll.integrations.amplifier.hooks import BEGIN_EVENTS, CONTRIBUTED, NAME, OPTION_IGNORED, Signals
+from backscroll.integrations.amplifier.providers import MountedProviders, ProviderSummarizer
+from backscroll.integrations.amplifier.settings import ALWAYS, Settings, read_settings
+from backscroll.integrations.amplifier.tool import RecallTool
+from backscroll.integrations.amplifier.transcript import TranscriptFile, transcript_file
+
+Cleanup = Callable[[], Awaitable[None]]
+
+
+async def mount(coordinator: Any, config: Mapping[str, Any] | None = None) -> Cleanup:
+    """Mounts a context at `context`, and its tool `recall` at `tools`; answers what frees them.
+
+    `config`: see `settings.SETTINGS`. Raises `ConfigurationError` for a value that cannot work; an option that nobody
+    knows is left out with a warning and the event `context:option_ignored`.
+    """
+    settings = read_settings(config)
+    signals = _signals(coordinator, settings)
+    context = _context(coordinator, settings, signals)
+    await coordinator.mount("context", context)
+    await _offer_recall(coordinator, signals, RecallTool(*context.recall_tool("anthropic")), settings.recall_tool)
+    register = getattr(coordinator, "register_capability", None)
+    if register is not None:
+        register("context.request_retention", context.request_retention)
+        register("context.foreground_usage", context.foreground_usage)
+    contribute = getattr(coordinator, "register_contributor", None)
+    if contribute is not None:
+        contribute("observability.events", NAME, lambda: list(CONTRIBUTED))
+    for name, reason in settings.ignored:
+        await context.warn(OPTION_IGNORED, {"option": name, "reason": reason})
+    return context.aclose
+
+
+async def _offer_recall(coordinator: Any, signals: Signals, tool: RecallTool, wanted: bool | str) -> None:
+    """Mounts the tool at once where it is wanted in any case; else with the first prompt of a session that has tools.
+    Hosts look whether tools were mounted before that, and a session that should have none has none.
+    """
+
+    async def begun(_: Mapping[str, Any]) -> None:
+        mounted = coordinator.get("tools")
+        if mounted and tool.name not in mounted:
+            await coordinator.mount("tools", tool, name=tool.name)
+
+    if wanted == ALWAYS:
+        await coordinator.mount("tools", tool, name=tool.name)
+    elif wanted:
+        signals.hear(BEGIN_EVENTS, "recall", begun)
+
+
+def _signals(coordinator: Any, settings: Settings) -> Signals:
+    recent, results = settings.options["protected_recent"], settings.options["protected_results"]
+    return Signals(coordinator, {"protected_recent": recent, "protected_tool_results": results})
+
+
+def _context(coordinator: Any, settings: Settings, signals: Signals) -> AmplifierContext:
+    session = str(getattr(coordinator, "session_id", None) or "session")
+    child = bool(getattr(coordinator, "parent_id", None))
+    path = transcript_file(settings.storage_path, settings.transcript_path, session, child=child)
+    kind = OldContext if settings.old else AmplifierContext
+    transcript = None if path is None else TranscriptFile(path)
+    kept = {"session": session, "store": settings.store} if settings.store else {}
+    asked = ProviderSummarizer(coordinator, settings.summary_provider, settings.summary_model)
+    return kind(
+        signals,
+        {**settings.options, **kept},
+        transcript,
+        settings.memory_files,
+        summarizer=asked if settings.summarizer else None,
+        providers=MountedProviders(coordinator),
+    )

@@ -1,0 +1,143 @@
+"""What is asked of the host's providers: the name of their model, and a summary. And the form that they take messages
+in. Decides nothing about views.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from backscroll.compaction.summarization import SummaryAnswer, SummaryRequest
+from backscroll.errors import ConfigurationError
+from backscroll.integrations.amplifier import hooks as signals
+from backscroll.integrations.amplifier.wire import CHARACTERS
+
+MAIN = "main"
+CALL_SECONDS = 300.0  # that one call for a summary may take, so that a provider that hangs does not end them for ever
+PURPOSE = {"source": signals.NAME, "purpose": "summary"}
+"""What such a request says of itself in its metadata, for hooks and providers."""
+
+
+class ProviderSummarizer:
+    """A summarizer for `ContextManager(summarizer=...)` that asks a mounted provider.
+
+    - `name`: the provider's; None = the one that the newest request was for, else the first that is mounted.
+    - `model`: goes along as `ChatRequest.model`; None = the provider's own.
+    """
+
+    def __init__(self, coordinator: Any, name: str | None, model: str | None) -> None:
+        self._coordinator, self._name, self._model = coordinator, name, model
+        self.serving: Any = None
+        """The provider of the newest request."""
+
+    async def __call__(self, request: SummaryRequest) -> SummaryAnswer:
+        """Asks once. What the provider reports meanwhile is about this call, and not about the conversation."""
+        from amplifier_core import ChatRequest, Message  # noqa: PLC0415  # the host brings it; mounting needs nothing of it
+
+        provider = self._provider()
+        asked = ChatRequest(
+            messages=[Message(**message) for message in _messages(request)],
+            tools=self._tools() if request.messages else None,
+            max_output_tokens=2 * request.max_tokens,  # reasoning counts too; what is too long is refused later
+            model=self._model,
+            metadata=dict(PURPOSE),
+        )
+        mark = signals.OWN_CALL.set(True)
+        try:
+            response = await asyncio.wait_for(provider.complete(asked), CALL_SECONDS)
+        finally:
+            signals.OWN_CALL.reset(mark)
+        blocks = response.content
+        text = blocks if isinstance(blocks, str) else "".join(_text(block) for block in blocks)
+        told = getattr(response, "model", None) or self._model
+        model = told if isinstance(told, str) else await model_of(provider)
+        return SummaryAnswer(text, model, *_counted(response, len(request.system + request.prompt) // CHARACTERS))
+
+    def _tools(self) -> list[Any]:
+        """As loops tell them to the model: with them and the conversation before it, a turn is found in the cache."""
+        from amplifier_core import ToolSpec  # noqa: PLC0415  # as above
+
+        mounted: Mapping[str, Any] = self._coordinator.get("tools") or {}
+        return [
+            ToolSpec(name=tool.name, description=tool.description, parameters=tool.input_schema)
+            for tool in mounted.values()
+        ]
+
+    def _provider(self) -> Any:
+        mounted: Mapping[str, Any] = self._coordinator.get("providers") or {}
+        if self._name is None:
+            found = next(iter(mounted.values()), None) if self.serving is None else self.serving
+        else:
+            named = (known for known in mounted.values() if getattr(known, "name", None) == self._name)
+            found = mounted.get(self._name) or next(named, None)
+        if found is None:
+            wanted = "no provider is mounted" if self._name is None else f"no provider {self._name!r} is mounted"
+            raise ConfigurationError(f"{wanted}; there are: {', '.join(mounted) or 'none'}")
+        return found
+
+
+def _messages(request: SummaryRequest) -> list[dict[str, Any]]:
+    """A prompt of its own, or one more turn of a conversation."""
+    turn = {"role": "user", "content": request.prompt}
+    if not request.messages:
+        return [{"role": "system", "content": request.system}, turn]
+    return [*request.messages, turn]
+
+
+def _text(block: Any) -> str:
+    told = _fields(block)
+    text = told.get("text") if told.get("type") == "text" else None
+    return text if isinstance(text, str) else ""
+
+
+def _counted(response: Any, estimate: int) -> tuple[int | None, int | None]:
+    """Input and output tokens as the provider counted them; None where it did not."""
+    counted = signals.usage_in({"usage": _fields(getattr(response, "usage", None))})
+    return (None, None) if counted is None else (signals.prompt_tokens(counted, estimate), counted.output)
+
+
+def _fields(value: Any) -> Mapping[str, Any]:
+    dump = getattr(value, "model_dump", None)
+    told = value if dump is None else dump()
+    return told if isinstance(told, Mapping) else {}
+
+
+class MountedProviders:
+    """The providers of a session, under the names by which the host mounted them."""
+
+    def __init__(self, coordinator: Any) -> None:
+        self._get = getattr(coordinator, "get", None)
+
+    def _mounted(self) -> Mapping[str, Any]:
+        return (self._get("providers") if self._get else None) or {}
+
+    def only(self) -> Any:
+        """The provider where one alone is mounted; else None."""
+        mounted = self._mounted()
+        return next(iter(mounted.values())) if len(mounted) == 1 else None
+
+    async def lane(self, provider: Any) -> str:
+        """The name of a provider and its model's. Two instances of a provider serve one model, with different windows
+        perhaps; both say the same `name`, and only the host's names tell them apart.
+        """
+        named = (name for name, mounted in self._mounted().items() if mounted is provider)
+        name, model = next(named, getattr(provider, "name", None)), await model_of(provider)
+        return f"{name}/{model}" if isinstance(name, str) and name and name != model else model
+
+
+async def model_of(provider: Any) -> str:
+    """The name of the provider's model; a provider that cannot tell is known by its own name."""
+    try:
+        for name in ("default_model", "model"):
+            if isinstance(found := getattr(provider, name, None), str) and found:
+                return found
+        info = provider.get_info()
+        info = await info if inspect.isawaitable(info) else info
+        told: Any = info["defaults"] if isinstance(info, Mapping) else info.defaults
+        model = told.get("model")
+        if isinstance(model, str) and model:
+            return model
+        name = provider.name
+    except Exception:  # the core asks again for the window, and reports what fails there
+        name = MAIN
+    return name if isinstance(name, str) and name else MAIN

@@ -1,0 +1,77 @@
+"""The form in which a loop gets a view, and the measure by which loops compare it with a budget. Decides nothing."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from backscroll.view.view import HandedOut
+
+Message = dict[str, Any]
+
+CHARACTERS = 4  # for each token, by which loops measure
+_RESPONSE = "openai:response_id"
+"""Where a provider notes an answer that the next request may build on: the server then goes on with everything that it
+was sent before, also with what the request leaves out.
+"""
+_PAYLOADS = frozenset(("source", "image_url", "url", "data", "file_id"))
+"""Of an image's block: loops do not measure them."""
+
+
+def as_sent(handed: HandedOut) -> list[Message]:
+    """The messages as loops take them. None of them is changed: where one has to be another, it is a new one.
+
+    What was there when the newest plan was made begins no chain of answers on the server. A line of our own in the
+    user's role is marked as passing, since loops put reminders in front of the last user message that is not.
+    """
+    view = [sendable(message) for message in handed.messages]
+    for at in range(handed.settled):
+        metadata = view[at].get("metadata")
+        if type(metadata) is dict and _RESPONSE in metadata:
+            kept = {key: value for key, value in metadata.items() if key != _RESPONSE}
+            view[at] = {**view[at], "metadata": kept}
+    for at in handed.lines:
+        view[at] = {**view[at], "metadata": {"ephemeral": True}}
+    return view
+
+
+def sendable(message: Message) -> Message:
+    """As the kernel's `Message` takes it: content is a text or blocks; and without other managers' bookkeeping."""
+    content = message.get("content")
+    if type(content) not in (str, list):
+        content = "" if content is None else json.dumps(content, ensure_ascii=False)
+        message = {**message, "content": content}
+    if any(key[:1] == "_" for key in message):
+        message = {key: value for key, value in message.items() if key[:1] != "_"}
+    return message
+
+
+def loop_tokens(view: Sequence[Message]) -> int:
+    """What a view takes as loop-streaming measures it: the characters of each message as Python writes it, by four."""
+    return sum(len(str(_without_images(message))) // CHARACTERS for message in view)
+
+
+def _without_images(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    content = message.get("content")
+    if type(content) is not list or not any(map(_is_image, content)):
+        return message
+    return {**message, "content": [_bare(block) if _is_image(block) else block for block in content]}
+
+
+def _is_image(block: Any) -> bool:
+    return type(block) is dict and "image" in str(block.get("type"))
+
+
+def _bare(block: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {key: value for key, value in block.items() if key not in _PAYLOADS}
+
+
+def is_reminder(message: Message, content: Any) -> bool:
+    """Whether a message is a reminder of this content, which a loop stored once and does not repeat."""
+    metadata = message.get("metadata")
+    return (
+        message.get("role") == "user"
+        and type(metadata) is dict
+        and metadata.get("ephemeral") is True
+        and metadata.get("persisted") is True
+        and message.get("content") == content
+    )

@@ -1,0 +1,37 @@
+"""Backscroll for agents of Strands: plugins that give each model call a view and never touch `agent.messages`.
+
+- `settings.py`      every setting of the facade, in one table
+- `plugins.py`       the facade and its two parts as plugins
+- `registration.py`     what is attached to an agent, and the conversation that is made of it
+- `conversation.py`  taking in the agent's messages, and the view for a model call
+- `tools.py`         the tools that the model may call
+- `models.py`        what a Strands model tells of itself, and summaries by one
+- `estimator.py`    the estimator for whole requests
+- `tool_result_storage.py`       long results in a storage of the user's
+- `errors.py`       the error with which a request ends that cannot be made to fit
+- `serialization.py`          Strands' messages as JSON and back
+"""
+
+from backscroll.errors import ConfigurationError
+
+try:
+    from strands import Agent as _Agent  # noqa: F401  # asks for the extra before anything else does
+except ImportError as error:
+    raise ConfigurationError("Strands is not installed: pip install 'backscroll[strands]'") from error
+
+from backscroll.integrations.strands.errors import RequestTooLarge
+from backscroll.integrations.strands.estimator import TokenEstimate, estimate_input_tokens
+from backscroll.integrations.strands.models import DEFAULT_PROMPT
+from backscroll.integrations.strands.plugins import ContextCompression, ContextManagerPlugin, ContextOffloader
+from backscroll.integrations.strands.tools import pin_message
+
+__all__ = [
+    "DEFAULT_PROMPT",
+    "ContextCompression",
+    "ContextManagerPlugin",
+    "ContextOffloader",
+    "RequestTooLarge",
+    "TokenEstimate",
+    "estimate_input_tokens",
+    "pin_message",
+]

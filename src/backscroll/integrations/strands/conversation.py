@@ -1,0 +1,278 @@
+"""One agent's conversation: what it has said is taken in once, and each request gets a view of it.
+
+`agent.messages` is read and never changed. What was taken in is compared with what stands there now, since sessions,
+snapshots and `Agent(messages=[...])` put messages there without an event, and others may edit them: with each
+invocation all of it, and within one its end, so that a step costs the same however long the conversation is.
+"""
+
+from collections.abc import Generator, Sequence
+from copy import deepcopy
+from typing import Any
+
+from backscroll.errors import BudgetError
+from backscroll.integrations.overflow_errors import overflow_sizes
+from backscroll.integrations.strands.errors import RequestTooLarge
+from backscroll.integrations.strands.estimator import outside_tokens
+from backscroll.integrations.strands.models import MAIN, counted_in, input_budget, model_name
+from backscroll.integrations.strands.serialization import Message, from_json, pinned, said, to_json
+from backscroll.integrations.strands.tool_result_storage import Shelf
+from backscroll.manager.async_manager import ContextManager
+from backscroll.manager.driver import drive, drive_async
+from backscroll.manager.lock import Turnstile
+from backscroll.messages import accept
+from backscroll.notices import warn
+from backscroll.ports import Operation
+from backscroll.tokens.usage import Usage
+
+MOST_REFUSALS = 24  # of one request in a row: each is followed by one of four fifths, so this is a two-hundredth
+_END = 32  # messages that are compared at each step
+STATE = "backscroll"
+"""The key of `agent.state` under which pins are kept, so that they survive with any of Strands' sessions."""
+
+Steps = Generator[Operation[Any], Any, None]
+
+
+class Conversation(ContextManager):
+    """The core's manager, in the words of one Strands agent."""
+
+    def __init__(self, options: dict[str, Any], shelf: Shelf | None, *, status: bool) -> None:
+        super().__init__(**options)
+        self._shelf = shelf
+        self._status = status
+        self._known: list[Message] | None = None
+        """What of `agent.messages` was taken in, as it was then; None before the first look."""
+        self._seen: list[Message] | None = None
+        """The list that it was."""
+        self._following = Turnstile()
+        self._lane = MAIN
+        self._asked = False
+        """Whether a request was made whose end nobody heard of."""
+        self._refusals = 0
+        self._outside: tuple[Any, Any, str, tuple[int, int]] = (None, None, "", (0, 0))
+        self._foreign = False
+
+    @property
+    def lane(self) -> str:
+        """The lane that was asked last."""
+        return self._lane
+
+    # -- taking in --
+
+    async def follow(self, agent: Any) -> None:
+        """Takes in what the agent's messages are now; what was taken in before is not read again."""
+        await self._following.acquire_async()
+        try:
+            if self._shelf is not None:
+                await self._shelf.keep(agent.messages[len(self._known or ()) :])
+            steps, answer = self._steps(agent), None
+            while True:
+                answer = await drive_async(self._opened, steps.send(answer))
+        except StopIteration:
+            return
+        finally:
+            self._following.release()
+
+    def follow_now(self, agent: Any) -> None:
+        """The same for callers without an event loop."""
+        self._following.acquire()
+        try:
+            steps, answer = self._steps(agent), None
+            while True:
+                answer = drive(self._opened, steps.send(answer))
+        except StopIteration:
+            return
+        finally:
+            self._following.release()
+
+    def restore(self, agent: Any) -> None:
+        """An agent that has no messages yet goes on with those of the store."""
+        if not agent.messages:
+            stored = drive(self._opened, self._session.messages())
+            agent.messages[:] = [from_json(message) for message in stored]
+        self.follow_now(agent)
+
+    def _steps(self, agent: Any) -> Steps:
+        """What has to be done so that the session holds the agent's messages."""
+        messages: list[Message] = agent.messages
+        if self._known is None:
+            self._known = yield from self._stored(messages)
+        known = self._known
+        begin = max(0, len(known) - _END) if messages is self._seen else 0
+        if messages[begin : len(known)] != known[begin:]:
+            yield from self._corrected(messages)
+        self._seen = messages
+        new = messages[len(known) :]
+        if new:
+            yield self._session.append([self._for_session(message) for message in new])
+            known += deepcopy(new)
+            yield from self._pins_of(agent, new)
+
+    def _stored(self, messages: Sequence[Message]) -> Generator[Operation[Any], Any, list[Message]]:
+        """How far the agent's messages are those that the session has; what follows there is taken back."""
+        stored = yield self._session.messages()
+        same = 0
+        for there, here in zip(stored, messages, strict=False):
+            if said(there) != said(accept(to_json(here), self._session.redact)):
+                break
+            same += 1
+        if same < len(stored):
+            yield self._session.rewind(self._seq(same - 1))
+        return deepcopy(list(messages[:same]))
+
+    def _corrected(self, messages: Sequence[Message]) -> Steps:
+        """Somebody edited what was taken in: from there on it is taken in anew; a flag alone is no edit."""
+        known = self._known
+        assert known is not None
+        at = next(
+            (n for n, (old, new) in enumerate(zip(known, messages, strict=False)) if said(old) != said(new)), None
+        )
+        at = min(len(known), len(messages)) if at is None else at
+        for number in range(at):
+            if pinned(known[number]) != pinned(messages[number]):
+                yield self._session.pin(self._seq(number), pinned(messages[number]))
+        if at < len(known):
+            yield self._session.rewind(self._seq(at - 1))
+        known[:] = deepcopy(list(messages[:at]))
+
+    def _for_session(self, message: Message) -> Message:
+        found: Message = to_json(message)
+        if self._shelf is not None and self._shelf.failed(message):
+            found["metadata"] = {**(found.get("metadata") or {}), "whole": True}
+        return found
+
+    def _seq(self, index: int) -> int:
+        """The number of the message at this place of the conversation; -1 before the first."""
+        return -1 if index < 0 else self._session.history.branch[index]
+
+    # -- pins --
+
+    def pin_now(self, agent: Any, index: int, wanted: bool) -> str:
+        """Pins or unpins a message by its place, counted from the end where negative; answers what was done.
+
+        Raises `IndexError` for a place that is not there.
+        """
+        self.follow_now(agent)
+        total = len(agent.messages)
+        at = index + total if index < 0 else index
+        if not 0 <= at < total:
+            raise IndexError(f"there is no message {index}: the conversation has {total}, 0 to {total - 1}")
+        drive(self._opened, self._session.pin(self._seq(at), wanted))
+        self._note(agent, agent.messages[at], wanted)
+        return f"{'Pinned' if wanted else 'Unpinned'} message {at}, with the call or results that belong to it."
+
+    def _note(self, agent: Any, message: Message, wanted: bool) -> None:
+        """Keeps a pin where the agent's own session keeps its state."""
+        name = message.get("tracking_id")
+        if name is not None:
+            pins = {**((agent.state.get(STATE) or {}).get("pins") or {}), name: wanted}
+            agent.state.set(STATE, {"pins": pins})
+
+    def _pins_of(self, agent: Any, messages: Sequence[Message]) -> Steps:
+        pins = (agent.state.get(STATE) or {}).get("pins") or {}
+        known = self._known
+        assert known is not None
+        for number, message in enumerate(messages, len(known) - len(messages)):
+            wanted = pins.get(message.get("tracking_id"))
+            if wanted is not None and wanted != (self._seq(number) in self._session.history.protected):
+                yield self._session.pin(self._seq(number), wanted)
+
+    # -- requests --
+
+    async def view_for(self, context: Any) -> Any:
+        """The context of a model call with a view in place of its messages. Raises `RequestTooLarge`."""
+        await self.follow(context.agent)
+        self._lane = model_name(context.model)
+        outside = self._measured_outside(context.system_prompt, context.tool_specs)
+        budget = input_budget(context.model)
+        try:
+            view = await self.get_messages_for_request(budget, lane=self._lane, outside_tokens=outside[1])
+        except BudgetError as error:
+            raise RequestTooLarge(error) from error
+        self._asked = True
+        messages = [from_json(message) for message in view]
+        self._carry_over(context, messages)
+        if not self._status or not messages:
+            return context.replace(messages=messages)
+        messages[-1]["content"] = [*messages[-1]["content"], {"text": status_line(self.usage(self._lane))}]
+        trailing = context.dynamic_trailing_blocks + (messages[-1]["role"] == "user")
+        return context.replace(messages=messages, dynamic_trailing_blocks=trailing)
+
+    def _measured_outside(self, system_prompt: Any, tool_specs: Any) -> tuple[int, int]:
+        """Measured once for as long as both stay the same."""
+        system, specs, lane, found = self._outside
+        if (system, specs, lane) != (system_prompt, tool_specs, self._lane):
+            family = self._session.lane(self._lane).family
+            found = outside_tokens(self._opened.measurer, family, system_prompt, tool_specs)
+            self._outside = (system_prompt, tool_specs, self._lane, found)
+        return found
+
+    def _carry_over(self, context: Any, messages: list[Message]) -> None:
+        """What a middleware before ours put behind the newest message goes into the view as well."""
+        own, given = context.agent.messages, context.messages
+        if given is own or given == own or not own:
+            return
+        last, folded = own[-1]["content"], given[-1]["content"] if given else []
+        if given[:-1] == own[:-1] and folded[: len(last)] == last and given[-1]["role"] == own[-1]["role"]:
+            messages[-1]["content"] = [*messages[-1]["content"], *folded[len(last) :]]
+        elif not self._foreign:
+            self._foreign = True
+            warn(
+                "a middleware before Backscroll's changed the messages of a request, and the view replaces them: put "
+                "the plugin that adds it behind Backscroll's"
+            )
+
+    async def arrived(self, agent: Any) -> None:
+        """A message came: where it is to be kept for good, it is kept now and not only with the next request."""
+        if self._shelf is not None or self._opened.store is not None:
+            await self.follow(agent)
+
+    def begins(self) -> None:
+        """A new invocation: what was refused before was another request, and messages may have been edited since."""
+        self._refusals, self._seen = 0, None
+
+    def heard(self, event: Any) -> None:
+        """What became of the request: its usage is the anchor of further figures."""
+        if not self._asked:
+            return
+        self._asked = False
+        if event.stop_response is not None:
+            self._refusals = 0
+            counted = counted_in((event.stop_response.message.get("metadata") or {}).get("usage"))
+            if counted is not None and counted.prompt and event.stop_response.stop_reason != "cancelled":
+                self._session.observe(self._lane, counted)
+
+    def refused(self, event: Any) -> None:
+        """The provider refused the request as too long: it is made shorter and sent again.
+
+        Raises `RequestTooLarge` where that was tried often enough.
+        """
+        if not self._asked:  # something else was refused, and a shorter view would not help it
+            return
+        self._asked = False
+        self._refusals += 1
+        if self._refusals > MOST_REFUSALS:
+            self._refusals = 0
+            error = BudgetError(
+                f"the provider refused the request {MOST_REFUSALS} times in a row as too long, the last with about "
+                f"{self._session.sent(self._lane):,} tokens by our estimate; it said: {event.exception!s:.200}"
+            )
+            raise RequestTooLarge(error) from event.exception
+        requested, limit = overflow_sizes(event.exception)
+        self.observe_overflow(requested_tokens=requested, limit_tokens=limit, lane=self._lane)
+        event.retry = True
+
+    async def ended(self, agent: Any, *, failed: bool) -> None:
+        """Takes in the answer. With an invocation its event loop may end, and with it a summary that is being made."""
+        if not failed:  # what made it fail must not be hidden by what is found here: it is found again
+            await self.follow(agent)
+        if self._background.running and self._session.summary_timeout:
+            await self._background.wait(self._session.summary_timeout)
+
+
+def status_line(usage: Usage) -> str:
+    """What a model is told of its window, so that it can decide what to leave out."""
+    used, window = usage.used.tokens, usage.window
+    return (
+        f"<context-status>\n<used>{used:,} / {window:,} tokens ({100 * used / max(1, window):.1f}%)</used>\n"
+        f"<remaining>~{usage.free:,} tokens</remaining>\n</context-status>"
+    )

@@ -1,0 +1,144 @@
+"""What is attached to an agent: the parts that its plugins bring, and the conversation that is made of them.
+
+Parts come from several plugins and are told by type; one that a user brings takes the place of the composed one. Each
+agent has its own, so that one plugin may serve several agents.
+"""
+
+import weakref
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from strands.agent.conversation_manager import NullConversationManager, SlidingWindowConversationManager
+from strands.vended_plugins.context_offloader import ContextOffloader as StrandsOffloader
+
+from backscroll.compaction.summarization import LEAST_WINDOW
+from backscroll.errors import ConfigurationError
+from backscroll.integrations.strands.conversation import Conversation
+from backscroll.integrations.strands.models import SummaryFromModel, input_budget
+from backscroll.integrations.strands.settings import SUMMARIZE, Compression, Offloading, Parts, core_options
+from backscroll.integrations.strands.tool_result_storage import Shelf
+from backscroll.notices import warn
+
+SUMMARY_WINDOW = 32_000  # tokens that one call of a summarizer takes in at most
+SUMMARY_SECONDS = 120.0  # that a request waits for a summary at most; then the digest serves
+
+
+@dataclass(slots=True)
+class Attached:
+    """What an agent's plugins brought."""
+
+    composed: Parts | None = None
+    compression: Compression | None = None
+    offloading: Offloading | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    conversation: Conversation | None = None
+
+    @property
+    def parts(self) -> Parts:
+        """What holds: a part of the user's own goes before the composed one."""
+        composed = self.composed or Parts()
+        return Parts(self.compression or composed.compression, self.offloading or composed.offloading, composed.agentic)
+
+
+_ATTACHED: WeakKeyDictionary[Any, Attached] = WeakKeyDictionary()
+_SESSIONS: WeakValueDictionary[tuple[str, str], Any] = WeakValueDictionary()
+"""Agents by the store and the name of their session, where they have one: two must not have the same."""
+
+
+def attached_to(agent: Any) -> Attached:
+    """What is attached to an agent; an empty one at first."""
+    return _ATTACHED.setdefault(agent, Attached())
+
+
+def conversation_of(agent: Any) -> Conversation | None:
+    """The agent's conversation; None where nothing of Backscroll is attached to it."""
+    attached = _ATTACHED.get(agent)
+    return None if attached is None else attached.conversation
+
+
+def begin(agent: Any, attached: Attached) -> Conversation:
+    """Makes the agent's conversation. Raises `ConfigurationError` for an agent that cannot have one."""
+    parts = attached.parts
+    if any(isinstance(found, StrandsOffloader) for found in agent._plugin_registry._plugins.values()):
+        parts = Parts(parts.compression, attached.offloading, parts.agentic)
+    if agent.context_manager is not None:
+        raise ConfigurationError(
+            "Agent(context_manager=...) edits agent.messages before Backscroll sees them: give context_manager=False"
+        )
+    if parts.compression is not None:
+        _displace(agent)
+    options = dict(attached.options)
+    name = options.get("session") or f"{agent.session_id}.{agent.agent_id}"
+    if options.get("store") or options.get("telemetry"):  # else there is nothing that the name could be of
+        options["session"] = name
+    _claim(agent, options)
+    attached.conversation = Conversation(
+        {**core_options(parts.compression, parts.offloading), **_summaries(agent, parts.compression), **options},
+        _shelf(parts.offloading, name),
+        status=parts.agentic,
+    )
+    return attached.conversation
+
+
+def check_model(agent: Any) -> None:
+    """Raises `ConfigurationError` for a model that keeps the conversation itself."""
+    if agent.model.stateful:
+        raise ConfigurationError(
+            f"{type(agent.model).__name__} keeps the conversation on its server: there is no context to manage here"
+        )
+
+
+def _displace(agent: Any) -> None:
+    """Strands' own manager gives way, since it edits the messages; says so once.
+
+    Strands has no public way to take a hook out again, and a manager that still hears events would go on editing.
+    """
+    manager = agent.conversation_manager
+    if isinstance(manager, NullConversationManager):
+        return
+    default = type(manager) is SlidingWindowConversationManager and vars(manager) == vars(type(manager)())
+    name = "the default SlidingWindowConversationManager" if default else f"the {type(manager).__name__} given"
+    agent.conversation_manager = NullConversationManager()
+    for entries in agent.hooks._registered_callbacks.values():
+        entries[:] = [entry for entry in entries if getattr(entry.callback, "__self__", None) is not manager]
+    warn(
+        f"Backscroll manages this agent's context, and {name} does not: it would edit agent.messages. Write "
+        f"Agent(..., context_manager=False){'' if default else ' without conversation_manager'}"
+    )
+
+
+def _claim(agent: Any, options: dict[str, Any]) -> None:
+    """Raises `ConfigurationError` where another living agent has the session already."""
+    if options.get("store") is None:
+        return
+    key = (str(options["store"]), options["session"])
+    if _SESSIONS.get(key) not in (None, agent):
+        raise ConfigurationError(
+            f"the session {options['session']!r} is another agent's already: two would mix their messages. Give each "
+            "its own session, or an agent_id of its own"
+        )
+    _SESSIONS[key] = agent
+
+
+def _summaries(agent: Any, compression: Compression | None) -> dict[str, Any]:
+    if compression is None or compression.method != SUMMARIZE:
+        return {}
+    known = weakref.ref(agent)
+
+    def model() -> Any:
+        found = known()
+        return compression.model or (found.aux_model if found is not None else None)
+
+    window = input_budget(model()) or SUMMARY_WINDOW
+    return {
+        "summarizer": SummaryFromModel(model, compression.system_prompt),
+        "summary_window": max(LEAST_WINDOW, min(window, SUMMARY_WINDOW)),
+        "summary_timeout": SUMMARY_SECONDS,
+    }
+
+
+def _shelf(offloading: Offloading | None, session: str) -> Shelf | None:
+    if offloading is None or offloading.storage is None:
+        return None
+    return Shelf(offloading.storage, offloading.previews, f"backscroll/{session}")

@@ -1,0 +1,96 @@
+"""Long tool results in a storage of the user's, block by block. The conversation itself keeps them in any case.
+
+What could not be stored stays whole in every request until it must give way to the window, with a warning.
+"""
+
+import asyncio
+import inspect
+import json
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from typing import Any
+
+from backscroll.integrations.strands.estimator import TokenEstimate, estimate_input_tokens
+from backscroll.integrations.strands.serialization import Message, to_json
+from backscroll.notices import warn
+from backscroll.ports import LONG
+from backscroll.tokens.budget import Previews
+
+_MOST_FAILED = 1_000
+
+
+class Shelf:
+    """A Strands storage: a unified one (`write`), or one of its offloader's (`store`)."""
+
+    def __init__(self, storage: Any, previews: Previews, prefix: str) -> None:
+        self._storage = storage
+        self._previews = previews
+        self._prefix = prefix
+        self._failed: dict[int, None] = {}
+        """Messages that could not be stored, by identity of their content, until they were taken in."""
+
+    async def keep(self, messages: Sequence[Message]) -> None:
+        """Stores the long results of messages that are new."""
+        for message in messages:
+            found = _long(message, self._previews)
+            for name, kind, data in await asyncio.to_thread(list, found) if _is_large(message) else found:
+                try:
+                    await self._put(name, kind, data)
+                except Exception as error:  # a storage of somebody else's: whatever it raises, the original stays
+                    self._failed[id(message)] = None
+                    warn(
+                        f"the tool result {name} could not be stored and stays whole in the requests ({error!r:.200}): "
+                        "look at the storage of the offloader"
+                    )
+
+    async def _put(self, name: str, kind: str, data: bytes) -> None:
+        key = f"{self._prefix}/{name}"
+        store = getattr(self._storage, "store", None)
+        done = store(key, data, kind) if callable(store) else self._storage.write(key, _framed(kind, data))
+        if inspect.isawaitable(done):
+            await done
+
+    def failed(self, message: Message) -> bool:
+        """Whether something of it could not be stored; asked once."""
+        return self._failed.pop(id(message), False) is None
+
+
+def _framed(kind: str, data: bytes) -> bytes:
+    """With its content type before it, as Strands' own offloader frames what it stores."""
+    name = kind.encode("utf-8")
+    return len(name).to_bytes(2, "big") + name + data
+
+
+def _long(message: Message, previews: Previews) -> Iterator[tuple[str, str, bytes]]:
+    """Name, content type and bytes of each long block of a message's tool results."""
+    for block in message.get("content") or ():
+        result = (block.get("toolResult") if isinstance(block, dict) else None) or {}
+        for number, inner in enumerate(result.get("content") or ()):
+            kind, data = _bytes_of(inner)
+            if len(data) >= previews.over and _tokens(inner) > previews.over:
+                yield f"{result['toolUseId']}.{number}.{sha256(data).hexdigest()[:12]}", kind, data
+
+
+def _is_large(message: Message) -> bool:
+    """Whether counting its results would hold the event loop up."""
+    results = [block.get("toolResult") or {} for block in message.get("content") or () if isinstance(block, dict)]
+    blocks = [inner for result in results for inner in result.get("content") or ()]
+    return any("json" in inner or len(str(inner.get("text", ""))) > LONG for inner in blocks if isinstance(inner, dict))
+
+
+def _tokens(block: Any) -> TokenEstimate:
+    return estimate_input_tokens([{"role": "user", "content": [block]}])
+
+
+def _bytes_of(block: Any) -> tuple[str, bytes]:
+    if isinstance(block.get("text"), str):
+        return "text/plain", block["text"].encode("utf-8", "surrogatepass")
+    if "json" in block:
+        return "application/json", json.dumps(to_json(block["json"]), ensure_ascii=False).encode("utf-8")
+    for kind in ("image", "document", "video"):
+        held = block.get(kind)
+        source = held.get("source", {}).get("bytes") if isinstance(held, dict) else None
+        if isinstance(source, bytes):
+            top = "application" if kind == "document" else kind
+            return f"{top}/{held.get('format', 'octet-stream')}", source
+    return "application/octet-stream", b""

@@ -1,0 +1,283 @@
+"""`ContextManager`: what users call. It runs operations; every decision is made in the core."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+from backscroll.compaction.report import Compaction
+from backscroll.compaction.trim import Wish
+from backscroll.errors import ConfigurationError
+from backscroll.manager.background import Task
+from backscroll.manager.base import ManagerBase
+from backscroll.manager.driver import drive_async, drive_each_async
+from backscroll.ports import Background
+from backscroll.recall.pages import Recalled
+from backscroll.recall.tool import answer, tool_definition
+from backscroll.session.explain import Explained
+from backscroll.session.request_log import Request, Sent
+from backscroll.session.window_report import Status
+
+
+class ContextManager(ManagerBase):
+    """Keeps a conversation whole and hands out, before each request, the best view of it that fits.
+
+    Safe for concurrent tasks and threads. `async with` closes it at the end. For callers without an event loop:
+    `backscroll.manager.sync_manager.ContextManager`. Options are given by name.
+
+    - `store`: an address (`"sqlite:///agent.db"`), a path of an SQLite file or a `Store`; None = kept in memory only.
+    - `session`: its name in the store; None = a new one of its own, which `session_id` returns.
+    - `lease`: seconds for which the session is kept for this manager, renewed by its changes; another writer gets a
+      `ConflictError` at once. None = several may write, and take in what the others wrote.
+    - `strategy`: `"auto"` (everything, least harm first), the name of one strategy, or None (nothing but the last
+      resort).
+    - `strategies`: instead, a list of names (`"supersede"`, `"clip"`, `"mask"`, `"digest"`, `"importance"`,
+      `"truncate"`) or strategy objects, run in that order.
+    - `max_tokens`: input tokens of a request where neither the call nor the provider names a budget.
+    - `compact_threshold`, `target_usage`: shares of the budget at which a compaction starts and at which it ends.
+    - `protected_recent`: share of the budget whose newest messages strategies spare.
+    - `protected_results`: how many of the newest tool results strategies leave whole, besides.
+    - `protected_first`, `protected_last`: messages at the beginning and at the end that never leave a view.
+    - `previews`: `Previews(over, keep, when)`, by which long tool results stand in views as head and tail; None = only
+      as a compaction needs it.
+    - `max_messages`: messages of a view from which its oldest are folded, whatever they take; None = any number.
+    - `min_batch_tokens`: tokens that old results must be worth before they are masked for their price; None = never.
+    - `prices`: `Prices(cache_read, cache_write, cache_lifetime)` by which that is reckoned; None = 0.1, 1.25 and 300
+      seconds.
+    - `overhead_tokens`: tokens of a request outside the messages (tool definitions); None = learned from
+      `observe_response` and `observe_usage`.
+    - `margin_tokens`, `output_reserve`: what is kept free of a provider's window, in tokens and as a share of its
+      largest output.
+    - `tokenizer`: `"auto"` (exact o200k, offline), another name, or a function from text to tokens.
+    - `model`: the model's name, for its family's factor and image rules; a `Family` overrides the table.
+    - `summarizer`: a function, plain or async, from a `SummaryRequest` to a text, so that a model's summary stands in
+      the digest; None = the digest is written by code alone.
+    - `summary_window`: tokens that one call of it may take in; more is summarised in parts.
+    - `summary_timeout`: seconds that a request waits for a summary that is being made; 0 = the digest serves meanwhile.
+    - `summary_as_turn`: whether a summary is asked for as one more turn of the newest view, `SummaryRequest.messages`,
+      which the provider has cached; else by a prompt of its own.
+    - `blobs`: where bodies of more than `offload_over` bytes are kept: a folder, `"s3://bucket/prefix"` or a `Blobs`;
+      None = in the store.
+    - `offload_over`: bytes of a stored message from which it is one of these.
+    - `encryption_key`: 32 bytes, or these as base64 text, by which everything that is stored is encrypted; None = not.
+    - `redact`: a plain function of a message that returns what may be kept of it, run before anything is counted,
+      stored or shown; what it raises refuses the message. Run over its own answer it must change nothing.
+    - `on_event(name, payload)`: hears what happens; may be async. Names are in `backscroll.events`.
+    - `telemetry`: whether spans and metrics go to OpenTelemetry (extra `otel`): names, numbers and types of errors, no
+      word of a conversation.
+
+    Raises `ConfigurationError` for values that can never work, and for options that do not exist.
+    """
+
+    def _make_background(self) -> Background:
+        self._background = Task()
+        return self._background
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    if not TYPE_CHECKING:  # a checker is to say the same
+
+        def __enter__(self) -> NoReturn:
+            raise ConfigurationError(
+                "this manager is asynchronous: write `async with`, or use that of backscroll.manager.sync_manager"
+            )
+
+        def __exit__(self, *_: object) -> None:
+            """Never reached."""
+
+    # -- Amplifier's protocol --
+
+    async def add_message(self, message: Any) -> None:
+        """Adds one message: a mapping, or what a client answered (an object with `model_dump()`, or a whole answer
+        with one message in it). Views leave out what only answers hold. Raises `MessageError`; then nothing was added.
+        """
+        await drive_async(self._opened, self._session.append((message,)))
+
+    async def get_messages_for_request(
+        self, token_budget: int | None = None, provider: Any = None, *, lane: str = "main", outside_tokens: int = 0
+    ) -> list[dict[str, Any]]:
+        """The view to send: fits the budget, breaks no tool pair, extends the view before it wherever it can.
+
+        `token_budget`: input tokens of the whole request; else the provider's window less its output; else
+        `max_tokens`. `lane`: requests of one line share a plan; name lanes after models. `outside_tokens`: what stands
+        outside the messages (system prompt, tool definitions), as far as the caller can tell; it counts until
+        reported usage says better. Raises `BudgetError` if the messages that must stay do not fit. What is returned is
+        a copy: changing it changes nothing here.
+        """
+        return await drive_async(self._opened, self._session.request(token_budget, provider, lane, outside_tokens))
+
+    async def get_messages(self) -> list[dict[str, Any]]:
+        """Everything stored on the current branch, as it came. Compaction never changes it."""
+        return await drive_async(self._opened, self._session.messages())
+
+    async def set_messages(self, messages: Sequence[Any]) -> None:
+        """Makes the conversation these messages: rewinds to what both begin with and appends the rest."""
+        await drive_async(self._opened, self._session.replace(messages))
+
+    async def clear(self) -> None:
+        """Empties the conversation. The log keeps what was said, and recall by reference still finds it."""
+        await drive_async(self._opened, self._session.clear())
+
+    # -- more --
+
+    async def append(self, *messages: Any, id: str | None = None) -> int:
+        """Adds several messages in one step and answers the last `seq`.
+
+        `id`: an idempotency key; the same key with the same messages adds nothing and answers the same. Raises
+        `ConflictError` if it was used for other messages.
+        """
+        return await drive_async(self._opened, self._session.append(messages, id))
+
+    async def pin(self, seq: int) -> None:
+        """Keeps message `seq`, and its whole tool pair, in every view from now on. Raises `ReferenceNotFound`."""
+        await drive_async(self._opened, self._session.pin(seq, True))
+
+    async def unpin(self, seq: int) -> None:
+        """Takes a pin back; `critical` messages stay protected. Raises `ReferenceNotFound`."""
+        await drive_async(self._opened, self._session.pin(seq, False))
+
+    async def compact(self, focus: str | None = None, *, lane: str = "main") -> Compaction | None:
+        """Compacts the lane now, down to `target_usage` of its last budget; None if there was nothing to win.
+
+        `focus`: what matters most, for the summarizer; then a summary is made first, and waited for. Raises
+        `ConfigurationError` where there is no summarizer.
+        """
+        return await drive_each_async(self._opened, self._compaction(lane, focus))
+
+    async def leave_out(
+        self, *, keep: int, share: float = 1.0, kind: str = "all", summarize: bool = False, lane: str = "main"
+    ) -> Compaction | None:
+        """Leaves the oldest messages out of the lane's view now, whatever they take; the digest tells of them. None if
+        there was nothing to leave out.
+
+        `keep`: newest messages that stay. `share`: of the view's messages, how many are looked at, from the oldest on.
+        `kind`: `all`, `tools` or `messages`. `summarize`: a summary is made first, where there is a summarizer. What
+        views always keep stays. Raises `ConfigurationError` for values that can never work.
+        """
+        return await drive_each_async(self._opened, self._leaving_out(lane, Wish(keep, share, kind), summarize))
+
+    async def undo_compaction(self, *, lane: str = "main") -> bool:
+        """Brings back the plan before the lane's newest compaction; False if there is none.
+
+        If the view is over its budget then, the next request compacts again: raise the budget first.
+        """
+        return await drive_async(self._opened, self._session.undo_compaction(lane))
+
+    async def history(self, at: int | None = None) -> list[dict[str, Any]]:
+        """The messages of the branch: now, or as they were when message `at` had just been added.
+
+        Raises `ReferenceNotFound`.
+        """
+        operation = self._session.messages() if at is None else self._session.messages_at(at)
+        return await drive_async(self._opened, operation)
+
+    async def view(self, at: int | None = None, *, lane: str = "main") -> list[dict[str, Any]]:
+        """The view without a new compaction: now, or the last that was sent, or would have been, before a message came
+        behind `at`. Without ephemeral messages, which are never stored. Raises `ReferenceNotFound`.
+        """
+        return await drive_async(self._opened, self._session.view_at(at, lane))
+
+    async def rewind(self, to: int) -> None:
+        """Ends the conversation behind message `to`; -1 empties it. The log keeps what came later, and recall by
+        reference still finds it. Raises `ReferenceNotFound` for what is not on the current branch.
+        """
+        await drive_async(self._opened, self._session.rewind(to))
+
+    async def fork(self, session: str | None = None, at: int | None = None) -> "ContextManager":
+        """A manager of a new session that shares this one's past up to message `at`, or all of it; both go on by
+        themselves. Nothing is copied.
+
+        `session`: its name; None = one of its own. Raises `ConflictError` where it has begun already,
+        `ReferenceNotFound` for an `at` that is not there, `ConfigurationError` without a store that can fork.
+        """
+        name = self._fork_name(session)
+        await drive_async(self._opened, self._session.fork(name, at))
+        return ContextManager(**{**self._given, "session": name, "store": self._opened.inner})
+
+    async def erase(self, *, cascade: bool = False) -> None:
+        """Leaves nothing of the session, in its store or here. It can begin anew.
+
+        Raises `ConflictError` while forks share its past, and names them, unless they go as well: `cascade`.
+        """
+        await drive_async(self._opened, self._session.erase(cascade))
+        self._forget_search()
+
+    async def recall(
+        self,
+        ref: str | int | None = None,
+        *,
+        query: str | None = None,
+        pattern: str | None = None,
+        lines: tuple[int, int] | None = None,
+        offset: int = 0,
+        limit: int | None = None,
+        around: int = 0,
+        everywhere: bool = False,
+    ) -> Recalled:
+        """What a view left out, word for word.
+
+        - `ref`: `12`, `12-40`, `12.1` or as it stands in a view, `[ref:12]`. One part alone comes back byte for byte.
+        - `query`: words, names or paths; the best passages of everything ever added, each under its reference: first
+          those that the newest view left out, best first, then those that it shows.
+        - `pattern`: a regular expression in Python's syntax, or in that of the package `regex`; the lines it finds, in
+          `ref` or in the whole conversation.
+        - `lines`: first and last line of `ref`, counted from 1; with a pattern, where it looks.
+        - `around`: lines before and behind each that the pattern finds, 0 to 50.
+        - `offset`: characters to skip, as `.next_offset` of the page before said.
+        - `limit`: tokens of a page; by default 4,000, at most a quarter of the budget.
+        - `everywhere`: whether a `query` searches every session of the store. Each hit tells its `session`, whose own
+          manager recalls more of it. The tool that a model gets never does that.
+
+        Raises `ReferenceNotFound` for a reference that names nothing, `ConfigurationError` for arguments that do not go
+        together and for a pattern that takes longer than about two seconds.
+        """
+        return await drive_async(
+            self._opened, self._recall(ref, query, pattern, lines, offset, limit, around, everywhere)
+        )
+
+    def recall_tool(self, format: str = "openai") -> tuple[dict[str, Any], Callable[..., Awaitable[str]]]:
+        """The `recall` tool for a model: its definition (`openai`, `anthropic` or `strands`) and the function behind
+        it.
+
+        The function never raises for what a model may get wrong; it answers what to do instead.
+        """
+
+        async def handler(**arguments: Any) -> str:
+            return await drive_async(self._opened, answer(self._recall, arguments))
+
+        return tool_definition(format), handler
+
+    async def explain(self, lane: str = "main") -> list[Explained]:
+        """What became of each message in the lane's newest view, and why."""
+        return await drive_async(self._opened, self._session.explain(lane))
+
+    async def requests(self, start: int = 0, stop: int | None = None) -> list[Request]:
+        """The requests that were made, oldest first, each with its place in the log, by which `sent` shows it.
+
+        `start`, `stop`: places between which to look; one behind the last that is known finds what came since. A
+        request is stored with the next change of the session or by `aclose`: one that was made directly before a kill
+        is not among them.
+        """
+        return await drive_async(self._opened, self._session.requests(start, stop))
+
+    async def sent(self, request: int) -> Sent:
+        """What `get_messages_for_request` returned for the request at that place, and why each message stood there.
+
+        Ephemeral messages, which are never stored, stand as `{"role": ..., "ephemeral": SHA-256}`. Costs as much as
+        the view is long, from the nearest checkpoint on. Raises `ReferenceNotFound`.
+        """
+        return await drive_async(self._opened, self._session.what_was_sent(request))
+
+    async def status(self, lane: str = "main") -> Status:
+        """What the lane's window is made of, what takes the most of it, and what a compaction now would do."""
+        return await drive_async(self._opened, self._session.status(lane))
+
+    async def aclose(self) -> None:
+        """Stores what is not stored yet and frees what the session holds open. It can still be used: it opens anew what
+        it needs.
+        """
+        await drive_async(self._opened, self._session.flush())
+        await self._background.cancel()
+        self._opened.search.close()

@@ -1,0 +1,230 @@
+"""What both managers share: construction, and what needs no waiting. Nothing async and nothing of a framework may live
+here.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Never, TypeVar
+
+from backscroll.compaction.cache_pricing import Prices
+from backscroll.compaction.candidates import Strategy
+from backscroll.compaction.report import Compaction
+from backscroll.compaction.summarization import Summarizer
+from backscroll.compaction.trim import Wish
+from backscroll.errors import ConfigurationError
+from backscroll.manager.assembly import Around, Summarizing, new_name, open_session
+from backscroll.manager.driver import drive_held
+from backscroll.manager.options import checked
+from backscroll.messages import Redact
+from backscroll.notices import warn
+from backscroll.ports import Background, Blobs, EventHandler, Operation, Store, Tokenizer
+from backscroll.recall import retrieval as recalling
+from backscroll.recall.all_sessions import Elsewhere
+from backscroll.recall.pages import Recalled
+from backscroll.tokens.budget import Options, Previews
+from backscroll.tokens.model_profiles import Family
+from backscroll.tokens.responses import IN_STREAMS, Counted, named, read_usage
+from backscroll.tokens.usage import Usage
+
+T = TypeVar("T")
+Steps = Generator[Operation[Any], Any, T]
+"""Operations, one after the other, each with the lock for itself."""
+SystemPrompt = Callable[[], str | Awaitable[str]]
+
+
+class ManagerBase(ABC):
+    """A session with its options; the managers add the methods that wait."""
+
+    def __init__(
+        self,
+        *misplaced: Never,
+        store: str | Path | Store | None = None,
+        session: str | None = None,
+        lease: float | None = None,
+        strategy: str | None = "auto",
+        strategies: Sequence[str | Strategy] | None = None,
+        max_tokens: int = 200_000,
+        compact_threshold: float = 0.92,
+        target_usage: float = 0.60,
+        protected_recent: float = 0.30,
+        protected_results: int = 0,
+        protected_first: int = 0,
+        protected_last: int = 0,
+        previews: Previews | None = None,
+        max_messages: int | None = None,
+        min_batch_tokens: int | None = 20_000,
+        overhead_tokens: int | None = None,
+        margin_tokens: int = 1_000,
+        output_reserve: float = 1.0,
+        tokenizer: str | Callable[[str], int] | Tokenizer = "auto",
+        model: str | Family | None = None,
+        prices: Prices | None = None,
+        summarizer: Summarizer | None = None,
+        summary_window: int = 32_000,
+        summary_timeout: float = 0.0,
+        summary_as_turn: bool = False,
+        blobs: str | Path | Blobs | None = None,
+        offload_over: int = 65_536,
+        encryption_key: bytes | str | None = None,
+        redact: Redact | None = None,
+        on_event: EventHandler | None = None,
+        telemetry: bool = False,
+        **unknown: Never,
+    ) -> None:
+        self._given = checked(locals())
+        self._open(self._given)
+
+    def _open(self, given: dict[str, Any]) -> None:
+        """Open the session with what was given for it, sorted by who takes it."""
+        figures = [field.name for field in fields(Options)]
+        taken = {*figures, *Around._fields, *Summarizing._fields, "session"}
+        self._opened = open_session(
+            Options(**{name: given[name] for name in figures}), name=given["session"],
+            around=Around(*(given[name] for name in Around._fields)),
+            summarizing=Summarizing(*(given[name] for name in Summarizing._fields)),
+            background=self._make_background(),
+            **{name: value for name, value in given.items() if name not in taken},
+        )  # fmt: skip  # one thought
+        self._session = self._opened.session
+        self._begin_search()
+        if given["session"] is not None and given["store"] is None and not given["telemetry"]:  # spans bear the name
+            warn(
+                f"the session {given['session']!r} is kept in memory only, and its name is of no use: give it a place, "
+                'such as store="sqlite:///agent.db", or leave out `session`'
+            )
+
+    @abstractmethod
+    def _make_background(self) -> Background:
+        """What summaries are made in."""
+
+    def _fork_name(self, session: str | None) -> str:
+        """What a fork is called. Raises `ConfigurationError` where there cannot be one."""
+        if self._opened.store is None:
+            raise ConfigurationError("a session that is kept in memory only cannot be forked: give it a store")
+        if "fork" not in self._opened.store.capabilities:
+            raise ConfigurationError(f"{self._opened.store!r} cannot fork sessions")
+        return new_name() if session is None else session
+
+    @property
+    def session_id(self) -> str:
+        """The session's name in its store: the one that was given, or one of its own."""
+        return self._opened.name
+
+    def set_system_prompt_factory(self, factory: SystemPrompt | None) -> None:
+        """A function, plain or async, that is asked for the system prompt at every request; None removes it.
+
+        Its text stands in place of the stored system messages, save those that hooks added.
+        """
+        self._session.prompt = factory
+
+    def usage(self, lane: str = "main") -> Usage:
+        """What is in the lane's window, by kind; each figure says whether it is measured or estimated.
+
+        It is about the newest view that was made here. Before the first one it reads what is stored, which takes as
+        long as a resume and waits for the store (`status` does not block an event loop); then it raises `StoreError`
+        where the store fails.
+        """
+        return self._session.usage(lane) or drive_held(self._session.usage_as_stored(lane))
+
+    def observe_usage(
+        self,
+        *,
+        input_tokens: int,
+        output_tokens: int = 0,
+        cache_read_tokens: int = 0,
+        cache_write_tokens: int = 0,
+        lane: str = "main",
+    ) -> None:
+        """Tells what the provider counted for the view last handed out on this lane: the anchor of all further figures.
+
+        Use `observe_response` where you have the response of one of the clients that it reads. `input_tokens` and the
+        two cache figures are added up, as Anthropic reports them; where the provider's figure includes the cache
+        (OpenAI, Gemini), subtract the two from `input_tokens`, or give it alone. Only for a single call that was not
+        aborted. A figure that cannot be about that view is ignored, and totals of several requests and cached tokens
+        that were counted twice are corrected, with an event and a warning.
+        """
+        self._session.observe(lane, Counted(input_tokens, cache_read_tokens, cache_write_tokens, output_tokens))
+
+    def observe_response(self, response: object, *, lane: str = "main") -> None:
+        """Reads from a provider's response what it counted for the view last handed out on this lane.
+
+        Does the same as `observe_usage`, and knows for OpenAI (chat and Responses), Anthropic, Gemini and Bedrock
+        Converse which figures include cached tokens.
+
+        Args:
+            response: The response as the provider's client returns it, its usage alone, or either as a dict. Of a
+                stream, the event or chunk that holds the usage. A response without usage is ignored, with an event
+                and a warning.
+            lane: The lane whose view was sent.
+
+        Raises:
+            ConfigurationError: The response is of another kind.
+        """
+        counted = read_usage(response)
+        if counted is None:
+            self._session.usage_ignored(lane, named(response), IN_STREAMS)
+        else:
+            self._session.observe(lane, counted, read=True)
+
+    def observe_overflow(
+        self, *, requested_tokens: int | None = None, limit_tokens: int | None = None, lane: str = "main"
+    ) -> None:
+        """Tells that the provider refused the view last handed out on this lane as too long.
+
+        `requested_tokens`, `limit_tokens`: what the request took and what it might have taken, where the provider's
+        error says both. The next view of the lane, and all that follow, keep to that limit, else to four fifths of what
+        was refused, whatever the budget says; with an event and a warning. A limit that had to be guessed before
+        anything was known of what stands outside the messages is lifted by the first usage that is reported.
+        """
+        self._session.overflowed(lane, requested_tokens, limit_tokens)
+
+    def _compaction(self, lane: str, focus: str | None) -> Steps[Compaction | None]:
+        """What `compact` has to do, step by step: a summary is waited for without the lock."""
+        if focus is not None:
+            yield from self._summarise(lane, focus, None)
+        done: Compaction | None = yield self._session.compact(lane)
+        return done
+
+    def _leaving_out(self, lane: str, wish: Wish, summarize: bool) -> Steps[Compaction | None]:
+        """The same of `leave_out`; of a kind of messages only the digest tells."""
+        if summarize and self._session.summarises and wish.kind == "all":
+            yield from self._summarise(lane, None, wish)
+        done: Compaction | None = yield self._session.leave_out(lane, wish)
+        return done
+
+    def _summarise(self, lane: str, focus: str | None, wish: Wish | None) -> Steps[None]:
+        while not (yield self._session.begin_summary(lane, focus, wish)):
+            yield self._session.summary_made()
+        yield self._session.summary_made()
+
+    def _begin_search(self) -> None:
+        self._finder = recalling.Finder(self._opened.search)
+        self._elsewhere = Elsewhere(self._opened.everywhere)
+
+    def _forget_search(self) -> None:
+        self._opened.search.close()
+        self._begin_search()
+
+    def _recall(
+        self,
+        ref: str | int | None = None,
+        query: str | None = None,
+        pattern: str | None = None,
+        lines: tuple[int, int] | None = None,
+        offset: int = 0,
+        limit: int | None = None,
+        around: int = 0,
+        everywhere: bool = False,
+    ) -> Operation[Recalled]:
+        wanted = recalling.Wanted(
+            ref, query, pattern, lines, offset, self._session.page_tokens() if limit is None else limit, around
+        )
+        recalling.check(wanted)
+        if everywhere:
+            return (yield from self._elsewhere.recall(wanted, self._opened.measurer.tokenizer.count))
+        session = self._session
+        yield from session.enter()
+        scroll = recalling.Scroll(session.history, session.fetch, session.in_view, self._opened.compile)
+        return (yield from recalling.recall(scroll, self._finder, self._opened.measurer.tokenizer.count, wanted))

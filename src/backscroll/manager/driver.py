@@ -1,0 +1,239 @@
+"""Driving operations: answering what the core asks, awaiting or waiting, and emitting events. Decides nothing.
+
+What happens around an operation (lock, events, failing listeners) is one generator as well; the two drivers below
+differ only in how they wait. Events are taken while the lock is held, so that they are in order, and emitted after it
+is released, so that a handler may use the session.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Callable, Generator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
+from threading import Thread
+from typing import Any, TypeVar
+
+from backscroll import events
+from backscroll.manager.assembly import Opened
+from backscroll.notices import warn
+from backscroll.ports import Ask, Event, Exclusive, Operation
+
+T = TypeVar("T")
+_VALUES = frozenset((type(None), int, float, str, tuple, list, dict))
+
+
+async def drive_async(opened: Opened, operation: Operation[T]) -> T:
+    """Runs an operation on the present event loop."""
+    if opened.telemetry is None:
+        return await _driven_async(opened, operation)
+    with opened.telemetry.operation(_name(operation)):
+        return await _driven_async(opened, operation)
+
+
+def drive(opened: Opened, operation: Operation[T]) -> T:
+    """Runs an operation in the calling thread; awaitables run in an event loop of their own."""
+    if opened.telemetry is None:
+        return _driven(opened, operation)
+    with opened.telemetry.operation(_name(operation)):
+        return _driven(opened, operation)
+
+
+async def drive_each_async(opened: Opened, steps: Generator[Operation[Any], Any, T]) -> T:
+    """Runs operations one after the other, each with the lock for itself; what each answers is sent back."""
+    answer = None
+    try:
+        while True:
+            answer = await drive_async(opened, steps.send(answer))
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    finally:
+        steps.close()
+
+
+def drive_each(opened: Opened, steps: Generator[Operation[Any], Any, T]) -> T:
+    """The same in the calling thread."""
+    answer = None
+    try:
+        while True:
+            answer = drive(opened, steps.send(answer))
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    finally:
+        steps.close()
+
+
+def _name(operation: Any) -> str:
+    """What a generator's function is called."""
+    return str(operation.__name__).strip("_")
+
+
+async def _driven_async(opened: Opened, operation: Operation[T]) -> T:
+    steps, answer = _steps(opened, operation), None
+    try:
+        while True:
+            question = steps.send(answer)
+            if isinstance(question, Exclusive):
+                await opened.turnstile.acquire_async()
+                answer = None
+            else:
+                answer = await _answer_async(question)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    finally:
+        steps.close()
+
+
+def _driven(opened: Opened, operation: Operation[T]) -> T:
+    steps, answer = _steps(opened, operation), None
+    try:
+        while True:
+            question = steps.send(answer)
+            if isinstance(question, Exclusive):
+                opened.turnstile.acquire()
+                answer = None
+            else:
+                answer = _answer(question)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    finally:
+        steps.close()
+
+
+def drive_held(operation: Operation[T]) -> T:
+    """Runs an operation that needs no lock, or whose caller holds it, in the calling thread; reports stay queued."""
+    answer = None
+    try:
+        while True:
+            question = operation.send(answer)
+            assert isinstance(question, Ask)
+            answer = _answer(question)
+            if isinstance(answer, Exception) and not question.tolerant:
+                raise answer
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    finally:
+        operation.close()
+
+
+async def drive_held_async(operation: Operation[T]) -> T:
+    """The same on the present event loop."""
+    answer = None
+    try:
+        while True:
+            question = operation.send(answer)
+            assert isinstance(question, Ask)
+            answer = await _answer_async(question)
+            if isinstance(answer, Exception) and not question.tolerant:
+                raise answer
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    finally:
+        operation.close()
+
+
+def _steps(opened: Opened, operation: Operation[T]) -> Operation[T]:
+    """The operation, then what it has to report. An `Ask` is answered by a value or by the exception that came."""
+    held = False
+    answer: Any = None
+    failure: Exception | None = None
+    result: Any = None
+    reports: list[Event] = []
+    try:
+        while failure is None:
+            question = operation.send(answer)
+            answer = yield question
+            held = held or isinstance(question, Exclusive)
+            if isinstance(question, Ask) and isinstance(answer, Exception) and not question.tolerant:
+                failure = answer
+    except StopIteration as stop:
+        result = stop.value
+    except Exception as error:
+        failure = error
+    finally:
+        if held:
+            outbox = opened.session.outbox
+            reports = [outbox.popleft() for _ in range(len(outbox))] if outbox else []
+            opened.turnstile.release()
+    for name, payload in reports:
+        yield from _emit(opened, name, payload)
+    if opened.telemetry is not None and _name(operation) == "request" and (newest := opened.session.newest()):
+        opened.telemetry.shown(*newest)
+    if failure is not None:
+        raise failure
+    done: T = result
+    return done
+
+
+def _emit(opened: Opened, name: str, payload: dict[str, Any]) -> Operation[None]:
+    """A listener's fault must not fail the conversation, nor go unnoticed."""
+    if opened.telemetry is not None:
+        opened.telemetry.heard(name, payload)
+    if name in events.WARNINGS and name != events.TOKENIZER_FALLBACK:  # the tokenizer warned of that itself
+        warn(events.sentence(name, payload))
+    if opened.on_event is not None:
+        answer = yield Ask(opened.on_event, (name, payload))
+        if isinstance(answer, Exception):
+            warn(f"`on_event` raised {answer!r} for {name}, and the session goes on: correct that function")
+
+
+async def _answer_async(question: Ask) -> Any:
+    try:
+        if question.heavy:
+            answer = await _in_thread(question.function, question.arguments)
+        else:
+            answer = question.function(*question.arguments)
+        if isinstance(answer, Future):
+            return await asyncio.wrap_future(answer)
+        return await answer if _is_awaitable(answer) else answer
+    except Exception as error:
+        return error
+
+
+async def _in_thread(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Calls a function in a thread of its own, which takes a tenth of a millisecond.
+
+    Not in one of the event loop's: these are few, and all of them may be waiting for the lock that is held here.
+    """
+    done: Future[Any] = Future()
+    context = copy_context()
+
+    def run() -> None:
+        if done.set_running_or_notify_cancel():
+            try:
+                done.set_result(context.run(function, *arguments))
+            except BaseException as error:
+                done.set_exception(error)
+
+    Thread(target=run, name="backscroll work").start()
+    return await asyncio.wrap_future(done)
+
+
+def _is_awaitable(answer: Any) -> bool:
+    """Whether an answer is to be awaited; asked of what is answered at every step, it looks at the type alone."""
+    return type(answer) not in _VALUES and inspect.isawaitable(answer)
+
+
+def _answer(question: Ask) -> Any:
+    try:
+        answer = question.function(*question.arguments)
+        if isinstance(answer, Future):
+            return answer.result()
+        return _run(answer) if _is_awaitable(answer) else answer
+    except Exception as error:
+        return error
+
+
+def _run(awaitable: Any) -> Any:
+    """Runs an awaitable for a caller that cannot await: in a thread of its own, as this one may have a running loop."""
+
+    async def awaited() -> Any:
+        return await awaitable
+
+    with ThreadPoolExecutor(1) as helper:
+        return helper.submit(asyncio.run, awaited()).result()

@@ -1,0 +1,208 @@
+"""The same `ContextManager` for callers without an event loop. Thin on purpose: the operations are those of the async
+one.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+from backscroll.compaction.report import Compaction
+from backscroll.compaction.trim import Wish
+from backscroll.errors import ConfigurationError
+from backscroll.manager.background import Thread
+from backscroll.manager.base import ManagerBase
+from backscroll.manager.driver import drive, drive_each
+from backscroll.ports import Background
+from backscroll.recall.pages import Recalled
+from backscroll.recall.tool import answer, tool_definition
+from backscroll.session.explain import Explained
+from backscroll.session.request_log import Request, Sent
+from backscroll.session.window_report import Status
+
+__all__ = ["ContextManager"]
+
+
+class ContextManager(ManagerBase):
+    """`backscroll.ContextManager` with plain methods; arguments, answers and errors are those described there.
+
+    `with` closes it at the end. Async callables given to it (`on_event`, a system prompt factory, a provider) run in an
+    event loop of their own.
+    """
+
+    def _make_background(self) -> Background:
+        self._background: Background = Thread()
+        return self._background
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    if not TYPE_CHECKING:  # a checker is to say the same
+
+        async def __aenter__(self) -> NoReturn:
+            raise ConfigurationError("this manager is synchronous: write `with`, or use `backscroll.ContextManager`")
+
+        async def __aexit__(self, *_: object) -> None:
+            """Never reached."""
+
+    # -- Amplifier's protocol --
+
+    def add_message(self, message: Any) -> None:
+        """Adds one message: a mapping, or what a client answered (an object with `model_dump()`, or a whole answer
+        with one message in it). Views leave out what only answers hold. Raises `MessageError`; then nothing was added.
+        """
+        drive(self._opened, self._session.append((message,)))
+
+    def get_messages_for_request(
+        self, token_budget: int | None = None, provider: Any = None, *, lane: str = "main", outside_tokens: int = 0
+    ) -> list[dict[str, Any]]:
+        """The view to send: fits the budget, breaks no tool pair, extends the view before it wherever it can."""
+        return drive(self._opened, self._session.request(token_budget, provider, lane, outside_tokens))
+
+    def get_messages(self) -> list[dict[str, Any]]:
+        """Everything stored on the current branch, as it came. Compaction never changes it."""
+        return drive(self._opened, self._session.messages())
+
+    def set_messages(self, messages: Sequence[Any]) -> None:
+        """Makes the conversation these messages: rewinds to what both begin with and appends the rest."""
+        drive(self._opened, self._session.replace(messages))
+
+    def clear(self) -> None:
+        """Empties the conversation. The log keeps what was said, and recall by reference still finds it."""
+        drive(self._opened, self._session.clear())
+
+    # -- more --
+
+    def append(self, *messages: Any, id: str | None = None) -> int:
+        """Adds several messages in one step and answers the last `seq`."""
+        return drive(self._opened, self._session.append(messages, id))
+
+    def pin(self, seq: int) -> None:
+        """Keeps message `seq`, and its whole tool pair, in every view from now on. Raises `ReferenceNotFound`."""
+        drive(self._opened, self._session.pin(seq, True))
+
+    def unpin(self, seq: int) -> None:
+        """Takes a pin back; `critical` messages stay protected. Raises `ReferenceNotFound`."""
+        drive(self._opened, self._session.pin(seq, False))
+
+    def compact(self, focus: str | None = None, *, lane: str = "main") -> Compaction | None:
+        """Compacts the lane now, down to `target_usage` of its last budget; None if there was nothing to win.
+
+        `focus`: what matters most, for the summarizer; then a summary is made first, and waited for. Raises
+        `ConfigurationError` where there is no summarizer.
+        """
+        return drive_each(self._opened, self._compaction(lane, focus))
+
+    def leave_out(
+        self, *, keep: int, share: float = 1.0, kind: str = "all", summarize: bool = False, lane: str = "main"
+    ) -> Compaction | None:
+        """Leaves the oldest messages out of the lane's view now, whatever they take; the digest tells of them. None if
+        there was nothing to leave out.
+
+        `keep`: newest messages that stay. `share`: of the view's messages, how many are looked at, from the oldest on.
+        `kind`: `all`, `tools` or `messages`. `summarize`: a summary is made first, where there is a summarizer. What
+        views always keep stays. Raises `ConfigurationError` for values that can never work.
+        """
+        return drive_each(self._opened, self._leaving_out(lane, Wish(keep, share, kind), summarize))
+
+    def undo_compaction(self, *, lane: str = "main") -> bool:
+        """Brings back the plan before the lane's newest compaction; False if there is none."""
+        return drive(self._opened, self._session.undo_compaction(lane))
+
+    def history(self, at: int | None = None) -> list[dict[str, Any]]:
+        """The messages of the branch: now, or as they were when message `at` had just been added.
+
+        Raises `ReferenceNotFound`.
+        """
+        operation = self._session.messages() if at is None else self._session.messages_at(at)
+        return drive(self._opened, operation)
+
+    def view(self, at: int | None = None, *, lane: str = "main") -> list[dict[str, Any]]:
+        """The view without a new compaction: now, or the last that was sent, or would have been, before a message came
+        behind `at`. Without ephemeral messages, which are never stored. Raises `ReferenceNotFound`.
+        """
+        return drive(self._opened, self._session.view_at(at, lane))
+
+    def rewind(self, to: int) -> None:
+        """Ends the conversation behind message `to`; -1 empties it. The log keeps what came later, and recall by
+        reference still finds it. Raises `ReferenceNotFound` for what is not on the current branch.
+        """
+        drive(self._opened, self._session.rewind(to))
+
+    def fork(self, session: str | None = None, at: int | None = None) -> "ContextManager":
+        """A manager of a new session that shares this one's past up to message `at`, or all of it; both go on by
+        themselves. Nothing is copied.
+
+        `session`: its name; None = one of its own. Raises `ConflictError` where it has begun already,
+        `ReferenceNotFound` for an `at` that is not there, `ConfigurationError` without a store that can fork.
+        """
+        name = self._fork_name(session)
+        drive(self._opened, self._session.fork(name, at))
+        return ContextManager(**{**self._given, "session": name, "store": self._opened.inner})
+
+    def erase(self, *, cascade: bool = False) -> None:
+        """Leaves nothing of the session, in its store or here. It can begin anew.
+
+        Raises `ConflictError` while forks share its past, and names them, unless they go as well: `cascade`.
+        """
+        drive(self._opened, self._session.erase(cascade))
+        self._forget_search()
+
+    def recall(
+        self,
+        ref: str | int | None = None,
+        *,
+        query: str | None = None,
+        pattern: str | None = None,
+        lines: tuple[int, int] | None = None,
+        offset: int = 0,
+        limit: int | None = None,
+        around: int = 0,
+        everywhere: bool = False,
+    ) -> Recalled:
+        """What a view left out, word for word."""
+        return drive(self._opened, self._recall(ref, query, pattern, lines, offset, limit, around, everywhere))
+
+    def recall_tool(self, format: str = "openai") -> tuple[dict[str, Any], Callable[..., str]]:
+        """The `recall` tool for a model: its definition (`openai`, `anthropic` or `strands`) and the function behind
+        it.
+        """
+
+        def handler(**arguments: Any) -> str:
+            return drive(self._opened, answer(self._recall, arguments))
+
+        return tool_definition(format), handler
+
+    def explain(self, lane: str = "main") -> list[Explained]:
+        """What became of each message in the lane's newest view, and why."""
+        return drive(self._opened, self._session.explain(lane))
+
+    def requests(self, start: int = 0, stop: int | None = None) -> list[Request]:
+        """The requests that were made, oldest first, each with its place in the log, by which `sent` shows it.
+
+        `start`, `stop`: places between which to look; one behind the last that is known finds what came since. A
+        request is stored with the next change of the session or by `close`: one that was made directly before a kill
+        is not among them.
+        """
+        return drive(self._opened, self._session.requests(start, stop))
+
+    def sent(self, request: int) -> Sent:
+        """What `get_messages_for_request` returned for the request at that place, and why each message stood there.
+
+        Ephemeral messages, which are never stored, stand as `{"role": ..., "ephemeral": SHA-256}`. Costs as much as
+        the view is long, from the nearest checkpoint on. Raises `ReferenceNotFound`.
+        """
+        return drive(self._opened, self._session.what_was_sent(request))
+
+    def status(self, lane: str = "main") -> Status:
+        """What the lane's window is made of, what takes the most of it, and what a compaction now would do."""
+        return drive(self._opened, self._session.status(lane))
+
+    def close(self) -> None:
+        """Stores what is not stored yet and frees what the session holds open. It can still be used: it opens anew what
+        it needs.
+        """
+        drive(self._opened, self._session.flush())
+        self._background.cancel()
+        self._opened.search.close()

@@ -1,0 +1,207 @@
+"""Spans and metrics of what a session does, through the API of OpenTelemetry. Only telling may live here.
+
+Without an SDK that somebody set up, that API does nothing. Names follow OpenTelemetry's conventions for generative AI
+where these have one (`gen_ai.*`, version 1.37); all others begin with `backscroll.`. No word of a conversation is told:
+only names, numbers, and the types of errors.
+"""
+
+import inspect
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from backscroll import events
+from backscroll.compaction.summarization import SummaryAnswer, SummaryRequest
+from backscroll.errors import ConfigurationError
+from backscroll.ports import Record, Store, Stored
+
+_TEXTS = ("lane", "trigger", "model")  # of an event's payload: everything else that is no number may quote a message
+_BUCKETS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10)  # seconds
+_TOKENS = (1_000, 4_000, 16_000, 32_000, 64_000, 128_000, 256_000, 512_000, 1_000_000)
+
+
+class Begun(NamedTuple):
+    """A span, and how it ends."""
+
+    span: Any
+    failed: Any
+    """The status of what failed."""
+
+    def end(self, error: BaseException | None = None) -> None:
+        """An error is told by its type alone: its text may quote a message."""
+        if error is not None:
+            self.span.set_attribute("error.type", type(error).__qualname__)
+            self.span.set_status(self.failed)
+        self.span.end()
+
+
+class Telemetry:
+    """Tells of one session. Raises `ConfigurationError` without the extra `otel`."""
+
+    def __init__(self, session: str) -> None:
+        try:
+            trace, metrics = import_module("opentelemetry.trace"), import_module("opentelemetry.metrics")
+        except ImportError as error:
+            raise ConfigurationError(
+                "telemetry needs the API of OpenTelemetry: pip install 'backscroll[otel]'"
+            ) from error
+        self._trace, self._session = trace, session
+        version = import_module("importlib.metadata").version("backscroll")  # loads much that nobody else needs
+        self._tracer = trace.get_tracer("backscroll", version)
+        meter = metrics.get_meter("backscroll", version)
+        histogram, self._count = meter.create_histogram, meter.create_counter("backscroll.compactions")
+        self._seconds = histogram("backscroll.operation.duration", "s", explicit_bucket_boundaries_advisory=_BUCKETS)
+        self._view = histogram("backscroll.view.tokens", "{token}", explicit_bucket_boundaries_advisory=_TOKENS)
+        self._call = histogram("gen_ai.client.operation.duration", "s")
+        self._tokens = histogram("gen_ai.client.token.usage", "{token}")
+
+    @contextmanager
+    def operation(self, name: str) -> Iterator[None]:
+        """Around one operation of the session; what happens in it is inside of its span."""
+        told = {"backscroll.operation": name}
+        with self.span(f"backscroll {name}", told), self._timed(self._seconds, told):
+            yield
+
+    def shown(self, lane: str, tokens: int, messages: int) -> None:
+        """A view was handed out."""
+        self._trace.get_current_span().set_attributes(
+            {"backscroll.lane": lane, "backscroll.view.tokens": tokens, "backscroll.view.messages": messages}
+        )
+        self._view.record(tokens, {"backscroll.lane": lane})
+
+    def heard(self, name: str, payload: Mapping[str, Any]) -> None:
+        """An event of the session."""
+        told = {
+            f"backscroll.{key}": value
+            for key, value in payload.items()
+            if type(value) in (int, float, bool) or (key in _TEXTS and type(value) is str)
+        }
+        self._trace.get_current_span().add_event(name, told)
+        if name == events.COMPACTION:
+            self._count.add(1, {key: told[key] for key in ("backscroll.lane", "backscroll.trigger")})
+        elif name in (events.SUMMARY_READY, events.SUMMARY_FAILED):
+            about = {"gen_ai.operation.name": "chat", "gen_ai.response.model": str(payload["model"])}
+            for kind in ("input", "output"):
+                self._tokens.record(payload[f"{kind}_tokens"], about | {"gen_ai.token.type": kind})
+
+    def summarizer(self, ask: Callable[[SummaryRequest], Any]) -> Callable[[SummaryRequest], Any]:
+        """The same, with a span around each call."""
+
+        async def awaited(answer: Awaitable[Any], request: SummaryRequest) -> Any:
+            with self._calling(request) as told:
+                return told(await answer)
+
+        def waited(request: SummaryRequest) -> Any:
+            with self._calling(request) as told:
+                answer = ask(request)
+                return awaited(answer, request) if inspect.isawaitable(answer) else told(answer)
+
+        async def called(request: SummaryRequest) -> Any:
+            return await awaited(ask(request), request)
+
+        is_async = any(map(inspect.iscoroutinefunction, (ask, type(ask).__call__)))
+        return called if is_async else waited
+
+    def store(self, store: Store) -> Store:
+        """The same, with a span around everything that is done to it."""
+        traced: Any = _TracedStore(store, self)
+        kept: Store = traced
+        return kept
+
+    def begin(self, name: str, about: Mapping[str, Any]) -> "Begun":
+        """A span that somebody else ends."""
+        span = self._tracer.start_span(name, attributes={**about, "gen_ai.conversation.id": self._session})
+        return Begun(span, self._trace.StatusCode.ERROR)
+
+    @contextmanager
+    def span(self, name: str, about: Mapping[str, Any]) -> Iterator[Any]:
+        """Around what happens inside."""
+        begun = self.begin(name, about)
+        with self._trace.use_span(begun.span, record_exception=False, set_status_on_exception=False):
+            try:
+                yield begun.span
+            except BaseException as error:
+                begun.end(error)
+                raise
+            begun.end()
+
+    @contextmanager
+    def _calling(self, request: SummaryRequest) -> Iterator[Callable[[Any], Any]]:
+        about = {"gen_ai.operation.name": "chat", "gen_ai.request.max_tokens": request.max_tokens}
+        with self.span("chat", about) as span, self._timed(self._call, {"gen_ai.operation.name": "chat"}):
+
+            def told(answer: Any) -> Any:
+                if isinstance(answer, SummaryAnswer):
+                    known = {
+                        "gen_ai.response.model": answer.model,
+                        "gen_ai.usage.input_tokens": answer.input_tokens,
+                        "gen_ai.usage.output_tokens": answer.output_tokens,
+                    }
+                    span.set_attributes({name: value for name, value in known.items() if value not in (None, "")})
+                return answer
+
+            yield told
+
+    @contextmanager
+    def _timed(self, histogram: Any, about: Mapping[str, Any]) -> Iterator[None]:
+        start, failed = time.perf_counter(), dict[str, str]()
+        try:
+            yield
+        except BaseException as error:
+            failed = {"error.type": type(error).__qualname__}
+            raise
+        finally:
+            histogram.record(time.perf_counter() - start, {**about, **failed})
+
+
+class _TracedStore:
+    """A store in spans; what is not of the port goes through."""
+
+    def __init__(self, store: Store, telemetry: Telemetry) -> None:
+        self._store, self._telemetry = store, telemetry
+
+    def __repr__(self) -> str:
+        return repr(self._store)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._store, name)
+        if name not in ("end", "tip", "find", "fork", "lease", "turn", "erase", "sessions"):
+            return found
+
+        def traced(*arguments: Any, **named: Any) -> Any:
+            with self._telemetry.span(f"backscroll store {name}", {"db.operation.name": name}):
+                return found(*arguments, **named)
+
+        return traced
+
+    def append(
+        self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
+    ) -> Any:
+        """Its span ends when the records are as safe as the store promises."""
+        size = sum(len(record.body) for record in records)
+        about = {"db.operation.name": "append", "db.operation.batch.size": len(records), "backscroll.bytes": size}
+        begun = self._telemetry.begin("backscroll store append", about)
+        try:
+            pending = self._store.append(session, first, records, incarnation=incarnation, turn=turn)
+        except BaseException as error:
+            begun.end(error)
+            raise
+        if isinstance(pending, Future):  # the plain method: that of a store may wake its thread, and so cost a switch
+            Future.add_done_callback(pending, lambda done: begun.end(None if done.cancelled() else done.exception()))
+        else:
+            begun.end()
+        return pending
+
+    def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
+        """Its span ends when the last record was taken."""
+        begun, failure = self._telemetry.begin("backscroll store read", {"db.operation.name": "read"}), None
+        try:
+            yield from self._store.read(session, start, stop)
+        except BaseException as error:
+            failure = error
+            raise
+        finally:
+            begun.end(None if isinstance(failure, GeneratorExit) else failure)

@@ -1,0 +1,171 @@
+"""Rewriting for a view: replacing a part's text, leaving blocks out, and making the few messages nobody wrote.
+
+Nothing here changes the message it is given: what differs is copied along its path, the rest is shared. Deciding *what*
+to replace happens elsewhere.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from backscroll.messages.parts import Part, Path, compact
+from backscroll.messages.reader import Reading
+from backscroll.messages.validation import Message, copy_message
+
+NO_RESULT = "[no result recorded]"
+_LONE = re.compile("[\ud800-\udfff]")
+_BEDROCK_KEYS = frozenset(("text", "toolUse", "toolResult", "image", "document", "video", "audio", "reasoningContent"))
+
+
+def replaceable(reading: Reading, part: Part) -> bool:
+    """Whether this part's text can be exchanged without breaking a signature or splitting what appears twice."""
+    return part.form != "fixed" and not reading.rigid and part.kind != "reasoning"
+
+
+def replace(message: Message, reading: Reading, texts: Mapping[int, str]) -> Message:
+    """`message` with the texts of the parts numbered in `texts` exchanged. Arguments must be given as JSON text."""
+    for number, text in texts.items():
+        part = reading.parts[number]
+        message = _put(message, part.path, _in_form(part, text))
+    return message
+
+
+def _in_form(part: Part, text: str) -> Any:
+    if part.form == "typed":
+        return {"type": "text", "text": text}
+    if part.form == "bare":
+        return {"text": text}
+    if part.form == "mapping":
+        return json.loads(text)
+    return text
+
+
+def _put(node: Any, path: Sequence[str | int], value: Any) -> Any:
+    if not path:
+        return value
+    copy = node.copy()
+    copy[path[0]] = _put(node[path[0]], path[1:], value) if len(path) > 1 else value  # the last key may be missing
+    return copy
+
+
+def block_at(message: Message, path: Path) -> Any:
+    """What stands at a path, as a copy."""
+    node: Any = message
+    for key in path:
+        node = node[key]
+    return copy_message({"block": node})["block"]
+
+
+def leave_out(message: Message, blocks: Iterable[Path]) -> Message | None:
+    """`message` without these content blocks; None when nothing would remain. The path () stands for all of it."""
+    gone = set(blocks)
+    if () in gone:
+        return None
+    rest = [block for number, block in enumerate(message["content"]) if ("content", number) not in gone]
+    return {**message, "content": rest} if not all(_is_marker(block) for block in rest) else None
+
+
+def _is_marker(block: Any) -> bool:
+    return type(block) is dict and block.keys() <= {"cachePoint"}
+
+
+def clip_text(text: str, head: int, tail: int, ref: str, between: Sequence[tuple[int, int]] = ()) -> str:
+    """`text` cut to its first `head` and last `tail` characters, with a note between that names the reference.
+
+    `between`: stretches that stay as well, as (start, end), in order and apart.
+    """
+    end = len(text) - tail
+    if end <= head:
+        return text
+    kept = [text[:head]]
+    left_out = end - head - sum(stop - start for start, stop in between)
+    kept.append(f"[... {left_out:,} characters left out, recall {ref} ...]")
+    for start, stop in between:
+        kept += [text[start:stop], "[...]"]
+    return "\n".join([*kept, text[end:]])
+
+
+def clip_arguments(text: str, head: int, tail: int, ref: str) -> str:
+    """JSON arguments whose long strings are clipped, still valid JSON; unparsable arguments, and those without a long
+    string, stay as they are.
+    """
+    try:
+        whole = json.loads(text)
+        value = _clip_values(whole, head, tail, ref)
+        if value == whole:
+            return text
+    except (ValueError, RecursionError):  # broken, or nested deeper than can be walked
+        return text
+    clipped = compact(value)
+    # a lone surrogate cannot be encoded: where it was escaped, it is escaped again
+    escape = not clipped.isascii() and _LONE.search(clipped) and not _LONE.search(text)
+    return json.dumps(value, separators=(",", ":")) if escape else clipped
+
+
+def _clip_values(value: Any, head: int, tail: int, ref: str) -> Any:
+    if type(value) is str:
+        return clip_text(value, head, tail, ref) if len(value) > head + tail + 80 else value
+    if type(value) is list:
+        return [_clip_values(item, head, tail, ref) for item in value]
+    if type(value) is dict:
+        return {key: _clip_values(item, head, tail, ref) for key, item in value.items()}
+    return value
+
+
+def mask_arguments(note: str) -> str:
+    """A call's arguments as one note, still a JSON object."""
+    return compact({"left_out": note})
+
+
+def plain(role: str, text: str, like: Message | None) -> Message:
+    """A message of one text, in the block form that `like` (a message of the same history) uses."""
+    content = like.get("content") if like else None
+    if type(content) is list and any(map(_is_bedrock, content)):
+        return {"role": role, "content": [{"text": text}]}
+    return {"role": role, "content": text}
+
+
+def _is_bedrock(block: Any) -> bool:
+    return type(block) is dict and "type" not in block and not _BEDROCK_KEYS.isdisjoint(block)
+
+
+def answer_missing(message: Message, calls: Sequence[Part], results: list[Message]) -> list[Message]:
+    """The result messages of one round, completed by "[no result recorded]" for these calls of `message`.
+
+    Dialects with a tool role get messages behind the recorded ones. Anthropic and Bedrock want all results of a round
+    in one user message, so there a block is added to the recorded one, or one message is made.
+    """
+    messages, blocks = list(results), []
+    for call in calls:
+        block = _result_block(message, call)
+        if block is not None:
+            blocks.append(block)
+        elif call.path[0] == "function_call":
+            messages.append({"role": "function", "name": call.name or "", "content": NO_RESULT})
+        else:
+            messages.append({"role": "tool", "tool_call_id": call.id or "", "content": NO_RESULT})
+    if not blocks:
+        return messages
+    last = messages[-1] if messages else {}
+    content = last.get("content")
+    if last.get("role") != "user" or type(content) is not list:
+        return [*messages, {"role": "user", "content": blocks}]
+    at = 1 + max((n for n, block in enumerate(content) if _is_result(block)), default=-1)
+    messages[-1] = {**last, "content": [*content[:at], *blocks, *content[at:]]}
+    return messages
+
+
+def _is_result(block: Any) -> bool:
+    return type(block) is dict and ("toolResult" in block or block.get("type") == "tool_result")
+
+
+def _result_block(message: Message, call: Part) -> dict[str, Any] | None:
+    if call.path[0] != "content":
+        return None
+    block = message["content"][call.path[1]]
+    if "toolUse" in block:
+        return {"toolResult": {"toolUseId": call.id or "", "status": "error", "content": [{"text": NO_RESULT}]}}
+    if block.get("type") == "tool_use":
+        return {"type": "tool_result", "tool_use_id": call.id or "", "content": NO_RESULT, "is_error": True}
+    return None  # Amplifier's block-only calls are answered by messages of the tool role

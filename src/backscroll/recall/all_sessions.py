@@ -1,0 +1,44 @@
+"""Searching every session of a store: what was found, in pages. Pure; how it is found is known outside."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from backscroll.errors import ConfigurationError
+from backscroll.history.plan import reference
+from backscroll.ports import Ask, Operation
+from backscroll.recall.pages import Hit, Recalled, page
+from backscroll.recall.retrieval import MOST_HITS, Wanted
+
+Found = list[tuple[str, Hit]]
+"""The names of sessions, each with a passage of it, best first."""
+
+
+class Elsewhere:
+    """Answers queries over all sessions, and remembers the newest answer, so that its next pages stay as they were."""
+
+    def __init__(self, search: Callable[[str, int], Found] | None) -> None:
+        self._search = search
+        self._query: str | None = None
+        self._found: Found = []
+
+    def recall(self, wanted: Wanted, count: Callable[[str], int]) -> Operation[Recalled]:
+        """One page of the best passages, each under its session's name and its reference there."""
+        query = wanted.query
+        if query is None or wanted.lines is not None:
+            raise ConfigurationError("everywhere goes with a query, and with nothing else but offset and limit")
+        if self._search is None:
+            raise ConfigurationError("a session that is kept in memory only has no others beside it: give it a store")
+        if wanted.offset == 0 or query != self._query:
+            self._found = yield Ask(self._search, (query, MOST_HITS), heavy=True)
+            self._query = query
+        shown = page("".join(_texts(self._found)), wanted.offset, wanted.limit, count)
+        return Recalled(str(shown), shown.next_offset, [hit._replace(session=name) for name, hit in self._found])
+
+
+def _texts(found: Sequence[tuple[str, Hit]]) -> Iterator[str]:
+    before = None
+    for name, hit in found:
+        place = name, hit.seq, hit.part
+        if place != before:
+            yield f"session {name!r}, {reference(hit.seq, part=hit.part)}\n"
+        before = place
+        yield f"{hit.text}\n"

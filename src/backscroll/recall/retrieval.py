@@ -1,0 +1,370 @@
+"""Fetching what a view left out: references, queries and patterns. Reads only.
+
+Pages are measured in tokens, so that a recalled text can never overflow the budget it is recalled into.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from math import inf
+from typing import NamedTuple, Protocol
+
+from backscroll.errors import ConfigurationError, ReferenceNotFound
+from backscroll.history.history import Entry, History
+from backscroll.history.loading import chunks
+from backscroll.history.plan import reference
+from backscroll.messages import block_at
+from backscroll.messages.echoes import Echoes
+from backscroll.ports import LONG, Ask, Operation, Pattern
+from backscroll.recall.pages import (
+    Hit,
+    Recalled,
+    checked_around,
+    checked_lines,
+    enough,
+    grep,
+    lines_of,
+    page,
+    pick_lines,
+)
+
+MOST_HITS = 80
+_MOST_CANDIDATES = 400  # passages of which those come first that the view left out
+_MOST_CALLS = 1_000  # whose results may still come
+_BEFORE = 64  # messages before the first to be indexed, among which the calls are that its results answer
+_FEW = 20  # messages that are indexed at once without a thread
+_MOST_ANSWERS = 8  # queries whose next pages stay as they were
+_ABOUT = 600  # characters of a call that its result is found by: its paths and names, not a whole file it writes
+_REF = re.compile(r"^\s*(?:\[?ref:)?(\d{1,15})(?:-(\d{1,15})|\.(\d{1,15}))?\]?\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A parsed reference: an entry, a range of entries, or a part of an entry."""
+
+    first: int
+    last: int
+    part: int | None = None
+
+
+def parse(ref: str | int) -> Reference:
+    """Reads `12`, `12-40`, `12.1`, each also as `ref:...` or `[ref:...]`. Raises `ReferenceNotFound` for anything
+    else.
+    """
+    found = _REF.match(str(ref))
+    if not found:
+        raise ReferenceNotFound(f"{ref!r:.80} is no reference; they read 12, 12-40 or 12.1, as in [ref:12-40]")
+    first, last = int(found[1]), int(found[2] or found[1])
+    if last < first:
+        raise ReferenceNotFound(f"the range {first}-{last} ends before it begins; write {last}-{first}")
+    return Reference(first, last, None if found[3] is None else int(found[3]))
+
+
+def named(history: History, ref: Reference | None) -> list[int]:
+    """The `seq`s that a reference names; without one, those of the whole branch. Raises `ReferenceNotFound`."""
+    branch = history.branch
+    if ref is None:
+        return list(branch.between(0, len(branch)))
+    if ref.first == ref.last:
+        found = [ref.first] if ref.first < history.next_seq else []
+    else:
+        found = list(branch.between(branch.position(ref.first), branch.position(ref.last + 1)))
+    if not found:
+        raise ReferenceNotFound(
+            f"nothing is kept under [ref:{ref.first}]; messages 0 to {history.next_seq - 1} are in this session"
+        )
+    return found
+
+
+def checked_part(entry: Entry, part: int | None) -> int | None:
+    """The part as it came. Raises `ReferenceNotFound` where the entry has no such part."""
+    if part is not None and part >= len(entry.reading.parts):
+        raise ReferenceNotFound(f"message {entry.seq} has {len(entry.reading.parts)} parts, no part {part}")
+    return part
+
+
+def alone(entry: Entry, part: int | None) -> str | None:
+    """The text of one part, verbatim: of the one that is asked for, or of the only one; None where there are more."""
+    if part is None:
+        shown = [number for number, found in enumerate(entry.reading.parts) if found.text]
+        if len(shown) != 1:
+            return None
+        part = shown[0]
+    return part_text(entry, part)
+
+
+def texts(entries: Iterable[Entry]) -> Iterator[str]:
+    """The text of entries, part by part, each with a heading."""
+    for entry in entries:
+        for number in range(len(entry.reading.parts)):
+            yield f"{heading(entry, number)}\n{part_text(entry, number)}\n"
+
+
+def part_text(entry: Entry, number: int) -> str:
+    """What a model reads of a part; media are named, since their bytes are no text."""
+    part = entry.reading.parts[number]
+    return f"({part.media.kind})" if part.media else part.text
+
+
+def heading(entry: Entry, number: int) -> str:
+    """`[ref:12.0] assistant, call read_file`."""
+    part = entry.reading.parts[number]
+    what = f", {part.kind}" if part.kind not in ("text", "result") else ""
+    return f"{reference(entry.seq, part=number)} {entry.reading.role}{what}{f' {part.name}' if part.name else ''}"
+
+
+def show(hits: Sequence[Hit], entries: Iterable[Entry]) -> Iterator[str]:
+    """Hits as text, passage by passage, each under its reference."""
+    before: tuple[int, int] | None = None
+    known = {entry.seq: entry for entry in entries}
+    for hit in hits:
+        entry = known.get(hit.seq)
+        if entry is not None and before != (hit.seq, hit.part):
+            yield f"{heading(entry, hit.part)}\n"
+        before = (hit.seq, hit.part)
+        yield f"{hit.text}\n"
+
+
+class Source(NamedTuple):
+    """One text to be searched."""
+
+    seq: int
+    part: int
+    about: str
+    """Words that the text is found by as well: the tool's name, and of a result the call that it answers."""
+    text: str
+
+
+class Search(Protocol):
+    """Ranked search over texts; see `stores/searching/`."""
+
+    @property
+    def indexed(self) -> int:
+        """The first `seq` that is not indexed yet."""
+        ...
+
+    def add(self, texts: Iterable[Source], upto: int) -> None:
+        """Indexes texts; `upto` is the first `seq` behind them."""
+        ...
+
+    def search(self, query: str, most: int) -> list[Hit]:
+        """The best passages, best first."""
+        ...
+
+
+def match_lines(
+    entries: Iterable[Entry], wanted: "Wanted", part: int | None, pattern: Pattern, echoes: Echoes | None
+) -> Iterator[Hit]:
+    """Every line in which the pattern finds something, in order, with the lines around it. `echoes`: those of recall
+    itself are passed over; None where a reference names what to look through.
+    """
+    within = None if wanted.lines is None else checked_lines(wanted.lines)
+    for entry in entries:
+        left_out = echoes.of(entry.reading) if echoes is not None else ()
+        for number in range(len(entry.reading.parts)) if part is None else (part,):
+            if number in left_out:
+                continue
+            for line in grep(lines_of(entry.reading.parts[number].text, within), pattern, wanted.around):
+                yield Hit(entry.seq, number, line.offset, line.text)
+
+
+class Wanted(NamedTuple):
+    """The arguments of one recall; see `ContextManager.recall`."""
+
+    ref: str | int | None
+    query: str | None
+    pattern: str | None
+    lines: tuple[int, int] | None
+    offset: int
+    limit: int
+    around: int = 0
+
+
+class Finder:
+    """Answers queries, and remembers the newest answers.
+
+    A page that was read becomes part of the conversation and of its view, so that a search for the next page would
+    order what it finds differently.
+    """
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+        self._answers: dict[str, list[Hit]] = {}
+
+    def find(self, query: str, scroll: "Scroll", *, again: bool) -> Operation[list[Hit]]:
+        """What the query finds, what the view left out first; `again`: as it was found before, where that is known."""
+        if again and query in self._answers:
+            return self._answers[query]
+        yield from index(self._search, scroll.history.next_seq, scroll.fetch)
+        found: list[Hit] = yield Ask(self._look, (query, scroll.in_view), heavy=True)
+        self._answers.pop(query, None)
+        self._answers[query] = found
+        if len(self._answers) > _MOST_ANSWERS:
+            del self._answers[next(iter(self._answers))]
+        return found
+
+    def _look(self, query: str, in_view: Callable[[], Iterable[str]]) -> list[Hit]:
+        return left_out_first(self._search.search(query, _MOST_CANDIDATES), in_view())[:MOST_HITS]
+
+
+def index(search: Search, upto: int, fetch: Callable[[Sequence[int]], Operation[list[Entry]]]) -> Operation[None]:
+    """Indexes what a session has below `upto` and the index has not yet."""
+    begin, calls = search.indexed, _Calls()
+    if 0 < begin < upto:  # results may answer calls that were indexed before
+        for _ in calls.sources((yield from fetch(range(max(0, begin - _BEFORE), begin)))):
+            pass
+    for seqs in chunks(range(begin, upto)):
+        entries = yield from fetch(seqs)
+        heavy = len(seqs) > _FEW or any(len(part.text) > LONG for entry in entries for part in entry.reading.parts)
+        yield Ask(search.add, (calls.sources(entries), seqs[-1] + 1), heavy)
+
+
+def left_out_first(hits: Iterable[Hit], in_view: Iterable[str]) -> list[Hit]:
+    """The hits, but last those of which every line stands in these texts or in a better hit. A passage that was found
+    in several places is given once, at the newest.
+    """
+    newest: dict[str, Hit] = {}
+    for hit in hits:  # a passage keeps the place of its best hit
+        if hit.text not in newest or newest[hit.text].seq < hit.seq:
+            newest[hit.text] = hit
+    known = {line.strip() for text in in_view for line in text.splitlines()} | {""}
+    left_out, seen = list[Hit](), list[Hit]()
+    for hit in newest.values():
+        lines = {line.strip() for line in hit.text.splitlines()}
+        (seen if lines <= known else left_out).append(hit)
+        known |= lines
+    return left_out + seen
+
+
+class Scroll(NamedTuple):
+    """What recall reads."""
+
+    history: History
+    fetch: Callable[[Sequence[int]], Operation[list[Entry]]]
+    """Entries by their `seq`s, which grow, also those that are not held."""
+    in_view: Callable[[], Iterable[str]]
+    """The texts that the model has in front of it."""
+    compile: Callable[[str], Pattern]
+
+
+def recall(scroll: Scroll, finder: Finder, count: Callable[[str], int], wanted: Wanted) -> Operation[Recalled]:
+    """One page of what was asked for. To be called with the session's lock held."""
+    if wanted.query is not None:
+        hits = yield from finder.find(wanted.query, scroll, again=wanted.offset != 0)
+        return (yield from _shown(hits, scroll, wanted, count))
+    where = None if wanted.ref is None else parse(wanted.ref)
+    seqs, part = named(scroll.history, where), where.part if where else None
+    if wanted.pattern is not None:
+        return (yield from _shown((yield from _matches(scroll, seqs, part, wanted)), scroll, wanted, count))
+    if len(seqs) == 1:
+        (entry,) = yield from scroll.fetch(seqs)
+        text = alone(entry, checked_part(entry, part))
+        if text is not None:
+            return _with_media((yield from _paged([text], wanted, count)), entry, part)
+    return (yield from _several(scroll, seqs, wanted, count))
+
+
+def check(wanted: Wanted) -> None:
+    """Raises `ConfigurationError` for arguments that do not go together."""
+    ref, query, pattern, _, offset, limit, around = wanted
+    if ref is None and query is None and pattern is None:
+        raise ConfigurationError("recall needs a ref, a query or a pattern")
+    if query is not None and (ref is not None or pattern is not None):
+        raise ConfigurationError("recall takes a query alone; a pattern may go with a ref")
+    if not isinstance(query, str | None) or not isinstance(pattern, str | None):
+        raise ConfigurationError("query and pattern are texts")
+    enough(offset, limit)
+    checked_around(around)
+
+
+def _with_media(found: Recalled, entry: Entry, part: int | None) -> Recalled:
+    """The media of a message, or of that part alone, beside its page."""
+    parts = entry.reading.parts if part is None else (entry.reading.parts[part],)
+    media = [block_at(entry.message, found.path) for found in parts if found.media is not None]
+    return Recalled(str(found), found.next_offset, found.hits, media)
+
+
+def _matches(scroll: Scroll, seqs: Sequence[int], part: int | None, wanted: Wanted) -> Operation[list[Hit]]:
+    expression, hits = scroll.compile(wanted.pattern or ""), list[Hit]()
+    echoes = Echoes() if wanted.ref is None else None
+    for some in chunks(seqs):
+        entries = yield from scroll.fetch(some)
+        checked_part(entries[0], part)
+        lines = islice(match_lines(entries, wanted, part, expression, echoes), MOST_HITS - len(hits))
+        found = yield Ask(list, (lines,), heavy=True, tolerant=True)  # it may take seconds, and say so by an error
+        if isinstance(found, Exception):
+            raise found
+        hits += found
+        if len(hits) >= MOST_HITS:
+            break
+    return hits
+
+
+def _shown(hits: Sequence[Hit], scroll: Scroll, wanted: Wanted, count: Callable[[str], int]) -> Operation[Recalled]:
+    entries = yield from scroll.fetch(sorted({hit.seq for hit in hits}))
+    found = yield from _paged(list(show(hits, entries)), wanted._replace(lines=None), count)
+    return Recalled(str(found), found.next_offset, hits)
+
+
+def _several(scroll: Scroll, seqs: Sequence[int], wanted: Wanted, count: Callable[[str], int]) -> Operation[Recalled]:
+    """A page of several messages or parts; no more of them are read than it takes, unless lines have to be counted."""
+    shown, left = list[str](), enough(wanted.offset, wanted.limit) if wanted.lines is None else inf
+    for some in chunks(seqs):
+        some_texts = list(_first(texts((yield from scroll.fetch(some))), left))
+        shown, left = shown + some_texts, left - sum(map(len, some_texts))
+        if left < 0:
+            break
+    found = yield from _paged(shown, wanted, count)
+    if len(seqs) > 1 or wanted.lines is not None:
+        return found
+    (entry,) = yield from scroll.fetch(seqs)
+    return _with_media(found, entry, None)
+
+
+def _first(texts: Iterator[str], most: float) -> Iterator[str]:
+    """The first of these texts, up to the one with which they have more than so many characters."""
+    for text in texts:
+        yield text
+        most -= len(text)
+        if most < 0:
+            return
+
+
+def _paged(texts: Sequence[str], wanted: Wanted, count: Callable[[str], int]) -> Operation[Recalled]:
+    """A page of these texts, one behind the other."""
+    size = sum(map(len, texts)) if wanted.lines is not None else min(sum(map(len, texts)), enough(0, wanted.limit))
+    found = yield Ask(_page, (texts, wanted, count), heavy=size > LONG, tolerant=True)
+    if isinstance(found, Exception):
+        raise found
+    made: Recalled = found
+    return made
+
+
+def _page(texts: Sequence[str], wanted: Wanted, count: Callable[[str], int]) -> Recalled:
+    text = "".join(texts)
+    text = text if wanted.lines is None else pick_lines(text, wanted.lines)
+    return page(text, wanted.offset, wanted.limit, count)
+
+
+class _Calls:
+    """What results are about: the calls that they answer, of the messages that went by."""
+
+    def __init__(self) -> None:
+        self._about: dict[str, str] = {}
+        self._echoes = Echoes()
+
+    def sources(self, entries: Sequence[Entry]) -> Iterator[Source]:
+        """The texts of these messages, and by what else they are found; without what recall asked and answered."""
+        for entry in entries:
+            left_out = self._echoes.of(entry.reading)
+            for part in entry.reading.call_parts:
+                if part.id is not None:
+                    self._about.pop(part.id, None)
+                    self._about[part.id] = f"{part.name} {part.text[:_ABOUT]}"
+            for _ in range(len(self._about) - _MOST_CALLS):
+                del self._about[next(iter(self._about))]
+            for number, part in enumerate(entry.reading.parts):
+                if part.text and number not in left_out:
+                    call = self._about.get(part.id or "", "") if part.kind == "result" else ""
+                    yield Source(entry.seq, number, call or part.name or "", part.text)

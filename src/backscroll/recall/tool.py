@@ -1,0 +1,42 @@
+"""The tool by which a model recalls: what it is told of it, and what it is answered. Pure."""
+
+from collections.abc import Callable
+
+from backscroll.errors import BackscrollError, ConfigurationError
+from backscroll.ports import Operation
+from backscroll.recall.pages import Recalled
+
+
+def tool_definition(format: str) -> dict[str, object]:
+    """The `recall` tool as a model's provider wants it: `openai`, `anthropic` or `strands`."""
+    schema: dict[str, object] = {
+        "type": "object",
+        "properties": {
+            "ref": {"type": "string", "description": "A reference as it stands in the conversation: 12, 12-40 or 12.1"},
+            "query": {"type": "string", "description": "Words to search the whole conversation for"},
+            "pattern": {"type": "string", "description": "A regular expression; only matching lines are returned"},
+            "offset": {"type": "integer", "description": "Where to go on reading, as the answer before said"},
+        },
+    }
+    description = (
+        "Read what was left out of this conversation to save room, word for word. "
+        "Give ref to read a [ref:...] mark, or query to search everything that was ever said or read."
+    )
+    if format == "openai":
+        return {"type": "function", "function": {"name": "recall", "description": description, "parameters": schema}}
+    if format == "anthropic":
+        return {"name": "recall", "description": description, "input_schema": schema}
+    if format == "strands":
+        return {"name": "recall", "description": description, "inputSchema": {"json": schema}}
+    raise ConfigurationError(f"unknown tool format {format!r}; known are 'openai', 'anthropic' and 'strands'")
+
+
+def answer(make: Callable[..., Operation[Recalled]], arguments: dict[str, object]) -> Operation[str]:
+    """What a model is answered: the page and how to go on, or what was wrong with what it asked."""
+    known = {key: arguments[key] for key in ("ref", "query", "pattern", "offset") if arguments.get(key) is not None}
+    try:
+        found = yield from make(**known)
+    except BackscrollError as error:
+        return str(error)
+    more = f"\n[more follows: recall again with offset {found.next_offset}]" if found.next_offset else ""
+    return (str(found) or "nothing found") + more

@@ -1,0 +1,98 @@
+"""What a request is made of, in tokens by kind: the one breakdown behind `usage`, `status` and the inspector. Pure.
+
+The messages of a view are estimated one by one. Where the whole request is known better, because its provider counted
+it or the lane learned how far its estimates are off, their figures are scaled, so that all kinds add up to it.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from backscroll.history.history import Entry
+from backscroll.history.plan import Clip, Mask
+from backscroll.session.lane import Lane
+from backscroll.tokens.usage import estimate_message
+from backscroll.view.rendering import edited_counts
+from backscroll.view.view import SUMMARY, Piece
+
+MESSAGE_KINDS = ("system", "digest", "user", "assistant", "results")
+"""System messages, what stands for all that is left out, what users and the model said (its calls included), and what
+tools returned.
+"""
+KINDS = ("overhead", *MESSAGE_KINDS)
+"""The same behind what stands outside of the messages: tool definitions, a prompt that the host adds."""
+
+
+class Breakdown(NamedTuple):
+    """A request by kind."""
+
+    tokens: dict[str, int]
+    """Of each of `KINDS`; they add up to the request."""
+    scale: float
+    """By which the estimates of messages were multiplied."""
+
+
+def break_down(lane: Lane) -> Breakdown:
+    """A lane's newest view, which there must be, and what stands outside of it."""
+    assert lane.view is not None
+    estimates = dict.fromkeys(MESSAGE_KINDS, 0)
+    for piece in lane.view.pieces:
+        for kind, tokens in estimates_of(piece, lane):
+            estimates[kind] += tokens
+    return divided(estimates, lane.meter.overhead(lane.budget), lane.used(lane.budget).middle)
+
+
+def divided(estimates: Mapping[str, int], overhead: int, total: int) -> Breakdown:
+    """A request of `total` tokens by kind; `overhead` is what is known to stand outside of its messages."""
+    estimated = sum(estimates.values())
+    overhead = min(overhead, total) if estimated else total
+    shares = {kind: divmod(tokens * (total - overhead), estimated or 1) for kind, tokens in estimates.items()}
+    tokens = {"overhead": overhead} | {kind: share for kind, (share, _) in shares.items()}
+    rest = total - sum(tokens.values())
+    for kind in sorted(shares, key=lambda kind: -shares[kind][1])[:rest]:
+        tokens[kind] += 1
+    return Breakdown(tokens, (total - overhead) / estimated if estimated else 1.0)
+
+
+def estimates_of(piece: Piece, lane: Lane) -> Iterator[tuple[str, int]]:
+    """What a piece of a view adds to which of `MESSAGE_KINDS`, by the middle estimate."""
+    if piece.bridge is not None:
+        yield "digest", piece.bridge_estimate.middle
+    if piece.group is None:
+        yield _kind_of_made(piece), piece.estimate.middle
+        return
+    if len(piece.entries) == 1 and not piece.group.open_calls:  # the common case: it is all of the piece
+        yield _kind_of(piece.entries[0]), piece.estimate.middle
+        return
+    filled = piece.estimate.middle
+    for entry, tokens in shown_entries(piece, lane):
+        filled -= tokens
+        yield _kind_of(entry), tokens
+    if filled:  # results that never came, and for which a line stands
+        yield "results", filled
+
+
+def shown_entries(piece: Piece, lane: Lane) -> Iterator[tuple[Entry, int]]:
+    """The entries of a piece, with what each takes as it stands there, by the middle estimate."""
+    edits: defaultdict[int, list[Clip | Mask]] = defaultdict(list)
+    for edit in piece.edits:
+        edits[edit.seq].append(edit)
+    for entry in piece.entries:
+        orphans = piece.group.orphans.get(entry.seq, ()) if piece.group else ()
+        counts = edited_counts(entry, edits[entry.seq], orphans)
+        yield entry, estimate_message(entry.reading, counts, lane.family).middle
+
+
+def _kind_of_made(piece: Piece) -> str:
+    """Of what no entry stands behind."""
+    if piece.key[1] == SUMMARY:
+        return "digest"
+    role = str(piece.messages[0]["role"]) if piece.messages else "system"
+    return role if role in ("user", "assistant") else "system"
+
+
+def _kind_of(entry: Entry) -> str:
+    reading = entry.reading
+    if reading.results:
+        return "results"
+    return "system" if reading.is_system else "assistant" if reading.role == "assistant" else "user"

@@ -1,0 +1,124 @@
+"""Saying what a view holds and why: `explain` and `usage`. Pure, reads only, decides nothing."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from backscroll.history.history import Entry, History
+from backscroll.history.plan import Clip, Fold, Gap, Mask, Note, Plan, covers, reference
+from backscroll.session.breakdown import break_down
+from backscroll.session.lane import Lane
+from backscroll.tokens.usage import Figure, Usage, estimate_message
+from backscroll.view.view import replaced_by_prompt
+
+State = Literal["whole", "clipped", "masked", "folded", "out"]
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What became of one message in a lane's newest view."""
+
+    seq: int
+    role: str
+    state: State
+    """`whole`, `clipped` (cut to head and tail), `masked` (replaced by a stub), `folded` (told by a summary) or
+    `out`."""
+    reason: str
+    """Why it is so: what protects it, or the strategy that chose it."""
+    tokens: int
+    """Tokens that the original takes, by the middle estimate."""
+    ref: str
+    """The reference under which `recall` returns the original."""
+
+
+def explain(history: History, lane: Lane, entries: Iterable[Entry]) -> list[Explained]:
+    """What became of these messages of the branch."""
+    gaps = list(lane.plan.gaps())
+    rewritten = lane.plan.rewritten()
+    reasons = _Reasons(history, lane)
+    return [
+        Explained(
+            entry.seq,
+            entry.reading.role,
+            *_state(entry, gaps, rewritten.get(entry.seq, ()), reasons),
+            estimate_message(entry.reading, entry.counts, lane.family).middle,
+            reference(entry.seq),
+        )
+        for entry in entries
+    ]
+
+
+class _Reasons:
+    """Why an untouched message stands where it stands."""
+
+    def __init__(self, history: History, lane: Lane) -> None:
+        self.protected = history.protected
+        self.leading = set(history.leading_seqs)
+        self.first = history.first_user.seq if history.first_user else -1
+        self.last = history.last_user.seq if history.last_user else -1
+        self.newest = history.newest
+        self.prompt = lane.view is not None and lane.view.prompt is not None
+        self.planned = bool(lane.plan.edits)
+        self.prose = _prose(lane.plan)
+
+    def of(self, entry: Entry) -> str:
+        if entry.reading.flags.critical:
+            return "critical"
+        if entry.seq in self.protected:
+            return "pinned"
+        if entry.seq in self.leading:
+            return "leading system message"
+        if entry.seq == self.first:
+            return "the user's first message"
+        if entry.seq == self.last:
+            return "the user's last message"
+        if entry.group is self.newest:
+            return "newest group"
+        return "spared by the plan" if self.planned else "everything fits"
+
+
+def _state(entry: Entry, gaps: Sequence[Gap], edits: Sequence[Clip | Mask], reasons: _Reasons) -> tuple[State, str]:
+    if covers(gaps, entry.seq):
+        gap = next(gap for gap in gaps if gap.first <= entry.seq <= gap.last)
+        prose = reasons.prose
+        if isinstance(gap, Fold) and prose is not None and prose.first <= entry.seq <= prose.last:
+            return "folded", f"{gap.by}, summarized by {prose.by or 'a model'}"
+        return "folded" if isinstance(gap, Fold) else "out", gap.by
+    orphans = entry.group.orphans.get(entry.seq, ())
+    if () in orphans or (
+        orphans and len(orphans) == len(entry.reading.results) == len(entry.message.get("content") or ())
+    ):
+        return "out", "answers no call of this branch"
+    if reasons.prompt and replaced_by_prompt(entry):
+        return "out", "replaced by the system prompt factory"
+    if edits:
+        state: State = "masked" if any(isinstance(edit, Mask) for edit in edits) else "clipped"
+        return state, edits[0].by
+    return "whole", reasons.of(entry)
+
+
+def _prose(plan: Plan) -> Note | None:
+    """The model's summary that a plan tells."""
+    return next((note for note in plan.digest.notes if note.kind == "prose"), None)
+
+
+def usage(history: History, lane: Lane) -> Usage:
+    """The breakdown of a lane's newest view, which there must be."""
+    assert lane.view is not None
+    prose = _prose(lane.plan)
+    total = lane.used(lane.budget)
+    origin: Literal["measured", "estimated"] = "measured" if lane.meter.measured else "estimated"
+    by_kind = {kind: Figure(tokens, "estimated") for kind, tokens in break_down(lane).tokens.items()}
+    by_kind["overhead"] = Figure(by_kind["overhead"].tokens, origin)
+    return Usage(
+        window=lane.budget,
+        used=Figure(total.middle, origin),
+        upper=total.upper,
+        free=max(0, lane.allowed(lane.budget) - total.upper),
+        by_kind=by_kind,
+        messages=len(lane.view.flat),
+        stored=len(history.branch),
+        compactions=lane.compactions,
+        summarizer=lane.spent,
+        summarized_by=None if prose is None else prose.by or "a model",
+    )

@@ -1,0 +1,354 @@
+"""What was sent: the requests of a session, and the exact messages of each, with why each stood there.
+
+Operations, as in `session.py`. Nothing here changes a session or decides anything: what a request held follows from the
+log up to it, by a session of its own that stands where this one stood.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Self
+
+from backscroll.errors import ReferenceNotFound
+from backscroll.history.codec import Codec
+from backscroll.history.history import Entry
+from backscroll.history.journal import Logbook
+from backscroll.history.log import Checkpoint, Event, Requested, SummaryFailed, SummaryMade, UsageObserved
+from backscroll.history.plan import Fold, Gap, reference
+from backscroll.messages import Message, copy_message
+from backscroll.messages.rewriter import NO_RESULT
+from backscroll.ports import Operation
+from backscroll.session.breakdown import shown_entries
+from backscroll.session.explain import Explained, explain
+from backscroll.session.lane import Lane
+from backscroll.session.timeline import Timeline
+from backscroll.view.rendering import Sources
+from backscroll.view.view import EPHEMERAL, SUMMARY, Piece, unstored
+
+_KINDS = frozenset(("request", "usage", "summary", "no_summary"))
+_NEAR = 256  # records from the place that was looked at last to one that is reached from there
+LineKind = Literal["message", "prompt", "digest", "bridge", "filled", "ephemeral", "left out"]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One view that was handed out. Tokens are of the whole request, with what stands outside of its messages."""
+
+    at: int
+    """Its place in the session's log, by which `sent` finds it."""
+    lane: str
+    budget: int
+    """Tokens that it was allowed."""
+    plan: int
+    """The number of the plan that held; 0 = nothing was left out or shortened."""
+    last: int
+    """The newest message in it; -1 without one."""
+    estimated: int
+    """The middle estimate, made when it was handed out."""
+    upper: int
+    """The upper estimate, on which it was decided whether to compact: never above the budget."""
+    compacted: bool
+    """Whether the lane got a new plan since its request before; where that one is not told, because
+    it is before the places that were asked for: False.
+    """
+    measured: int | None
+    """What its provider counted for the whole request; None where nobody told."""
+    cached: int | None
+    written: int | None
+    """Of that, what the provider read from its cache and wrote to it; None where nobody told of either."""
+    answer: int | None
+    """What the provider counted for the answer; None where nobody told."""
+    summarizer: tuple[int, int]
+    """Input and output tokens of summaries for its lane that came since the lane's request before."""
+
+    @property
+    def tokens(self) -> int:
+        """What it took: as its provider counted it, else by the middle estimate."""
+        return self.estimated if self.measured is None else self.measured
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One message of a request, or a range of messages that it leaves out."""
+
+    kind: LineKind
+    """`message` of the history; `prompt` of a factory; `digest` for what is left out; `bridge` between two messages of
+    one role; `filled` for a result that never came; `ephemeral`, never stored; `left out`.
+    """
+    message: Message | None
+    """As it was sent; None for what is left out."""
+    role: str
+    first: int
+    last: int
+    """Which messages of the history it is; -1 for none."""
+    state: str
+    """As in `Explained`."""
+    reason: str
+    tokens: int
+    """As it stands in the request, by the middle estimate; 0 for what is left out. A message that stands for a result
+    that never came has its share of what is reckoned for these.
+    """
+    original: int
+    """The same of the message as it was added."""
+    ref: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request as it was sent, and why it was so."""
+
+    lane: str
+    budget: int
+    plan: int
+    messages: list[Message]
+    """What `get_messages_for_request` returned; ephemeral messages, which are not stored, stand as
+    `{"role": ..., "ephemeral": SHA-256}`.
+    """
+    lines: tuple[Line, ...]
+    """The same in order, with what is left out."""
+
+
+class _Past(NamedTuple):
+    """A session that stands before a place of the log, and what reads on from there."""
+
+    place: int
+    twin: Any
+    codec: Codec
+
+
+class Requests(Timeline):
+    """A session that tells what was sent."""
+
+    _looked_at: _Past | None = None
+    """Where the request stood that was looked at last: the next one is near, mostly."""
+
+    def requests(self, start: int, stop: int | None) -> Operation[list[Request]]:
+        """The requests at these places of the log, in order."""
+        yield from self.enter()
+        if self._logbook is None:
+            found = [(at, event) for at, event in enumerate(self.events) if at >= start and (stop is None or at < stop)]
+        else:
+            yield from self._flushed()
+            found = yield from self._logbook.events_of(_KINDS, start, stop)
+        return list(_listed(found, whole=start <= 0))
+
+    def what_was_sent(self, at: int) -> Operation[Sent]:
+        """The request at a place of the log. Raises `ReferenceNotFound`."""
+        yield from self.enter()
+        event = yield from self._requested_at(at)
+        past = yield from self._before_request(at, event)
+        prompt = None if event.prompt is None else (yield from past._prompt_of(event.prompt))
+        lane = past._make_lane(event.lane, past._look(event.lane).plan)
+        past._ephemerals = unstored(event.ephemerals)
+        yield from past._refreshed(lane, prompt)
+        messages = _messages(lane)
+        return Sent(event.lane, event.budget, event.plan, messages, tuple(_lines(past, lane, messages)))
+
+    def left_out(self, at: int, first: int, last: int) -> Operation[list[tuple[Explained, Message]]]:
+        """Messages that the request at a place left out, with what became of each in it."""
+        yield from self.enter()
+        event = yield from self._requested_at(at)
+        past = yield from self._before_request(at, event)
+        lane = past._make_lane(event.lane, past._look(event.lane).plan)
+        branch = past.history.branch
+        seqs = list(branch.between(branch.position(first), branch.position(last + 1)))
+        entries = yield from past.fetch(seqs)
+        told = explain(past.history, lane, entries)
+        return [(each, copy_message(entry.message)) for each, entry in zip(told, entries, strict=True)]
+
+    def _requested_at(self, at: int) -> Operation[Requested]:
+        found: Sequence[tuple[int, Event]] = ()
+        if type(at) is int and at >= 0:
+            if self._logbook is None:
+                found = list(enumerate(self.events))[at : at + 1]
+            else:
+                yield from self._flushed()
+                found = yield from self._logbook.events_of(("request",), at, at + 1)
+        for _, event in found:
+            if isinstance(event, Requested):
+                return event
+        raise ReferenceNotFound(f"there is no request at place {at!r} of this session's log: `requests()` tells them")
+
+    def _before_request(self, at: int, event: Requested) -> Operation[Self]:
+        """A session of its own that stands where this one stood when a request was made."""
+        logbook = self._logbook
+        if logbook is None:
+            twin = self._twin(None)
+            for earlier in self.events[:at]:
+                twin.apply(earlier)
+            return twin
+        twin = yield from self._going_on(logbook, at)
+        if event.last >= 0 and not twin._stands_as(event):  # others wrote before this request was stored
+            place = yield from logbook.place_before_next(event.last)
+            twin = yield from self._standing_at(logbook, min(place, at))
+        return twin
+
+    def _standing_at(self, logbook: Logbook, place: int) -> Operation[Self]:
+        twin = self._twin(Logbook(logbook.store, logbook.session))
+        mark, behind = yield from logbook.standing(place)
+        yield from twin._stand(logbook, mark, behind, place)
+        return twin
+
+    def _going_on(self, logbook: Logbook, at: int) -> Operation[Self]:
+        """A session that stands before a place: the one that was asked for last, where that is a little before it."""
+        before, self._looked_at = self._looked_at, None
+        if before is None or not before.place <= at <= before.place + _NEAR:
+            found = _Past(at, (yield from self._standing_at(logbook, at)), logbook.codec())
+        else:
+            found, twin = before, before.twin
+            page = yield from logbook.page_from(found.place, at - found.place, found.codec)
+            for place, event in page:
+                if not isinstance(event, Checkpoint):
+                    yield from twin._take(event, place)
+                elif twin.history.noted:
+                    twin.history.let_go(set(), twin.history.next_seq)
+            twin.outbox.clear()
+        self._looked_at = _Past(at, found.twin, found.codec)
+        stands: Self = found.twin
+        return stands
+
+    def _begin(self) -> None:
+        super()._begin()
+        self._looked_at = None
+
+    def _stands_as(self, event: Requested) -> bool:
+        last = self.history.last
+        return (last.seq if last else -1) == event.last
+
+
+def _listed(events: Sequence[tuple[int, Event]], whole: bool) -> Iterator[Request]:
+    measured: dict[int, UsageObserved] = {}
+    newest: dict[str, int] = {}
+    for at, event in events:
+        if isinstance(event, Requested):
+            newest[event.lane] = at
+        elif isinstance(event, UsageObserved) and event.lane in newest:
+            measured[newest[event.lane]] = event
+    plans: dict[str, int] = {}
+    spent: dict[str, tuple[int, int]] = {}
+    for at, event in events:
+        if isinstance(event, SummaryMade | SummaryFailed):
+            read, wrote = spent.get(event.lane, (0, 0))
+            spent[event.lane] = read + event.input_tokens, wrote + event.output_tokens
+        elif isinstance(event, Requested):
+            name = event.lane
+            first = max(plans.values(), default=0) if whole else event.plan  # a lane begins with the newest plan
+            before = plans.get(name, first)
+            yield Request(
+                at, name, event.budget, event.plan, event.last, *(event.total or event.estimate), event.plan != before,
+                *_told(measured.get(at)), spent.pop(name, (0, 0)),
+            )  # fmt: skip  # one thought
+            plans[name] = event.plan
+
+
+def _told(seen: UsageObserved | None) -> tuple[int | None, int | None, int | None, int | None]:
+    if seen is None:
+        return None, None, None, None
+    return seen.report.tokens, seen.cached, seen.written, seen.report.answer or None
+
+
+def _messages(lane: Lane) -> list[Message]:
+    assert lane.view is not None
+    copies = lane.view.copies()
+    for piece in lane.view.pieces:
+        if piece.key[1] == EPHEMERAL:
+            copies[piece.start + (piece.bridge is not None)] = _unstored(piece)
+    return copies
+
+
+def _unstored(piece: Piece) -> Message:
+    message = piece.messages[0]
+    return {"role": message["role"], "ephemeral": str(message["content"]).rpartition(" ")[2]}
+
+
+def _lines(past: Requests, lane: Lane, messages: Sequence[Message]) -> Iterator[Line]:
+    """The view's messages in order, with what is left out where it would stand."""
+    assert lane.view is not None
+    gaps = list(lane.plan.gaps())
+    for piece in lane.view.pieces:
+        while piece.group is not None and gaps and gaps[0].first < piece.group.first:
+            yield _gap(gaps.pop(0))
+        shown = list(messages[piece.start : piece.start + len(piece.messages) + (piece.bridge is not None)])
+        if piece.bridge is not None:
+            yield _made("bridge", shown.pop(0), piece.bridge_estimate.middle)
+        if piece.group is not None:
+            yield from _members(past, lane, piece, shown)
+            continue
+        kind: LineKind = "prompt"
+        if piece.key[1] == SUMMARY:
+            kind = "digest"
+        elif piece.key[1] == EPHEMERAL:
+            kind = "ephemeral"
+        for message in shown:
+            yield _made(kind, message, piece.estimate.middle)
+    yield from map(_gap, gaps)
+
+
+def _members(past: Requests, lane: Lane, piece: Piece, shown: list[Message]) -> Iterator[Line]:
+    """The messages of a group. One more than it has entries stands for a result that never came."""
+    told = explain(past.history, lane, piece.entries)
+    tokens = dict(shown_entries(piece, lane))
+    filled = piece.estimate.middle - sum(tokens.values())
+    if piece.sources is not None:
+        explained = dict(zip(piece.entries, told, strict=True))
+        yield from _arranged_members(piece.sources, explained, tokens, shown, filled)
+        return
+    waiting = [(entry, each) for entry, each in zip(piece.entries, told, strict=True) if each.state != "out"]
+    shares = _shares(filled, len(shown) - len(waiting))
+    for left, message in zip(range(len(shown), 0, -1), shown, strict=True):
+        if not waiting or (left > len(waiting) and _is_filled(message, waiting[0][0])):
+            yield _made("filled", message, next(shares))
+            continue
+        entry, each = waiting.pop(0)
+        yield Line(
+            "message", message, each.role, each.seq, each.seq, each.state, each.reason, tokens[entry], each.tokens,
+            each.ref,
+        )  # fmt: skip  # one thought
+
+
+def _arranged_members(
+    sources: Sources, explained: dict[Entry, Explained], tokens: dict[Entry, int], shown: list[Message], filled: int
+) -> Iterator[Line]:
+    """The same where a message is made of several entries, or an entry is in several messages: it counts with its
+    last. Results that never came, for which lines stand in messages of others, count with the last message.
+    """
+    last = {entry: at for at, entries in enumerate(sources) for entry in entries}
+    alone = sum(not entries for entries in sources)
+    shares = _shares(filled if alone else 0, alone)
+    for at, (entries, message) in enumerate(zip(sources, shown, strict=True)):
+        if not entries:
+            yield _made("filled", message, next(shares))
+            continue
+        first, own = explained[entries[0]], [entry for entry in entries if last[entry] == at]
+        extra = filled if not alone and at == len(sources) - 1 else 0
+        yield Line(
+            "message", message, first.role, entries[0].seq, entries[-1].seq, first.state, first.reason,
+            sum(tokens[entry] for entry in own) + extra, sum(explained[entry].tokens for entry in own), first.ref,
+        )  # fmt: skip  # one thought
+
+
+def _shares(tokens: int, number: int) -> Iterator[int]:
+    """So many tokens, divided among so many messages."""
+    return (tokens // number + (at < tokens % number) for at in range(number))
+
+
+def _is_filled(message: Message, entry: Entry) -> bool:
+    return message is not entry.message and message != entry.message and NO_RESULT in json.dumps(message)
+
+
+_TOLD = {
+    "prompt": "from the system prompt factory",
+    "digest": "tells of what is left out",
+    "bridge": "stands between two messages of one role",
+    "filled": "stands for a result that was never recorded",
+    "ephemeral": "never stored: its SHA-256 stands for it",
+}
+
+
+def _made(kind: LineKind, message: Message, tokens: int) -> Line:
+    return Line(kind, message, str(message["role"]), -1, -1, "whole", _TOLD[kind], tokens, tokens, "")
+
+
+def _gap(gap: Gap) -> Line:
+    state = "folded" if isinstance(gap, Fold) else "out"
+    return Line("left out", None, "", gap.first, gap.last, state, gap.by, 0, 0, reference(gap.first, gap.last))

@@ -1,0 +1,66 @@
+"""Indexing what is in a store and not in an index yet, from the store alone. Nothing is searched here."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from backscroll.errors import ConflictError, DamagedError
+from backscroll.history.history import Entry, History
+from backscroll.history.journal import Logbook
+from backscroll.history.loading import fetch
+from backscroll.ports import Ask, Operation, Store
+from backscroll.recall import retrieval as recall
+
+T = TypeVar("T")
+
+
+def catch_up(store: Store, session: str, search: recall.Search) -> None:
+    """Indexes the messages of a session that are not indexed yet, some hundreds at a time.
+
+    Raises `DamagedError` where one of them cannot be read, and `ConflictError` if the session is erased meanwhile.
+    """
+    upto = _behind(store, session, search.indexed)
+    try:
+        _run(recall.index(search, upto, _loading(store, session)))
+    except DamagedError:
+        if store.find(session, seq=upto - 1) is None:
+            raise ConflictError(f"session {session!r} was erased while it was read") from None
+        raise
+
+
+def text_of(store: Store, session: str, seq: int, part: int) -> str | None:
+    """The text of a part of a message; None where the session has no such message or part."""
+    if store.find(session, seq=seq) is None:
+        return None
+    (entry,) = _run(_loading(store, session)([seq]))
+    parts = entry.reading.parts
+    return parts[part].text if part < len(parts) else None
+
+
+def _loading(store: Store, session: str) -> Callable[[Sequence[int]], Operation[list[Entry]]]:
+    logbook, nothing = Logbook(store, session), History()
+    return lambda seqs: fetch(nothing, logbook, seqs)
+
+
+def _behind(store: Store, session: str, known: int) -> int:
+    """The `seq` that the session's next message will have, which is at least `known`; they have no gaps."""
+    low, step = known, 1
+    while store.find(session, seq=low + step - 1) is not None:
+        low, step = low + step, 2 * step
+    high = low + step - 1
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if store.find(session, seq=middle) is not None else (low, middle)
+    return low
+
+
+def _run(operation: Operation[T]) -> T:
+    """Runs an operation that only asks for what can be answered at once."""
+    answer = None
+    try:
+        while True:
+            question = operation.send(answer)
+            assert isinstance(question, Ask)
+            answer = question.function(*question.arguments)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result

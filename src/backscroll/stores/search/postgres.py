@@ -1,0 +1,138 @@
+"""Full-text search over a session's messages, in the tables of its store. Only indexing and ranking may live here.
+
+What one process indexed every other one finds: nothing is indexed twice, and a session that goes on can be searched at
+once. Texts are cut to passages and queries to terms as in `passages.py`, and indexing happens behind the messages as in
+`index.py`. Words are folded (case, accents) here and not by the database, which may have other rules in each place.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
+
+from backscroll.errors import ConflictError
+from backscroll.recall.pages import Hit
+from backscroll.recall.retrieval import Source
+from backscroll.stores.names import checked
+from backscroll.stores.postgres.driver import Connection
+from backscroll.stores.postgres.schema import of
+from backscroll.stores.postgres.server import Server
+from backscroll.stores.search.passages import parts, passages, spaced, terms
+
+_TOGETHER = 2_000  # passages of a transaction
+_WORD = re.compile(r"[^\W_]+")
+_LONGEST = 500  # characters of a word: PostgreSQL takes 2,046 bytes
+_APART = 50  # places between texts that no phrase may span
+_LENGTH = 100  # different words of a usual passage
+_CLAIM = (
+    "insert into {s}.indexed (session, upto) select id, 0 from {s}.session where name = %s for key share "
+    "on conflict (session) do update set upto = indexed.upto returning session, upto"
+)
+_ADD = (
+    "insert into {s}.passage (session, seq, part, start, shown, words) select %(id)s, seq, part, start, shown, "
+    "words::tsvector from unnest(%(seqs)s::bigint[], %(parts)s::integer[], %(starts)s::integer[], %(shown)b::bytea[], "
+    "%(words)s::text[]) with ordinality as new(seq, part, start, shown, words, number) order by number"
+)
+_FIND = (  # BM25 with what ts_rank_cd makes of a term as its frequency: that counts the parts of a name by half
+    "with term as (select query::tsquery, number from unnest(%(terms)s::text[]) with ordinality as t(query, number)), "
+    "own as materialized (select id from {s}.session where name = %(name)b), "
+    "total as materialized (select count(*) as passages from {s}.passage where session = (select id from own)), "
+    "hit as (select passage.id, ts_rank_cd('{0, 0.5, 1, 1}', words, query)::float as often, "
+    "count(*) over (partition by number)::float as holding, "
+    "1.2 * (0.25 + 0.75 * length(words) / %(length)s)::float as long "
+    "from term join {s}.passage on session = (select id from own) and words @@ query), "
+    "best as (select id, sum(ln(1 + ((select passages from total) - holding + 0.5) / (holding + 0.5)) "
+    "* often / (often + long)) as score from hit group by id order by score desc, id desc limit %(most)s) "
+    "select seq, part, start, shown from best join {s}.passage using (id) order by score desc, id desc"
+)
+
+_Row = tuple[int, int, int, bytes, str]
+"""seq, part, start, shown, words"""
+
+
+class PostgresSearch:
+    """Ranks the passages of one session. Texts have to come in the order of their messages. Safe for threads.
+
+    Erasing the session erases its index. Raises what the store raises, `StoreUnavailable` before all.
+    """
+
+    def __init__(self, server: Server, session: str) -> None:
+        self._server, self._session = server, checked(session)
+
+    @property
+    def indexed(self) -> int:
+        """The first `seq` that nobody indexed yet."""
+        return self._server.run(self._upto)
+
+    def _upto(self, connection: Connection) -> int:
+        query = "select upto from {s}.indexed join {s}.session on id = session where name = %s"
+        row = connection.execute(self._of(query), (self._session.encode(),)).fetchone()
+        return int(row[0]) if row else 0
+
+    def add(self, texts: Iterable[Source], upto: int) -> None:
+        """Indexes texts; `upto` is the first `seq` behind them. Raises `ConflictError` for a session that is gone."""
+        new: list[_Row] = []
+        for seq, part, about, whole in texts:
+            if len(new) >= _TOGETHER and new[-1][0] < seq:
+                self._server.run(partial(self._insert, new, seq))
+                new = []
+            for at, text in passages(whole):
+                shown = text.encode("utf-8", "surrogatepass")
+                new.append((seq, part, at, shown, _vector(spaced(text), spaced(about), parts(text))))
+        self._server.run(partial(self._insert, new, upto))
+
+    def _insert(self, new: Sequence[_Row], upto: int, connection: Connection) -> None:
+        """All of these or none; what others indexed meanwhile is left out."""
+        with connection.transaction():
+            row = connection.execute(self._of(_CLAIM), (self._session.encode(),)).fetchone()
+            if row is None:
+                raise ConflictError(f"session {self._session!r} cannot be indexed: it has not begun, or was erased")
+            id_, before = row
+            columns = list(zip(*(each for each in new if each[0] >= before), strict=True))
+            if columns:
+                names = ("seqs", "parts", "starts", "shown", "words")
+                values = {name: list(column) for name, column in zip(names, columns, strict=True)}
+                connection.execute(self._of(_ADD), values | {"id": id_})
+            query = "update {s}.indexed set upto = greatest(upto, %s) where session = %s"
+            connection.execute(self._of(query), (upto, id_))
+
+    def search(self, query: str, most: int) -> list[Hit]:
+        """The best `most` passages, best first; newer ones first among equals. Empty for a query without a word."""
+        wanted = [" <-> ".join(f"'{word}'" for word in words) for term in terms(query) if (words := _words(term))]
+        if not wanted:
+            return []
+        values = {"name": self._session.encode(), "terms": list(dict.fromkeys(wanted)), "most": most, "length": _LENGTH}
+        return self._server.run(partial(self._find, values))
+
+    def found(self, query: str, most: int) -> list[tuple[Hit, str]]:
+        """The same; what each is about is told by its words alone."""
+        return [(hit, "") for hit in self.search(query, most)]
+
+    def close(self) -> None:
+        """Nothing to free: the connections are those of the store, and the index stays."""
+
+    def _find(self, values: dict[str, Any], connection: Connection) -> list[Hit]:
+        rows = connection.execute(self._of(_FIND), values, binary=True).fetchall()
+        return [Hit(seq, part, start, shown.decode("utf-8", "surrogatepass")) for seq, part, start, shown in rows]
+
+    def _of(self, statement: str) -> bytes:
+        return of(self._server.schema, statement)
+
+
+def _words(text: str) -> list[str]:
+    """Folded words, so that case and accents make no difference."""
+    if not text.isascii():
+        letters = unicodedata.normalize("NFKD", text)
+        text = "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()
+    return [word[:_LONGEST] for word in _WORD.findall(text.lower())]
+
+
+def _vector(text: str, about: str, parts: str) -> str:
+    """Words with their places and weights, as PostgreSQL reads them; no word needs an escape."""
+    found, place = list[str](), 1
+    for weight, source in (("A", text), ("B", about), ("C", parts)):
+        words = _words(source)
+        found += [f"{word}:{number}{weight}" for number, word in enumerate(words, place)]
+        place += len(words) + _APART
+    return " ".join(found)

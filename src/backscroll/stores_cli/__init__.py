@@ -1,7 +1,0 @@
-"""The command line for stored sessions. An edge: everything here drives stores and the public manager.
-
-- `commands.py` the commands: options in, tables, messages and exit codes out
-- `places.py`   from what a user names to a store, and from errors to exit codes
-- `moving.py`   export and import, also of what other programs recorded
-- `showing.py`  a session read for showing it, and how that looks
-"""

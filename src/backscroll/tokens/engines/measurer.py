@@ -1,0 +1,63 @@
+"""Measuring a read message with a tokenizer and with what its media say of themselves. Counts only; estimates are made
+elsewhere.
+"""
+
+from collections.abc import Sequence
+
+from backscroll.messages import Media, Part, Reading
+from backscroll.ports import Tokenizer
+from backscroll.tokens.engines.media import image_size, pdf_pages
+from backscroll.tokens.usage import Count, Counts, MediaCount
+
+_NAMES_KEPT = 16_384
+_SHORT = 512
+
+
+class Measurer:
+    """Counts every text of an added message once."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        self._short: dict[str, Count] = {}
+
+    def measure(self, readings: Sequence[Reading]) -> tuple[Counts, ...]:
+        """One tuple of counts for each reading, one count for each part; a call's count covers its tool's name."""
+        return tuple([tuple([self._part(part) for part in reading.parts]) for reading in readings])
+
+    def _part(self, part: Part) -> Count | MediaCount:
+        if part.media is not None:
+            return _media(part.media)
+        count = self._text(part.text)
+        if part.name:
+            return count._replace(tokens=count.tokens + self.count(part.name).tokens)
+        return count
+
+    def _text(self, text: str) -> Count:
+        if not text:
+            return EMPTY
+        raw = text.encode("utf-8", "surrogatepass")
+        digits = len(raw) - len(raw.translate(None, b"0123456789"))  # one pass, where ten of str.count would be ten
+        return Count(self.tokenizer.count(text), digits, len(raw) - len(text), len(text))
+
+    def count(self, text: str) -> Count:
+        """The count of a text that Backscroll made, or of a tool's name; short ones are remembered."""
+        if len(text) > _SHORT:
+            return self._text(text)
+        known = self._short.get(text)
+        if known is None:
+            if len(self._short) >= _NAMES_KEPT:
+                self._short.clear()
+            known = self._short[text] = self._text(text)
+        return known
+
+
+EMPTY = Count(0)
+
+
+def _media(media: Media) -> MediaCount:
+    size = len(media.data) * 3 // 4 if media.data else 0
+    if media.kind == "image":
+        width, height = image_size(media.data) or (0, 0)
+        return MediaCount("image", width, height, 0, size)
+    pages = (pdf_pages(media.data) or 0) if media.kind == "document" else 0
+    return MediaCount(media.kind, 0, 0, pages, size)

@@ -1,0 +1,85 @@
+"""The counting engines by name, each imported only when it is loaded. Only loaders and golden counts may live here.
+
+A loader answers an `Engine` or raises; the guard decides what then. No loader may use the network.
+"""
+
+import hashlib
+import importlib
+import os
+from pathlib import Path
+from typing import Any
+
+from backscroll.tokens.engines.safe_tokenizer import Engine
+
+_ALL = 1 << 60  # a limit that no text reaches
+
+_VOCABULARIES = {
+    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+}
+"""SHA-256 of the vocabulary files that tiktoken uses, as its own sources state them."""
+
+_VOCABULARY_URL = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
+"""Never opened: tiktoken names the files of its cache by the SHA-1 of this address."""
+
+ENCODINGS = tuple(_VOCABULARIES)
+
+_GOLDENS: dict[str, tuple[int, int]] = {
+    "\t\t\tindent\n\t\n\t\t end\t": (7, 7),
+    "上下文窗口满了，需要压缩。これはテストです。한국어 문장": (18, 28),  # noqa: RUF001 - the comma of Chinese texts
+    "👩‍👩‍👧‍👦 ok 🇩🇪 🧠🧠🤷🏽‍♂️": (29, 42),
+    "<|endoftext|> text <|im_start|>system<|im_end|> <|fim_prefix|>": (27, 26),
+    "abcdefghij" * 500: (1000, 1000),
+    'def f(x: int) -> str:\n    """It\'s 3.14159."""\n'
+    "    return f\"{x:>08}\" if x != 1_000_000 else 'DON\\'T'\r\n\r\n": (42, 42),
+    " " * 300 + "x" + "\n" * 40 + "  \n \t y": (10, 9),
+    "Größe Ελληνικά Кириллица עברית العربية हिन्दी ไทย": (12, 38),
+}
+"""Texts of kinds that engines get wrong, with their o200k_base and cl100k_base tokens; two engines agreed on each."""
+
+
+def goldens(encoding: str) -> dict[str, int]:
+    """Golden counts of `encoding`, one of `ENCODINGS`."""
+    column = ENCODINGS.index(encoding)
+    return {text: tokens[column] for text, tokens in _GOLDENS.items()}
+
+
+def load_toktok(encoding: str) -> Engine:
+    """toktok-rs, whose vocabularies are inside its extension module. ImportError where there is no wheel of it."""
+    toktok: Any = importlib.import_module("toktok")
+    truncate = toktok.truncate
+
+    def count(text: str) -> int:
+        # Answers (text, tokens) and builds no list of ids; the plain batch call costs ten times as much for a message.
+        tokens: int = truncate(text, _ALL, encoding)[1]
+        return tokens
+
+    return Engine(f"{encoding}/toktok-{toktok.__version__}", count, goldens(encoding))
+
+
+def load_tiktoken(encoding: str) -> Engine:
+    """tiktoken, if its vocabulary lies in its cache folder; else LookupError, because it would download one."""
+    path = vocabulary_path(encoding)
+    if path is None or not path.is_file():
+        raise LookupError(
+            f"tiktoken has no vocabulary for {encoding} in its cache and would download it; "
+            f"fill the folder named by TIKTOKEN_CACHE_DIR by calling tiktoken.get_encoding({encoding!r}) once"
+        )
+    if hashlib.sha256(path.read_bytes()).hexdigest() != _VOCABULARIES[encoding]:
+        raise LookupError(f"tiktoken's vocabulary file {path.name} is damaged; remove it and fill the cache again")
+    tiktoken: Any = importlib.import_module("tiktoken")
+    encode = tiktoken.get_encoding(encoding).encode_ordinary  # takes the text of special tokens as ordinary text
+    return Engine(f"{encoding}/tiktoken-{tiktoken.__version__}", lambda text: len(encode(text)), goldens(encoding))
+
+
+def vocabulary_path(encoding: str) -> Path | None:
+    """Where tiktoken keeps the vocabulary of `encoding`, by its own rules; None if its cache is switched off."""
+    folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
+    if folder is None:
+        import tempfile  # noqa: PLC0415 - slow to import, and only needed here
+
+        folder = os.path.join(tempfile.gettempdir(), "data-gym-cache")
+    if not folder:
+        return None
+    address = _VOCABULARY_URL.format(encoding).encode()
+    return Path(folder) / hashlib.sha1(address, usedforsecurity=False).hexdigest()

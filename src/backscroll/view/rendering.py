@@ -1,0 +1,190 @@
+"""From a group and its edits to the messages that stand for it in a view. Pure: the same input gives the same messages.
+
+Also the wording of everything synthetic in a view. Synthetic text exists in views only, never in the history.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+
+from backscroll.history.groups import Group
+from backscroll.history.history import Entry
+from backscroll.history.plan import Clip, Gap, Mask, Note, Plan, reference, untold
+from backscroll.messages import Message, Part, rounds, sendable
+from backscroll.messages.parts import Path
+from backscroll.messages.rewriter import (
+    answer_missing,
+    clip_arguments,
+    clip_text,
+    leave_out,
+    mask_arguments,
+    replace,
+)
+from backscroll.tokens.usage import Count, Counts
+from backscroll.view.escaping import escaped, flush_left
+
+Edits = Mapping[int, Sequence[Clip | Mask]]
+Sources = tuple[tuple[Entry, ...], ...]
+ELSEWHERE_LINE = "<summary>The conversation goes on here.</summary>"
+BEGUN_LINE = "<summary>The conversation began before this.</summary>"
+NO_RESULT_LINE = "<summary>No result was recorded for the call above.</summary>"
+LINES = ("line", "error")
+"""Kinds of notes that are lines of a message; they stand below their turn."""
+_WHO = {"user": "user: ", "rule": "rule of the user: ", "prose": "in short: "}
+_LONG_PATH = re.compile(r"(?<![\w.…])(?:/[\w.@+-]+){3,}")
+_BY_CODE = ("turns: ", "reminder: ")
+"""How a turn's line may begin that code wrote; `escaping.quoted` keeps what messages say from beginning so."""
+_LISTED_RANGES = 8  # a summary that lists more ranges than this would itself need compaction
+
+
+def clipped(part: Part, head: int, tail: int, ref: str, between: Sequence[tuple[int, int]] = ()) -> str:
+    """The text of a clipped part, with its reference."""
+    if part.form in ("arguments", "mapping"):
+        return clip_arguments(part.text, head, tail, ref)
+    return clip_text(part.text, head, tail, ref, between)
+
+
+def masked(part: Part, note: str, ref: str) -> str:
+    """The stub that stands for a masked part, with its reference."""
+    line = f"{note}, recall {ref}"
+    return mask_arguments(line) if part.form in ("arguments", "mapping") else f"[{line}]"
+
+
+def edited_text(part: Part, edit: Clip | Mask) -> str:
+    """What an edit makes of a part."""
+    ref = reference(edit.seq, part=edit.part)
+    return (
+        clipped(part, edit.head, edit.tail, ref, edit.between)
+        if isinstance(edit, Clip)
+        else masked(part, edit.note, ref)
+    )
+
+
+def rewrite(entry: Entry, edits: Sequence[Clip | Mask]) -> Message:
+    """The entry's message with these edits applied; shares what they do not touch."""
+    parts = entry.reading.parts
+    return replace(entry.message, entry.reading, {edit.part: edited_text(parts[edit.part], edit) for edit in edits})
+
+
+def edited_counts(entry: Entry, edits: Sequence[Clip | Mask], orphans: Iterable[Path]) -> Counts:
+    """The counts of the entry's parts as they stand in the view."""
+    counts = list(entry.counts)
+    for edit in edits:
+        counts[edit.part] = edit.count
+    gone = tuple(orphans)
+    if gone:
+        for number, part in enumerate(entry.reading.parts):
+            if () in gone or part.path[:2] in gone:
+                counts[number] = Count(0)
+    return tuple(counts)
+
+
+def unanswered(group: Group, entry: Entry) -> list[Part]:
+    """The calls of this message that have no result."""
+    if not group.open_calls:
+        return []
+    return [part for number, part in enumerate(entry.reading.call_parts) if (entry.seq, number) not in group.answered]
+
+
+def render_group(
+    group: Group, entries: Sequence[Entry], edits: Edits, pending: bool
+) -> tuple[list[Message], Sources | None]:
+    """The messages of one group: the call first, its results behind it in the order of their arrival. And the entries
+    that each is made of, where these are not one for one.
+
+    `pending`: the group is the newest, so calls without a result stay open; elsewhere a synthetic result closes them.
+    """
+    messages: list[Message] = []
+    owners: list[Entry] = []
+    open_calls: list[tuple[Message, list[Part]]] = []
+    for entry in entries:
+        message: Message | None = entry.message
+        if entry.seq in edits:
+            message = rewrite(entry, edits[entry.seq])
+        if message is not None and entry.seq in group.orphans:
+            message = leave_out(message, group.orphans[entry.seq])
+        if message is None:
+            continue
+        messages.append(sendable(message))
+        owners.append(entry)
+        if group.open_calls and not pending and (calls := unanswered(group, entry)):
+            open_calls.append((entry.message, calls))
+    for call, parts in open_calls:
+        at = next(n for n, entry in enumerate(entries) if entry.message is call) + 1
+        messages[at:] = answer_missing(call, parts, messages[at:])
+    if not rounds.out_of_place([entry.reading for entry in entries]):
+        return messages, None
+    found, sources = rounds.arranged(messages)
+    known = len(owners)  # what is behind was made here, for calls without a result
+    return found, tuple([tuple([owners[at] for at in each if at < known]) for each in sources])
+
+
+def summary_text(plan: Plan, left_out: int, ranges: Sequence[tuple[int, int]] | None = None) -> str:
+    """The one synthetic message of a compacted view: what was left out, how to get it back, and what the plan's digest
+    tells of it. `ranges`: what the digest gives no reference to; None = all of that.
+    """
+    ranges = untold(plan) if ranges is None else ranges
+    lines = [
+        f"<summary>\n{left_out:,} earlier messages are compacted here to fit the token budget. Nothing is lost: "
+        "recall a reference to read it word for word, or search for what it was about."
+    ]
+    if len(ranges) > _LISTED_RANGES:
+        ranges = [(ranges[0][0], ranges[-1][1])]
+    if ranges:
+        lines.append(f"Left out: {', '.join(reference(first, last) for first, last in ranges)}.")
+    lines += note_texts(plan.digest.notes)
+    return "\n".join([*lines, "</summary>"])
+
+
+def note_texts(notes: Iterable[Note]) -> list[str]:
+    """Notes as they stand in a summary: a long path is written out once, then by its name."""
+    known: set[str] = set()
+    texts: list[str] = []
+    for note in notes:
+        paths = _long_paths(note.text) if note.kind == "turn" and "/" in note.text else ()
+        if len(paths) > 1 or not known.isdisjoint(paths):
+            told = tuple([path for path in paths if path in known])
+            texts.append(note_text(note, _shortened(note.text, told)))
+        else:
+            texts.append(note_text(note))
+        known.update(paths)
+    return texts
+
+
+@lru_cache(maxsize=2_048)  # a digest's turns are written again and again while it is made to fit
+def _long_paths(text: str) -> tuple[str, ...]:
+    return tuple(_LONG_PATH.findall(text))
+
+
+@lru_cache(maxsize=2_048)
+def _shortened(text: str, told: tuple[str, ...]) -> str:
+    """The text with the long paths that were `told` before, or in itself, by their names."""
+    known = set(told)
+
+    def short(found: re.Match[str]) -> str:
+        path = found[0]
+        if path in known:
+            return f"…/{path.rpartition('/')[2]}"
+        known.add(path)
+        return path
+
+    return _LONG_PATH.sub(short, text)
+
+
+@lru_cache(maxsize=4_096)  # most of a digest stands in the next one as well
+def note_text(note: Note, text: str | None = None) -> str:
+    """One note as it stands in a summary, with its own text or another. A line stands indented below its turn, whose
+    reference is its own.
+    """
+    first, last, kind, own, _ = note
+    text = own if text is None else text
+    text = escaped(text, labels=kind != "turn" or not text.startswith(_BY_CODE))
+    text = flush_left(text) if kind == "prose" else text
+    if kind in LINES:
+        return f"  {text}"
+    return f"{reference(first, last)} {_WHO.get(kind, '')}{text}"
+
+
+def gap_line(gap: Gap) -> str:
+    """Stands between two messages of the same role that did not follow each other in the history."""
+    return f"<summary>{reference(gap.first, gap.last)} is left out here.</summary>"

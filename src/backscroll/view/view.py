@@ -1,0 +1,423 @@
+"""History and plan in, messages out: the view of one lane, kept up to date message by message.
+
+`View.build` makes a view from a plan and reuses every rendered piece that did not change; `View.advance` takes in what
+was appended since. Both give the same messages. Nothing here chooses an edit.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Literal, NamedTuple
+
+from backscroll.history.groups import Group
+from backscroll.history.history import Entry, History
+from backscroll.history.plan import Clip, Gap, Mask, Plan, covers, untold
+from backscroll.messages import SYSTEM_ROLES, Copier, Message, Reading, read_message, sendable
+from backscroll.messages.rewriter import plain
+from backscroll.tokens.model_profiles import Family
+from backscroll.tokens.usage import MESSAGE_TOKENS, NOTHING, Count, Counts, Estimate, estimate_count, estimate_message
+from backscroll.view import rendering
+from backscroll.view.tool_pairs import check_group
+
+Key = tuple[int, int, int]
+State = tuple[tuple[int, ...], int, bool]
+_PROMPT: Key = (-1, -1, 0)
+GROUP, SUMMARY, EPHEMERAL = 0, 1, 2
+"""The middle of a key: a group stands before the summary that stands before what is ephemeral."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ephemeral:
+    """A message that is never stored: it has no `seq`, it stands behind entry `after` until the next compaction."""
+
+    after: int
+    number: int
+    message: Message
+    reading: Reading
+    counts: Counts
+    digest: str = ""
+    """SHA-256 of the message."""
+
+
+@dataclass(slots=True, eq=False)
+class Piece:
+    """What stands together in a view: a group, the summary, the system prompt or an ephemeral message."""
+
+    key: Key
+    messages: list[Message]
+    estimate: Estimate
+    entries: tuple[Entry, ...] = ()
+    group: Group | None = None
+    edits: tuple[Clip | Mask, ...] = ()
+    state: State = ((), 0, False)
+    """Members by `seq`, open calls and whether it was rendered as pending: a piece is rendered again when this changes.
+    Not how many members: after a rewind other messages may stand in the places of the old ones.
+    """
+    gap: Gap | None = None
+    """What was left out directly before it."""
+    bridge: Message | None = None
+    bridge_text: str = ""
+    bridge_estimate: Estimate = NOTHING
+    start: int = 0
+    """Index in the flat list of the bridge, or of the first message."""
+    sources: rendering.Sources | None = None
+    """The entries that each message is made of, where these are not one for one."""
+
+
+class HandedOut(NamedTuple):
+    """The messages of a view, and what is known of them."""
+
+    messages: list[Message]
+    settled: int
+    """How many of them, from the first on, stood there when the newest plan was made."""
+    lines: tuple[int, ...]
+    """Where lines of our own stand in the user's role, only so that roles alternate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a view needs besides history and plan; the same for the whole life of a lane."""
+
+    family: Family
+    count: Callable[[str], Count]
+    kept: tuple[int, int] = (0, 0)
+    """Messages at the beginning and at the end that never leave a view."""
+    write: Callable[[HandedOut], list[Message]] | None = None
+    """Makes of a view what its caller sends, message for message, and changes none of those it gets; None: these."""
+    adopts: bool = False
+    """Whether a lane counts as its stored requests say, and not by `family`: in programs that only read."""
+
+
+Change = Literal["late result", "unanswered call"]
+
+
+class View:
+    """The messages of one lane. Handed out only as copies."""
+
+    def __init__(self, history: History, around: Surroundings, plan: Plan, prompt: str | None = None) -> None:
+        self.plan = plan
+        self.prompt = prompt
+        self.pieces: list[Piece] = []
+        self.flat: list[Message] = []
+        self.estimate = NOTHING
+        self.summary_tokens = 0
+        """What the summary takes, by the upper estimate."""
+        self.changes: list[tuple[Change, int]] = []
+        """What broke the older prefix since this was last emptied, with the `seq` that did it."""
+        self._around = around
+        self._history = history
+        self._edits = plan.rewritten()
+        self._at: dict[int, int] = {}
+        self._copier = Copier()
+        """Of `flat`."""
+        self._gap: Gap | None = None
+        """What was left out at the very end, where the next message will show it."""
+        self._cursor = 0
+        self._epoch = -1
+        self._aside: list[int] = []
+        """Not shown although no gap covers them: the prompt stands for them, or the rest of their group is left out."""
+        self._ephemerals = 0
+        """The number of the next ephemeral message to show."""
+
+    @classmethod
+    def build(
+        cls,
+        history: History,
+        plan: Plan,
+        around: Surroundings,
+        *,
+        prompt: str | None = None,
+        ephemerals: Sequence[Ephemeral] = (),
+        reuse: "View | None" = None,
+    ) -> "View":
+        """The view of this plan over the whole branch. Costs as much as the view is long, not as the history is."""
+        view = cls(history, around, plan, prompt)
+        old = {piece.key: piece for piece in reuse.pieces} if reuse else {}
+        keep_prompts = prompt is not None
+        pieces: list[Piece] = []
+        if prompt is not None:
+            pieces.append(view._synthetic(_PROMPT, "system", prompt, None, old))
+        gap: Gap | None = None
+        for seq, gap_before in history.outside(plan.gaps()):
+            entry, gap = history.entry(seq), gap_before or gap
+            if entry.group.first != seq or (keep_prompts and replaced_by_prompt(entry)):
+                view._aside.append(seq)
+                continue
+            piece = view._piece(history, entry.group, old)
+            if piece.messages:
+                piece.gap, gap = gap, None
+            pieces.append(piece)
+        at_end = (left for left in plan.gaps() if history.branch and left.last >= history.branch[-1])
+        view._gap = next(at_end, gap)
+        view._add_summary(history, pieces, old)
+        pieces += [view._ephemeral(ephemeral) for ephemeral in ephemerals]
+        pieces.sort(key=_key)
+        for piece in pieces:
+            view._append(piece)
+        view._cursor, view._epoch = len(history.branch), history.epoch
+        view._ephemerals = ephemerals[-1].number + 1 if ephemerals else 0
+        return view
+
+    def shown(self) -> Iterator[int]:
+        """The `seq`s of everything that stands in it, or is kept aside though no gap covers it."""
+        yield from self._aside
+        yield from (entry.seq for piece in self.pieces for entry in piece.entries)
+
+    def newer(self, history: History) -> Iterator[int]:
+        """The `seq`s of what was appended since."""
+        return history.branch.between(self._cursor, len(history.branch))
+
+    def current(self, history: History) -> bool:
+        """Whether `advance` is enough to bring this view up to date."""
+        return self._epoch == history.epoch
+
+    def advance(self, history: History, ephemerals: Sequence[Ephemeral] = ()) -> None:
+        """Takes in what was appended since. `current` must hold."""
+        branch = history.branch
+        waiting = deque(found for found in ephemerals if found.number >= self._ephemerals)
+        if self._cursor < len(branch):
+            self._close_last(history, branch[self._cursor])
+            for seq in branch.between(self._cursor, len(branch)):
+                while waiting and waiting[0].after < seq:
+                    self._take_ephemeral(waiting.popleft())
+                self._take(history, history.entry(seq))
+            self._cursor = len(branch)
+        while waiting:
+            self._take_ephemeral(waiting.popleft())
+
+    def copies(self) -> list[Message]:
+        """The messages as they are sent, as copies that share nothing mutable with what is stored."""
+        return self._written(self._copier.copies(self.flat))
+
+    def written(self) -> list[Message]:
+        """The messages as they are sent, not to be changed by who gets them."""
+        return self._written(self.flat)
+
+    def _written(self, messages: list[Message]) -> list[Message]:
+        write = self._around.write
+        if write is None:
+            return messages
+        lines = [piece.start for piece in self.pieces if piece.bridge is not None and piece.bridge["role"] == "user"]
+        return write(HandedOut(messages, self._settled(), tuple(lines)))
+
+    def _settled(self) -> int:
+        last = self.plan.last
+        if not self.plan.number or last is None:
+            return 0
+        old = (piece for piece in reversed(self.pieces) if piece.entries and piece.entries[0].seq <= last)
+        newest = next(old, None)
+        return 0 if newest is None else newest.start + (newest.bridge is not None) + len(newest.messages)
+
+    def _take(self, history: History, entry: Entry) -> None:
+        group = entry.group
+        if self.prompt is not None and replaced_by_prompt(entry):
+            self._aside.append(entry.seq)
+            return
+        at = self._at.get(group.first)
+        if at is not None:
+            self._again(history, at, "late result", entry.seq)
+        elif group.first != entry.seq:
+            self._aside.append(entry.seq)
+        elif group.first == entry.seq:
+            piece = self._piece(history, group, {})
+            if piece.messages:
+                piece.gap, self._gap = self._gap, None
+            self._append(piece)
+
+    def _take_ephemeral(self, ephemeral: Ephemeral) -> None:
+        self._append(self._ephemeral(ephemeral))
+        self._ephemerals = ephemeral.number + 1
+
+    def _close_last(self, history: History, seq: int) -> None:
+        """A call that is no longer in the newest group is not pending any more."""
+        for at in range(len(self.pieces) - 1, -1, -1):
+            if self.pieces[at].group is not None and self.pieces[at].messages:
+                if self.pieces[at].state[2]:
+                    self._again(history, at, "unanswered call", seq)
+                return
+
+    def _again(self, history: History, at: int, why: Change, seq: int) -> None:
+        """Renders one piece anew if its group grew; where that moves what stood before, says so."""
+        old = self.pieces[at]
+        group = old.group
+        if group is None or old.state == _state(group, history):
+            return
+        piece = self._piece(history, group, {})
+        piece.gap = old.gap
+        behind = self.pieces[at + 1 :]
+        if behind or piece.messages[: len(old.messages)] != old.messages:
+            self.changes.append((why, seq))
+        self._cut(at)
+        for later in [piece, *behind]:
+            self._append(later)
+
+    def _cut(self, at: int) -> None:
+        """Takes the pieces from `at` on out again."""
+        middle, upper = self.estimate
+        for piece in self.pieces[at:]:
+            middle -= piece.estimate.middle + piece.bridge_estimate.middle
+            upper -= piece.estimate.upper + piece.bridge_estimate.upper
+        self.estimate = Estimate(middle, upper)
+        del self.flat[self.pieces[at].start :]
+        self._copier.cut(len(self.flat))
+        del self.pieces[at:]
+
+    def _append(self, piece: Piece) -> None:
+        piece.bridge, piece.bridge_estimate = self._bridge(piece)
+        if piece.group is not None:
+            self._at[piece.group.first] = len(self.pieces)
+        self.pieces.append(piece)
+        piece.start = len(self.flat)
+        if piece.bridge is not None:
+            self.flat.append(piece.bridge)
+        self.flat += piece.messages
+        self.estimate = Estimate(
+            self.estimate.middle + piece.estimate.middle + piece.bridge_estimate.middle,
+            self.estimate.upper + piece.estimate.upper + piece.bridge_estimate.upper,
+        )
+
+    def _bridge(self, piece: Piece) -> tuple[Message | None, Estimate]:
+        """One minimal line where two messages of the same role meet that did not follow each other in the history;
+        system messages between them do not count, since providers lift these out.
+        """
+        role = piece.messages[0]["role"] if piece.messages else None
+        if role not in ("user", "assistant"):
+            return None, NOTHING
+        gap = piece.gap
+        for previous in reversed(self.pieces):
+            if previous.messages and previous.messages[-1]["role"] not in SYSTEM_ROLES:
+                break
+            gap = gap or previous.gap
+        else:
+            return self._beginning(piece, role, gap)
+        text = self._between(previous, piece, gap) if previous.messages[-1]["role"] == role else None
+        return self._line(piece, role, text)
+
+    def _beginning(self, piece: Piece, role: str, gap: Gap | None) -> tuple[Message | None, Estimate]:
+        """A line of the user's before an assistant's message that is the first only because others are left out."""
+        cut_off = role == "assistant" and (gap is not None or piece.key[1] == SUMMARY)
+        return self._line(piece, role, rendering.BEGUN_LINE if cut_off else None)
+
+    def _line(self, piece: Piece, role: str, text: str | None) -> tuple[Message | None, Estimate]:
+        """A line in the other role than that of the piece before which it stands."""
+        if text is None:
+            return None, NOTHING
+        old = piece.bridge
+        if old is not None and old["role"] != role and piece.bridge_text == text:
+            return old, piece.bridge_estimate
+        piece.bridge_text = text
+        return plain("assistant" if role == "user" else "user", text, piece.messages[0]), self._weigh(text)
+
+    def _between(self, previous: Piece, piece: Piece, gap: Gap | None) -> str | None:
+        """What is said between two pieces of one role; None where they followed each other in the history as well."""
+        if gap:
+            return rendering.gap_line(gap)
+        if previous.key[1] == SUMMARY:
+            return rendering.gap_line(list(self.plan.gaps())[-1])
+        if previous.group and previous.group.open_calls and not previous.state[2]:
+            return rendering.NO_RESULT_LINE
+        if not previous.entries or not piece.entries:
+            return None
+        low, high = sorted((previous.entries[-1].seq, piece.entries[0].seq))
+        return None if self._only_system(low, high) else rendering.ELSEWHERE_LINE
+
+    def _only_system(self, low: int, high: int) -> bool:
+        """Whether nothing but system messages that are shown stands between two entries."""
+        history, gaps = self._history, list(self.plan.gaps())
+        start, stop = history.branch.position(low) + 1, history.branch.position(high)
+        return all(
+            not covers(gaps, seq) and history.entry(seq).reading.is_system
+            for seq in history.branch.between(start, stop)
+        )
+
+    def _piece(self, history: History, group: Group, old: dict[Key, Piece]) -> Piece:
+        key = (group.first, GROUP, 0)
+        state = _state(group, history)
+        edits: tuple[Clip | Mask, ...] = ()
+        if not self._edits.keys().isdisjoint(group.members):
+            edits = tuple([edit for seq in group.members for edit in self._edits.get(seq, ())])
+        reused = old.get(key)
+        if reused is not None and reused.state == state and reused.edits == edits:
+            return Piece(
+                key, reused.messages, reused.estimate, reused.entries, group, edits, state,
+                None, reused.bridge, reused.bridge_text, reused.bridge_estimate, sources=reused.sources,
+            )  # fmt: skip  # by hand: dataclasses.replace takes five times as long, and this runs for every piece
+        entries = tuple([history.entry(seq) for seq in group.members])
+        messages, sources = rendering.render_group(group, entries, self._edits, pending=state[2])
+        if edits or group.orphans or sources or (group.open_calls and not state[2]):
+            check_group([read_message(message) for message in messages], state[2])
+        elif len(entries) > 1 or group.open_calls:
+            check_group([entry.reading for entry in entries], state[2])
+        estimate = self._estimate(group, entries, messages) if messages else NOTHING
+        return Piece(key, messages, estimate, entries, group, edits, state, sources=sources)
+
+    def _estimate(self, group: Group, entries: Sequence[Entry], messages: list[Message]) -> Estimate:
+        middle = upper = 0
+        for entry in entries:
+            orphans = group.orphans.get(entry.seq, ())
+            edits = self._edits.get(entry.seq, ())
+            counts = rendering.edited_counts(entry, edits, orphans) if edits or orphans else entry.counts
+            weight = estimate_message(entry.reading, counts, self._around.family)
+            middle, upper = middle + weight.middle, upper + weight.upper
+        if group.open_calls and len(messages):
+            filled = self._weigh(rendering.NO_RESULT_LINE)  # longer than the result it stands for
+            middle, upper = middle + group.open_calls * filled.middle, upper + group.open_calls * filled.upper
+        return Estimate(middle, upper)
+
+    def _weigh(self, text: str) -> Estimate:
+        """The estimate of a synthetic message of this text."""
+        middle, upper = estimate_count(self._around.count(text), self._around.family)
+        return Estimate(MESSAGE_TOKENS + ceil(middle), MESSAGE_TOKENS + ceil(upper))
+
+    def _synthetic(self, key: Key, role: str, text: str, like: Message | None, old: dict[Key, Piece]) -> Piece:
+        message = plain(role, text, like)
+        reused = old.get(key)
+        if reused is not None and reused.messages == [message]:
+            return Piece(key, reused.messages, reused.estimate)
+        return Piece(key, [message], self._weigh(text))
+
+    def _add_summary(self, history: History, pieces: list[Piece], old: dict[Key, Piece]) -> None:
+        place = history.branch.position
+        left_out = sum(place(gap.last + 1) - place(gap.first) for gap in self.plan.gaps())
+        if not left_out:
+            return
+        after = self.plan.summary_after
+        if after is None and history.leading:
+            after = history.branch[history.leading - 1]
+        like = next((piece.messages[0] for piece in pieces if piece.group and piece.messages), None)
+        ranges = [(first, last) for first, last in untold(self.plan) if place(last + 1) > place(first)]
+        text = rendering.summary_text(self.plan, left_out, ranges)
+        summary = self._synthetic((-1 if after is None else after, SUMMARY, 0), "assistant", text, like, old)
+        self.summary_tokens = summary.estimate.upper
+        pieces.append(summary)
+
+    def _ephemeral(self, ephemeral: Ephemeral) -> Piece:
+        key = (ephemeral.after, EPHEMERAL, ephemeral.number)
+        weight = estimate_message(ephemeral.reading, ephemeral.counts, self._around.family)
+        return Piece(key, [sendable(ephemeral.message)], weight)
+
+
+def unstored(told: Iterable[tuple[int, str, str]]) -> list[Ephemeral]:
+    """What stands for ephemeral messages of which only place, SHA-256 and role are known."""
+    found = []
+    for number, (after, digest, role) in enumerate(told):
+        message: Message = {"role": role, "content": f"ephemeral {digest}"}
+        reading = read_message(message)
+        found.append(Ephemeral(after, number, message, reading, tuple(Count(0) for _ in reading.parts), digest))
+    return found
+
+
+def _key(piece: Piece) -> Key:
+    return piece.key
+
+
+def _state(group: Group, history: History) -> State:
+    return tuple(group.members), group.open_calls, group.open_calls > 0 and group is history.newest
+
+
+def replaced_by_prompt(entry: Entry) -> bool:
+    """Whether an entry gives way to a system prompt factory: stored system messages do, save those that a hook put
+    there. Developer messages stay: they carry files and rules of their own.
+    """
+    return entry.reading.role == "system" and not entry.reading.flags.injected
