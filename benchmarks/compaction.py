@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sessions import endless, source
 
-from backscroll.manager.sync_manager import ContextManager
+from backscroll import ContextManager
 from backscroll.messages import read_message
 from backscroll.tokens.engines import resolve
 

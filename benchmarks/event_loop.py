@@ -24,7 +24,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from backscroll import ContextManager
+from backscroll import AsyncContextManager
 
 TICK = 0.005
 KINDS = ("json", "lines", "solid", "base64", "cjk", "user", "arguments")
@@ -158,9 +158,9 @@ async def run(kind: str, size: int, store: bool, where: bool) -> list[dict[str, 
     with tempfile.TemporaryDirectory() as folder:
         address = f"sqlite:///{Path(folder) / 'agent.db'}" if store else None
 
-        def manager(session: str) -> ContextManager:
+        def manager(session: str) -> AsyncContextManager:
             kept: dict[str, Any] = {"store": address, "session": session} if address else {}
-            return ContextManager(max_tokens=BUDGET, **kept)
+            return AsyncContextManager(max_tokens=BUDGET, **kept)
 
         head, large = messages_of(kind, size)
         mine = manager("one")
@@ -178,7 +178,7 @@ async def run(kind: str, size: int, store: bool, where: bool) -> list[dict[str, 
     return steps.found
 
 
-async def went_on(mine: ContextManager, steps: Steps) -> None:
+async def went_on(mine: AsyncContextManager, steps: Steps) -> None:
     """Some turns with results of ordinary size; then the large message is compacted."""
     for number in range(4):
         used = {"id": f"d{number}", "type": "function", "function": {"name": "look", "arguments": f'{{"n": {number}}}'}}
@@ -195,7 +195,7 @@ async def went_on(mine: ContextManager, steps: Steps) -> None:
         await steps.run(f"turn {number + 1}", turn)
 
 
-async def looked_at(mine: ContextManager, steps: Steps, seq: int, size: int) -> None:
+async def looked_at(mine: AsyncContextManager, steps: Steps, seq: int, size: int) -> None:
     """Everything that reads a session; `seq`: the large message."""
     await steps.run("get_messages", mine.get_messages)
     await steps.run("explain", mine.explain)
@@ -220,7 +220,7 @@ async def looked_at(mine: ContextManager, steps: Steps, seq: int, size: int) -> 
     await steps.run("request after rewind", mine.get_messages_for_request)
 
 
-async def resumed(mine: ContextManager, again: ContextManager, steps: Steps) -> None:
+async def resumed(mine: AsyncContextManager, again: AsyncContextManager, steps: Steps) -> None:
     """What comes from the store."""
     child = await steps.run("fork", lambda: mine.fork("two"))
     await steps.run("fork request", child.get_messages_for_request)

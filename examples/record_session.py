@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from backscroll.manager.sync_manager import ContextManager
+from backscroll import ContextManager
 
 SKIPPED = {".git", ".venv", "venv", "build", "dist", "node_modules", "__pycache__"}
 READABLE = {".py", ".md", ".toml", ".txt", ".cfg", ".yml", ".yaml", ".json", ".sh", ""}

@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from backscroll import ConfigurationError, events
+from backscroll import ConfigurationError, ContextManager, events
 from backscroll.compaction.cache_pricing import Prices
 from backscroll.compaction.strategies.clear import MaskStrategy
-from backscroll.manager import sync_manager as sync
 from tests.histories import Talk
 from tests.test_manager import quarter
 
@@ -24,7 +23,7 @@ class Working:
     def __init__(self, **options: Any) -> None:
         self.told: list[tuple[str, dict[str, Any]]] = []
         listener = {"on_event": lambda name, payload: self.told.append((name, payload))}
-        self.manager = sync.ContextManager(**{"tokenizer": quarter, "min_batch_tokens": 3_000, **listener, **options})
+        self.manager = ContextManager(**{"tokenizer": quarter, "min_batch_tokens": 3_000, **listener, **options})
         self.manager.append(TALK.say("system", "be brief"), TALK.say("user", "read every file"))
         self.results: list[int] = []
         self.views: list[list[dict[str, Any]]] = []
@@ -125,7 +124,7 @@ def test_below_the_least_worth_nothing_is_masked():
 
 def test_default_waits_for_twenty_thousand_tokens():
     working = Working(min_batch_tokens=20_000)
-    default = sync.ContextManager(tokenizer=quarter)
+    default = ContextManager(tokenizer=quarter)
     default.append(*working.manager.get_messages())
     for number in range(60):
         working.step()
@@ -244,4 +243,4 @@ def test_prices_that_no_provider_has_are_refused(prices):
 @pytest.mark.parametrize("least", [0, -1, 1.5, True, "many"])
 def test_a_least_worth_that_is_no_number_of_tokens_is_refused(least):
     with pytest.raises(ConfigurationError, match="min_batch_tokens"):
-        sync.ContextManager(min_batch_tokens=least)
+        ContextManager(min_batch_tokens=least)

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from backscroll import ContextManager
 from backscroll.cli.main import main
 from backscroll.cli.stores.commands import app
 from backscroll.errors import ConfigurationError
-from backscroll.manager import sync_manager as sync
 from backscroll.stores.sqlite import SqliteStore
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -46,7 +46,7 @@ def place(request: Any, tmp_path: Path) -> Path:
     """A store with one session, in a folder of its own."""
     (tmp_path / "kept").mkdir()
     path = tmp_path / "kept" / "a.db" if request.param == "sqlite" else tmp_path / "kept"
-    with sync.ContextManager(store=f"{request.param}:///{path}", session="s", tokenizer=len) as context:
+    with ContextManager(store=f"{request.param}:///{path}", session="s", tokenizer=len) as context:
         context.append({"role": "user", "content": "hello"}, {"role": "assistant", "content": "Hello yourself!"})
         context.get_messages_for_request()
     context._opened.store.close()  # type: ignore[union-attr]

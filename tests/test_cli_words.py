@@ -14,10 +14,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 import backscroll
+from backscroll import ContextManager
 from backscroll.cli.main import main
 from backscroll.cli.stores import render as showing
 from backscroll.cli.stores.commands import app
-from backscroll.manager import sync_manager as sync
 from backscroll.stores.memory import MemoryStore
 from tests.test_stores_cli import on_a_terminal
 
@@ -34,7 +34,7 @@ def invoke(*arguments: Any, given: bytes | None = None) -> Result:
 
 def talk(store: Any, session: str) -> None:
     """A short conversation in a store."""
-    with sync.ContextManager(store=store, session=session, tokenizer=len) as context:
+    with ContextManager(store=store, session=session, tokenizer=len) as context:
         context.append(*TALK)
 
 
@@ -43,7 +43,7 @@ def place(request: Any, tmp_path: Path) -> Path:
     """A store with one session, and its fork."""
     path = tmp_path / ("a.db" if request.param == "sqlite" else "a")
     talk(f"{request.param}:///{path}", "one")
-    with sync.ContextManager(store=f"{request.param}:///{path}", session="one", tokenizer=len) as context:
+    with ContextManager(store=f"{request.param}:///{path}", session="one", tokenizer=len) as context:
         context.fork("two", at=0).close()
     return path
 
@@ -89,9 +89,9 @@ def test_import_reads_transcript_from_standard_input(tmp_path):
     """A transcript comes in through a pipe, under the name that was given."""
     given = json.dumps(TALK).encode()
     assert invoke("import", "-", tmp_path / "b.db", "--as", "piped", given=given).exit_code == 0
-    assert sync.ContextManager(store=tmp_path / "b.db", session="piped").get_messages() == TALK
+    assert ContextManager(store=tmp_path / "b.db", session="piped").get_messages() == TALK
     assert invoke("import", "-", tmp_path / "b.db", given=given).exit_code == 0
-    assert sync.ContextManager(store=tmp_path / "b.db", session="standard input").get_messages() == TALK
+    assert ContextManager(store=tmp_path / "b.db", session="standard input").get_messages() == TALK
 
 
 def test_import_reads_export_from_standard_input(place, tmp_path):
@@ -99,7 +99,7 @@ def test_import_reads_export_from_standard_input(place, tmp_path):
     line = [sys.executable, "-m", "backscroll.cli.main", "export", place, "-", "one"]
     exported = subprocess.run(line, capture_output=True, timeout=60, check=True).stdout
     assert invoke("import", "-", tmp_path / "b.db", given=exported).exit_code == 0
-    assert sync.ContextManager(store=tmp_path / "b.db", session="one").get_messages() == TALK
+    assert ContextManager(store=tmp_path / "b.db", session="one").get_messages() == TALK
     torn = invoke("import", "-", tmp_path / "c.db", given=exported[:-20])
     assert (torn.exit_code, (tmp_path / "c.db").exists()) == (1, False)
     assert torn.stderr.startswith("backscroll: standard input: ")

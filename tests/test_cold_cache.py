@@ -2,8 +2,7 @@
 
 import pytest
 
-from backscroll import ConfigurationError, Prices, events
-from backscroll.manager import sync_manager as sync
+from backscroll import ConfigurationError, ContextManager, Prices, events
 from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk
 from tests.test_manager import quarter
@@ -17,7 +16,7 @@ class Timed:
 
     def __init__(self, **options):
         self.reports = []
-        self.manager = sync.ContextManager(
+        self.manager = ContextManager(
             **{"tokenizer": quarter, "on_event": lambda *told: self.reports.append(told), **options}
         )
         self.now = 1_000.0
@@ -103,7 +102,7 @@ def test_the_first_view_after_a_resume_is_the_one_before_it_however_long_that_wa
     timed = Timed(session="s", store=store)
     view = timed.work(0.80)
     timed.manager.close()
-    again = sync.ContextManager(session="s", store=store, tokenizer=quarter)
+    again = ContextManager(session="s", store=store, tokenizer=quarter)
     again._session.clock = lambda: 1e9
     assert again.get_messages_for_request(token_budget=BUDGET) == view
 

@@ -8,9 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll import BudgetError
-from backscroll import ContextManager as AsyncManager
-from backscroll.manager import sync_manager as sync
+from backscroll import AsyncContextManager as AsyncManager
+from backscroll import BudgetError, ContextManager
 from tests.histories import conversations
 from tests.profiles import examples
 from tests.test_manager import LONG, Talk
@@ -38,7 +37,7 @@ class Counting:
 @given(conversations(), st.integers(500, 4_000))
 def test_each_text_of_an_added_message_is_counted_once(messages, budget):
     counting = Counting()
-    manager = sync.ContextManager(tokenizer=counting)
+    manager = ContextManager(tokenizer=counting)
     expected: Counter[str] = Counter()
     for message in messages:
         manager.add_message(message)
@@ -53,7 +52,7 @@ def test_each_text_of_an_added_message_is_counted_once(messages, budget):
 
 def test_asking_again_counts_nothing():
     counting = Counting()
-    manager = sync.ContextManager(tokenizer=counting)
+    manager = ContextManager(tokenizer=counting)
     fill(manager, 60)
     manager.get_messages_for_request(token_budget=9_000)
     before = counting.characters
@@ -67,7 +66,7 @@ def test_what_a_compaction_counts_is_bounded_by_the_budget_not_by_the_history():
     budget = 20_000
     for rounds in (60, 600):
         counting = Counting()
-        manager = sync.ContextManager(tokenizer=counting)
+        manager = ContextManager(tokenizer=counting)
         fill(manager, rounds, budget)
         before = counting.characters
         manager.compact()
@@ -101,7 +100,7 @@ class Whole:
 def test_a_cut_that_takes_nothing_away_counts_nothing():
     counting = Counting()
     talk = Talk("openai")
-    manager = sync.ContextManager(tokenizer=counting, strategies=[Whole()], max_tokens=10_000)  # more than the target
+    manager = ContextManager(tokenizer=counting, strategies=[Whole()], max_tokens=10_000)  # more than the target
     manager.add_message(talk.say("user", "go on"))
     for number in range(4):
         path = f"{number} " + "word " * 800

@@ -8,9 +8,8 @@ from functools import cache
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll import BudgetError
+from backscroll import BudgetError, ContextManager
 from backscroll.errors import ConfigurationError, ConflictError, DamagedError, ReferenceNotFound
-from backscroll.manager import sync_manager as sync
 from backscroll.stores.memory import MemoryStore
 from tests.crafting import crafted
 from tests.profiles import examples
@@ -54,7 +53,7 @@ def real():
 @settings(max_examples=examples(100))
 def test_crafted_records_raise_nothing_but_damage(seed):
     """Opened, resumed, shown and worked with, such a session raises `DamagedError` with its name and the place."""
-    context = sync.ContextManager(session="s", store=crafted(real(), random.Random(seed)), **OPTIONS)
+    context = ContextManager(session="s", store=crafted(real(), random.Random(seed)), **OPTIONS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for action in ACTIONS:
@@ -70,7 +69,7 @@ def test_real_records_raise_nothing():
     """The session that the crafted ones are made of is sound."""
     store = MemoryStore()
     store.append("s", 0, real()).result()
-    context = sync.ContextManager(session="s", store=store, **OPTIONS)
+    context = ContextManager(session="s", store=store, **OPTIONS)
     assert len(context.get_messages()) == 62
     context.get_messages_for_request()
     context.close()

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from backscroll import events
-from backscroll.manager.sync_manager import ContextManager
+from backscroll import ContextManager, events
 from tests.histories import DIALECTS, Talk
 from tests.test_promises import Watched, quarter
 

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
+from backscroll import ContextManager
 from backscroll.compaction.digest.notes import Facts, brief
 from backscroll.compaction.digest.stale_lines import removed_lines, written_values
 from backscroll.compaction.digest.writer import fit_headings, shrink
 from backscroll.events import COMPACTION, RULES_LEFT_OUT
 from backscroll.history.plan import Digest, Fold, Note, Plan, until
-from backscroll.manager import sync_manager as sync
 from tests.histories import Talk
 from tests.test_manager import quarter
 
@@ -67,7 +67,7 @@ def test_a_patch_tells_what_it_leaves_behind():
 
 def test_the_error_of_a_traceback_ends_a_turn():
     talk = Talk("openai")
-    manager = sync.ContextManager(tokenizer=quarter)
+    manager = ContextManager(tokenizer=quarter)
     trace = "Traceback (most recent call last):\n  File x\nValueError: bad_value"
     manager.append(talk.call(["a"], "", {"command": "make"}), *talk.results([("a", trace)]))
     history = manager._session.history
@@ -79,7 +79,7 @@ class Ruled:
 
     def __init__(self, budget):
         self.told, self.talk = [], Talk("openai")
-        self.manager = sync.ContextManager(
+        self.manager = ContextManager(
             tokenizer=quarter, max_tokens=budget, on_event=lambda *event: self.told.append(event)
         )
         self.seqs = []
@@ -146,7 +146,7 @@ def folded(manager, talk):
 
 
 def test_a_reminder_of_a_hook_is_no_word_of_the_user():
-    talk, manager = Talk("openai"), sync.ContextManager(tokenizer=quarter, max_tokens=3_000)
+    talk, manager = Talk("openai"), ContextManager(tokenizer=quarter, max_tokens=3_000)
     manager.append(talk.say("user", "begin"), talk.say("user", "Always be brief.", {"source": "hook"}))
     text = folded(manager, talk)
     assert "rule of the user" not in text
@@ -154,7 +154,7 @@ def test_a_reminder_of_a_hook_is_no_word_of_the_user():
 
 
 def test_the_line_that_the_user_asked_about_stays_in_a_noisy_result():
-    talk, manager = Talk("openai"), sync.ContextManager(tokenizer=quarter, strategies=["clip"], max_tokens=6_000)
+    talk, manager = Talk("openai"), ContextManager(tokenizer=quarter, strategies=["clip"], max_tokens=6_000)
     lines = [f"{number:04} value_{number} = module_{number}.py:{number}" for number in range(600)]
     lines[200] = "check of refund_batch failed: expected 17 rows"
     manager.append(talk.say("user", "Why does refund_batch fail?"), talk.call(["a"], "", {"command": "run"}))
@@ -168,7 +168,7 @@ def test_the_line_that_the_user_asked_about_stays_in_a_noisy_result():
 
 
 def test_an_equal_call_whose_answer_says_less_supersedes_nothing():
-    talk, manager = Talk("openai"), sync.ContextManager(tokenizer=quarter, strategies=["supersede"], max_tokens=4_000)
+    talk, manager = Talk("openai"), ContextManager(tokenizer=quarter, strategies=["supersede"], max_tokens=4_000)
     manager.append(talk.say("user", "begin"))
     for number, text in enumerate(["row of the file\n" * 300, "unchanged since last read"]):
         manager.append(talk.call([f"c{number}"], "", {"path": "a.py"}), *talk.results([(f"c{number}", text)]))

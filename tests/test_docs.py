@@ -12,7 +12,7 @@ import yaml
 from sybil.document import Document
 from sybil.parsers.markdown import CodeBlockParser
 
-from backscroll import ContextManager as Described
+from backscroll import AsyncContextManager as Described
 from backscroll.compaction.strategies import STRATEGIES
 from backscroll.integrations.amplifier import hooks as signals
 from backscroll.integrations.amplifier import settings

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll import BackscrollError
+from backscroll import BackscrollError, ContextManager
 from backscroll.errors import ConfigurationError, ConflictError, ReferenceNotFound, StoreUnavailable
-from backscroll.manager import sync_manager as sync
 from backscroll.ports import Stored, Tip
 from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk, conversations
@@ -73,7 +72,7 @@ class Shelf:
 
 def opened(shelf, session="s", **options):
     options = {"tokenizer": quarter, "max_tokens": 3_000, "min_batch_tokens": 300} | options
-    return sync.ContextManager(session=session, store=shelf, **options)
+    return ContextManager(session=session, store=shelf, **options)
 
 
 def work(manager, rounds, start=0):
@@ -136,7 +135,7 @@ def test_pins_rewinds_ids_and_lanes_come_back():
 
 def test_sessions_of_one_store_know_nothing_of_each_other_and_unnamed_ones_get_a_name_of_their_own():
     shelf = Shelf()
-    one, other = (sync.ContextManager(store=shelf, tokenizer=quarter) for _ in range(2))
+    one, other = (ContextManager(store=shelf, tokenizer=quarter) for _ in range(2))
     one.add_message(TALK.say("user", "one"))
     other.add_message(TALK.say("user", "other"))
     assert one.session_id != other.session_id
@@ -173,7 +172,7 @@ def test_the_async_manager_waits_for_the_store_as_well():
     shelf = Shelf()
 
     async def run():
-        manager = backscroll.ContextManager(session="s", store=shelf, tokenizer=quarter)
+        manager = backscroll.AsyncContextManager(session="s", store=shelf, tokenizer=quarter)
         await asyncio.gather(*(manager.add_message(TALK.say("user", str(number))) for number in range(20)))
         await manager.aclose()
 
@@ -229,7 +228,7 @@ def test_a_caller_that_gave_up_while_its_message_was_stored_finds_it_there():
         return release
 
     async def run():
-        manager = backscroll.ContextManager(session="s", store=shelf, tokenizer=quarter)
+        manager = backscroll.AsyncContextManager(session="s", store=shelf, tokenizer=quarter)
         await manager.add_message(TALK.say("user", "begin"))
         await manager.get_messages_for_request()
         await manager.add_message(TALK.say("assistant", "yes"))
@@ -489,4 +488,4 @@ def test_a_lease_that_cannot_be_is_refused_at_construction(wrong):
 def test_a_lease_needs_a_store_that_can_keep_sessions():
     for store in (None, Shelf()):
         with pytest.raises(ConfigurationError, match="`lease` needs a store"):
-            sync.ContextManager(store=store, lease=5)
+            ContextManager(store=store, lease=5)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.manager.sync_manager import ContextManager
+from backscroll import ContextManager
 from backscroll.messages import read_message
 from backscroll.messages.echoes import Echoes
 from tests.histories import DIALECTS, Talk

@@ -2,8 +2,8 @@
 
 import pytest
 
+from backscroll import ContextManager
 from backscroll.evaluation.validity import problems
-from backscroll.manager.sync_manager import ContextManager
 from tests.histories import DIALECTS, Talk
 from tests.test_manager import quarter
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import backscroll
+from backscroll import ContextManager
 from backscroll.cli.inspect.data import Inspected
 from backscroll.cli.stores.commands import app
 from backscroll.cli.stores.render import Reader
-from backscroll.manager import sync_manager as sync
 from backscroll.manager.driver import drive_held
 from backscroll.session.breakdown import KINDS, MESSAGE_KINDS, divided
 from backscroll.session.log_replay import Walk
@@ -67,7 +67,7 @@ def test_a_total_is_divided_whole(estimates, overhead, total):
 
 def worked(store, reports=True, **options):
     """A session whose requests were compacted and, as is asked, measured."""
-    manager, talk = sync.ContextManager(session="s", store=store, **LEARNS | options), Talk("openai")
+    manager, talk = ContextManager(session="s", store=store, **LEARNS | options), Talk("openai")
     manager.append(talk.say("user", "Look at all of them."))
     for number in range(30):
         manager.append(talk.call([f"c{number}"], "I look.", {}), *talk.results([(f"c{number}", f"{number} is\n" * 40)]))
@@ -82,10 +82,10 @@ def test_after_a_resume_usage_is_what_it_was():
     manager = worked(store)
     before = manager.usage()
     manager.close()
-    again = sync.ContextManager(session="s", store=store, **LEARNS)
+    again = ContextManager(session="s", store=store, **LEARNS)
     assert again.usage() == before
     assert before.used.tokens > 1_000
-    asked = backscroll.ContextManager(session="s", store=store, **LEARNS)
+    asked = backscroll.AsyncContextManager(session="s", store=store, **LEARNS)
 
     async def main():
         return asked.usage()
@@ -95,7 +95,7 @@ def test_after_a_resume_usage_is_what_it_was():
 
 
 def test_before_the_first_request_usage_is_of_what_there_is():
-    manager = sync.ContextManager(**OPTIONS)
+    manager = ContextManager(**OPTIONS)
     assert manager.usage().used.tokens == 0
     manager.append(Talk("openai").say("user", "hello " * 50))
     usage = manager.usage()

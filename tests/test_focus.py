@@ -21,7 +21,9 @@ def test_requests_and_messages_go_on_while_a_focused_summary_is_being_made():
             await answer.wait()
             return "<summary>The API has two calls.</summary>"
 
-        manager = backscroll.ContextManager(tokenizer=quarter, max_tokens=6_000, summarizer=slow, strategies=["digest"])
+        manager = backscroll.AsyncContextManager(
+            tokenizer=quarter, max_tokens=6_000, summarizer=slow, strategies=["digest"]
+        )
         await manager.append(TALK.say("user", "Design the API."))
         for number in range(24):
             name = f"c{number}"

@@ -10,11 +10,11 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
+from backscroll import ContextManager
 from backscroll.cli.inspect.command import app
 from backscroll.cli.inspect.data import Inspected
 from backscroll.cli.inspect.export import page as exported
 from backscroll.cli.inspect.server import HEADERS, application
-from backscroll.manager import sync_manager as sync
 from backscroll.stores.memory import MemoryStore
 from tests.browsing import Browser, needs_chromium, served
 from tests.test_manager import quarter
@@ -41,7 +41,7 @@ def working(steps):
     )
     worker.manager.get_messages_for_request()
     worker.manager.close()
-    other = sync.ContextManager(session="<b>other</b>", store=store)
+    other = ContextManager(session="<b>other</b>", store=store)
     other.append({"role": "user", "content": "hello"})
     other.close()
     return worker
@@ -249,7 +249,7 @@ def test_the_page_marks_what_moved_shows_the_difference_the_bill_and_what_was_le
 def test_the_bill_shows_what_the_provider_reported_beside_what_is_computed_and_says_where_it_reported_nothing():
     store = MemoryStore()
     for name, cache in (("told", {"cache_read_tokens": 7, "cache_write_tokens": 3}), ("input", {}), ("silent", None)):
-        manager = sync.ContextManager(session=name, store=store, max_tokens=2_000, tokenizer=quarter, overhead_tokens=0)
+        manager = ContextManager(session=name, store=store, max_tokens=2_000, tokenizer=quarter, overhead_tokens=0)
         manager.append({"role": "user", "content": "hello " * 100})
         manager.get_messages_for_request()
         if cache is not None:
@@ -317,7 +317,7 @@ def test_an_open_page_shows_the_first_session_that_begins_and_lists_those_that_f
         worker.step()
         worker.restart()
         page.wait_for_selector("#request-title:text-is('Request 0 on main')", timeout=60_000)
-        other = sync.ContextManager(session="<b>other</b>", store=store)
+        other = ContextManager(session="<b>other</b>", store=store)
         other.append({"role": "user", "content": "hello"})
         other.close()
         page.wait_for_selector("#news:text-is('New session: <b>other</b>')", timeout=60_000)

@@ -6,9 +6,8 @@ import inspect
 import pytest
 
 import backscroll
-from backscroll import ConfigurationError, DamagedError, StoreUnavailable
+from backscroll import ConfigurationError, ContextManager, DamagedError, StoreUnavailable
 from backscroll.history.journal import Logbook
-from backscroll.manager import sync_manager as sync
 from backscroll.manager.driver import drive_held
 from backscroll.stores.blobs.folder import FolderBlobs
 from backscroll.stores.blobs.offloading import OffloadingStore
@@ -22,7 +21,7 @@ KEY = base64.b64encode(bytes(range(32))).decode()
 
 def opened(tmp_path, session="s", **options):
     options = {"tokenizer": len, "max_tokens": 100_000, "blobs": tmp_path / "blobs"} | options
-    return sync.ContextManager(session=session, store=f"sqlite:///{tmp_path}/agent.db", **options)
+    return ContextManager(session=session, store=f"sqlite:///{tmp_path}/agent.db", **options)
 
 
 def files(tmp_path):
@@ -153,7 +152,7 @@ def test_a_wrong_key_is_no_empty_session(tmp_path):
 
 def test_a_fork_is_offloaded_encrypted_and_redacted_like_its_origin_and_reports_for_itself():
     heard, shelf = [], Shelf()
-    first = sync.ContextManager(
+    first = ContextManager(
         session="s", store="memory:", tokenizer=len, blobs=shelf, offload_over=1_000, encryption_key=KEY,
         on_event=lambda *event: heard.append(event),
         redact=lambda message: message | {"content": message["content"].replace("wombat", "[animal]")},
@@ -197,15 +196,15 @@ def test_what_can_never_work_is_refused_at_construction(tmp_path, options, told)
 @pytest.mark.parametrize("option", [{"blobs": "folder"}, {"encryption_key": KEY}])
 def test_what_is_kept_in_memory_is_neither_offloaded_nor_encrypted(option):
     with pytest.raises(ConfigurationError, match="give a store too"):
-        sync.ContextManager(**option)
+        ContextManager(**option)
 
 
 def test_constructing_touches_nothing_and_both_managers_take_the_same(tmp_path):
-    for manager in (sync.ContextManager, backscroll.ContextManager):
+    for manager in (ContextManager, backscroll.AsyncContextManager):
         blobs = FolderBlobs(tmp_path / "b")
         manager(session="s", store=tmp_path / "a.db", blobs=blobs, offload_over=0, encryption_key=KEY)
     assert list(tmp_path.iterdir()) == []
-    assert inspect.signature(sync.ContextManager) == inspect.signature(backscroll.ContextManager)
+    assert inspect.signature(ContextManager) == inspect.signature(backscroll.AsyncContextManager)
 
 
 @pytest.mark.parametrize(
@@ -219,7 +218,7 @@ def test_a_store_that_is_opened_without_what_it_was_written_with_says_what_is_mi
     context = opened(tmp_path, offload_over=0, **option)
     context.append(TALK.say("user", "hello"))
     context.close()
-    again = sync.ContextManager(session="s", store=f"sqlite:///{tmp_path}/agent.db")
+    again = ContextManager(session="s", store=f"sqlite:///{tmp_path}/agent.db")
     for use in (again.get_messages, lambda: again.append(TALK.say("assistant", "hi"))):
         with pytest.raises(ConfigurationError, match=told):
             use()

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from backscroll import ContextManager
 from backscroll.compaction.digest.stale_lines import removed_lines, written_values
 from backscroll.compaction.digest.terms import ordinary_words, pieces, spans, specific_words
 from backscroll.compaction.digest.user_rules import rules_in
 from backscroll.compaction.sampling import READ, portions, sampled
 from backscroll.compaction.verification import Evidence
-from backscroll.manager import sync_manager as sync
 from backscroll.messages import same_json
 from backscroll.tokens.budget import Previews
 from tests.profiles import examples
@@ -135,7 +135,7 @@ STRATEGIES = [None, ["supersede"], ["clip"], ["mask"], ["digest"], ["importance"
 def test_a_compaction_reads_a_bounded_part_of_a_message(names, previews):
     """Of results, arguments, a user's words and an answer alike."""
     given = {} if names is None else {"strategies": names}
-    manager = sync.ContextManager(tokenizer=quarter, max_tokens=20_000, previews=previews, **given)
+    manager = ContextManager(tokenizer=quarter, max_tokens=20_000, previews=previews, **given)
     text = lines_of(SIZE)
     write = {"name": "write_file", "arguments": json.dumps({"path": "src/a.py", "content": text})}
     manager.add_message({"role": "user", "content": "go"})
@@ -161,7 +161,7 @@ def test_a_compaction_reads_a_bounded_part_of_a_message(names, previews):
 
 def test_large_arguments_are_stubs_where_they_would_be_cut():
     """What is left of cut arguments has to be valid JSON, so that they would have to be parsed."""
-    manager = sync.ContextManager(tokenizer=quarter, max_tokens=40_000, strategies=["clip"])
+    manager = ContextManager(tokenizer=quarter, max_tokens=40_000, strategies=["clip"])
     manager.add_message({"role": "user", "content": "go"})
     for number, size in enumerate((30_000, 2 * READ)):
         made = {"name": "write_file", "arguments": json.dumps({"path": f"src/{number}.py", "content": lines_of(size)})}
@@ -184,9 +184,7 @@ def test_large_arguments_are_stubs_where_they_would_be_cut():
 
 def test_a_superseded_large_result_has_to_stand_in_the_later_one():
     def rounds(old: str, new: str) -> str:
-        manager = sync.ContextManager(
-            tokenizer=quarter, max_tokens=2_000_000, strategies=["supersede"], target_usage=0.01
-        )
+        manager = ContextManager(tokenizer=quarter, max_tokens=2_000_000, strategies=["supersede"], target_usage=0.01)
         manager.add_message({"role": "user", "content": "go"})
         for number, text in enumerate((old, new, "x", "y")):
             named = {"name": "read", "arguments": json.dumps({"path": "a.log" if number < 2 else "b", "at": number})}
@@ -205,7 +203,7 @@ def test_a_superseded_large_result_has_to_stand_in_the_later_one():
 
 
 def test_a_summary_is_checked_against_a_bounded_part():
-    manager = sync.ContextManager(tokenizer=quarter)
+    manager = ContextManager(tokenizer=quarter)
     middle = "the word zanzibar_9 stands in the middle of all this"
     text = f"begin_1 {'x ' * SIZE}\n{middle}\n{'y ' * SIZE} end_1"
     manager.append({"role": "user", "content": "go"}, ASKED, {"role": "tool", "tool_call_id": "c1", "content": text})

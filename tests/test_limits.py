@@ -4,8 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from backscroll import BackscrollWarning, BudgetError, events
-from backscroll.manager import sync_manager as sync
+from backscroll import BackscrollWarning, BudgetError, ContextManager, events
 from tests.histories import Talk
 from tests.test_manager import quarter
 from tests.test_triggers import TALK, Told, words
@@ -42,7 +41,7 @@ def test_what_must_stay_may_be_more_messages_than_that_and_starts_no_storm():
 
 
 def test_a_dialect_with_results_in_user_messages_is_thinned_out_as_well():
-    talk, manager = Talk("anthropic"), sync.ContextManager(tokenizer=quarter, max_messages=12)
+    talk, manager = Talk("anthropic"), ContextManager(tokenizer=quarter, max_messages=12)
     manager.add_message(talk.say("user", "go"))
     for number in range(40):
         manager.append(talk.call([f"c{number}"], "I look.", {}), *talk.results([(f"c{number}", "fine")]))
@@ -170,14 +169,14 @@ def test_a_refusal_is_of_one_lane():
 
 
 def test_a_refusal_before_any_request_is_ignored_with_a_warning():
-    manager = sync.ContextManager(tokenizer=quarter)
+    manager = ContextManager(tokenizer=quarter)
     manager.observe_overflow()
     with pytest.warns(RuntimeWarning, match="no view was handed out on this lane yet"):
         manager.add_message(TALK.say("user", "go"))
 
 
 def test_refused_until_what_must_stay_does_not_fit_says_so():
-    manager = sync.ContextManager(tokenizer=quarter)
+    manager = ContextManager(tokenizer=quarter)
     manager.add_message({**TALK.say("user", words(900)), "metadata": {"pinned": True}})
     manager.get_messages_for_request(token_budget=1_000)
     manager.observe_overflow()
@@ -191,7 +190,7 @@ def test_refused_until_what_must_stay_does_not_fit_says_so():
 def test_attachment_that_cannot_fit_is_left_out_aloud():
     """A document in the user's only message that is larger than the budget is left out with an event and a warning."""
     heard = []
-    manager = sync.ContextManager(max_tokens=2_000, on_event=lambda name, payload: heard.append((name, payload)))
+    manager = ContextManager(max_tokens=2_000, on_event=lambda name, payload: heard.append((name, payload)))
     source = {"type": "base64", "media_type": "application/pdf", "data": "x" * 4_000_000}
     document = {"type": "document", "source": source}
     manager.append({"role": "user", "content": [{"type": "text", "text": "Read it."}, document]})
@@ -206,7 +205,7 @@ def test_attachment_that_cannot_fit_is_left_out_aloud():
 
 def test_usage_free_after_an_overflow_is_below_what_was_refused():
     """A provider that takes less than the budget says leaves less free, from the moment that is known."""
-    manager = sync.ContextManager(max_tokens=10_000, tokenizer=quarter)
+    manager = ContextManager(max_tokens=10_000, tokenizer=quarter)
     manager.append({"role": "user", "content": "word " * 4_000})
     manager.get_messages_for_request()
     before = manager.usage()

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
+from backscroll import ContextManager
 from backscroll.evaluation.validity import problems
-from backscroll.manager import sync_manager as sync
 from backscroll.ports import LOST, Record
 from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk
@@ -16,7 +16,7 @@ WHY = "this record was not as it was written when its database was repaired"
 
 
 def opened(store):
-    return sync.ContextManager(session="s", store=store, tokenizer=quarter, max_tokens=3_000, min_batch_tokens=300)
+    return ContextManager(session="s", store=store, tokenizer=quarter, max_tokens=3_000, min_batch_tokens=300)
 
 
 def work(manager, rounds):

@@ -10,9 +10,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from backscroll import BudgetError, events
+from backscroll import BudgetError, ContextManager, events
 from backscroll.evaluation.validity import problems, strangers
-from backscroll.manager import sync_manager as sync
 from tests.histories import DIALECTS, Talk
 from tests.profiles import examples
 from tests.test_manager import quarter
@@ -28,7 +27,7 @@ class SessionMachine(RuleBasedStateMachine):
     @initialize(dialect=st.sampled_from(DIALECTS), system=st.booleans())
     def begin(self, dialect: str, system: bool) -> None:
         self.told: list[str] = []
-        self.manager = sync.ContextManager(tokenizer=quarter, on_event=lambda name, _: self.told.append(name))
+        self.manager = ContextManager(tokenizer=quarter, on_event=lambda name, _: self.told.append(name))
         self.talk = Talk(dialect)
         self.messages: list[dict[str, Any]] = []
         self.seqs: list[int] = []
@@ -152,7 +151,7 @@ class SessionMachine(RuleBasedStateMachine):
         if not hasattr(self, "manager"):
             return
         self.manager.append(self.talk.say("assistant", "the end"))
-        twin = sync.ContextManager(tokenizer=quarter)
+        twin = ContextManager(tokenizer=quarter)
         for event in self.manager._session.events:
             twin._session.apply(event)
         assert twin.get_messages() == self.manager.get_messages()
@@ -163,7 +162,7 @@ class SessionMachine(RuleBasedStateMachine):
             assert self.attempt(twin, lane, budget) == self.attempt(self.manager, lane, budget)
         self.manager.close()
 
-    def attempt(self, manager: sync.ContextManager, lane: str, budget: int) -> Any:
+    def attempt(self, manager: ContextManager, lane: str, budget: int) -> Any:
         try:
             return manager.get_messages_for_request(token_budget=budget, lane=lane)
         except BudgetError:

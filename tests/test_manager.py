@@ -7,8 +7,15 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll import BudgetError, ConfigurationError, ConflictError, MessageError, ReferenceNotFound, events
-from backscroll.manager import sync_manager as sync
+from backscroll import (
+    BudgetError,
+    ConfigurationError,
+    ConflictError,
+    ContextManager,
+    MessageError,
+    ReferenceNotFound,
+    events,
+)
 from backscroll.view.rendering import BEGUN_LINE
 from tests.histories import Talk
 
@@ -20,9 +27,9 @@ def quarter(text: str) -> int:
     return len(text) // 4 + 1
 
 
-def worked(rounds: int = 30, **options: Any) -> sync.ContextManager:
+def worked(rounds: int = 30, **options: Any) -> ContextManager:
     """A manager after some rounds of tool use."""
-    manager = sync.ContextManager(**{"tokenizer": quarter, **options})
+    manager = ContextManager(**{"tokenizer": quarter, **options})
     talk = Talk("openai")
     manager.append(talk.say("system", "be brief"), talk.say("user", "read every file"))
     for number in range(rounds):
@@ -33,7 +40,7 @@ def worked(rounds: int = 30, **options: Any) -> sync.ContextManager:
 
 def test_async_and_plain_manager_give_the_same_view():
     async def run() -> list[dict[str, Any]]:
-        manager = backscroll.ContextManager(tokenizer=quarter)
+        manager = backscroll.AsyncContextManager(tokenizer=quarter)
         for message in await_all:
             await manager.add_message(message)
         view = await manager.get_messages_for_request(token_budget=9_000)
@@ -57,7 +64,7 @@ def test_request_with_bad_budget_raises_and_names_it(budget, error):
 
 
 def test_a_floor_that_cannot_fit_is_one_clear_error_and_changes_nothing():
-    manager = sync.ContextManager(tokenizer=quarter)
+    manager = ContextManager(tokenizer=quarter)
     manager.append({"role": "system", "content": "rules " * 1_000}, {"role": "user", "content": "go"})
     with pytest.raises(BudgetError, match=r"leading system messages 1,\d+.*raise token_budget"):
         manager.get_messages_for_request(token_budget=500)
@@ -115,7 +122,7 @@ def test_the_plain_manager_works_inside_a_running_loop_with_async_helpers():
         return "be brief"
 
     async def run() -> list[dict[str, Any]]:
-        manager = sync.ContextManager(tokenizer=quarter, on_event=listener)
+        manager = ContextManager(tokenizer=quarter, on_event=listener)
         manager.set_system_prompt_factory(prompt)
         manager.add_message({"role": "user", "content": "hi"})
         info = type("Info", (), {"defaults": {"context_window": 20_000, "max_output_tokens": 4_000}})
@@ -236,7 +243,7 @@ def test_a_system_prompt_factory_stands_in_for_stored_system_messages():
 
 def test_a_system_prompt_is_reported_when_it_changes_and_not_with_every_request():
     prompts, told = ["first"], []
-    manager = sync.ContextManager(tokenizer=quarter, on_event=lambda name, payload: told.append((name, payload)))
+    manager = ContextManager(tokenizer=quarter, on_event=lambda name, payload: told.append((name, payload)))
     manager.set_system_prompt_factory(lambda: prompts[-1])
     manager.add_message({"role": "user", "content": "hi"})
     for prompt in ("first", "first", "second", "second", "first"):
@@ -298,7 +305,7 @@ def test_a_listener_may_use_the_session_may_be_async_and_may_fail():
             seen.append(len(manager.get_messages()))
             raise ValueError("listener")
 
-    manager = sync.ContextManager(tokenizer=quarter, on_event=listener)
+    manager = ContextManager(tokenizer=quarter, on_event=listener)
     with pytest.warns(RuntimeWarning, match="`on_event` raised ValueError"):
         manager.add_message({"role": "user", "content": "hello"})
     assert seen == [1]
@@ -353,7 +360,7 @@ def test_overhead_is_subtracted_before_shares_are_taken():
 
 
 def test_tasks_and_threads_lose_nothing_and_views_stay_valid():
-    manager = backscroll.ContextManager(tokenizer=quarter)
+    manager = backscroll.AsyncContextManager(tokenizer=quarter)
     talk = Talk("openai")
 
     async def agent(name: str) -> None:
@@ -390,7 +397,7 @@ def test_tasks_and_threads_lose_nothing_and_views_stay_valid():
 )
 def test_bad_configuration_fails_at_construction(options):
     with pytest.raises(ConfigurationError):
-        sync.ContextManager(**options)
+        ContextManager(**options)
 
 
 def test_strategies_are_those_that_were_named_and_own_ones_are_held_to_the_rules():
@@ -418,7 +425,7 @@ def test_a_call_that_its_own_message_answers_is_neither_pending_nor_an_orphan():
     told: list[str] = []
     call = {"toolUse": {"toolUseId": "a", "name": "web", "input": {}}}
     result = {"toolResult": {"toolUseId": "a", "content": [{"text": "found"}]}}
-    manager = sync.ContextManager(tokenizer=quarter, on_event=lambda name, _: told.append(name))
+    manager = ContextManager(tokenizer=quarter, on_event=lambda name, _: told.append(name))
     messages = [
         {"role": "user", "content": [{"text": "search"}]},
         {"role": "assistant", "content": [call, result]},
@@ -430,7 +437,7 @@ def test_a_call_that_its_own_message_answers_is_neither_pending_nor_an_orphan():
 
 
 def test_estimated_counts_get_the_wide_margin():
-    exact, estimated = sync.ContextManager(tokenizer="o200k_base"), sync.ContextManager(tokenizer="estimate")
+    exact, estimated = ContextManager(tokenizer="o200k_base"), ContextManager(tokenizer="estimate")
     for manager in (exact, estimated):
         manager.add_message({"role": "user", "content": LONG})
         manager.get_messages_for_request()
@@ -439,7 +446,7 @@ def test_estimated_counts_get_the_wide_margin():
 
 
 def test_a_lane_named_after_a_model_counts_as_that_model():
-    manager = sync.ContextManager(model="gpt-5")
+    manager = ContextManager(model="gpt-5")
     manager.add_message({"role": "user", "content": LONG})
     for lane in ("main", "claude-opus-4-8", "title"):
         manager.get_messages_for_request(lane=lane)
@@ -470,7 +477,7 @@ def test_a_single_ephemeral_message_is_reported_when_it_expires():
 
 
 def test_the_summary_stands_behind_the_system_messages_after_its_place_was_rewound():
-    manager = sync.ContextManager(tokenizer=quarter, strategies=["truncate"])
+    manager = ContextManager(tokenizer=quarter, strategies=["truncate"])
     talk = Talk("openai")
     manager.append(talk.say("system", "be brief"), *[talk.say("assistant", "hello " * 400)] * 2, talk.say("user", "go"))
     manager.append(talk.call(["a"], "", {}), *talk.results([("a", LONG)]))
@@ -485,7 +492,7 @@ def test_the_summary_stands_behind_the_system_messages_after_its_place_was_rewou
 
 def test_a_cancelled_task_leaves_the_session_usable_and_adds_all_or_nothing():
     async def run() -> None:
-        manager = backscroll.ContextManager(tokenizer=quarter)
+        manager = backscroll.AsyncContextManager(tokenizer=quarter)
         huge = {"role": "user", "content": "long " * 400_000}  # over 64 KB: counted in a thread
         for _ in range(5):
             task = asyncio.create_task(manager.append(huge, {"role": "assistant", "content": "ok"}))

@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll import BackscrollWarning, ConfigurationError
-from backscroll.manager import sync_manager as sync
+from backscroll import BackscrollWarning, ConfigurationError, ContextManager
 from backscroll.manager.base import ManagerBase
 from backscroll.manager.options import OPTIONS
 from backscroll.stores.memory import MemoryStore
 
-BOTH = pytest.mark.parametrize("manager", [backscroll.ContextManager, sync.ContextManager])
+BOTH = pytest.mark.parametrize("manager", [backscroll.AsyncContextManager, ContextManager])
 WRONG: dict[str, Any] = {"session": 5, "prices": {"cache_read": 0.1}, "on_event": 5, "model": 5, "telemetry": 1}
 """By option: a value that somebody could give by mistake."""
 
@@ -60,7 +59,7 @@ def test_manager_option_of_wrong_type_raises_and_names_it(manager, name):
 def test_manager_secret_of_wrong_type_is_not_printed():
     """A key is printed nowhere, not even one of the wrong type."""
     with pytest.raises(ConfigurationError) as raised:
-        sync.ContextManager(store="memory:", encryption_key=bytearray(b"hush"))  # type: ignore[arg-type]
+        ContextManager(store="memory:", encryption_key=bytearray(b"hush"))  # type: ignore[arg-type]
     assert "hush" not in str(raised.value)
 
 
@@ -83,7 +82,7 @@ def test_manager_session_with_use_for_name_is_quiet(manager, options):
 
 def test_sync_manager_in_with_closes_at_the_end(tmp_path: Path):
     """The sync manager is a context manager, and what it noted is stored when it ends."""
-    with sync.ContextManager(store=tmp_path / "a.db", session="s", tokenizer=len) as context:
+    with ContextManager(store=tmp_path / "a.db", session="s", tokenizer=len) as context:
         context.append({"role": "user", "content": "Hello!"})
         context.get_messages_for_request()
         stored = context._opened.store.end("s")  # type: ignore[union-attr]
@@ -94,7 +93,7 @@ def test_async_manager_in_async_with_closes_at_the_end(tmp_path: Path):
     """The same of the async one in `async with`."""
 
     async def use() -> tuple[int, int]:
-        async with backscroll.ContextManager(store=tmp_path / "a.db", session="s", tokenizer=len) as context:
+        async with backscroll.AsyncContextManager(store=tmp_path / "a.db", session="s", tokenizer=len) as context:
             await context.append({"role": "user", "content": "Hello!"})
             await context.get_messages_for_request()
             stored = context._opened.store.end("s")  # type: ignore[union-attr]
@@ -106,7 +105,7 @@ def test_async_manager_in_async_with_closes_at_the_end(tmp_path: Path):
 
 def test_async_manager_in_with_says_what_to_write():
     """An async manager in `with` is an error that names `async with`."""
-    with pytest.raises(ConfigurationError, match="write `async with`"), backscroll.ContextManager():  # type: ignore[attr-defined]
+    with pytest.raises(ConfigurationError, match="write `async with`"), backscroll.AsyncContextManager():  # type: ignore[attr-defined]
         pass
 
 
@@ -114,7 +113,7 @@ def test_sync_manager_in_async_with_says_what_to_write():
     """A sync manager in `async with` is an error that names `with`."""
 
     async def use() -> None:
-        async with sync.ContextManager():  # type: ignore[attr-defined]
+        async with ContextManager():  # type: ignore[attr-defined]
             pass
 
     with pytest.raises(ConfigurationError, match="write `with`"):
@@ -123,7 +122,7 @@ def test_sync_manager_in_async_with_says_what_to_write():
 
 def test_fork_keeps_options_and_store():
     """A fork is made with the options of its session, in the same store."""
-    context = sync.ContextManager(store=MemoryStore(), session="s", tokenizer=len, max_tokens=1_234)
+    context = ContextManager(store=MemoryStore(), session="s", tokenizer=len, max_tokens=1_234)
     context.append({"role": "user", "content": "Hello!"})
     fork = context.fork("t")
     assert (fork.session_id, fork.usage().window, fork.get_messages()) == ("t", 1_234, context.get_messages())

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
+from backscroll import ContextManager
 from backscroll.errors import ConfigurationError
-from backscroll.manager.sync_manager import ContextManager
 from backscroll.recall.pages import grep, lines_of
 
 TEXT = "\n".join(f"line {number}" for number in range(1, 101))

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll import ConfigurationError
-from backscroll.manager import sync_manager as sync
+from backscroll import ConfigurationError, ContextManager
 from backscroll.manager.regex import LONGEST, LimitedPattern, nodes
 from tests.test_manager import quarter
 
@@ -17,7 +16,7 @@ VICTIM = f"{'a' * 60} and more"
 
 
 def manager(*texts):
-    made = sync.ContextManager(tokenizer=quarter)
+    made = ContextManager(tokenizer=quarter)
     made.append(*({"role": "user", "content": text} for text in texts))
     return made
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from backscroll import ContextManager
 from backscroll import ContextManager as AsyncManager
 from backscroll.errors import ConfigurationError
-from backscroll.manager.sync_manager import ContextManager
 from backscroll.tokens.budget import Previews
 
 LONG = "\n".join(f"line {number} of the file" for number in range(400))  # about 2,400 tokens

@@ -114,6 +114,7 @@ def test_the_lock_holds_hashes_and_no_place_to_fetch_from():
 
 def test_public_names():
     assert backscroll.__all__ == [
+        "AsyncContextManager",
         "BackscrollError",
         "BackscrollWarning",
         "BudgetError",

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backscroll import BudgetError, events
+from backscroll import BudgetError, ContextManager, events
 from backscroll.evaluation.validity import problems, strangers
-from backscroll.manager.sync_manager import ContextManager
 from backscroll.tokens.budget import Previews
 from tests.histories import Talk, conversations
 from tests.profiles import THOROUGH, examples

@@ -5,9 +5,8 @@ import re
 
 import pytest
 
-from backscroll import BudgetError
+from backscroll import BudgetError, ContextManager
 from backscroll.evaluation.readers import read
-from backscroll.manager import sync_manager as sync
 from tests.test_transcripts import FILES, pytestmark  # noqa: F401 - the same transcripts, skipped in the same cases
 
 REFERENCE = re.compile(r"\[ref:(\d+)(?:-(\d+)|\.(\d+))?\]")
@@ -30,7 +29,7 @@ def whole(manager, ref):
 @pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}-{file.stem}")
 def test_everything_left_out_at_a_tenth_comes_back_verbatim_by_a_reference_of_the_view(file):
     for transcript in read(file, file.name):
-        manager = sync.ContextManager(max_tokens=2_000_000)
+        manager = ContextManager(max_tokens=2_000_000)
         manager.append(*transcript.messages)
         manager.get_messages_for_request()
         budget = manager.usage().used.tokens // 10

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll import ConfigurationError, Hit, ReferenceNotFound
-from backscroll.manager import sync_manager as sync
+from backscroll import ConfigurationError, ContextManager, Hit, ReferenceNotFound
 from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk, conversations
 from tests.test_manager import quarter, worked
@@ -22,7 +21,7 @@ REFERENCE = re.compile(r"\[ref:(\d+(?:[-.]\d+)?)\]")
 
 @given(conversations(), st.integers(200, 3_000), st.integers(1, 700))
 def test_every_reference_in_a_view_returns_the_original_whatever_the_page_size(messages, budget, limit):
-    manager = sync.ContextManager(tokenizer=quarter)
+    manager = ContextManager(tokenizer=quarter)
     manager.append(*messages)
     try:
         view = manager.get_messages_for_request(token_budget=budget)
@@ -68,7 +67,7 @@ def test_a_range_names_each_message_and_pages_are_cut_without_loss():
 
 
 def test_lines_and_patterns():
-    manager = sync.ContextManager(tokenizer=quarter)
+    manager = ContextManager(tokenizer=quarter)
     manager.append({"role": "user", "content": "alpha\nbeta\ngamma"}, {"role": "user", "content": "alphabet"})
     assert manager.recall(0, lines=(2, 3)) == "beta\ngamma"
     assert manager.recall(0, pattern="^(a|g)").hits == (Hit(0, 0, 0, "alpha"), Hit(0, 0, 11, "gamma"))
@@ -90,7 +89,7 @@ def test_a_query_finds_the_passage_wherever_it_stands():
 
 
 def test_a_query_survives_lone_surrogates_and_finds_what_came_after_the_first_query():
-    manager = sync.ContextManager(tokenizer=quarter)
+    manager = ContextManager(tokenizer=quarter)
     manager.add_message({"role": "user", "content": "broken \ud83d half"})
     assert manager.recall(query="half").hits[0].seq == 0
     manager.add_message({"role": "user", "content": "another half"})
@@ -147,7 +146,7 @@ def test_the_tool_answers_a_model_and_never_raises_for_its_mistakes(format):
 
 def test_the_tool_of_the_async_manager_is_awaited():
     async def run() -> Any:
-        manager = backscroll.ContextManager(tokenizer=quarter)
+        manager = backscroll.AsyncContextManager(tokenizer=quarter)
         await manager.add_message(Talk("bedrock").say("user", "hi"))
         _, call = manager.recall_tool()
         return await call(ref="0")
@@ -158,10 +157,10 @@ def test_the_tool_of_the_async_manager_is_awaited():
 def test_a_query_finds_what_other_sessions_of_the_store_said():
     store = MemoryStore()
     for name, port in (("monday", 8001), ("tuesday", 8002)):
-        talk = sync.ContextManager(session=name, store=store, tokenizer=quarter)
+        talk = ContextManager(session=name, store=store, tokenizer=quarter)
         talk.append(TALK.say("user", "which port?"), TALK.say("assistant", f"The proxy listens on {port}."))
         talk.close()
-    here = sync.ContextManager(session="wednesday", store=store, tokenizer=quarter)
+    here = ContextManager(session="wednesday", store=store, tokenizer=quarter)
     here.append(TALK.say("user", "which port was it yesterday?"))
     assert here.recall(query="proxy listens").hits == ()
     found = here.recall(query="proxy listens", everywhere=True)
@@ -170,16 +169,16 @@ def test_a_query_finds_what_other_sessions_of_the_store_said():
         ("monday", 1, "The proxy listens on 8001."),
     ]
     assert found.startswith("session 'tuesday', [ref:1.0]\nThe proxy listens on 8002.\n")
-    assert sync.ContextManager(session="tuesday", store=store).recall(found.hits[0].seq) == "The proxy listens on 8002."
+    assert ContextManager(session="tuesday", store=store).recall(found.hits[0].seq) == "The proxy listens on 8002."
 
 
 def test_pages_over_all_sessions_go_on_where_the_one_before_ended():
     store = MemoryStore()
     for number in range(30):
-        talk = sync.ContextManager(session=f"s{number}", store=store, tokenizer=quarter)
+        talk = ContextManager(session=f"s{number}", store=store, tokenizer=quarter)
         talk.append(TALK.say("user", f"the needle of session {number} is here"))
         talk.close()
-    here = sync.ContextManager(session="here", store=store, tokenizer=quarter)
+    here = ContextManager(session="here", store=store, tokenizer=quarter)
     whole = here.recall(query="needle", everywhere=True, limit=10_000)
     text, page = "", here.recall(query="needle", everywhere=True, limit=50)
     while page.next_offset is not None:
@@ -193,9 +192,9 @@ def test_pages_over_all_sessions_go_on_where_the_one_before_ended():
 @pytest.mark.parametrize("arguments", [{"ref": 1}, {"pattern": "x"}, {"query": "x", "lines": (1, 2)}])
 def test_only_a_query_goes_everywhere(arguments):
     with pytest.raises(ConfigurationError, match="everywhere goes with a query"):
-        sync.ContextManager(session="s", store=MemoryStore()).recall(everywhere=True, **arguments)
+        ContextManager(session="s", store=MemoryStore()).recall(everywhere=True, **arguments)
 
 
 def test_a_session_without_a_store_has_no_others():
     with pytest.raises(ConfigurationError, match="give it a store"):
-        sync.ContextManager().recall(query="x", everywhere=True)
+        ContextManager().recall(query="x", everywhere=True)

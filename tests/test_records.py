@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll import DamagedError
+from backscroll import ContextManager, DamagedError
 from backscroll.history.codec import _READERS, FORMAT, FORMATS, Codec
 from backscroll.history.log import LaneOpened, MessageAdded, Overflowed, PlanRecorded, UsageObserved
 from backscroll.history.plan import NO_DIGEST, Digest, Fold, Note, Plan
-from backscroll.manager import sync_manager as sync
 from backscroll.ports import LOST, Record, Stored
 from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk, conversations
@@ -57,7 +56,7 @@ def test_every_event_of_a_session_comes_back_equal(messages, budget, ask):
 
 @given(st.text(st.characters(categories=["Cs", "Lu", "Cc"]), max_size=12))
 def test_any_text_comes_back_as_it_was_also_one_that_utf_8_cannot_hold(text):
-    manager = sync.ContextManager(tokenizer=len)
+    manager = ContextManager(tokenizer=len)
     manager.add_message({"role": "user", "content": text})
     (event,) = read(written(manager._session.events))
     assert event.message["content"] == text
@@ -70,7 +69,7 @@ def worked(store=None):
     """A session with all that a format has to hold, the same in every run."""
     chance, talk = random.Random(1), Talk("openai")
     answers = iter(["", "It goes well.", *["It went well."] * 20])
-    manager = sync.ContextManager(session="s", store=store, summarizer=lambda request: next(answers), **OPTIONS)
+    manager = ContextManager(session="s", store=store, summarizer=lambda request: next(answers), **OPTIONS)
     manager.append(talk.say("system", "be brief"), talk.say("user", "Never touch config/prod.yaml. Begin."), id="first")
     for number in range(30):
         lines = [f"value_{number}_{line} = {chance.randrange(10**6)}" for line in range(chance.randrange(2, 9))]
@@ -147,7 +146,7 @@ def golden(format):
 def test_what_was_written_in_any_format_is_read_for_ever(format):
     store = MemoryStore()
     store.append("s", 0, [each.record for each in golden(format)]).result()
-    manager = sync.ContextManager(session="s", store=store, **OPTIONS)
+    manager = ContextManager(session="s", store=store, **OPTIONS)
     told = json.loads((GOLDEN / f"format-{format}.json").read_text(encoding="utf-8"))
     assert manager.get_messages() == told["messages"]
     assert manager.get_messages_for_request() == told["view"]
@@ -157,13 +156,13 @@ def test_what_was_written_in_any_format_is_read_for_ever(format):
 def test_a_session_goes_on_in_todays_format_whatever_it_began_in():
     store = MemoryStore()
     store.append("s", 0, [each.record for each in golden(1)]).result()
-    manager = sync.ContextManager(session="s", store=store, **OPTIONS)
+    manager = ContextManager(session="s", store=store, **OPTIONS)
     for number in range(60):
         manager.append(Talk("openai").say("user", f"{number} " * 100), Talk("openai").say("assistant", "ok " * 90))
         view = manager.get_messages_for_request()
     manager.close()
     assert {each.record.format for each in store.read("s")} == {1, FORMAT}
-    again = sync.ContextManager(session="s", store=store, **OPTIONS)
+    again = ContextManager(session="s", store=store, **OPTIONS)
     assert again.get_messages_for_request() == view
     assert again.get_messages() == manager.get_messages()
 
@@ -212,7 +211,7 @@ def lose(store, places):
 def test_a_session_that_lost_some_records_goes_on_with_the_rest(places):
     store = MemoryStore()
     store.append("s", 0, [each.record for each in golden(FORMAT)]).result()
-    manager = sync.ContextManager(session="s", store=lose(store, places), **OPTIONS)
+    manager = ContextManager(session="s", store=lose(store, places), **OPTIONS)
     whole = json.loads((GOLDEN / f"format-{FORMAT}.json").read_text(encoding="utf-8"))["messages"]
     kept = manager.get_messages()
     gone = [message for message in kept if message.get("metadata", {}).get("lost")]

@@ -6,8 +6,7 @@ import traceback
 import pytest
 
 import backscroll
-from backscroll import ConfigurationError, ConflictError, MessageError
-from backscroll.manager import sync_manager as sync
+from backscroll import ConfigurationError, ConflictError, ContextManager, MessageError
 from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk
 
@@ -27,7 +26,7 @@ def refusing(message):
 
 
 def opened(redact, store="memory:", **options):
-    return sync.ContextManager(session="s", store=store, tokenizer=len, redact=redact, **options)
+    return ContextManager(session="s", store=store, tokenizer=len, redact=redact, **options)
 
 
 def test_what_is_left_out_is_nowhere(tmp_path):
@@ -37,7 +36,7 @@ def test_what_is_left_out_is_nowhere(tmp_path):
         counted.append(text)
         return len(text)
 
-    context = sync.ContextManager(
+    context = ContextManager(
         session="s", store=f"sqlite:///{tmp_path}/a.db", tokenizer=count, redact=without_cards,
         on_event=lambda *event: heard.append(event),
     )  # fmt: skip  # one thought
@@ -129,7 +128,7 @@ async def awaited(message):
 
 @pytest.mark.parametrize("redact", [awaited, "strip", 7])
 def test_what_is_no_plain_function_is_refused_at_construction(redact):
-    for manager in (sync.ContextManager, backscroll.ContextManager):
+    for manager in (ContextManager, backscroll.AsyncContextManager):
         with pytest.raises(ConfigurationError, match="`redact` must be a plain function"):
             manager(redact=redact)
 

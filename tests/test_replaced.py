@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from backscroll import ContextManager
 from backscroll.evaluation.validity import problems, strangers
-from backscroll.manager import sync_manager as sync
 from tests.histories import DIALECTS, Talk
 
 Message = dict[str, Any]
@@ -18,11 +18,11 @@ def conversation(dialect: str, results: list[str]) -> list[Message]:
     return [talk.say("user", "go"), talk.call(ids, "I look.", {"path": "a.py"}), *answers]
 
 
-def by_setting(manager: sync.ContextManager, messages: list[Message]) -> None:
+def by_setting(manager: ContextManager, messages: list[Message]) -> None:
     manager.set_messages(messages)
 
 
-def by_rewinding(manager: sync.ContextManager, messages: list[Message]) -> None:
+def by_rewinding(manager: ContextManager, messages: list[Message]) -> None:
     manager.rewind(1)
     manager.append(*messages[2:])
 
@@ -41,7 +41,7 @@ def test_replaced_result_is_what_is_sent(dialect, replace, results, more, store,
     options: dict[str, Any] = {"store": f"sqlite:///{tmp_path}/a.db", "session": "s"} if store else {}
     before = conversation(dialect, [f"old {number}" for number in range(results)])
     after = [*conversation(dialect, [f"new {number}" for number in range(results)]), *more]
-    with_manager = sync.ContextManager(**options)
+    with_manager = ContextManager(**options)
     with_manager.append(*before)
     with_manager.get_messages_for_request()
     replace(with_manager, after)
@@ -50,7 +50,7 @@ def test_replaced_result_is_what_is_sent(dialect, replace, results, more, store,
     assert with_manager.sent(request.at).messages == after
     with_manager.close()
     if store:
-        again = sync.ContextManager(**options)
+        again = ContextManager(**options)
         assert again.get_messages_for_request() == after
         again.close()
 
@@ -60,7 +60,7 @@ def test_replaced_result_is_what_is_sent(dialect, replace, results, more, store,
 @pytest.mark.parametrize("options", [{"protected_first": 3}, {"protected_last": 2}])
 def test_replaced_result_among_protected_messages_is_sent(dialect, replace, options):
     """Messages that are protected by number are those that are there now, also when the view is compacted."""
-    manager = sync.ContextManager(max_tokens=3_000, min_batch_tokens=None, **options)
+    manager = ContextManager(max_tokens=3_000, min_batch_tokens=None, **options)
     before = conversation(dialect, ["old " * 50])
     manager.append(*before)
     manager.get_messages_for_request()
@@ -85,7 +85,7 @@ def test_replaced_result_is_in_the_turn_that_asks_for_a_summary(dialect):
         asked.append(request.messages)
         return "All is read."
 
-    manager = sync.ContextManager(max_tokens=3_000, summarizer=summarize, summary_as_turn=True, summary_timeout=5)
+    manager = ContextManager(max_tokens=3_000, summarizer=summarize, summary_as_turn=True, summary_timeout=5)
     talk = Talk(dialect)
     history = conversation(dialect, ["old " * 50])
     manager.append(*history)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.manager import sync_manager as sync
+from backscroll import ContextManager
 from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk
 from tests.profiles import examples
@@ -38,7 +38,7 @@ class Agent:
         self.manager.append(Talk("openai").say("user", "Look at all of it. " + "words of the task " * 50))
 
     def open(self) -> None:
-        self.manager = sync.ContextManager(**self.options, on_event=lambda *told: self.heard.append(told))
+        self.manager = ContextManager(**self.options, on_event=lambda *told: self.heard.append(told))
 
     def step(self, report: Report) -> None:
         talk, name = Talk("openai"), f"c{self.number}"

@@ -9,8 +9,8 @@ from itertools import takewhile
 import pytest
 
 import backscroll
+from backscroll import ContextManager
 from backscroll.errors import ReferenceNotFound
-from backscroll.manager import sync_manager as sync
 from backscroll.manager.driver import drive_held
 from backscroll.session.breakdown import MESSAGE_KINDS, divided, estimates_of
 from backscroll.session.log_replay import Step, Walk
@@ -38,12 +38,12 @@ class Worker:
     def __init__(self, dialect, store, seed=7):
         self.talk, self.store, self.chance = Talk(dialect), store, random.Random(seed)
         self.sent, self.passing, self.lasts, self.number, self.pinned = [], {}, [], 0, 1
-        self.manager = sync.ContextManager(session="s", store=store, **self.options)
+        self.manager = ContextManager(session="s", store=store, **self.options)
         self.manager.append(self.talk.say("system", "Be brief."), self.talk.say("user", "Never touch prod.yaml."))
 
     def restart(self):
         self.manager.close()
-        self.manager = sync.ContextManager(session="s", store=self.store, **self.options)
+        self.manager = ContextManager(session="s", store=self.store, **self.options)
 
     def add(self):
         name, talk = f"c{self.number}", self.talk
@@ -149,7 +149,7 @@ def test_a_walk_goes_on_with_what_came_since():
 
 
 def test_a_session_in_memory_shows_its_requests_too():
-    manager, sent = sync.ContextManager(**OPTIONS), []
+    manager, sent = ContextManager(**OPTIONS), []
     talk = Talk("openai")
     for number in range(40):
         manager.append(talk.say("user", f"{number} " * 100), talk.say("assistant", "ok " * 20))
@@ -162,7 +162,7 @@ def test_a_session_in_memory_shows_its_requests_too():
 
 
 def test_each_line_says_what_became_of_it():
-    manager, talk = sync.ContextManager(**OPTIONS), Talk("openai")
+    manager, talk = ContextManager(**OPTIONS), Talk("openai")
     manager.append(talk.say("user", "Never touch prod.yaml."))
     pinned = manager.append(talk.say("user", "Remember the milk."))
     manager.pin(pinned)
@@ -186,7 +186,7 @@ def test_each_line_says_what_became_of_it():
 
 def test_a_request_that_was_stored_behind_what_another_writer_added_is_shown_as_it_was():
     store, talk = MemoryStore(), Talk("openai")
-    one, two = (sync.ContextManager(session="s", store=store, **OPTIONS) for _ in range(2))
+    one, two = (ContextManager(session="s", store=store, **OPTIONS) for _ in range(2))
     one.append(talk.say("user", "first"))
     view = one.get_messages_for_request()
     two.append(talk.say("assistant", "second"))
@@ -197,7 +197,7 @@ def test_a_request_that_was_stored_behind_what_another_writer_added_is_shown_as_
 
 def test_what_the_provider_measured_and_the_summarizer_took_is_told_with_the_request():
     manager, talk = (
-        sync.ContextManager(session="s", store=MemoryStore(), **OPTIONS, summarizer=lambda request: "It went well."),
+        ContextManager(session="s", store=MemoryStore(), **OPTIONS, summarizer=lambda request: "It went well."),
         Talk("openai"),
     )
     for number in range(40):
@@ -212,7 +212,7 @@ def test_what_the_provider_measured_and_the_summarizer_took_is_told_with_the_req
 
 def test_what_the_provider_reported_of_its_cache_is_told_with_the_request():
     store, talk = MemoryStore(), Talk("openai")
-    manager = sync.ContextManager(session="s", store=store, **OPTIONS)
+    manager = ContextManager(session="s", store=store, **OPTIONS)
     for cache in ({}, {"cache_read_tokens": 30, "cache_write_tokens": 4}, {"cache_write_tokens": 5}, None):
         manager.append(talk.say("user", "word " * 100))
         manager.get_messages_for_request()
@@ -220,7 +220,7 @@ def test_what_the_provider_reported_of_its_cache_is_told_with_the_request():
             rest = manager.usage().used.tokens - sum(cache.values())
             manager.observe_usage(input_tokens=rest, output_tokens=9, **cache)
     manager.close()
-    again = sync.ContextManager(session="s", store=store, **OPTIONS)
+    again = ContextManager(session="s", store=store, **OPTIONS)
     told = [(each.cached, each.written, each.answer) for each in again.requests()]
     assert told == [(None, None, 9), (30, 4, 9), (0, 5, 9), (None, None, None)]
     assert [each.measured is None for each in again.requests()] == [False, False, False, True]
@@ -229,7 +229,7 @@ def test_what_the_provider_reported_of_its_cache_is_told_with_the_request():
 @pytest.mark.parametrize("wrong", [-1, 0, 10_000, "1", True, None])
 def test_a_place_without_a_request_is_refused(wrong):
     for where in ({}, {"store": MemoryStore(), "session": "s"}):
-        manager = sync.ContextManager(**where, **OPTIONS)
+        manager = ContextManager(**where, **OPTIONS)
         manager.append(Talk("openai").say("user", "hello"))
         manager.get_messages_for_request()
         with pytest.raises(ReferenceNotFound, match="there is no request at place"):
@@ -238,7 +238,7 @@ def test_a_place_without_a_request_is_refused(wrong):
 
 def test_the_asynchronous_manager_tells_the_same():
     async def main():
-        manager = backscroll.ContextManager(**OPTIONS)
+        manager = backscroll.AsyncContextManager(**OPTIONS)
         await manager.add_message({"role": "user", "content": "hello"})
         view = await manager.get_messages_for_request()
         (request,) = await manager.requests()
@@ -285,7 +285,7 @@ def test_a_walk_tells_to_the_token_what_each_request_tells_by_itself(dialect):
 
 
 def test_a_walk_reckons_a_piece_once_and_reads_of_a_digest_only_what_is_shown():
-    manager, talk = sync.ContextManager(session="s", store=MemoryStore(), **OPTIONS), Talk("openai")
+    manager, talk = ContextManager(session="s", store=MemoryStore(), **OPTIONS), Talk("openai")
     walk, most = Walk(manager._session), 0
     for number in range(120):
         name = f"c{number}"

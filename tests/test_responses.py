@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from backscroll import BackscrollWarning, ConfigurationError
-from backscroll.manager import sync_manager as sync
+from backscroll import BackscrollWarning, ConfigurationError, ContextManager
 from backscroll.tokens.responses import SUPPORTED, Counted, read_usage
 from tests.histories import Talk
 
@@ -186,9 +185,9 @@ def test_what_is_no_response_is_refused_at_the_call(wrong, named):
     assert SUPPORTED in str(raised.value)
 
 
-def asked() -> sync.ContextManager:
+def asked() -> ContextManager:
     """A session that handed out a view of about 5,000 tokens."""
-    manager = sync.ContextManager(tokenizer=lambda text: len(text) // 4)
+    manager = ContextManager(tokenizer=lambda text: len(text) // 4)
     manager.append(Talk("openai").say("user", "word " * 4_000))
     manager.get_messages_for_request()
     return manager
@@ -208,7 +207,7 @@ def test_what_was_read_is_the_anchor_and_is_stored(name):
 
 def test_a_stream_without_usage_is_ignored_and_says_how_to_get_it():
     heard: list[Any] = []
-    manager = sync.ContextManager(tokenizer=len, on_event=lambda name, payload: heard.append((name, payload)))
+    manager = ContextManager(tokenizer=len, on_event=lambda name, payload: heard.append((name, payload)))
     manager.append(Talk("openai").say("user", "hello"))
     manager.get_messages_for_request()
     manager.observe_response(CHAT | {"usage": None})

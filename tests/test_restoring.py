@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.manager import sync_manager as sync
+from backscroll import ContextManager
 from backscroll.session.restoring import Match, following, match, newest
 
 Message = dict[str, Any]
@@ -82,13 +82,13 @@ def kept_of(found: list[Message]) -> list[Message]:
 # In a session
 
 
-def manager_of(held: list[Message], **options: Any) -> sync.ContextManager:
-    manager = sync.ContextManager(**options)
+def manager_of(held: list[Message], **options: Any) -> ContextManager:
+    manager = ContextManager(**options)
     manager.append(*held)
     return manager
 
 
-def run(manager: sync.ContextManager, operation: Any) -> Any:
+def run(manager: ContextManager, operation: Any) -> Any:
     from backscroll.manager.driver import drive
 
     return drive(manager._opened, operation)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backscroll import ContextManager
 from backscroll.evaluation.validity import problems, strangers
-from backscroll.manager.sync_manager import ContextManager
 from backscroll.messages.rounds import arranged
 from tests.histories import Talk
 

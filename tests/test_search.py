@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.manager import sync_manager as sync
+from backscroll import ContextManager
 from backscroll.recall.pages import Hit
 from backscroll.recall.retrieval import Source, left_out_first
 from backscroll.stores.search.index import SearchIndex
@@ -15,7 +15,7 @@ from tests.test_manager import quarter
 
 
 def talk(*messages):
-    manager = sync.ContextManager(tokenizer=quarter, strategies=["truncate"])  # whole messages stay or go
+    manager = ContextManager(tokenizer=quarter, strategies=["truncate"])  # whole messages stay or go
     manager.append(*({"role": "user", "content": text} if isinstance(text, str) else text for text in messages))
     return manager
 

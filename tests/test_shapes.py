@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll import BudgetError, MessageError
+from backscroll import BudgetError, ContextManager, MessageError
 from backscroll.evaluation.validity import strangers
-from backscroll.manager.sync_manager import ContextManager
 from tests.profiles import examples
 from tests.test_manager import quarter
 

@@ -6,7 +6,7 @@ import json
 import pytest
 
 import backscroll
-from backscroll.manager import sync_manager as sync
+from backscroll import ContextManager
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.sqlite import SqliteStore
 from tests.histories import Talk
@@ -16,7 +16,7 @@ TALK = Talk("openai")
 
 
 def at_work(rounds, store="memory:", **options):
-    manager = sync.ContextManager(session="s", store=store, tokenizer=quarter, max_tokens=8_000, **options)
+    manager = ContextManager(session="s", store=store, tokenizer=quarter, max_tokens=8_000, **options)
     manager.append(TALK.say("system", "Be brief."), TALK.say("user", "Never touch prod.yaml. Go."))
     for number in range(rounds):
         name = f"c{number}"
@@ -75,7 +75,7 @@ def test_looking_changes_nothing():
     view, end = manager.get_messages_for_request(), store.end("s")
     for _ in range(3):
         manager.status()
-        sync.ContextManager(session="s", store=store, tokenizer=quarter).status()
+        ContextManager(session="s", store=store, tokenizer=quarter).status()
     assert store.end("s") == end
     assert manager.get_messages_for_request() == view
 
@@ -87,15 +87,15 @@ def test_a_session_that_was_stored_is_told_as_it_stood():
     manager.get_messages_for_request()
     before = manager.status()
     manager.close()
-    assert sync.ContextManager(session="s", store=store, tokenizer=quarter).status() == before
+    assert ContextManager(session="s", store=store, tokenizer=quarter).status() == before
     assert before.parts["system"] > 80
 
 
 def test_the_async_manager_tells_the_same():
     store = MemoryStore()
     at_work(20, store).close()
-    asked = backscroll.ContextManager(session="s", store=store, tokenizer=quarter)
-    assert asyncio.run(asked.status()) == sync.ContextManager(session="s", store=store, tokenizer=quarter).status()
+    asked = backscroll.AsyncContextManager(session="s", store=store, tokenizer=quarter)
+    assert asyncio.run(asked.status()) == ContextManager(session="s", store=store, tokenizer=quarter).status()
 
 
 # -- in a terminal --
@@ -106,7 +106,7 @@ click = pytest.importorskip("click")
 @pytest.fixture
 def place(tmp_path):
     at_work(3, SqliteStore(tmp_path / "a.db")).close()
-    other = sync.ContextManager(session="other", store=tmp_path / "a.db", tokenizer=quarter)
+    other = ContextManager(session="other", store=tmp_path / "a.db", tokenizer=quarter)
     other.append(TALK.say("user", "\x1b[31mhello"))
     other.get_messages_for_request()
     other.close()

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll import BackscrollWarning, BudgetError, events
-from backscroll.manager import sync_manager as sync
+from backscroll import BackscrollWarning, BudgetError, ContextManager, events
 from tests.profiles import examples
 
 BUDGET = 10_000
@@ -28,7 +27,7 @@ class Watched:
 
     def __init__(self, **options: Any) -> None:
         self.told: list[tuple[str, dict[str, Any]]] = []
-        self.manager = sync.ContextManager(
+        self.manager = ContextManager(
             tokenizer=count, max_tokens=BUDGET, on_event=lambda *event: self.told.append(event), **options
         )
         self._calls = 0

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from backscroll import ContextManager
 from backscroll.cli.stores import transfer as moving
 from backscroll.cli.stores.commands import app
 from backscroll.cli.stores.render import messages_of
 from backscroll.compaction.summarization import PROMPT, SummaryAnswer
-from backscroll.manager import sync_manager as sync
 from backscroll.ports import Store
 from backscroll.stores.addresses import open_store
 from backscroll.stores.jsonl.folder import file_name
@@ -36,7 +36,7 @@ def message(role: str, text: str) -> dict[str, Any]:
 def talk(address: str, session: str, rounds: int, **options: Any) -> list[dict[str, Any]]:
     """A conversation in a store, with a compaction if it is long."""
     options = {"tokenizer": len, "max_tokens": 3_000, "min_batch_tokens": None} | options
-    context = sync.ContextManager(session=session, store=address, **options)
+    context = ContextManager(session=session, store=address, **options)
     context.append(message("user", f"Look at the logs of {session}."))
     for at in range(rounds):
         call = {"id": f"c{at}", "type": "function", "function": {"name": "read_log", "arguments": f'{{"n": {at}}}'}}
@@ -106,7 +106,7 @@ def test_messages_of_a_session_are_found_without_reading_it() -> None:
     store = open_store(None)
     assert messages_of(store, "a") == 0
     for number in range(1, 70):
-        sync.ContextManager(session="a", store=store, tokenizer=len).append(message("user", str(number)))
+        ContextManager(session="a", store=store, tokenizer=len).append(message("user", str(number)))
         assert messages_of(store, "a") == number
 
 
@@ -147,7 +147,7 @@ def test_a_plan_says_which_model_summarized_a_message(tmp_path: Path) -> None:
 
 
 def test_messages_as_json_are_those_that_were_added(place: str) -> None:
-    kept = sync.ContextManager(session="b/eta", store=open_store(moving.places.address_of(place))).get_messages()
+    kept = ContextManager(session="b/eta", store=open_store(moving.places.address_of(place))).get_messages()
     shown = found("show", place, "b/eta", "--from", "10")
     assert (shown["session"], [each["message"] for each in shown["messages"]]) == ("b/eta", kept[10:])
     assert [each["ref"] for each in shown["messages"]] == [f"[ref:{seq}]" for seq in range(10, 62)]

@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from backscroll import ConfigurationError, events
+from backscroll import ConfigurationError, ContextManager, events
 from backscroll.compaction.candidates import Unit, Window
 from backscroll.compaction.strategies.excerpt import ClipStrategy
 from backscroll.compaction.strategies.importance import ImportanceStrategy, mentions_score
-from backscroll.manager import sync_manager as sync
 from tests.histories import Talk
 from tests.test_manager import LONG, quarter
 
@@ -32,7 +31,7 @@ class Session:
     def __init__(self, strategy: Any, question: str = "go", **options: Any) -> None:
         self.told: list[str] = []
         listener = {"on_event": lambda name, _: self.told.append(name)}
-        self.manager = sync.ContextManager(**{"tokenizer": quarter, "strategies": [strategy], **listener, **options})
+        self.manager = ContextManager(**{"tokenizer": quarter, "strategies": [strategy], **listener, **options})
         self.manager.append(TALK.say("user", question))
         self.calls = 0
 

@@ -10,10 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll import BudgetError, ConfigurationError, events
+from backscroll import BudgetError, ConfigurationError, ContextManager, events
 from backscroll.compaction.summarization import PROMPT, SummaryAnswer
 from backscroll.evaluation.validity import problems
-from backscroll.manager import sync_manager as sync
 from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk, conversations
 from tests.profiles import examples
@@ -53,7 +52,7 @@ class Watched:
     def __init__(self, model, **options):
         self.reports = []
         options = {"tokenizer": quarter, "max_tokens": 4_000, "min_batch_tokens": None} | options
-        self.manager = sync.ContextManager(
+        self.manager = ContextManager(
             on_event=lambda name, payload: self.reports.append((name, payload)), summarizer=model, **options
         )
 
@@ -122,7 +121,7 @@ def test_the_model_and_the_version_of_its_prompt_are_kept_with_the_plan_and_told
         reasons = {found.reason for found in manager.explain() if found.state == "folded"}
         assert f"digest, summarized by {by}" in reasons
         assert manager.usage().summarized_by == by
-    before = sync.ContextManager(tokenizer=quarter).usage()
+    before = ContextManager(tokenizer=quarter).usage()
     assert before.summarized_by is None
 
 
@@ -153,7 +152,7 @@ def test_without_a_summary_in_time_the_digest_serves_and_no_request_waits():
 @pytest.mark.parametrize("most", [4_000, 200_000])
 def test_a_request_waits_for_a_summary_as_long_as_it_is_told_to(most):
     model = Model()
-    manager = sync.ContextManager(
+    manager = ContextManager(
         tokenizer=quarter, max_tokens=most, min_batch_tokens=None, summarizer=model, summary_timeout=30
     )
     manager.append(TALK.say("user", "Begin."))
@@ -276,7 +275,7 @@ def test_focus_tells_the_model_what_matters_and_the_summary_is_waited_for():
     assert done is not None
     assert "in short: Summary number" in summary_in(watched.view())
     with pytest.raises(ConfigurationError, match="summarizer="):
-        sync.ContextManager().compact(focus="x")
+        ContextManager().compact(focus="x")
 
 
 @pytest.mark.parametrize(
@@ -284,7 +283,7 @@ def test_focus_tells_the_model_what_matters_and_the_summary_is_waited_for():
 )
 def test_settings_that_can_never_work_are_refused_at_construction(wrong):
     with pytest.raises(ConfigurationError, match=next(iter(wrong))):
-        sync.ContextManager(**wrong)
+        ContextManager(**wrong)
 
 
 # -- over a store, and over time --
@@ -354,7 +353,7 @@ def test_the_async_manager_summarises_in_a_task_that_closing_ends():
 
     async def run():
         slow = Slow()
-        manager = backscroll.ContextManager(tokenizer=quarter, max_tokens=4_000, summarizer=slow)
+        manager = backscroll.AsyncContextManager(tokenizer=quarter, max_tokens=4_000, summarizer=slow)
         await manager.append(TALK.say("user", "Begin."))
         for number in range(12):
             await manager.append(TALK.say("assistant", f"{number} " * 600), TALK.say("user", "go on"))

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backscroll import BudgetError, SummaryAnswer, events
+from backscroll import BudgetError, ContextManager, SummaryAnswer, events
 from backscroll.evaluation.summarizers import AtOnce
 from backscroll.evaluation.validity import problems
-from backscroll.manager import sync_manager as sync
 from backscroll.stores.memory import MemoryStore
 from tests.histories import DIALECTS, Talk, conversations
 from tests.profiles import examples
@@ -58,7 +57,7 @@ class Late(AtOnce):
         return super().fetch() if self._left < 0 else None
 
 
-class Moody(sync.ContextManager):
+class Moody(ContextManager):
     """A manager whose summarizer has these outcomes, one after the other, again and again; and what it reported."""
 
     def __init__(self, outcomes: list[str], delays: list[int], **options: Any) -> None:

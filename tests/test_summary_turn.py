@@ -2,10 +2,9 @@
 
 import pytest
 
-from backscroll import ConfigurationError
+from backscroll import ConfigurationError, ContextManager
 from backscroll.compaction.summarization import SummaryAnswer
 from backscroll.evaluation.validity import problems
-from backscroll.manager import sync_manager as sync
 from tests.histories import Talk
 from tests.test_summaries import FAILED, Model, begun, summary_in
 
@@ -114,4 +113,4 @@ def test_changing_what_a_summarizer_got_changes_nothing():
 @pytest.mark.parametrize("wrong", [1, "yes", None])
 def test_what_is_neither_true_nor_false_is_refused(wrong):
     with pytest.raises(ConfigurationError, match="summary_as_turn"):
-        sync.ContextManager(summary_as_turn=wrong)
+        ContextManager(summary_as_turn=wrong)

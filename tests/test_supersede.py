@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from backscroll import ConfigurationError
+from backscroll import ConfigurationError, ContextManager
 from backscroll.compaction.candidates import Window
 from backscroll.compaction.strategies.deduplicate import SupersedeStrategy
 from backscroll.history.plan import Mask
-from backscroll.manager import sync_manager as sync
 from tests.histories import Talk
 from tests.test_manager import quarter
 
@@ -28,7 +27,7 @@ class Session:
 
     def __init__(self, strategy: Any = "supersede", **options: Any) -> None:
         listed = {"strategies": [strategy], "protected_recent": 0.0}
-        self.manager = sync.ContextManager(**{"tokenizer": quarter, **listed, **options})
+        self.manager = ContextManager(**{"tokenizer": quarter, **listed, **options})
         self.manager.append(TALK.say("user", "go"))
         self.calls = 0
 
@@ -210,7 +209,7 @@ def test_a_later_result_that_is_a_stub_itself_supersedes_nothing():
 @pytest.mark.parametrize("dialect", ["openai", "anthropic", "bedrock"])
 def test_old_pictures_become_stubs_and_the_newest_stays(dialect):
     talk = Talk(dialect)
-    manager = sync.ContextManager(tokenizer=quarter, strategies=["supersede"], protected_recent=0.0)
+    manager = ContextManager(tokenizer=quarter, strategies=["supersede"], protected_recent=0.0)
     manager.append(talk.say("user", "look at these"))
     for number in range(4):
         manager.append(talk.picture(f"picture {number}"), talk.say("assistant", f"seen {number}"))

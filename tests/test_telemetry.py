@@ -7,8 +7,7 @@ import sys
 import pytest
 
 import backscroll
-from backscroll import BudgetError, ConfigurationError, SummaryAnswer
-from backscroll.manager import sync_manager as sync
+from backscroll import BudgetError, ConfigurationError, ContextManager, SummaryAnswer
 from tests.histories import Talk
 from tests.test_manager import quarter
 
@@ -80,7 +79,7 @@ def at_work(manager, rounds=30):
 
 
 def test_operations_have_spans_with_what_the_store_did_inside_of_them(heard, tmp_path):
-    manager = sync.ContextManager(
+    manager = ContextManager(
         session="talk", store=tmp_path / "a.db", tokenizer=quarter, max_tokens=3_000, telemetry=True
     )
     at_work(manager)
@@ -97,14 +96,14 @@ def test_operations_have_spans_with_what_the_store_did_inside_of_them(heard, tmp
     assert appends <= {span.parent.span_id for span in stored}
     assert all(span.attributes["backscroll.bytes"] > 0 for span in stored)
     assert not heard.named("backscroll store read")  # what a session wrote by itself it need not read
-    sync.ContextManager(session="talk", store=tmp_path / "a.db", tokenizer=quarter, telemetry=True).get_messages()
+    ContextManager(session="talk", store=tmp_path / "a.db", tokenizer=quarter, telemetry=True).get_messages()
     assert heard.named("backscroll store read")
 
 
 def test_a_compaction_is_an_event_of_the_request_that_it_came_with_and_is_counted(heard):
     before = sum(point.value for point in heard.points("backscroll.compactions"))
     told = []
-    manager = sync.ContextManager(
+    manager = ContextManager(
         tokenizer=quarter, max_tokens=3_000, telemetry=True, on_event=lambda name, _: told.append(name)
     )
     at_work(manager)
@@ -126,7 +125,7 @@ def test_durations_and_sizes_of_views_are_metrics(heard):
         point.attributes["backscroll.operation"]: point.count for point in heard.points("backscroll.operation.duration")
     }
     views = sum(point.count for point in heard.points("backscroll.view.tokens"))
-    at_work(sync.ContextManager(tokenizer=quarter, telemetry=True), rounds=7)
+    at_work(ContextManager(tokenizer=quarter, telemetry=True), rounds=7)
     now = {
         point.attributes["backscroll.operation"]: point.count for point in heard.points("backscroll.operation.duration")
     }
@@ -145,7 +144,7 @@ def test_a_summarizer_is_told_as_a_call_of_a_model_with_its_tokens(heard, kind):
         return plain(request)
 
     async def work():
-        manager = backscroll.ContextManager(
+        manager = backscroll.AsyncContextManager(
             tokenizer=quarter, max_tokens=3_000, telemetry=True, summary_timeout=10,
             summarizer=plain if kind == "plain" else waiting,
         )  # fmt: skip  # one thought
@@ -174,9 +173,7 @@ def test_failures_are_told_by_their_types_alone(heard):
     def broken(request):
         raise RuntimeError(SECRET)
 
-    manager = sync.ContextManager(
-        tokenizer=quarter, max_tokens=3_000, telemetry=True, summarizer=broken, summary_timeout=10
-    )
+    manager = ContextManager(tokenizer=quarter, max_tokens=3_000, telemetry=True, summarizer=broken, summary_timeout=10)
     at_work(manager)
     with pytest.raises(BudgetError):
         manager.get_messages_for_request(token_budget=10)
@@ -189,7 +186,7 @@ def test_failures_are_told_by_their_types_alone(heard):
 
 
 def test_no_word_of_a_conversation_is_told(heard, tmp_path):
-    manager = sync.ContextManager(
+    manager = ContextManager(
         session="talk", store=tmp_path / "a.db", tokenizer=quarter, max_tokens=3_000, telemetry=True
     )
     at_work(manager)
@@ -207,7 +204,7 @@ def test_what_a_session_does_is_the_same_without_and_nothing_is_told(heard):
     views = []
     for telemetry in (True, False):
         heard._spans.clear()
-        manager = sync.ContextManager(tokenizer=quarter, max_tokens=3_000, telemetry=telemetry)
+        manager = ContextManager(tokenizer=quarter, max_tokens=3_000, telemetry=telemetry)
         at_work(manager)
         views.append(manager.view())
         assert bool(heard.named("backscroll request")) == telemetry
@@ -217,19 +214,19 @@ def test_what_a_session_does_is_the_same_without_and_nothing_is_told(heard):
 @pytest.mark.parametrize("wrong", [1, "yes", None])
 def test_what_is_neither_true_nor_false_is_refused(wrong):
     with pytest.raises(ConfigurationError, match="telemetry"):
-        sync.ContextManager(telemetry=wrong)
+        ContextManager(telemetry=wrong)
 
 
 def test_without_the_api_it_is_refused_by_name(monkeypatch):
     monkeypatch.setitem(sys.modules, "opentelemetry.trace", None)
     with pytest.raises(ConfigurationError, match=r"backscroll\[otel\]"):
-        sync.ContextManager(telemetry=True)
+        ContextManager(telemetry=True)
 
 
 def test_without_an_sdk_it_does_nothing():
     program = """
-from backscroll import sync
-context = sync.ContextManager(telemetry=True)
+from backscroll import ContextManager
+context = ContextManager(telemetry=True)
 context.append({"role": "user", "content": "hello"})
 print(context.get_messages_for_request())
 """

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import backscroll
+from backscroll import ContextManager
 from backscroll.errors import ConfigurationError, ConflictError, ReferenceNotFound
-from backscroll.manager import sync_manager as sync
 from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk
 from tests.profiles import examples
@@ -36,15 +36,13 @@ def past(request):
     """A session of many compactions, with what was sent, held in three ways."""
     store, sent = MemoryStore(), {}
     manager = (
-        sync.ContextManager(**OPTIONS)
-        if request.param == "memory"
-        else sync.ContextManager(session="s", store=store, **OPTIONS)
+        ContextManager(**OPTIONS) if request.param == "memory" else ContextManager(session="s", store=store, **OPTIONS)
     )
     manager.append(TALK.say("user", "Never touch m3.py."))
     rounds(manager, range(40), sent)
     if request.param == "resumed":
         manager.close()
-        manager = sync.ContextManager(session="s", store=store, **OPTIONS)
+        manager = ContextManager(session="s", store=store, **OPTIONS)
     return manager, sent
 
 
@@ -109,7 +107,7 @@ def test_what_a_rewind_left_behind_cannot_be_gone_back_to_but_seen(past):
 
 
 def test_the_newest_view_is_shown_with_a_system_prompt_that_is_yet_to_be_stored():
-    manager = sync.ContextManager(session="s", store=MemoryStore(), **OPTIONS)
+    manager = ContextManager(session="s", store=MemoryStore(), **OPTIONS)
     manager.append(TALK.say("user", "hello"))
     manager.set_system_prompt_factory(lambda: "Be brief.")
     assert manager.get_messages_for_request() == manager.view()
@@ -117,7 +115,7 @@ def test_the_newest_view_is_shown_with_a_system_prompt_that_is_yet_to_be_stored(
 
 
 def test_a_system_prompt_of_the_past_is_shown_as_it_was():
-    manager = sync.ContextManager(session="s", store=MemoryStore(), **OPTIONS)
+    manager = ContextManager(session="s", store=MemoryStore(), **OPTIONS)
     sent = {}
     for number in range(30):
         manager.set_system_prompt_factory(lambda day=number: f"It is day {day // 10}.")
@@ -133,7 +131,7 @@ def test_a_system_prompt_of_the_past_is_shown_as_it_was():
 
 
 def test_a_fork_goes_on_from_the_same_view_and_both_go_their_own_way():
-    manager, sent = sync.ContextManager(session="s", store=MemoryStore(), **OPTIONS), {}
+    manager, sent = ContextManager(session="s", store=MemoryStore(), **OPTIONS), {}
     manager.append(TALK.say("user", "Begin."))
     rounds(manager, range(30), sent)
     fork = manager.fork("other")
@@ -145,7 +143,7 @@ def test_a_fork_goes_on_from_the_same_view_and_both_go_their_own_way():
 
 
 def test_a_fork_of_the_past_begins_where_it_was_made_with_the_view_of_that_moment():
-    manager, sent = sync.ContextManager(session="s", store=MemoryStore(), **OPTIONS), {}
+    manager, sent = ContextManager(session="s", store=MemoryStore(), **OPTIONS), {}
     manager.append(TALK.say("user", "Begin."))
     rounds(manager, range(30), sent)
     fork = manager.fork(at=48)
@@ -160,7 +158,7 @@ def test_a_fork_of_the_past_begins_where_it_was_made_with_the_view_of_that_momen
 def test_fork_keeps_the_pins_that_a_rewind_keeps(pins, at, resumed):
     """A fork at a message and a rewind to it agree on what is pinned, also where it was pinned later."""
     store = MemoryStore()
-    manager = sync.ContextManager(session="s", store=store, **OPTIONS)
+    manager = ContextManager(session="s", store=store, **OPTIONS)
     for number in range(10):
         manager.append(TALK.say("user" if number % 2 else "assistant", f"{number} " * 200))
         if pins:
@@ -168,7 +166,7 @@ def test_fork_keeps_the_pins_that_a_rewind_keeps(pins, at, resumed):
             (manager.pin if pinned else manager.unpin)(min(seq, number))
     if resumed:
         manager.close()
-        manager = sync.ContextManager(session="s", store=store, **OPTIONS)
+        manager = ContextManager(session="s", store=store, **OPTIONS)
     for seq, pinned in pins:
         (manager.pin if pinned else manager.unpin)(seq)
     fork = manager.fork("t", at=at)
@@ -180,7 +178,7 @@ def test_fork_keeps_the_pins_that_a_rewind_keeps(pins, at, resumed):
 
 def test_fork_keeps_a_pin_that_was_made_later():
     """The rule that was pinned after the fork's place stays pinned in the fork."""
-    manager = sync.ContextManager(session="s", store=MemoryStore(), **OPTIONS)
+    manager = ContextManager(session="s", store=MemoryStore(), **OPTIONS)
     for number in range(6):
         manager.append(TALK.say("user" if number % 2 else "assistant", f"{number}"))
     manager.pin(1)
@@ -188,16 +186,16 @@ def test_fork_keeps_a_pin_that_was_made_later():
 
 
 def test_a_fork_of_nothing_is_a_new_session():
-    fork = sync.ContextManager(session="s", store=MemoryStore(), **OPTIONS).fork("t")
+    fork = ContextManager(session="s", store=MemoryStore(), **OPTIONS).fork("t")
     assert fork.append(TALK.say("user", "hello")) == 0
 
 
 def test_forks_need_a_store_that_can_fork_and_a_name_that_is_free():
     with pytest.raises(ConfigurationError, match="give it a store"):
-        sync.ContextManager(**OPTIONS).fork()
+        ContextManager(**OPTIONS).fork()
     with pytest.raises(ConfigurationError, match="cannot fork"):
-        sync.ContextManager(session="s", store=Shelf(), **OPTIONS).fork()
-    manager = sync.ContextManager(session="s", store=MemoryStore(), **OPTIONS)
+        ContextManager(session="s", store=Shelf(), **OPTIONS).fork()
+    manager = ContextManager(session="s", store=MemoryStore(), **OPTIONS)
     manager.append(TALK.say("user", "hello"))
     manager.fork("t")
     with pytest.raises(ConflictError, match="'t' has begun"):
@@ -208,7 +206,7 @@ def test_forks_need_a_store_that_can_fork_and_a_name_that_is_free():
 
 def test_the_async_manager_does_all_of_it_too():
     async def run():
-        manager = backscroll.ContextManager(session="s", store=MemoryStore(), **OPTIONS)
+        manager = backscroll.AsyncContextManager(session="s", store=MemoryStore(), **OPTIONS)
         await manager.append(TALK.say("user", "one"), TALK.say("assistant", "two"), TALK.say("user", "three"))
         fork = await manager.fork(at=1)
         await manager.rewind(0)
@@ -219,7 +217,7 @@ def test_the_async_manager_does_all_of_it_too():
         await manager.erase(cascade=True)
         return (
             await manager.get_messages()
-            + await backscroll.ContextManager(session="s", store=fork._opened.store).get_messages()
+            + await backscroll.AsyncContextManager(session="s", store=fork._opened.store).get_messages()
         )
 
     assert asyncio.run(run()) == []
@@ -230,7 +228,7 @@ def test_the_async_manager_does_all_of_it_too():
 
 @pytest.mark.parametrize("where", [{}, {"store": MemoryStore(), "session": "s"}])
 def test_an_erased_session_is_new_again_and_knows_nothing(where):
-    manager = sync.ContextManager(**where, **OPTIONS)
+    manager = ContextManager(**where, **OPTIONS)
     manager.append(TALK.say("user", "the word is xyzzy"), id="a")
     manager.pin(0)
     manager.get_messages_for_request()

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from backscroll import BudgetError, events
-from backscroll.manager import sync_manager as sync
+from backscroll import BudgetError, ContextManager, events
 from tests.histories import Talk
 from tests.test_manager import LONG, quarter
 
@@ -18,7 +17,7 @@ class Told:
     def __init__(self, **options: Any) -> None:
         self.names: list[str] = []
         listener = {"on_event": lambda name, _: self.names.append(name)}
-        self.manager = sync.ContextManager(**{"tokenizer": quarter, **listener, **options})
+        self.manager = ContextManager(**{"tokenizer": quarter, **listener, **options})
 
     @property
     def compactions(self) -> int:
@@ -271,7 +270,7 @@ def test_an_ephemeral_message_is_shown_at_least_once_where_it_fits():
 
 
 def test_ephemeral_messages_are_shown_however_many_come_without_a_compaction():
-    manager = sync.ContextManager(tokenizer=quarter)
+    manager = ContextManager(tokenizer=quarter)
     manager.append(TALK.say("user", "go"))
     for number in range(300):
         note = {"role": "user", "content": f"note {number}", "metadata": {"ephemeral": True}}

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backscroll import ContextManager
 from backscroll.compaction.digest.notes import Facts
-from backscroll.manager.sync_manager import ContextManager
 from backscroll.messages import read_message
 from tests.dialects import user
 from tests.histories import Talk

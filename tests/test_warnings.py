@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll import BackscrollWarning, events
+from backscroll import BackscrollWarning, ContextManager, events
 from backscroll.integrations.amplifier import hooks as signals
-from backscroll.manager import sync_manager as sync
 from backscroll.tokens.engines import resolve
 from backscroll.tokens.reported_usage import RUNNING
 from tests.histories import Talk
@@ -82,7 +81,7 @@ def unreported(manager: Any) -> None:
 
 def test_sync_operation_warns_at_line_of_caller():
     """The warning of an operation points at the line that called it."""
-    context = sync.ContextManager(tokenizer=len)
+    context = ContextManager(tokenizer=len)
     unreported(context)
     with pytest.warns(BackscrollWarning, match="was ignored, since no view was handed out") as heard:
         context.append(TALK.say("user", "hello"))
@@ -93,7 +92,7 @@ def test_async_operation_warns_at_line_that_awaits():
     """The same of a coroutine: the line that awaits it."""
 
     async def use() -> int:
-        context = backscroll.ContextManager(tokenizer=len)
+        context = backscroll.AsyncContextManager(tokenizer=len)
         unreported(context)
         await context.append(TALK.say("user", "hello"))
         return line() - 1
@@ -109,7 +108,7 @@ def test_failing_tokenizer_warns_at_line_of_caller_once():
     def broken(text: str) -> int:
         raise OSError("no vocabulary")
 
-    context = sync.ContextManager(tokenizer=broken)
+    context = ContextManager(tokenizer=broken)
     with pytest.warns(BackscrollWarning, match="no vocabulary.*tokens are estimated") as heard:
         context.append(TALK.say("user", "hello"))
     assert [each.filename for each in heard] == [__file__]
@@ -124,7 +123,7 @@ def test_failing_listener_warns_at_line_of_caller():
     def broken(name: str, payload: dict[str, Any]) -> None:
         raise ValueError("deaf")
 
-    context = sync.ContextManager(tokenizer=len, on_event=broken)
+    context = ContextManager(tokenizer=len, on_event=broken)
     with pytest.warns(BackscrollWarning, match=r"`on_event` raised ValueError\('deaf'\)") as heard:
         context.append(TALK.say("user", "hello"))
     assert {each.filename for each in heard} == {__file__}
@@ -132,7 +131,7 @@ def test_failing_listener_warns_at_line_of_caller():
 
 def test_backscroll_warnings_can_be_silenced_by_category():
     """One filter silences all warnings of the package, and nothing else."""
-    context = sync.ContextManager(tokenizer=len)
+    context = ContextManager(tokenizer=len)
     unreported(context)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

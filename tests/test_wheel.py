@@ -140,9 +140,9 @@ def test_every_module_of_the_base_installation_imports_by_itself(wheel):
 def test_a_conversation_is_compacted_and_recalled(wheel):
     program = """
         import asyncio
-        from backscroll import ContextManager, sync
+        from backscroll import AsyncContextManager, ContextManager
 
-        context = sync.ContextManager(max_tokens=2_000)
+        context = ContextManager(max_tokens=2_000)
         context.add_message({"role": "user", "content": "Read them all."})
         for number in range(20):
             function = {"name": "read", "arguments": "{}"}
@@ -158,7 +158,7 @@ def test_a_conversation_is_compacted_and_recalled(wheel):
         context.close()
 
         async def main():
-            context = ContextManager()
+            context = AsyncContextManager()
             await context.add_message({"role": "user", "content": "hello world, how are you?"})
             return await context.get_messages_for_request(), context.usage().used.tokens
 

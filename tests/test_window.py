@@ -7,9 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backscroll import BackscrollError
+from backscroll import BackscrollError, ContextManager
 from backscroll.history import journal as logbook
-from backscroll.manager import sync_manager as sync
 from backscroll.session import state
 from backscroll.stores.memory import MemoryStore
 from tests.histories import Talk, conversations
@@ -25,11 +24,11 @@ class Pair:
 
     def __init__(self):
         self.store = MemoryStore()
-        self.whole = sync.ContextManager(**OPTIONS)
+        self.whole = ContextManager(**OPTIONS)
         self.resume()
 
     def resume(self):
-        self.window = sync.ContextManager(session="s", store=self.store, **OPTIONS)
+        self.window = ContextManager(session="s", store=self.store, **OPTIONS)
 
     def add(self, *messages):
         for message in messages:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from backscroll.manager.sync_manager import ContextManager
+from backscroll import ContextManager
 from peers.base import VIEWS, Keeper, Message, Peer
 
 

@@ -20,7 +20,8 @@ from backscroll.errors import (
     TranscriptError,
 )
 from backscroll.integrations.overflow_errors import is_overflow, overflow_sizes
-from backscroll.manager.async_manager import ContextManager
+from backscroll.manager.async_manager import AsyncContextManager
+from backscroll.manager.sync_manager import ContextManager
 from backscroll.notices import BackscrollWarning
 from backscroll.recall.pages import Hit, Recalled
 from backscroll.session.explain import Explained
@@ -29,6 +30,7 @@ from backscroll.tokens.model_profiles import Family
 from backscroll.tokens.usage import Usage
 
 __all__ = [
+    "AsyncContextManager",
     "BackscrollError",
     "BackscrollWarning",
     "BudgetError",

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from backscroll import BudgetError
-from backscroll.manager import sync_manager as sync
+from backscroll import BudgetError, ContextManager
 from backscroll.stores.memory import MemoryStore
 from backscroll.tokens.budget import Previews
 from tests.histories import Talk
@@ -51,7 +50,7 @@ def _hash(value: Any) -> str:
 def frozen(dialect: str, seed: int, budget: int) -> Frozen:
     """Works through a session and keeps what came of it."""
     chance, found, store = random.Random(f"{dialect}/{seed}"), Frozen(), MemoryStore()
-    manager = sync.ContextManager(
+    manager = ContextManager(
         session="frozen", store=store, tokenizer=count, max_tokens=budget, min_batch_tokens=budget // 6,
         on_event=lambda name, payload: found.events.append([name, payload]), **VARIANTS[seed % len(VARIANTS)],
     )  # fmt: skip  # one thought
@@ -80,7 +79,7 @@ def frozen(dialect: str, seed: int, budget: int) -> Frozen:
     return found
 
 
-def steer(manager: sync.ContextManager, number: int, chance: random.Random) -> None:
+def steer(manager: ContextManager, number: int, chance: random.Random) -> None:
     """Does now and then what a user does between requests."""
     newest = manager.append()
     match number % 18:

@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 import backscroll
-from backscroll.manager import sync_manager as sync
+from backscroll import ContextManager
 from tests.frozen.sessions import count
 from tests.histories import Talk
 
@@ -48,7 +48,7 @@ def steps() -> dict[str, Way]:
     found: dict[str, Way] = {}
     with TemporaryDirectory() as folder:
         for name, store in (("memory", None), ("sqlite", f"sqlite:///{folder}/a.db")):
-            manager, talk = sync.ContextManager(store=store, session=store and "s", tokenizer=count), Talk("openai")
+            manager, talk = ContextManager(store=store, session=store and "s", tokenizer=count), Talk("openai")
             for number in range(3):
                 manager.append(talk.say("user", f"{number}?"), talk.say("assistant", "yes"))
                 manager.get_messages_for_request()

@@ -16,8 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from backscroll import BudgetError
-from backscroll.manager import sync_manager as sync
+from backscroll import BudgetError, ContextManager
 from backscroll.stores.addresses import open_store
 from tests.fuzzing.judge import Message, Shown, shown, taken
 from tests.fuzzing.talking import Story
@@ -54,10 +53,8 @@ class Session:
             said.append(story.something())
         return said
 
-    def opened(self) -> sync.ContextManager:
-        return sync.ContextManager(
-            session="s", store=self.address, max_tokens=BUDGET, min_batch_tokens=300, **self.more
-        )
+    def opened(self) -> ContextManager:
+        return ContextManager(session="s", store=self.address, max_tokens=BUDGET, min_batch_tokens=300, **self.more)
 
     def live(self, pipe: int) -> None:
         """Goes on where the store stands, for as long as it lives; tells of each message that was acknowledged."""
@@ -134,7 +131,7 @@ def lives(session: Session) -> tuple[int, int, list[str]]:
 
 def main(folder: str, sessions: str, seed: str) -> None:
     warnings.simplefilter("ignore")
-    sync.ContextManager().append({"role": "user", "content": "the vocabulary is loaded by this"})
+    ContextManager().append({"role": "user", "content": "the vocabulary is loaded by this"})
     told: dict[str, Any] = {"sessions": 0, "kills": 0, "acknowledged": 0, "wrong": []}
     for number in range(int(sessions)):
         session = Session(Path(folder), number, int(seed))

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll import BackscrollError
+from backscroll import BackscrollError, ContextManager
 from backscroll.history import journal as logbook
-from backscroll.manager import sync_manager as sync
 from backscroll.session import state
 from backscroll.stores.memory import MemoryStore
 from backscroll.tokens.budget import Previews
@@ -26,7 +25,7 @@ from tests.test_manager import quarter
 
 BUDGETS = (300, 700, 1_500, 4_000, 30_000)
 LANES = ("main", "main", "main", "small")
-Manager = sync.ContextManager
+Manager = ContextManager
 
 
 def options(chance: random.Random) -> dict[str, Any]:

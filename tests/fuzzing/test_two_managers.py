@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll import BackscrollError
+from backscroll import BackscrollError, ContextManager
 from backscroll.history import journal as logbook
-from backscroll.manager import sync_manager as sync
 from backscroll.session import state
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.sqlite import SqliteStore
@@ -66,7 +65,7 @@ class Two:
         shared = InMemory() if chance.random() < 0.7 else None
         self.stores = [shared or OnDisk(folder / "a.db") for _ in range(2)]
         self.managers = [
-            sync.ContextManager(session="s", store=store, tokenizer=quarter, max_tokens=4_000, min_batch_tokens=400)
+            ContextManager(session="s", store=store, tokenizer=quarter, max_tokens=4_000, min_batch_tokens=400)
             for store in self.stores
         ]
         self.refused = 0
@@ -95,24 +94,24 @@ class Two:
         except BackscrollError:
             self.refused += 1
 
-    def adds(self, manager: sync.ContextManager) -> None:
+    def adds(self, manager: ContextManager) -> None:
         messages = self.story.something()
         name = self.story.name() if self.chance.random() < 0.3 else None
         self.story.took(messages, manager.append(*messages, id=name))
 
-    def pins(self, manager: sync.ContextManager) -> None:
+    def pins(self, manager: ContextManager) -> None:
         if self.story.kept:
             seq, pinned = self.chance.choice(self.story.seqs), self.chance.random() < 0.6
             (manager.pin if pinned else manager.unpin)(seq)
             self.story.pins[seq] = pinned
 
-    def rewinds(self, manager: sync.ContextManager) -> None:
+    def rewinds(self, manager: ContextManager) -> None:
         if self.story.kept:
             to = self.chance.choice(self.story.seqs[-6:])
             manager.rewind(to)
             self.story.ends(self.story.seqs.index(to) + 1)
 
-    def sets(self, manager: sync.ContextManager) -> None:
+    def sets(self, manager: ContextManager) -> None:
         messages: list[Message] = list(self.story.messages)
         if messages and self.chance.random() < 0.5:
             at = self.chance.randrange(len(messages))
@@ -122,10 +121,10 @@ class Two:
         manager.set_messages(messages)
         self.story.becomes(messages)
 
-    def compacts(self, manager: sync.ContextManager) -> None:
+    def compacts(self, manager: ContextManager) -> None:
         manager.compact()
 
-    def asked(self, manager: sync.ContextManager) -> None:
+    def asked(self, manager: ContextManager) -> None:
         """A view is of what there was before it was asked for, or of what the other one made of that meanwhile."""
         before = self._wanted()
         view = manager.get_messages_for_request(token_budget=self.chance.choice(BUDGETS))

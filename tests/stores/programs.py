@@ -19,8 +19,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-from backscroll import ConflictError, StoreUnavailable
-from backscroll.manager import sync_manager as sync
+from backscroll import ConflictError, ContextManager, StoreUnavailable
 from backscroll.ports import Record, Store
 from backscroll.stores.addresses import open_store
 from backscroll.stores.blobs.folder import FolderBlobs
@@ -149,13 +148,13 @@ def pairs(address: str, name: str, count: str) -> Iterator[object]:
 
 def tools(address: str, name: str, count: str) -> Iterator[object]:
     """The same as an agent does it: calls and their results, and views in between. Yields how often it was refused."""
-    context = sync.ContextManager(session="shared", store=address, tokenizer=len, max_tokens=9_000)
+    context = ContextManager(session="shared", store=address, tokenizer=len, max_tokens=9_000)
     sys.stdin.readline()
     yield worked(context, name, int(count))
     context.close()
 
 
-def worked(context: sync.ContextManager, name: str, count: int) -> int:
+def worked(context: ContextManager, name: str, count: int) -> int:
     """Appends whole tool pairs, and looks now and then; how often that was refused."""
     refused = 0
     for number in range(count):
@@ -329,7 +328,7 @@ def digest(view: list) -> str:
 
 def converse(address: str, begin: str) -> Iterator[list]:
     """An agent at work, for as long as it lives. After each round it tells what was acknowledged, and the view."""
-    context = sync.ContextManager(session="s", store=address, tokenizer=len, max_tokens=9_000, min_batch_tokens=900)
+    context = ContextManager(session="s", store=address, tokenizer=len, max_tokens=9_000, min_batch_tokens=900)
     if begin == "0":
         context.append({"role": "user", "content": "begin"})
     for number in range(int(begin), int(begin) + 400):

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll import ConfigurationError, DamagedError, StoreUnavailable
-from backscroll.manager.sync_manager import ContextManager
+from backscroll import ConfigurationError, ContextManager, DamagedError, StoreUnavailable
 from backscroll.stores.blobs.addresses import open_blobs
 from backscroll.stores.blobs.folder import FolderBlobs
 from backscroll.stores.blobs.s3 import S3Blobs

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll import ConflictError, StoreUnavailable
-from backscroll.manager import sync_manager as sync
+from backscroll import ConflictError, ContextManager, StoreUnavailable
 from backscroll.recall.pages import Hit
 from backscroll.recall.retrieval import Source
 from backscroll.stores.memory import MemoryStore
@@ -32,7 +31,7 @@ SOME = [f"message {number}: the {number % 7}th server has port {8_000 + number}"
 
 def told(store, texts, session="s"):
     """The session says these texts, as messages of a user."""
-    manager = sync.ContextManager(session=session, store=store, tokenizer=len)
+    manager = ContextManager(session=session, store=store, tokenizer=len)
     manager.append(*({"role": "user", "content": text} for text in texts))
     manager.close()
 
@@ -104,7 +103,7 @@ def test_every_index_answers_the_same(tmp_path_factory, texts, query, most, data
 
 def test_what_is_found_in_a_store_is_what_recall_finds(store):
     told(store, SOME)
-    manager = sync.ContextManager(session="s", store=store, tokenizer=len)
+    manager = ContextManager(session="s", store=store, tokenizer=len)
     read = {"id": "c", "type": "function", "function": {"name": "read_file", "arguments": '{"path": "mail.ini"}'}}
     manager.append(
         {"role": "assistant", "content": None, "tool_calls": [read]},
@@ -182,11 +181,11 @@ def test_nobody_else_may_read_it_and_nothing_is_kept_open(store):
 
 def test_a_session_uses_its_index_again_after_a_restart(store):
     told(store, SOME)
-    manager = sync.ContextManager(session="s", store=store, tokenizer=len)
+    manager = ContextManager(session="s", store=store, tokenizer=len)
     found = manager.recall(query="server port").hits
     manager.close()
     assert SqliteSearch(store, "s").indexed == 40
-    again = sync.ContextManager(session="s", store=store, tokenizer=len)
+    again = ContextManager(session="s", store=store, tokenizer=len)
     assert again.recall(query="server port").hits == found
     again.close()
     assert passages_in(files(store)[0]) == 40
@@ -430,7 +429,7 @@ def test_everything_is_searched_at_once_and_a_shared_passage_is_given_once(tmp_p
     assert {session for session, _ in search_everywhere(store, "alpha", 9, ["s1", "s2", "unknown"])} == {"s1", "s2"}
     assert search_everywhere(store, "!?", 5) == []
     call = {"id": "c", "type": "function", "function": {"name": "gamma", "arguments": "{}"}}
-    manager = sync.ContextManager(session="tiny", store=store, tokenizer=len)
+    manager = ContextManager(session="tiny", store=store, tokenizer=len)
     manager.append(
         {"role": "assistant", "content": None, "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "c", "content": "42"},

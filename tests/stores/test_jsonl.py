@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll import ConfigurationError, ConflictError, DamagedError, StoreUnavailable
-from backscroll.manager import sync_manager as sync
+from backscroll import ConfigurationError, ConflictError, ContextManager, DamagedError, StoreUnavailable
 from backscroll.ports import Record
 from backscroll.stores.jsonl import JsonlStore, lines
 from backscroll.stores.jsonl.file import BATCH, BATCH_BYTES, locked
@@ -32,7 +31,7 @@ def file_of(store, session):
 
 
 def test_a_session_is_a_file_that_any_tool_can_read(tmp_path):
-    context = sync.ContextManager(session="support/42", store=address_of("jsonl", tmp_path, "sessions"), tokenizer=len)
+    context = ContextManager(session="support/42", store=address_of("jsonl", tmp_path, "sessions"), tokenizer=len)
     context.append(
         {"role": "user", "content": "My printer is on fire. 日本"}, {"role": "assistant", "content": "Unplug it."}
     )
@@ -461,7 +460,7 @@ def test_a_later_version_is_refused_and_left_alone(tmp_path):
 def test_folder_that_was_removed_is_named_and_no_conflict(tmp_path):
     """A folder that goes while a manager writes is a store that is gone, until it is back or the store is closed."""
     store = JsonlStore(tmp_path / "a")
-    context = sync.ContextManager(session="s", store=store, tokenizer=len)
+    context = ContextManager(session="s", store=store, tokenizer=len)
     context.append({"role": "user", "content": "begin"})
     (tmp_path / "a").rename(tmp_path / "b")
     for action in (

@@ -6,8 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from backscroll import ConflictError, StoreUnavailable
-from backscroll.manager import sync_manager as sync
+from backscroll import ConflictError, ContextManager, StoreUnavailable
 from backscroll.recall.pages import Hit
 from backscroll.recall.retrieval import Source
 from backscroll.stores.postgres import PostgresStore
@@ -182,9 +181,9 @@ def test_a_server_that_cannot_be_reached_is_told():
 
 def test_a_manager_searches_with_what_its_store_has_indexed(postgres):
     address = postgres()
-    with closing(sync.ContextManager(session="s", store=address, tokenizer=len)) as manager:
+    with closing(ContextManager(session="s", store=address, tokenizer=len)) as manager:
         manager.append({"role": "user", "content": "the port is 5433"}, {"role": "assistant", "content": "noted"})
         assert manager.recall(query="port").hits[0].seq == 0
-    with closing(sync.ContextManager(session="s", store=address, tokenizer=len)) as again:
+    with closing(ContextManager(session="s", store=address, tokenizer=len)) as again:
         assert again._opened.search.indexed == 2
         assert again.recall(query="port").hits[0].text == "the port is 5433"

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from backscroll.manager import sync_manager as sync
+from backscroll import ContextManager
 from backscroll.stores.addresses import open_store
 from backscroll.stores.conformance import together
 from tests.stores.programs import differs, worked
@@ -72,7 +72,7 @@ def test_threads_that_share_a_session_are_never_refused(address, writers):
     """Managers in threads of one process, which share one writer, all get their turn."""
     count, refused = FAULTS or 200 // writers, []
     contexts = [
-        sync.ContextManager(session="shared", store=address, tokenizer=len, max_tokens=9_000) for _ in range(writers)
+        ContextManager(session="shared", store=address, tokenizer=len, max_tokens=9_000) for _ in range(writers)
     ]
 
     def work(number):
@@ -86,7 +86,7 @@ def test_threads_that_share_a_session_are_never_refused(address, writers):
 
 
 def holds_whole_pairs(address, writers, count):
-    context = sync.ContextManager(session="shared", store=address, tokenizer=len)
+    context = ContextManager(session="shared", store=address, tokenizer=len)
     kept = context.get_messages()
     calls = [message["tool_calls"][0]["id"] for message in kept[::2]]
     assert [message["tool_call_id"] for message in kept[1::2]] == calls

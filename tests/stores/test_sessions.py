@@ -7,7 +7,7 @@ import signal
 import pytest
 
 import backscroll
-from backscroll.manager import sync_manager as sync
+from backscroll import ContextManager
 from tests.histories import Talk
 from tests.stores.programs import digest
 from tests.stores.running import KINDS, address_of, start
@@ -22,7 +22,7 @@ def place(request, tmp_path):
 
 def opened(place, **options):
     options = {"tokenizer": len, "max_tokens": 9_000, "min_batch_tokens": 900} | options
-    return sync.ContextManager(session="s", store=place, **options)
+    return ContextManager(session="s", store=place, **options)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="a system without SIGKILL")
@@ -48,7 +48,7 @@ def test_a_killed_session_goes_on_where_it_was_with_the_same_view(place):
 
 def test_many_tasks_of_one_process_share_a_store(place):
     async def one(number):
-        context = backscroll.ContextManager(session=f"session {number}", store=place, tokenizer=len)
+        context = backscroll.AsyncContextManager(session=f"session {number}", store=place, tokenizer=len)
         for turn in range(20):
             await context.append(TALK.say("user", f"{number}.{turn}?"), TALK.say("assistant", f"{number}.{turn}!"))
             await context.get_messages_for_request()
@@ -59,7 +59,7 @@ def test_many_tasks_of_one_process_share_a_store(place):
 
     asyncio.run(all_of_them())
     for number in (0, 17, 29):
-        kept = sync.ContextManager(session=f"session {number}", store=place, tokenizer=len).get_messages()
+        kept = ContextManager(session=f"session {number}", store=place, tokenizer=len).get_messages()
         assert [message["content"] for message in kept[::2]] == [f"{number}.{turn}?" for turn in range(20)]
 
 
@@ -81,4 +81,4 @@ def test_pins_plans_and_usage_are_on_the_disk_as_well(place):
 
 def test_an_address_that_names_no_store_is_refused_at_construction():
     with pytest.raises(backscroll.ConfigurationError, match="names no store"):
-        sync.ContextManager(session="s", store="redis://somewhere")
+        ContextManager(session="s", store="redis://somewhere")

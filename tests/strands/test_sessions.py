@@ -12,10 +12,10 @@ from strands.session.snapshot_session_manager import SnapshotSessionManager
 from strands.storage import LocalFileStorage
 from strands.types.exceptions import EventLoopException
 
+from backscroll import ContextManager as StoredSession
 from backscroll.errors import ConfigurationError
 from backscroll.integrations.strands import ContextManagerPlugin
 from backscroll.integrations.strands.registration import conversation_of
-from backscroll.manager.sync_manager import ContextManager as StoredSession
 from tests.strands.scripted import Scripted, call, plain, sent
 from tests.strands.world import agent_of
 

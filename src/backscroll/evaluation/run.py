@@ -34,7 +34,7 @@ EventHandler = Callable[[str, dict[str, Any]], Any]
 
 
 class Manager(Protocol):
-    """What a replay needs of a context manager; `backscroll.manager.sync_manager.ContextManager` is one."""
+    """What a replay needs of a context manager; `ContextManager` is one."""
 
     def add_message(self, message: Message) -> None:
         """Keep a message."""

@@ -1,4 +1,4 @@
-"""`ContextManager`: what users call. It runs operations; every decision is made in the core."""
+"""`AsyncContextManager`: what users call. It runs operations; every decision is made in the core."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Self
@@ -17,11 +17,11 @@ from backscroll.session.request_log import Request, Sent
 from backscroll.session.window_report import Status
 
 
-class ContextManager(ManagerBase):
+class AsyncContextManager(ManagerBase):
     """Keeps a conversation whole and hands out, before each request, the best view of it that fits.
 
     Safe for concurrent tasks and threads. `async with` closes it at the end. For callers without an event loop:
-    `backscroll.manager.sync_manager.ContextManager`. Options are given by name.
+    `ContextManager`. Options are given by name.
 
     - `store`: an address (`"sqlite:///agent.db"`), a path of an SQLite file or a `Store`; None = kept in memory only.
     - `session`: its name in the store; None = a new one of its own, which `session_id` returns.
@@ -81,7 +81,7 @@ class ContextManager(ManagerBase):
 
         def __enter__(self) -> NoReturn:
             raise ConfigurationError(
-                "this manager is asynchronous: write `async with`, or use that of backscroll.manager.sync_manager"
+                "this manager is asynchronous: write `async with`, or use `backscroll.ContextManager`"
             )
 
         def __exit__(self, *_: object) -> None:
@@ -185,7 +185,7 @@ class ContextManager(ManagerBase):
         """
         await drive_async(self._opened, self._session.rewind(to))
 
-    async def fork(self, session: str | None = None, at: int | None = None) -> "ContextManager":
+    async def fork(self, session: str | None = None, at: int | None = None) -> "AsyncContextManager":
         """A manager of a new session that shares this one's past up to message `at`, or all of it; both go on by
         themselves. Nothing is copied.
 
@@ -194,7 +194,7 @@ class ContextManager(ManagerBase):
         """
         name = self._fork_name(session)
         await drive_async(self._opened, self._session.fork(name, at))
-        return ContextManager(**{**self._given, "session": name, "store": self._opened.inner})
+        return AsyncContextManager(**{**self._given, "session": name, "store": self._opened.inner})
 
     async def erase(self, *, cascade: bool = False) -> None:
         """Leaves nothing of the session, in its store or here. It can begin anew.

@@ -1,6 +1,4 @@
-"""The same `ContextManager` for callers without an event loop. Thin on purpose: the operations are those of the async
-one.
-"""
+"""`ContextManager`, for callers without an event loop. Thin on purpose: its operations are those of the async one."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Self
@@ -22,7 +20,7 @@ __all__ = ["ContextManager"]
 
 
 class ContextManager(ManagerBase):
-    """`backscroll.ContextManager` with plain methods; arguments, answers and errors are those described there.
+    """`backscroll.AsyncContextManager` with plain methods; arguments, answers and errors are those described there.
 
     `with` closes it at the end. Async callables given to it (`on_event`, a system prompt factory, a provider) run in an
     event loop of their own.
@@ -41,7 +39,9 @@ class ContextManager(ManagerBase):
     if not TYPE_CHECKING:  # a checker is to say the same
 
         async def __aenter__(self) -> NoReturn:
-            raise ConfigurationError("this manager is synchronous: write `with`, or use `backscroll.ContextManager`")
+            raise ConfigurationError(
+                "this manager is synchronous: write `with`, or use `backscroll.AsyncContextManager`"
+            )
 
         async def __aexit__(self, *_: object) -> None:
             """Never reached."""

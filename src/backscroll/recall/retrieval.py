@@ -170,7 +170,7 @@ def match_lines(
 
 
 class Wanted(NamedTuple):
-    """The arguments of one recall; see `ContextManager.recall`."""
+    """The arguments of one recall; see `AsyncContextManager.recall`."""
 
     ref: str | int | None
     query: str | None

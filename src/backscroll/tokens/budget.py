@@ -47,7 +47,7 @@ class Previews:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The figures a `ContextManager` was configured with. Raises `ConfigurationError` for what can never work."""
+    """The figures a `AsyncContextManager` was configured with. Raises `ConfigurationError` for what can never work."""
 
     max_tokens: int = 200_000
     """Input tokens of a request where neither the caller nor the provider names a budget."""

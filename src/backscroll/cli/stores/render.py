@@ -9,8 +9,8 @@ from rich.text import Text
 
 from backscroll.cli import screen
 from backscroll.history.history import Entry
-from backscroll.manager import sync_manager as sync
 from backscroll.manager.driver import drive
+from backscroll.manager.sync_manager import ContextManager
 from backscroll.messages import Message
 from backscroll.ports import Extent, Operation, Store
 from backscroll.recall.pages import Hit
@@ -19,7 +19,7 @@ from backscroll.session.explain import Explained
 PAGE = 50  # messages that are loaded and printed at once
 
 
-class Reader(sync.ContextManager):
+class Reader(ContextManager):
     """A session that is only looked at. Stores nothing: what opening it would note is never flushed."""
 
     def __init__(self, store: Store, session: str, tokenizer: str = "estimate") -> None:

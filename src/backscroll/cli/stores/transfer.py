@@ -14,7 +14,7 @@ from backscroll.cli.replay import BadInput
 from backscroll.cli.stores import locate as places
 from backscroll.errors import BackscrollError, ConfigurationError, ConflictError, StoreError, StoreUnavailable
 from backscroll.evaluation.readers import Transcript, read
-from backscroll.manager import sync_manager as sync
+from backscroll.manager.sync_manager import ContextManager
 from backscroll.ports import Store
 from backscroll.stores.jsonl.portable import PortableFile, PortableWriter, is_portable
 from backscroll.stores.transfer import Source, Target, copy_session
@@ -142,7 +142,7 @@ def _name(transcript: Transcript, place: str, name: str | None) -> str:
 
 
 def _add(transcript: Transcript, store: Store, session: str, tick: Progress) -> None:
-    context = sync.ContextManager(session=session, store=store)
+    context = ContextManager(session=session, store=store)
     try:
         for start in range(0, len(transcript.messages), AT_ONCE):
             some = transcript.messages[start : start + AT_ONCE]

@@ -1,7 +1,7 @@
 """The context managers that are mounted: `AmplifierContext` for the contract 2.1.0, `OldContext` for 1.x.
 
-They are `backscroll.ContextManager` with the protocol's ways: the provider's model is the lane, a host that restores
-its own filtered transcript changes nothing, and the transcript is kept in a file where that was asked for.
+They are `backscroll.AsyncContextManager` with the protocol's ways: the provider's model is the lane, a host that
+restores its own filtered transcript changes nothing, and the transcript is kept in a file where that was asked for.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from backscroll.integrations.amplifier.providers import MAIN, MountedProviders, 
 from backscroll.integrations.amplifier.restoration import SYSTEM, Restoration, kept_of, without_none
 from backscroll.integrations.amplifier.transcript import TranscriptFile, memory_message
 from backscroll.integrations.amplifier.wire import as_sent, is_reminder, loop_tokens
-from backscroll.manager.async_manager import ContextManager
+from backscroll.manager.async_manager import AsyncContextManager
 from backscroll.manager.base import SystemPrompt
 from backscroll.manager.driver import drive_async, drive_held
 from backscroll.manager.lock import Turnstile
@@ -35,7 +35,7 @@ from backscroll.tokens.budget import NO_LIMITS, Limits
 Message = dict[str, Any]
 
 
-class AmplifierContext(ContextManager):
+class AmplifierContext(AsyncContextManager):
     """One session. Made in `mount()`; opens no file before its first use, so that it may be made in vain."""
 
     def __init__(
@@ -93,7 +93,7 @@ class AmplifierContext(ContextManager):
             await self.append(message)
 
     async def append(self, *messages: Any, id: str | None = None) -> int:
-        """Adds several messages in one step and answers the last `seq`; see `ContextManager.append`."""
+        """Adds several messages in one step and answers the last `seq`; see `AsyncContextManager.append`."""
         await self._load()
         await self._remember()
         await self._end_restoration()
@@ -109,7 +109,7 @@ class AmplifierContext(ContextManager):
         lane: str | None = None,
         outside_tokens: int = 0,
     ) -> list[Message]:
-        """The view to send; see `ContextManager.get_messages_for_request`.
+        """The view to send; see `AsyncContextManager.get_messages_for_request`.
 
         A budget of 0 is none. One that is given holds by our own count and by that of loops, `sending.loop_tokens`,
         as far as a valid view can be made so small. The lane is the provider and its model, and without a provider the
@@ -245,8 +245,8 @@ class AmplifierContext(ContextManager):
     async def set_system_prompt_factory(  # type: ignore[override]  # the protocol's is awaited, the manager's is not
         self, factory: SystemPrompt | None
     ) -> None:
-        """As `ContextManager.set_system_prompt_factory`, and awaited, as every host does. Takes no lock: hooks call it
-        while a turn runs.
+        """As `AsyncContextManager.set_system_prompt_factory`, and awaited, as every host does. Takes no lock: hooks
+        call it while a turn runs.
 
         Where the factory fails, its last text is sent once more, with a warning and an event; before its first, its
         error ends the request.

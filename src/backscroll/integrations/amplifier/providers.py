@@ -19,7 +19,7 @@ PURPOSE = {"source": signals.NAME, "purpose": "summary"}
 
 
 class ProviderSummarizer:
-    """A summarizer for `ContextManager(summarizer=...)` that asks a mounted provider.
+    """A summarizer for `AsyncContextManager(summarizer=...)` that asks a mounted provider.
 
     - `name`: the provider's; None = the one that the newest request was for, else the first that is mounted.
     - `model`: goes along as `ChatRequest.model`; None = the provider's own.

@@ -200,7 +200,7 @@ class Settings:
     old: bool
     """Whether the contract 1.x is to be served."""
     options: Mapping[str, Any]
-    """What `ContextManager` is made with."""
+    """What `AsyncContextManager` is made with."""
     store: str | None
     storage_path: str | None
     transcript_path: str | None

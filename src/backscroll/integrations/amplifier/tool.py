@@ -1,4 +1,4 @@
-"""`recall` as a tool of an Amplifier session. The host's tool shape around `ContextManager.recall_tool`."""
+"""`recall` as a tool of an Amplifier session. The host's tool shape around `AsyncContextManager.recall_tool`."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any

@@ -16,7 +16,7 @@ from backscroll.integrations.strands.estimator import outside_tokens
 from backscroll.integrations.strands.models import MAIN, counted_in, input_budget, model_name
 from backscroll.integrations.strands.serialization import Message, from_json, pinned, said, to_json
 from backscroll.integrations.strands.tool_result_storage import Shelf
-from backscroll.manager.async_manager import ContextManager
+from backscroll.manager.async_manager import AsyncContextManager
 from backscroll.manager.driver import drive, drive_async
 from backscroll.manager.lock import Turnstile
 from backscroll.messages import accept
@@ -32,7 +32,7 @@ STATE = "backscroll"
 Steps = Generator[Operation[Any], Any, None]
 
 
-class Conversation(ContextManager):
+class Conversation(AsyncContextManager):
     """The core's manager, in the words of one Strands agent."""
 
     def __init__(self, options: dict[str, Any], shelf: Shelf | None, *, status: bool) -> None:

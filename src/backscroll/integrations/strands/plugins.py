@@ -45,7 +45,7 @@ class _Part(Plugin):
             agent.add_middleware(InvokeModelStage.Input, _view)
 
     def conversation(self, agent: Any) -> Conversation:
-        """The agent's conversation, a `backscroll.ContextManager`: `explain`, `recall`, `undo_compaction` and all else.
+        """The agent's conversation, a `backscroll.AsyncContextManager`, with `explain`, `recall` and all else.
 
         Raises `ConfigurationError` for an agent that does not have this plugin.
         """
@@ -76,8 +76,8 @@ class ContextManagerPlugin(_Part):
     - `config`: `"auto"` (everything on), `"agentic"` (the model manages its own context besides), or a mapping with
       `strategy`, `compression` and `offloader`. With a strategy the given keys override what is on, without one they
       turn parts on. Each part is `True`, `False` or a mapping of its settings.
-    - `options`: of `backscroll.ContextManager`, among them `store` and `session`, with which the conversation and its
-      plan survive a restart.
+    - `options`: of `backscroll.AsyncContextManager`, among them `store` and `session`, with which the conversation
+      and its plan survive a restart.
 
     Raises `ConfigurationError` for names that nobody knows, with the nearest that is known, and for values that can
     never work.

@@ -100,7 +100,7 @@ OPTIONS = (
     *("store", "session", "blobs", "offload_over", "encryption_key", "lease", "redact", "on_event", "tokenizer"),
     *("max_tokens", "min_batch_tokens", "prices"),
 )
-"""Options of `backscroll.ContextManager` that stand beside the configuration."""
+"""Options of `backscroll.AsyncContextManager` that stand beside the configuration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +256,7 @@ def _near(name: Any, known: Collection[str]) -> str:
 
 
 def core_options(compression: Compression | None, offloading: Offloading | None) -> dict[str, Any]:
-    """The same as options of `backscroll.ContextManager`."""
+    """The same as options of `backscroll.AsyncContextManager`."""
     options: dict[str, Any] = {"protected_recent": 0.0}
     if offloading is not None:
         options |= {"previews": offloading.previews, "prices": Prices()}

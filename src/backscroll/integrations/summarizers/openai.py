@@ -11,7 +11,7 @@ from backscroll.tokens.responses import read_usage
 
 
 class OpenAISummarizer:
-    """A summarizer for `ContextManager(summarizer=...)`.
+    """A summarizer for `AsyncContextManager(summarizer=...)`.
 
     - `model`: its name.
     - `base_url`, `api_key`: as the client takes them; None = as it reads them from the environment

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from backscroll import ContextManager
+from backscroll import AsyncContextManager
 from tests.amplifier.hosts import commands
 from tests.amplifier.hosts.bundles import entry, keeping, prepare
 from tests.amplifier.hosts.stage import Stage
@@ -66,7 +66,7 @@ async def family(kind: str, folder: Path) -> dict[str, Any]:
 async def on_disk(kind: str, folder: Path, session: str) -> int | None:
     """How many messages of a session are kept outside of any process; None where none are, or where nobody can say."""
     if kind == "store":
-        manager = ContextManager(session=session, store=keeping(kind, folder)["store"])
+        manager = AsyncContextManager(session=session, store=keeping(kind, folder)["store"])
         try:
             return len(await manager.get_messages())
         finally:
