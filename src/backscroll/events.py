@@ -13,6 +13,7 @@ from backscroll.ports import Event
 PRE_COMPACT = "context:pre_compact"
 POST_COMPACT = "context:post_compact"
 COMPACTION = "context:compaction"
+COMPACTION_WON_LITTLE = "context:compaction_won_little"
 INCLUDE = "context:include"
 MESSAGE_ADDED = "context:message_added:debug"
 LATE_RESULT = "context:late_result"
@@ -42,6 +43,7 @@ ALL = (
     PRE_COMPACT,
     POST_COMPACT,
     COMPACTION,
+    COMPACTION_WON_LITTLE,
     INCLUDE,
     MESSAGE_ADDED,
     LATE_RESULT,
@@ -70,6 +72,8 @@ ALL = (
 """Every event that can be reported."""
 
 WARNINGS: Mapping[str, str] = {
+    COMPACTION_WON_LITTLE: "compactions of lane {lane!r} win too little and follow each other, since {tokens:,} of "
+    "{budget:,} tokens must stay ({made_of}): raise `token_budget` or `max_tokens`, or {remedy}",
     EPHEMERAL_KEPT: "message {seq} is `ephemeral` and half of a tool pair, and was stored, so that the pair stays "
     "whole: mark the other half as well, or neither",
     USAGE_IGNORED: "the usage reported for lane {lane!r}, {reported}, was ignored, since {reason}: report the usage of "

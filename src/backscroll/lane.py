@@ -39,6 +39,7 @@ from backscroll.reporting import (
     too_large_as_measured,
 )
 from backscroll.standing import Standing
+from backscroll.staying import staying, won_little
 from backscroll.summaries import Order, Summaries
 from backscroll.turns import Group
 from backscroll.upcoming import may_try, next_order, worth_telling
@@ -50,6 +51,8 @@ WORTH = 0.05  # a compaction that wins less than this share of the room costs mo
 REFUSED = 0.8  # of a request that a provider refused as too long: the next may be no longer than that
 MEASURED_TRIES = 6  # of a budget for which a view holds the budget in the caller's measure
 MEASURED_SLACK = 0.97  # cut a little deeper than asked, so that one further try is mostly enough
+ENOUGH = 0.5  # of what a compaction is meant to win: so much has to come before the next, as long as the view fits
+STAYS, BETTER = 0.85, 0.80  # of the budget: from the one on what must stay is too much, below the other it is better
 EARLY = 0.5  # of the way from target to threshold: a summary is begun there, and a lane with a cold cache compacted
 
 
@@ -80,6 +83,8 @@ class Fitted(NamedTuple):
     expired: int = 0
     """Ephemeral messages with a lower number are not in it."""
     compaction: Compaction | None = None
+    little: bool | None = None
+    """Whether so much must stay that this won too little; None where that is not known."""
 
 
 NOTHING_DUE = Fitted(None, [])
@@ -169,6 +174,8 @@ class Lane(Standing):
         """
         goals, used = self._goals(now, budget)
         limits = now.limits
+        if self._little and used < BETTER * goals.budget:
+            self._little = 0
         if limits is not NO_LIMITS:
             exact = goals.exactly() if limits.hard else goals
             if (
@@ -187,6 +194,8 @@ class Lane(Standing):
 
     def take(self, fitted: Fitted) -> None:
         """The lane's view is the one that was made for a plan, which holds from now on."""
+        if fitted.little is not None:
+            self._little = self._little + 1 if fitted.little else 0
         if fitted.view is not None:
             self.view, self.expired, self.last_compaction = fitted.view, fitted.expired, fitted.compaction
 
@@ -281,15 +290,17 @@ class Lane(Standing):
         return Goals.of(budget, self.meter.overhead(budget), now.options), self.used(budget).upper
 
     def _is_due(self, now: Situation, goals: Goals, used: int) -> bool:
-        """Over the threshold, and more so by something than when that was last looked at.
+        """Over the threshold, and by half of what a compaction is meant to win over where the last one ended: where so
+        much must stay that it ended high, the next one waits until it has something to win, or the view would not fit.
 
         Where the provider's cache is cold, the whole request is paid in full whatever it holds, and a compaction that
         would come soon costs nothing but itself: then half of the way to the threshold is enough.
         """
         assert self.view is not None
         room = goals.budget - self.meter.overhead(goals.budget)
-        threshold = _early(goals) if self._is_cold(now) else goals.threshold
-        if used > goals.budget or (used > threshold and used > self._settled + WORTH * room):
+        cold = self._is_cold(now)
+        threshold, least = (_early(goals), WORTH * room) if cold else (goals.threshold, _enough(goals, room))
+        if used > goals.budget or (used > threshold and used > self._settled + least):
             return True
         return crowded(self.view, now.options) and len(self.view.flat) > self._settled_messages * (1 + WORTH)
 
@@ -384,12 +395,29 @@ class Lane(Standing):
         reports = refusals(self.name, draft)
         if after > budget:
             raise too_large(draft, after, self.meter.overhead(budget), self._refused)
+        little: bool | None = None
+        if trigger == "threshold":
+            little, more = self._wins_little(draft, used - after, after)
+            reports += more
         unchanged = draft.view.plan.edits == draft.before.plan.edits
         poor = used - after < WORTH * room and not crowded(draft.before, now.options)
         if used <= budget and (unchanged or (not force and poor)):
-            return Fitted(Settled(self.name, used, len(draft.before.flat)) if not force else None, reports)
+            event = None if force else Settled(self.name, used, len(draft.before.flat))
+            return Fitted(event, reports, little=little)
         made = self._recorded(now, draft, used, after, trigger)
-        return made._replace(reports=reports + made.reports)
+        return made._replace(reports=reports + made.reports, little=little)
+
+    def _wins_little(self, draft: Draft, won: int, after: int) -> tuple[bool | None, list[Event]]:
+        """Whether so much must stay that it won too little, None where that is hard to say; reported the second time,
+        and then not again before it was better.
+        """
+        goals, stays = draft.goals, staying(draft, after)
+        if stays.tokens < BETTER * goals.budget:
+            return False, []
+        enough = _enough(goals, draft.room) * goals.budget / max(1, draft.room)  # also where the overhead takes it all
+        if stays.tokens < STAYS * goals.budget or won >= enough:
+            return None, []
+        return True, [won_little(self.name, stays, goals.budget)] if self._little == 1 else []
 
     def _recorded(self, now: Situation, draft: Draft, used: int, after: int, trigger: Trigger) -> Fitted:
         done = Compaction.of(self.name, draft, used, after, trigger)
@@ -440,6 +468,11 @@ class Lane(Standing):
         if self.sent is None:
             return None
         return Overflowed(self.name, self.meter.total(self.sent, self.budget).upper, limit)
+
+
+def _enough(goals: Goals, room: int) -> float:
+    """What a compaction has to win, so that it is not one that is soon followed by the next."""
+    return max(WORTH * room, ENOUGH * (goals.threshold - goals.target))
 
 
 def _early(goals: Goals) -> float:

@@ -287,12 +287,13 @@ class Session(Requests):
                 if isinstance(fitted, Exception):
                     raise fitted
                 event = fitted.event
+                if isinstance(event, PlanRecorded) and not (yield from self._recorded(event)):
+                    continue  # another writer's plan, or messages, came first: look again
+                if work is not None:
+                    lane.take(fitted)
                 if isinstance(event, Settled):
                     self._steer(event)
-                elif event is not None and not (yield from self._recorded(event)):
-                    continue  # another writer's plan, or messages, came first: look again
                 elif event is not None:
-                    lane.take(fitted)
                     self.apply(event)
                     self._forget_expired()
                     self._note_standing()

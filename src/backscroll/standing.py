@@ -56,6 +56,8 @@ class Standing:
         """A model's summary that no compaction has told of yet."""
         self.spent = Spent(0, 0, 0, 0)
         self.tried = Tried()
+        self._little = 0
+        """How many compactions won too little since it was better, as nearly all of the budget must stay."""
         self._sent_messages = 0
         self._shown = 0
         """Ephemeral messages with a lower number were shown at least once."""

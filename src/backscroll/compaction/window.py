@@ -288,7 +288,7 @@ def look(
     """The window over the pieces of a view. `budget`: tokens that the messages may take. `retain`: entries that must
     stay in addition to those that always must.
     """
-    floor, kept = floor_seqs(history) | history.newest_seqs | retain, _kept(history, around.kept)
+    floor, kept = floor_seqs(history) | history.newest_seqs | retain, kept_ends(history, around.kept)
     seen = history.last_assistant
     units = [
         Unit(
@@ -309,7 +309,7 @@ def look(
     return Window(units, around.family, around.count, budget, view.plan.digest, view.summary_tokens)
 
 
-def _kept(history: History, counts: tuple[int, int]) -> tuple[int, int]:
+def kept_ends(history: History, counts: tuple[int, int]) -> tuple[int, int]:
     """Up to which `seq`, and from which on, messages never leave a view."""
     branch, (first, last) = history.branch, counts
     begin, end = min(history.leading + first, len(branch)), max(0, len(branch) - last)

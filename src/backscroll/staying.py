@@ -1,0 +1,85 @@
+"""What must stay in a view whatever a compaction does, by kind, and what to do where that is nearly all of the budget.
+Decides nothing.
+"""
+
+from collections import Counter
+from typing import NamedTuple
+
+from backscroll import events
+from backscroll.compaction.draft import Draft
+from backscroll.compaction.window import kept_ends
+from backscroll.history import History
+from backscroll.ports import Event
+from backscroll.rendering import note_text
+from backscroll.view import GROUP, Piece
+
+_OUTSIDE, _PROMPT, _SYSTEM = "what stands outside of the messages", "the system prompt", "leading system messages"
+_PINNED, _KEPT = "pinned or critical messages", "messages kept by protected_first and protected_last"
+_USERS, _REMINDER = "the user's first and last message", "the newest reminder"
+_RULES, _NEWEST = "rules of the user", "the newest messages"
+_REMEDIES = {
+    _OUTSIDE: "give the model fewer or shorter tool definitions",
+    _PROMPT: "shorten the system prompt",
+    _SYSTEM: "shorten the system messages",
+    _PINNED: "unpin messages",
+    _KEPT: "lower `protected_first` or `protected_last`",
+    _USERS: "put long material into a message of its own",
+    _REMINDER: "shorten the reminder",
+    _RULES: "take rules back",
+    _NEWEST: "let tools return less at once",
+}
+"""What can be done about each kind, besides a larger budget."""
+_NAMED, _LEAST = 3, 0.05  # kinds that a warning names, and the share of all that the second and third must take
+
+
+class Staying(NamedTuple):
+    """What must stay, in tokens of the whole request by the upper estimate."""
+
+    tokens: int
+    parts: dict[str, int]
+    """The same by kind, the largest first."""
+
+
+def staying(draft: Draft, after: int) -> Staying:
+    """What must stay of a draft, which takes `after` tokens in all."""
+    overhead, view, history = draft.goals.budget - draft.room, draft.view, draft.history
+    scale = max(0, after - overhead) / max(1, view.estimate.upper)  # what a provider counted is not what was estimated
+    sums = Counter({_OUTSIDE: overhead})
+    ends = kept_ends(history, draft.around.kept)
+    for piece in view.pieces:
+        kind = _kind(piece, history, ends)
+        if kind is not None:
+            sums[kind] += round(piece.estimate.upper * scale)
+    rules = [note_text(note) for note in view.plan.digest.notes if note.kind == "rule"]
+    sums[_RULES] = round(sum(draft.window.tokens(draft.around.count(rule)) for rule in rules) * scale)
+    parts = {kind: tokens for kind, tokens in sums.most_common() if tokens}
+    return Staying(sum(parts.values()), parts)
+
+
+def _kind(piece: Piece, history: History, ends: tuple[int, int]) -> str | None:
+    """What a piece must stay for; None where it may leave."""
+    if piece.group is None:
+        return _PROMPT if piece.key[1] < GROUP else None
+    members = piece.group.members
+    users = {entry.seq for entry in (history.first_user, history.last_user) if entry is not None}
+    if not history.protected.isdisjoint(members):
+        return _PINNED
+    if members[0] in history.leading_seqs:
+        return _SYSTEM
+    if not users.isdisjoint(members):
+        return _USERS
+    if history.reminder in members:
+        return _REMINDER
+    if members[0] <= ends[0] or members[-1] >= ends[1]:
+        return _KEPT
+    return None if history.newest_seqs.isdisjoint(members) else _NEWEST
+
+
+def won_little(lane: str, stays: Staying, budget: int) -> Event:
+    """The event that compactions of a lane win too little, since so much must stay."""
+    first, *others = list(stays.parts.items())[:_NAMED]
+    largest = [first, *(each for each in others if each[1] >= _LEAST * stays.tokens)]
+    made_of = ", ".join(f"{kind} {tokens:,}" for kind, tokens in largest)
+    remedy = ", or ".join(_REMEDIES[kind] for kind, _ in largest)
+    told = {"lane": lane, "tokens": stays.tokens, "budget": budget, "parts": stays.parts}
+    return events.COMPACTION_WON_LITTLE, told | {"made_of": made_of, "remedy": remedy}
