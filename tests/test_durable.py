@@ -416,6 +416,37 @@ def test_a_writer_that_is_always_outrun_gives_up_and_says_so():
     assert len(manager.get_messages()) == 1
 
 
+class Counting(MemoryStore):
+    """A store in which another worker may be first, time after time, and that counts turns."""
+
+    faster = 0
+    turns = 0
+    other = None
+
+    def append(self, *given, **more):
+        if self.faster and self.other is not None:
+            other, self.other, self.faster = self.other, None, self.faster - 1
+            other.append(TALK.say("user", "first"))
+            self.other = other
+        return super().append(*given, **more)
+
+    def turn(self, session):
+        self.turns, self.faster = self.turns + 1, 0  # from here on nobody can be first
+        return super().turn(session)
+
+
+@pytest.mark.parametrize(("faster", "turns"), [(1, 0), (3, 0), (4, 1), (50, 1)])
+def test_writer_that_lost_four_times_takes_a_turn(faster, turns):
+    """To try again is quicker than a turn, in which all others wait; after a few times nobody is left behind."""
+    store = Counting()
+    one, store.other = opened(store), opened(store)
+    one.append(TALK.say("user", "begin"))
+    store.faster = faster
+    one.append(TALK.say("user", "me too"))
+    assert store.turns == turns
+    assert len(one.get_messages()) == 2 + min(faster, 4)
+
+
 def test_step_of_one_writer_asks_the_store_once_for_each_call():
     """To know whose log it is costs no question more: one look before a view, one append for a change, no reading."""
     shelf = Shelf()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from backscroll import BudgetError, ContextManager, MessageError
 from backscroll.evaluation.validity import strangers
+from backscroll.stores.memory import MemoryStore
 from tests.profiles import examples
 from tests.test_manager import quarter
 
@@ -96,21 +97,33 @@ odd = st.builds(
 @given(st.lists(odd, max_size=6), st.integers(60, 400))
 @settings(max_examples=examples(100))
 def test_odd_messages_never_break_a_session(found, budget):
-    """Each is refused as a whole or kept as it is; views are made of what is there, or refused for their size."""
-    manager, kept = ContextManager(tokenizer=quarter), [{"role": "user", "content": "go"}]
+    """Each is refused as a whole or kept as it is; views are made of what is there, or refused for their size. What was
+    stored is read again as the same.
+    """
+    manager, kept, store = ContextManager(tokenizer=quarter), [{"role": "user", "content": "go"}], MemoryStore()
+    stored = ContextManager(tokenizer=quarter, session="s", store=store)
     manager.append(*kept)
+    stored.append(*kept)
     for message in found:
         try:
             manager.append(message)
         except MessageError:
+            with pytest.raises(MessageError):
+                stored.append(message)
             continue
+        stored.append(message)
         kept.append(message)
+    again = ContextManager(tokenizer=quarter, session="s", store=store)
+    assert again.get_messages() == kept
     assert manager.get_messages() == kept
     for limit in (1_000_000, budget):
         try:
             view = manager.get_messages_for_request(token_budget=limit)
         except BudgetError:
+            with pytest.raises(BudgetError):
+                again.get_messages_for_request(token_budget=limit)
             continue
+        assert again.get_messages_for_request(token_budget=limit) == view
         assert strangers(view, kept) == []
         assert manager.usage().upper <= limit
     manager.explain()

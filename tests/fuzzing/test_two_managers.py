@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll import BackscrollError, ContextManager
+from backscroll import BudgetError, ConflictError, ContextManager, ReferenceNotFound
 from backscroll.history import journal as logbook
 from backscroll.session import state
 from backscroll.stores.memory import MemoryStore
@@ -91,7 +91,7 @@ class Two:
         self.stores[at].while_reading = way not in (self.rewinds, self.sets)
         try:
             way(self.managers[at])
-        except BackscrollError:
+        except (BudgetError, ConflictError, ReferenceNotFound):
             self.refused += 1
 
     def adds(self, manager: ContextManager) -> None:
@@ -142,7 +142,7 @@ class Two:
 
 @pytest.mark.filterwarnings("ignore::backscroll.BackscrollWarning")  # rules that find no room in so small a digest
 @given(st.integers(0, 2**64), st.integers(1, 60), st.sampled_from([3, 10, 10_000]))
-@settings(max_examples=examples(25))
+@settings(max_examples=examples(30))
 def test_two_managers_keep_one_conversation(seed, steps, far):
     """Nothing is lost, doubled or mixed up, and what one of them sends is always what a provider takes."""
     with (

@@ -46,9 +46,8 @@ def staying(draft: Draft, after: int) -> Staying:
     scale = max(0, after - overhead) / max(1, view.estimate.upper)  # what a provider counted is not what was estimated
     sums = Counter({_OUTSIDE: overhead})
     ends = kept_ends(history, draft.around.kept)
-    newest = max((piece.key for piece in view.pieces if piece.group is not None), default=None)
     for piece in view.pieces:
-        kind = _NEWEST if piece.key == newest else _kind(piece, history, ends)
+        kind = _kind(piece, history, ends)
         if kind is not None:
             sums[kind] += round(piece.estimate.upper * scale)
     rules = [note_text(note) for note in view.plan.digest.notes if note.kind == "rule"]
@@ -73,7 +72,7 @@ def _kind(piece: Piece, history: History, ends: tuple[int, int]) -> str | None:
         return _REMINDER
     if members[0] <= ends[0] or members[-1] >= ends[1]:
         return _KEPT
-    return None
+    return None if history.newest_seqs.isdisjoint(members) else _NEWEST
 
 
 def won_little(lane: str, stays: Staying, budget: int) -> Event:

@@ -51,6 +51,7 @@ from backscroll.view.view import Ephemeral, HandedOut, Surroundings
 Measure = Callable[[Sequence[Reading]], tuple[Counts, ...]]
 PAGE_TOKENS = 4_000
 NOTHING_SENT = "no view was handed out on this lane yet"
+LOSSES = 4  # of a change, before its writer takes a turn: to try again is quicker, as long as it succeeds
 TRIES = 8  # of one change against other writers; each of them got further meanwhile
 _MOST_IDS = 1_000  # idempotency ids that are remembered of what can be looked up in a store
 
@@ -122,6 +123,8 @@ class SessionState:
         """By the digests of idempotency ids."""
         self._theirs: deque[int] = deque(maxlen=_MOST_IDS)
         """Messages that other writers stored while this one was at work."""
+        self._lost = 0
+        """How often the change that is being made came too late."""
         self._met = 0
         """How often others added to the conversation, or took it back."""
         self._prompts: set[str] = set()
@@ -271,13 +274,16 @@ class SessionState:
             return True
         stored = yield from self._logbook.commit(happening)
         if not stored:
-            yield from self._logbook.take_turn()
+            self._lost += 1
+            if self._lost >= LOSSES:
+                yield from self._logbook.take_turn()
             yield from self._take_news(self._logbook)
         return stored
 
     @contextmanager
     def _tries(self) -> Iterator[range]:
-        """Of a change that other writers may come before. A writer that lost once has a turn, which ends here."""
+        """Of a change that other writers may come before. A writer that lost often has a turn, which ends here."""
+        self._lost = 0
         try:
             yield range(TRIES)
         finally:
