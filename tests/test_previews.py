@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from backscroll import ContextManager
-from backscroll import ContextManager as AsyncManager
+from backscroll import AsyncContextManager, ContextManager
 from backscroll.errors import ConfigurationError
 from backscroll.tokens.budget import Previews
 
@@ -192,7 +191,7 @@ def test_a_summarizer_is_asked_first_where_that_is_wanted():
         return "<summary>All went well.</summary>"
 
     async def run() -> list[dict[str, Any]]:
-        context = AsyncManager(summarizer=summarizer)
+        context = AsyncContextManager(summarizer=summarizer)
         for message in talk().get_messages():
             await context.append(message)
         await context.get_messages_for_request()

@@ -20,7 +20,7 @@ from tests.amplifier.kernel import kernel_session
 from tests.amplifier.ours import PACKAGE, ROOT, awaited, mounted, say
 from tests.amplifier.suites import BEHAVIOR, CHECKS, behave, validated
 
-REACHED = "Context implements AsyncContextManager interface"
+REACHED = "Context implements ContextManager interface"
 CONTRACTS = ("2.1.0", "1.0")
 SESSIONS = pytest.mark.parametrize("kind", [RustSession, PlainSession], ids=["rust", "python"])
 
