@@ -6,7 +6,7 @@ The only place that knows both the core and the edges it is put together from.
 import inspect
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -66,10 +66,10 @@ class Opened:
     search: Index
     everywhere: Callable[[str, int], Found] | None
     """The search over all sessions of the store."""
-    compile: Callable[[str], Pattern]
-    turnstile: Turnstile
     on_event: EventHandler | None
     telemetry: Telemetry | None
+    compile: Callable[[str], Pattern] = LimitedPattern
+    turnstile: Turnstile = field(default_factory=Turnstile)
 
 
 def open_session(
@@ -103,16 +103,13 @@ def open_session(
         counted_by=lambda: counter.name, family=_families(model, not isinstance(tokenizer, str), counter),
         prices=prices or (Prices() if masks_batches(strategy, strategies) else None),
         redact=redact, write=write, reads_only=reads_only,
-    )  # fmt: skip  # one thought
+    )  # fmt: skip  # names that repeat themselves tell nothing
     session = SessionState(  # tokenizer and store report into the same queue, from wherever they find the fault
         config, logbook=_logbook(keeper if keeper is None or traced is None else traced.store(keeper), name, lease),
         summaries=_summaries(summarizing, background, traced), outbox=reports, clock=monotonic,
         listened_to=on_event is not None,
     )  # fmt: skip  # one thought
-    return Opened(
-        name=name, session=session, store=keeper, inner=inner, measurer=measurer, search=search, everywhere=everywhere,
-        compile=LimitedPattern, turnstile=Turnstile(), on_event=on_event, telemetry=traced,
-    )  # fmt: skip  # one thought
+    return Opened(name, session, keeper, inner, measurer, search, everywhere, on_event, traced)
 
 
 def _kept(
