@@ -5,7 +5,7 @@ survive a restart follows from events; what does not is named so below. `policy.
 """
 
 from collections import deque
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from backscroll.compaction.report import Compaction
 from backscroll.history.log import (
@@ -22,58 +22,69 @@ from backscroll.history.log import (
     UsageObserved,
 )
 from backscroll.history.plan import Plan, until
-from backscroll.tokens.budget import Options
-from backscroll.tokens.model_profiles import Counting, family_that_counts
+from backscroll.tokens.model_profiles import Counting, Family, counting_of, family_that_counts
 from backscroll.tokens.reported_usage import ReportedUsage
 from backscroll.tokens.usage import Estimate, Meter, Report, Spent
 from backscroll.view.view import Surroundings, View
 
 REFUSED = 0.8  # of a request that a provider refused as too long: the next may be no longer than that
 _UNDO_DEPTH = 32
+NOTHING_SPENT, NOT_TRIED = Spent(0, 0, 0, 0), Tried()
 
 
+@dataclass(slots=True, eq=False)
 class LaneState:
     """What is known of a lane."""
 
-    def __init__(self, name: str, around: Surroundings, options: Options, plan: Plan) -> None:
-        self.name = name
-        self.family = around.family
-        self.counting: Counting | None = None
-        """How the lane counts, as its requests say."""
-        self.plan = plan
-        self.meter = Meter(options.overhead_tokens)
-        self.reported = ReportedUsage(name)
-        self.budget = options.max_tokens
-        self.compactions = 0
-        self.expired = 0
-        """Ephemeral messages with a lower number are no longer shown."""
-        self.sent: Estimate | None = None
-        """The estimate of the newest view that was handed out: what a usage report is about."""
-        self.prompt: str | None = None
-        """Digest of the system prompt of the newest request."""
-        self.around = around
-        self._before: deque[Plan | PlanAt] = deque(maxlen=_UNDO_DEPTH)
-        self.settled = self.batched = self.settled_messages = 0
-        """Tokens and messages of the view when a compaction, or a batch of old results, was looked at last."""
-        self.refused: Overflowed | None = None
-        """What the provider refused last as too long."""
-        self._guessed = False
-        """Whether nothing was known then of what stands outside the messages."""
-        self.summary: SummaryMade | None = None
-        """A model's summary that no compaction has told of yet."""
-        self.spent = Spent(0, 0, 0, 0)
-        self.tried = Tried()
-        # Of this process only: a resumed lane begins with these.
-        self.view: View | None = None
-        self.last_compaction: Compaction | None = None
-        self.little = 0
-        """How many compactions won too little since it was better, as nearly all of the budget must stay."""
-        self.sent_messages = 0
-        """Messages of the newest view that was handed out."""
-        self.shown = 0
-        """Ephemeral messages with a lower number were shown at least once."""
-        self.asked: float | None = None
-        """When the newest view was handed out, in seconds of the session's clock."""
+    name: str
+    around: Surroundings
+    plan: Plan
+    meter: Meter
+    budget: int
+    """Tokens that its newest request was allowed; before the first one, what the options allow."""
+    family: Family = field(init=False)
+    own_counting: Counting = field(init=False)
+    """How the lane counts here."""
+    counting: Counting | None = None
+    """The same as its requests say."""
+    reported: ReportedUsage = field(init=False)
+    compactions: int = 0
+    expired: int = 0
+    """Ephemeral messages with a lower number are no longer shown."""
+    sent: Estimate | None = None
+    """The estimate of the newest view that was handed out: what a usage report is about."""
+    prompt: str | None = None
+    """SHA-256 of the system prompt of the newest request."""
+    settled: int = 0
+    batched: int = 0
+    settled_messages: int = 0
+    """Tokens and messages of the view when a compaction, or a batch of old results, was looked at last."""
+    refused: Overflowed | None = None
+    """What the provider refused last as too long."""
+    summary: SummaryMade | None = None
+    """A model's summary that no compaction has told of yet."""
+    spent: Spent = NOTHING_SPENT
+    tried: Tried = NOT_TRIED
+    _before: deque[Plan | PlanAt] = field(default_factory=lambda: deque(maxlen=_UNDO_DEPTH))
+    _guessed: bool = False
+    """Whether nothing was known of what stands outside the messages when the provider refused."""
+
+    # Of this process only: a resumed lane begins with these.
+    view: View | None = None
+    last_compaction: Compaction | None = None
+    little: int = 0
+    """How many compactions won too little since it was better, as nearly all of the budget must stay."""
+    sent_messages: int = 0
+    """Messages of the newest view that was handed out."""
+    shown: int = 0
+    """Ephemeral messages with a lower number were shown at least once."""
+    asked: float | None = None
+    """When the newest view was handed out, in seconds of the session's clock."""
+
+    def __post_init__(self) -> None:
+        """Counts as its surroundings say."""
+        self.family, self.reported = self.around.family, ReportedUsage(self.name)
+        self.own_counting = counting_of(self.family)
 
     # -- events of this lane --
 
@@ -161,6 +172,7 @@ class LaneState:
         self.counting = counting
         if self.around.adopts:
             self.family, self.view = family_that_counts(counting), None
+            self.own_counting = counting_of(self.family)
             self.around = replace(self.around, family=self.family)
 
     # -- what follows from it --

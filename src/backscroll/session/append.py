@@ -13,7 +13,16 @@ from backscroll.history.log import Event, Identified, MessageAdded, digest_of
 from backscroll.messages import Message, Reading, accept, read_message, read_new, same_json
 from backscroll.ports import LONG, Ask, Operation
 from backscroll.session.state import SessionState
-from backscroll.session.store_sync import commit, enter, fetch, take_news, too_many_conflicts, tries, write_checkpoint
+from backscroll.session.store_sync import (
+    LOCK,
+    catch_up,
+    commit,
+    fetch,
+    take_news,
+    too_many_conflicts,
+    tries,
+    write_checkpoint,
+)
 from backscroll.tokens.usage import Counts
 from backscroll.view.view import Ephemeral
 
@@ -34,15 +43,18 @@ class Addition(NamedTuple):
 def append(state: SessionState, messages: Sequence[object], id: str | None = None) -> Operation[int]:
     """Add messages in one step and answer the last `seq`. The same `id` again changes nothing and answers the same."""
     read = yield from read_messages(state, messages)
-    yield from enter(state, look=False)
-    met = state.met
-    if state.logbook is not None and why_not(read, state.history, state.theirs, outrun=False):
-        yield from take_news(state, state.logbook)  # it may not hold any more
+    yield LOCK
+    yield from catch_up(state, look=False)
+    met, looked = state.met, state.logbook is None
     with tries(state) as attempts:
         for _ in attempts:
             if id is not None and (known := (yield from _identified(state, id))):
                 return (yield from _repeated(state, known, [message for message, _, _ in read]))
-            if reason := why_not(read, state.history, state.theirs, outrun=state.met > met):
+            reason = why_not(read, state.history, state.theirs, outrun=state.met > met)
+            if reason and not looked and state.logbook is not None:
+                yield from take_news(state, state.logbook)  # it may not hold any more
+                looked, reason = True, why_not(read, state.history, state.theirs, outrun=state.met > met)
+            if reason:
                 raise ConflictError(f"these messages do not follow what was stored meanwhile: {reason}")
             if (yield from _appended(state, read, id)):
                 return state.history.next_seq - 1
@@ -61,7 +73,8 @@ def read_messages(state: SessionState, messages: Sequence[object]) -> Operation[
 
 def _appended(state: SessionState, read: Sequence[Read], id: str | None) -> Operation[bool]:
     first = state.history.next_seq
-    added = list(additions(read, first, state.config.counted_by(), state.history.joining()))
+    joining = state.history.joining() if any(each.calls or each.results for _, each, _ in read) else None
+    added = list(additions(read, first, state.config.counted_by(), joining))
     happening: list[Event] = [addition.event for addition in added if addition.event is not None]
     if id is not None:
         digested = state.config.redact is not None  # an id may hold what a message must not
@@ -120,13 +133,16 @@ def passing(reading: Reading) -> bool:
     return reading.flags.ephemeral and not reading.calls and not reading.results
 
 
-def additions(read: Sequence[Read], next_seq: int, counted_by: str, joining: Joining) -> Iterator[Addition]:
-    """What adding these messages does, in order; the first that is stored gets `next_seq`."""
+def additions(read: Sequence[Read], next_seq: int, counted_by: str, joining: Joining | None) -> Iterator[Addition]:
+    """What adding these messages does, in order; the first that is stored gets `next_seq`.
+
+    `joining`: tells which groups they join; may be None where none of them calls or answers.
+    """
     for message, reading, counts in read:
         if passing(reading):
             yield Addition(reading, message, counts, None)
         else:
-            joins = joining.of(next_seq, reading)
+            joins = () if joining is None else joining.of(next_seq, reading)
             yield Addition(reading, message, counts, MessageAdded(next_seq, message, counts, counted_by, joins))
             next_seq += 1
 

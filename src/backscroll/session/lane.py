@@ -13,7 +13,6 @@ from backscroll.history.history import History
 from backscroll.history.log import PlanRecorded, Requested
 from backscroll.history.plan import GAPS, Plan, covers, without
 from backscroll.ports import Event
-from backscroll.tokens.model_profiles import counting_of
 from backscroll.tokens.usage import Estimate
 from backscroll.view.view import Ephemeral, View
 
@@ -135,7 +134,7 @@ def hand_out(lane: LaneState, now: PolicyInput, budget: int, used: Estimate, pro
     if lane.little and used.upper < BETTER * budget:
         lane.little = 0
     lane.sent_messages, lane.asked = len(view.flat), now.seconds
-    counting = None if lane.counting == (own := counting_of(lane.family)) else own
+    counting = None if lane.counting == lane.own_counting else lane.own_counting
     return Requested(
         lane.name, budget, lane.plan.number, last.seq if last else -1, view.estimate, prompt, passing, used, counting
     )

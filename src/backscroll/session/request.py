@@ -16,7 +16,16 @@ from backscroll.messages import Message
 from backscroll.ports import Ask, Operation
 from backscroll.session.lane import apply_decision, hand_out, undo
 from backscroll.session.state import SessionState
-from backscroll.session.store_sync import commit, enter, refresh_lane, too_many_conflicts, tries, write_checkpoint
+from backscroll.session.store_sync import (
+    LOCK,
+    catch_up,
+    commit,
+    enter,
+    refresh_lane,
+    too_many_conflicts,
+    tries,
+    write_checkpoint,
+)
 from backscroll.session.summaries import begin_next_summary, wait_for_summary
 from backscroll.session.system_prompt import ask_prompt, record_prompt
 from backscroll.tokens.budget import NO_LIMITS, Limits, provider_window, resolve_budget
@@ -43,8 +52,9 @@ def request(
     prompt = None if state.prompt is None else (yield from ask_prompt(state))
     if state.clock is not None and state.config.prices is not None:
         state.seconds = yield Ask(state.clock)
-    yield from enter(state)
-    lane = state.lane(lane_name)
+    yield LOCK
+    yield from catch_up(state)
+    lane = state.lanes.get(lane_name) or state.open_lane(lane_name)
     lane.meter.outside = outside
     if state.summaries is not None:
         yield from wait_for_summary(state, lane, prompt, budget)

@@ -36,7 +36,7 @@ from backscroll.ports import Event as Report
 from backscroll.session.lane import readmit, restore
 from backscroll.tokens.budget import Options
 from backscroll.tokens.model_profiles import Family
-from backscroll.tokens.usage import Count, Counts
+from backscroll.tokens.usage import Count, Counts, Meter
 from backscroll.view.view import Ephemeral, HandedOut, Surroundings
 
 Measure = Callable[[Sequence[Reading]], tuple[Counts, ...]]
@@ -188,9 +188,11 @@ class SessionState:
         """What changes the branch may bring back what a lane's plan left out."""
         joined = None
         if isinstance(event, MessageAdded):
+            if event.joins == ():
+                return  # a message that answers nothing: by far the most
             joined = self.history.entry(event.seq).group
             if joined.first == event.seq:
-                return  # a message that answers nothing: by far the most
+                return
         if isinstance(event, Rewound):
             self.ephemerals = [found for found in self.ephemerals if found.after <= event.to]
         for lane in self.lanes.values():
@@ -205,15 +207,16 @@ class SessionState:
         config = self.config
         kept = config.options.protected_first, config.options.protected_last
         around = Surroundings(config.family(name), config.count, kept, config.write, config.reads_only)
-        return LaneState(name, around, config.options, plan)
+        return LaneState(name, around, plan, Meter(config.options.overhead_tokens), config.options.max_tokens)
 
     def lane(self, name: str) -> LaneState:
         """The lane of that name; opened from the newest plan if there is none yet."""
-        found = self.lanes.get(name)
-        if found is None:
-            self.apply_deferred(LaneOpened(name, self._plan_to_start_from()))
-            found = self.lanes[name]
-        return found
+        return self.lanes.get(name) or self.open_lane(name)
+
+    def open_lane(self, name: str) -> LaneState:
+        """A new lane, which starts from the newest plan."""
+        self.apply_deferred(LaneOpened(name, self._plan_to_start_from()))
+        return self.lanes[name]
 
     def look(self, name: str) -> LaneState:
         """The lane of that name as it is, or as it would be opened; changes nothing."""

@@ -35,20 +35,28 @@ def too_many_conflicts() -> ConflictError:
 # -- catching up --
 
 
-def enter(state: SessionState, *, look: bool = True) -> Operation[None]:
-    """Hold the lock from here on, with all that is stored taken in: to `look` finds what others stored, too."""
+def enter(state: SessionState) -> Operation[None]:
+    """Hold the lock from here on, with everything taken in."""
     yield LOCK
-    if state.logbook is not None and (look or not state.entered):
-        yield from catch_up(state, state.logbook)
+    yield from catch_up(state)
+
+
+def catch_up(state: SessionState, *, look: bool = True) -> Operation[None]:
+    """With the lock held: take in what is stored and not known here, and what was reported meanwhile.
+
+    `look`: whether to find what others stored since; else only a session that was not opened yet is.
+    """
+    logbook = state.logbook
+    if logbook is not None and not state.entered:
+        yield from load_session(state, logbook)
+    elif logbook is not None and look:
+        yield from take_news(state, logbook)
     if state.summaries is not None or state.pending_usage:
         take_in_reports(state)
 
 
-def catch_up(state: SessionState, logbook: Logbook) -> Operation[None]:
-    """Take in what is stored and not known here: all that the session stands on, or what others stored since."""
-    if state.entered:
-        yield from take_news(state, logbook)
-        return
+def load_session(state: SessionState, logbook: Logbook) -> Operation[None]:
+    """Go on where the session stands in its store."""
     checkpoint, behind = yield from logbook.open()
     try:
         yield from stand_at(state, logbook, checkpoint, behind, logbook.end)
@@ -185,7 +193,8 @@ def flush(state: SessionState) -> Operation[None]:
     """Store what waits for the next event, and give a lease back."""
     logbook = state.logbook
     if logbook is None or not logbook.gone:  # else nothing of it is to be stored, which was said
-        yield from enter(state, look=False)
+        yield LOCK
+        yield from catch_up(state, look=False)
         yield from flush_deferred(state)
     if logbook is not None:
         yield from logbook.release()

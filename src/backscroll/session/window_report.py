@@ -15,7 +15,7 @@ from backscroll.session.breakdown import KINDS, break_down, shown_entries
 from backscroll.session.explain import prose_of
 from backscroll.session.past import lane_now
 from backscroll.session.state import SessionState
-from backscroll.session.store_sync import catch_up, enter
+from backscroll.session.store_sync import enter, load_session
 from backscroll.tokens.usage import Figure, Origin, Usage
 
 PARTS = (*KINDS, "free")
@@ -109,7 +109,7 @@ def usage_as_stored(state: SessionState, lane_name: str) -> Operation[Usage]:
     if (logbook := state.logbook) is not None:
         own = Logbook(logbook.store, logbook.session)
         replica = state.replica(own)
-        yield from catch_up(replica, own)
+        yield from load_session(replica, own)
     lane, _ = yield from lane_now(replica, lane_name)
     return _usage(replica.history, lane)
 
