@@ -20,8 +20,8 @@ from backscroll.tokens.budget import Previews
 from tests.fuzzing.judge import Message, Shown, shown, taken, weight
 from tests.fuzzing.talking import Story, replaced
 from tests.histories import DIALECTS
+from tests.manager.test_manager import quarter
 from tests.profiles import examples
-from tests.test_manager import quarter
 
 BUDGETS = (300, 700, 1_500, 4_000, 30_000)
 LANES = ("main", "main", "main", "small")

@@ -19,8 +19,8 @@ from backscroll.stores.sqlite import SqliteStore
 from tests.fuzzing.judge import Message, Shown, shown, taken
 from tests.fuzzing.talking import Story, replaced
 from tests.histories import DIALECTS
+from tests.manager.test_manager import quarter
 from tests.profiles import examples
-from tests.test_manager import quarter
 
 BUDGETS = (400, 1_500, 4_000)
 

@@ -17,8 +17,8 @@ from backscroll.stores.memory import MemoryStore
 from backscroll.stores.postgres import PostgresStore
 from backscroll.stores.sqlite import SqliteStore
 from tests.histories import Talk
+from tests.manager.test_manager import quarter
 from tests.profiles import examples
-from tests.test_manager import quarter
 
 TALK = Talk("openai")
 OLD, NEW = "the old secret", "a new beginning"

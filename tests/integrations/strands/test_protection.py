@@ -1,0 +1,97 @@
+"""What stays: first and last, pinned by flag, tool or code, always with the pair that it belongs to."""
+
+import json
+from typing import Any
+
+import pytest
+
+from backscroll.integrations.strands import ContextManagerPlugin, pin_message
+from tests.integrations.strands.scripted import Scripted, call
+from tests.integrations.strands.world import agent_of, text_of
+
+PINNED_PATH = "pinned.py"
+
+
+def busy(request: Any, n: int) -> Any:
+    return call("read", {"path": PINNED_PATH if n == 0 else f"{n}.py", "lines": 60}) if n % 2 == 0 else f"Read {n}."
+
+
+def worked(agent: Any, turns: int = 12) -> None:
+    for turn in range(turns):
+        agent(f"Turn {turn}")
+
+
+@pytest.mark.parametrize("member", [1, 2])
+def test_pinning_one_of_a_pair_keeps_both_by_id(member: int):
+    model = Scripted(busy, window=8_000)
+    plugin = ContextManagerPlugin("auto")
+    agent = agent_of(model, plugin)
+    agent("Turn 0")
+    plugin.pin(agent, member)
+    worked(agent)
+    shown = json.dumps(model.requests[-1]["messages"])
+    assert shown.count(f"{PINNED_PATH}: line") == 60
+    assert len(model.requests[-1]["messages"]) < len(agent.messages) / 2
+    assert model.faults == []
+    plugin.unpin(agent, member)
+    worked(agent)
+    assert json.dumps(model.requests[-1]["messages"]).count(f"{PINNED_PATH}: line") < 60
+
+
+def test_the_model_pins_by_tool_and_an_index_out_of_range_is_answered():
+    model = Scripted([call("pin_message", {"index": 99}), call("pin_message", {"index": -2}), "Done."])
+    agent = agent_of(model)
+    agent("Pin something")
+    assert "there is no message 99: the conversation has 2, 0 to 1" in text_of(agent.messages[2:3])
+    assert "Pinned message 2" in text_of(agent.messages[4:5])
+
+
+def test_the_flag_of_strands_is_honoured_also_when_it_is_set_later():
+    model = Scripted(busy, window=8_000)
+    agent = agent_of(model)
+    agent("Turn 0")
+    agent.messages[2]["metadata"] = {"custom": {"pinned": True}}
+    worked(agent)
+    assert json.dumps(model.requests[-1]["messages"]).count(f"{PINNED_PATH}: line") == 60
+    agent.messages[2]["metadata"] = {}
+    worked(agent)
+    assert json.dumps(model.requests[-1]["messages"]).count(f"{PINNED_PATH}: line") < 60
+
+
+@pytest.mark.parametrize("method", ["truncate", "summarize"])
+def test_first_and_last_are_two_options_for_both_methods(method: str):
+    model = Scripted(busy, window=12_000)
+    settings = {"method": method, "protect_first": 4, "protect_last": 6}
+    agent = agent_of(model, ContextManagerPlugin({"compression": settings}))
+    worked(agent)
+    shown, own = [message["content"] for message in model.requests[-1]["messages"]], agent.messages[:-1]
+    assert len(shown) < len(own)
+    assert shown[:1] == [own[0]["content"]]
+    assert all(message["content"] in shown for message in own[:4])
+    assert shown[-6:] == [message["content"] for message in own[-6:]]
+
+
+def test_the_tool_is_exported_alone_and_says_where_it_has_nothing_to_do():
+    from strands import Agent
+
+    agent = Agent(model=Scripted(), tools=[pin_message], callback_handler=None)
+    assert "no Backscroll context manager" in agent.tool.pin_message(index=0)["content"][0]["text"]
+
+
+def test_with_file_sessions_pins_survive_without_a_store_of_ours(tmp_path):
+    from strands.session import FileSessionManager
+
+    plugin = ContextManagerPlugin("auto")
+
+    def start(model: Scripted) -> Any:
+        return agent_of(model, plugin, session_manager=FileSessionManager("one", storage_dir=str(tmp_path)))
+
+    first = start(Scripted(busy))
+    first("Turn 0")
+    plugin.pin(first, 2)
+    first("Turn 1")
+    again = Scripted(busy, window=8_000)
+    agent = start(again)
+    assert len(agent.messages) == 8
+    worked(agent)
+    assert json.dumps(again.requests[-1]["messages"]).count(f"{PINNED_PATH}: line") >= 60
