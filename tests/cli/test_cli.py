@@ -9,33 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 from backscroll.cli.main import main
 from backscroll.cli.replay import parse_budget
 from backscroll.cli.screen import clean, line
-from backscroll.cli.stores.commands import app
 from backscroll.compaction.strategies import STRATEGIES
 from backscroll.evaluation.readers import read
+from tests.cli.commands import as_lines, conversation, invoke
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
-
-
-def conversation(rounds: int = 3, size: int = 40) -> list[dict[str, Any]]:
-    messages: list[dict[str, Any]] = [
-        {"role": "system", "content": "Be brief."},
-        {"role": "user", "content": "Look at all."},
-    ]
-    for at in range(rounds):
-        call = {"id": f"c{at}", "type": "function", "function": {"name": "look", "arguments": json.dumps({"at": at})}}
-        messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
-        messages.append({"role": "tool", "tool_call_id": f"c{at}", "content": f"result {at} " + "word " * size})
-    return [*messages, {"role": "assistant", "content": "All seen."}]
-
-
-def as_lines(messages: list[dict[str, Any]]) -> str:
-    return "".join(json.dumps(message) + "\n" for message in messages)
 
 
 @pytest.fixture
@@ -50,10 +33,6 @@ def large(tmp_path: Path) -> Path:
     path = tmp_path / "large.jsonl"
     path.write_text(as_lines(conversation(30, 300)))
     return path
-
-
-def invoke(*arguments: str | Path, given: str | bytes | None = None) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=given)
 
 
 # replay

@@ -1,7 +1,6 @@
 """The inspector: who may ask, what is answered, and the page as a person meets it, with hostile messages in it."""
 
 import asyncio
-import functools
 import json
 import re
 import warnings
@@ -17,42 +16,11 @@ from backscroll.cli.inspect.export import page as exported
 from backscroll.cli.inspect.server import HEADERS, application
 from backscroll.stores.memory import MemoryStore
 from tests.cli.browsing import Browser, needs_chromium, served
-from tests.manager.test_manager import quarter
-from tests.session.test_requests import Worker
+from tests.cli.inspected import inspect_session, work_for
+from tests.fakes import count_quarter
+from tests.session.worker import Worker
 
 TOKEN, PORT = "t0ken", 8_000
-HOSTILE = (
-    "<img src=x onerror=\"document.title='hacked'\"><script>document.title='hacked'</script></script><!-- "
-    "</pre><a href=\"javascript:document.title='hacked'\">x</a> \ud83d ${1+1} {{7*7}} \u2028 &lt;b&gt;"
-)
-
-
-def working(steps):
-    """Sessions with compactions, hostile text in every place that a message has, and a name that is hostile too."""
-    store = MemoryStore()
-    worker = Worker("openai", store)
-    for _ in range(steps):
-        worker.step()
-    call = {"id": "x", "type": "function", "function": {"name": HOSTILE, "arguments": json.dumps({"a": HOSTILE})}}
-    worker.manager.append(
-        {"role": "user", "content": [{"type": "text", "text": HOSTILE}]},
-        {"role": "assistant", "content": HOSTILE, "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "x", "content": HOSTILE},
-    )
-    worker.manager.get_messages_for_request()
-    worker.manager.close()
-    other = ContextManager(session="<b>other</b>", store=store)
-    other.append({"role": "user", "content": "hello"})
-    other.close()
-    return worker
-
-
-worked = functools.cache(working)  # for tests that only look
-
-
-def at_work(steps=60, make=worked):
-    worker = make(steps)
-    return worker, Inspected(worker.store, "<i>store</i>.db")
 
 
 def answers(inspected, *asked, host=f"127.0.0.1:{PORT}", method="GET"):
@@ -74,7 +42,7 @@ def told(inspected, what, **given):
     "path", ["/", "/data/sessions", "/wrong/", f"/{TOKEN}", f"/{TOKEN}x/", f"//{TOKEN}x/data/sessions"]
 )
 def test_nothing_is_told_without_the_token(path):
-    _, inspected = at_work(1)
+    _, inspected = inspect_session(1)
     (answer,) = answers(inspected, path)
     assert (answer.status_code, "s" in answer.text.split()) == (403, False)
     assert answer.headers["Content-Security-Policy"] == HEADERS["Content-Security-Policy"]
@@ -84,13 +52,13 @@ def test_nothing_is_told_without_the_token(path):
     "host", ["evil.example", "evil.example:8000", "127.0.0.1", "127.0.0.1:81", "127.0.0.1.evil:8000", ""]
 )
 def test_nothing_is_told_under_another_name_than_this_machines(host):
-    _, inspected = at_work(1)
+    _, inspected = inspect_session(1)
     assert answers(inspected, f"/{TOKEN}/data/sessions", host=host)[0].status_code == 421
     assert answers(inspected, f"/{TOKEN}/data/sessions", host=f"localhost:{PORT}")[0].status_code == 200
 
 
 def test_nothing_can_be_changed_and_everything_has_the_headers():
-    _, inspected = at_work(1)
+    _, inspected = inspect_session(1)
     for method in ("POST", "PUT", "DELETE", "OPTIONS"):
         assert answers(inspected, f"/{TOKEN}/data/sessions", method=method)[0].status_code == 405
     for answer in answers(
@@ -113,14 +81,14 @@ def test_nothing_can_be_changed_and_everything_has_the_headers():
     ],
 )
 def test_what_cannot_be_had_is_told_with_its_reason(asked, status, error):
-    _, inspected = at_work(1)
+    _, inspected = inspect_session(1)
     (answer,) = answers(inspected, f"/{TOKEN}/data/{asked}")
     assert answer.status_code == status
     assert error in answer.json()["error"]
 
 
 def test_it_tells_what_was_sent_what_moved_and_what_was_left_out():
-    worker, inspected = at_work()
+    worker, inspected = inspect_session()
     assert [each["name"] for each in told(inspected, "sessions")["sessions"]] == ["s", "<b>other</b>"]
     requests = told(inspected, "requests", session="s", start=0)
     assert len(requests) == 61
@@ -152,7 +120,7 @@ def test_it_tells_what_was_sent_what_moved_and_what_was_left_out():
 
 
 def test_the_search_gives_what_the_recall_tool_answers():
-    worker, inspected = at_work()
+    worker, inspected = inspect_session()
     _, ask = worker.manager.recall_tool()
     found = told(inspected, "search", session="s", query="prod.yaml")
     assert found["answer"] == ask(query="prod.yaml")
@@ -161,7 +129,7 @@ def test_the_search_gives_what_the_recall_tool_answers():
 
 
 def test_what_an_agent_writes_meanwhile_is_found_and_nothing_is_written():
-    worker, inspected = at_work(5, working)
+    worker, inspected = inspect_session(5, work_for)
     before = told(inspected, "requests", session="s", start=0)
     records = worker.store.end("s")
     known = len(told(inspected, "steps", session="s", known=0)["steps"])
@@ -182,7 +150,7 @@ def test_what_an_agent_writes_meanwhile_is_found_and_nothing_is_written():
 
 @needs_chromium
 def test_the_page_shows_a_request_by_keyboard_and_runs_nothing_that_messages_hold():
-    _, inspected = at_work()
+    _, inspected = inspect_session()
     with served(inspected) as address, Browser() as browser:
         page = browser.open(address, viewport={"width": 390, "height": 800}, color_scheme="dark")
         page.select_option("#session", "s")
@@ -214,7 +182,7 @@ def test_the_page_shows_a_request_by_keyboard_and_runs_nothing_that_messages_hol
 
 @needs_chromium
 def test_the_page_marks_what_moved_shows_the_difference_the_bill_and_what_was_left_out():
-    worker, inspected = at_work()
+    worker, inspected = inspect_session()
     requests = worker.manager.requests()
     number = max(n for n, each in enumerate(requests[:60]) if each.compacted and n > 20)
     with served(inspected) as address, Browser() as browser:
@@ -249,7 +217,9 @@ def test_the_page_marks_what_moved_shows_the_difference_the_bill_and_what_was_le
 def test_the_bill_shows_what_the_provider_reported_beside_what_is_computed_and_says_where_it_reported_nothing():
     store = MemoryStore()
     for name, cache in (("told", {"cache_read_tokens": 7, "cache_write_tokens": 3}), ("input", {}), ("silent", None)):
-        manager = ContextManager(session=name, store=store, max_tokens=2_000, tokenizer=quarter, overhead_tokens=0)
+        manager = ContextManager(
+            session=name, store=store, max_tokens=2_000, tokenizer=count_quarter, overhead_tokens=0
+        )
         manager.append({"role": "user", "content": "hello " * 100})
         manager.get_messages_for_request()
         if cache is not None:
@@ -279,7 +249,7 @@ def test_the_bill_shows_what_the_provider_reported_beside_what_is_computed_and_s
 
 @needs_chromium
 def test_the_first_paint_waits_for_no_walk_through_the_session():
-    worker, inspected = at_work()
+    worker, inspected = inspect_session()
     with served(inspected) as address, Browser() as browser:
         page = browser.open("about:blank", ready="body >> nth=0")
         page.route("**/data/steps*", lambda _: None)  # is never answered
@@ -297,7 +267,7 @@ def test_the_first_paint_waits_for_no_walk_through_the_session():
 
 @needs_chromium
 def test_an_open_page_takes_in_what_an_agent_adds():
-    worker, inspected = at_work(3, working)
+    worker, inspected = inspect_session(3, work_for)
     with served(inspected) as address, Browser() as browser:
         page = browser.open(address)
         page.select_option("#session", "s")
@@ -341,7 +311,7 @@ def pages(manager, ref):
 
 @needs_chromium
 def test_an_exported_file_shows_the_same_without_a_server(tmp_path):
-    worker, inspected = at_work()
+    worker, inspected = inspect_session()
     path = tmp_path / "report.html"
     path.write_text(exported(inspected, ["s"], lambda _: None), encoding="utf-8")
     with Browser() as browser:

@@ -6,7 +6,7 @@ import pytest
 
 from backscroll.cli.inspect.export import page as exported
 from tests.cli.browsing import Browser, needs_chromium, served
-from tests.cli.test_inspect import at_work
+from tests.cli.inspected import inspect_session
 
 pytestmark = needs_chromium
 CONTROLS = {"button", "textbox", "searchbox", "checkbox", "combobox", "link", "DisclosureTriangle"}
@@ -50,7 +50,7 @@ def assert_sound(told):
 
 @pytest.mark.parametrize("way", ["served", "exported"])
 def test_a_screen_reader_is_told_what_the_page_shows(way, tmp_path):
-    _, inspected = at_work()
+    _, inspected = inspect_session()
     with served(inspected) as address, Browser() as browser:
         path = tmp_path / "report.html"
         path.write_text(exported(inspected, ["s"], lambda _: None), encoding="utf-8")
@@ -84,7 +84,7 @@ def test_a_screen_reader_is_told_what_the_page_shows(way, tmp_path):
 
 
 def test_an_empty_session_leaves_nothing_of_the_one_before():
-    _, inspected = at_work(3)
+    _, inspected = inspect_session(3)
     with served(inspected) as address, Browser() as browser:
         page = browser.open(address, ready="#request-title:text-is('No request was made yet')")
         page.select_option("#session", "s")
@@ -104,7 +104,7 @@ def test_an_empty_session_leaves_nothing_of_the_one_before():
 
 
 def test_what_changes_by_itself_is_said_and_moves_nobody():
-    worker, inspected = at_work(30)
+    worker, inspected = inspect_session(30)
     with served(inspected) as address, Browser() as browser:
         page = browser.open(address)
         page.select_option("#session", "s")
@@ -121,7 +121,7 @@ def test_what_changes_by_itself_is_said_and_moves_nobody():
 
 
 def test_the_keyboard_alone_reaches_everything_and_is_never_left_nowhere():
-    _, inspected = at_work()
+    _, inspected = inspect_session()
     with served(inspected) as address, Browser() as browser:
         page = browser.open(address)
         page.select_option("#session", "s")

@@ -1,15 +1,10 @@
 """The commands for stored sessions as a user meets them: what they print, exit codes, bad input, a real terminal."""
 
-import fcntl
 import json
-import os
-import pty
 import re
 import sqlite3
-import struct
 import subprocess
 import sys
-import termios
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +20,7 @@ from backscroll.ports import Store
 from backscroll.stores.addresses import open_store
 from backscroll.stores.jsonl.folder import file_name
 from backscroll.stores.sqlite import SqliteStore
+from tests.cli.commands import on_a_terminal
 
 KINDS = ("sqlite", "jsonl")
 
@@ -405,27 +401,6 @@ def test_a_terminal_of_80_columns_sees_a_bar_and_no_line_that_is_cut(folder: Pat
     rows = [re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", row) for row in table.splitlines()]
     assert max(map(len, rows)) <= 80
     assert sum("[ref:" in row for row in rows) == 62
-
-
-def on_a_terminal(*arguments: str | Path) -> str:
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
-    line = [sys.executable, "-m", "backscroll.cli.main", *map(str, arguments)]
-    with subprocess.Popen(line, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as process:
-        os.close(theirs)
-        shown = b""
-        while True:
-            try:
-                part = os.read(ours, 1 << 16)
-            except OSError:  # how Linux says that the other end was closed
-                break
-            if not part:
-                break
-            shown += part
-    os.close(ours)
-    assert process.returncode == 0, shown
-    return shown.decode().replace("\r\n", "\n")
 
 
 # -- what is around a store --

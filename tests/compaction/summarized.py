@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from tests.histories import Talk
+from tests.builders import MessageFactory
 
-TALK = Talk("openai")
+TALK = MessageFactory("openai")
 
 
 def _call(number: int, name: str, arguments: dict[str, Any], result: str, text: str = "") -> list[dict[str, Any]]:

@@ -7,10 +7,10 @@ import pytest
 from backscroll import ConfigurationError, ContextManager, events
 from backscroll.compaction.cache_pricing import Prices
 from backscroll.compaction.strategies.clear import MaskStrategy
-from tests.histories import Talk
-from tests.manager.test_manager import quarter
+from tests.builders import MessageFactory
+from tests.fakes import count_quarter
 
-TALK = Talk("openai")
+TALK = MessageFactory("openai")
 BUDGET = 1_000_000  # so large that nothing but a batch can be the reason of a compaction
 RESULT = "a line that some tool has read\n" * 65  # about 500 tokens
 SPARED = 3  # newest groups with results that the model has seen
@@ -23,7 +23,7 @@ class Working:
     def __init__(self, **options: Any) -> None:
         self.told: list[tuple[str, dict[str, Any]]] = []
         listener = {"on_event": lambda name, payload: self.told.append((name, payload))}
-        self.manager = ContextManager(**{"tokenizer": quarter, "min_batch_tokens": 3_000, **listener, **options})
+        self.manager = ContextManager(**{"tokenizer": count_quarter, "min_batch_tokens": 3_000, **listener, **options})
         self.manager.append(TALK.say("system", "be brief"), TALK.say("user", "read every file"))
         self.results: list[int] = []
         self.views: list[list[dict[str, Any]]] = []
@@ -84,7 +84,7 @@ def test_all_seen_results_but_the_newest_three_are_masked_and_the_unseen_one_is_
     for seq in (*seen[-SPARED:], unseen):
         assert view[seq] == messages[seq]
     for seq in seen[:-SPARED]:
-        assert view[seq]["content"] == f"[tool result of {quarter(RESULT)} tokens left out, recall [ref:{seq}.0]]"
+        assert view[seq]["content"] == f"[tool result of {count_quarter(RESULT)} tokens left out, recall [ref:{seq}.0]]"
         assert working.manager.recall(f"{seq}.0", limit=10_000) == RESULT
 
 
@@ -124,7 +124,7 @@ def test_below_the_least_worth_nothing_is_masked():
 
 def test_default_waits_for_twenty_thousand_tokens():
     working = Working(min_batch_tokens=20_000)
-    default = ContextManager(tokenizer=quarter)
+    default = ContextManager(tokenizer=count_quarter)
     default.append(*working.manager.get_messages())
     for number in range(60):
         working.step()

@@ -10,14 +10,16 @@ from backscroll import MessageError, events
 from backscroll.compaction.upcoming import LONGEST, may_try
 from backscroll.history.log import Tried
 from backscroll.stores.memory import MemoryStore
-from tests.compaction.test_summaries import FAILED, Model, Watched, begun, summary_in
-from tests.histories import Talk
+from tests.builders import MessageFactory
+from tests.compaction.summarizing import SummarizedSession, begin_summarized, may_fail
+from tests.fakes import ScriptedSummarizer
+from tests.views import summary_in
 
-TALK = Talk("openai")
+TALK = MessageFactory("openai")
 DOWN = OSError("no route")
 
 
-def worked(watched, steps, start=0):
+def run_steps(watched, steps, start=0):
     """So many steps of an agent whose tools answer at length."""
     chance = random.Random(7)
     for number in range(start, start + steps):
@@ -27,14 +29,14 @@ def worked(watched, steps, start=0):
         watched.view()
 
 
-@FAILED
+@may_fail
 @pytest.mark.parametrize("timeout", [0, 5])
 def test_failing_summarizer_is_asked_12_times_in_120_steps(timeout):
     """Each failure in a row doubles the compactions and the new tokens before the next try."""
-    model = Model(lambda _: DOWN)
-    watched = begun(model, max_tokens=8_000, summary_timeout=timeout)
-    worked(watched, 120)
-    assert len(watched.told(events.COMPACTION)) > 20
+    model = ScriptedSummarizer(lambda _: DOWN)
+    watched = begin_summarized(model, max_tokens=8_000, summary_timeout=timeout)
+    run_steps(watched, 120)
+    assert len(watched.payloads(events.COMPACTION)) > 20
     assert 6 <= len(model.requests) <= 12
 
 
@@ -50,12 +52,12 @@ def test_tries_of_a_failing_summarizer_are_bounded(steps):
     assert asked <= 3 + 6 + compactions / LONGEST
 
 
-@FAILED
+@may_fail
 def test_failing_summarizer_is_not_asked_for_compactions_alone():
     """Compactions that fold nothing new are no reason to ask."""
-    model = Model(lambda _: DOWN)
-    watched = begun(model, max_tokens=8_000)
-    worked(watched, 30)
+    model = ScriptedSummarizer(lambda _: DOWN)
+    watched = begin_summarized(model, max_tokens=8_000)
+    run_steps(watched, 30)
     asked = len(model.requests)
     for _ in range(40):
         watched.manager.compact()
@@ -65,35 +67,35 @@ def test_failing_summarizer_is_not_asked_for_compactions_alone():
     assert len(model.requests) <= asked + 1
 
 
-@FAILED
+@may_fail
 def test_failing_summarizer_is_asked_no_more_often_after_resumes():
     """What was tried follows from what is stored, with and without a checkpoint."""
     store = MemoryStore()
-    model = Model(lambda _: DOWN)
+    model = ScriptedSummarizer(lambda _: DOWN)
     options = {"max_tokens": 8_000, "session": "s", "store": store}
-    watched = begun(model, **options)
+    watched = begin_summarized(model, **options)
     for number in range(12):
-        worked(watched, 10, start=10 * number)
+        run_steps(watched, 10, start=10 * number)
         watched.manager.close()
-        watched = Watched(model, **options)
+        watched = SummarizedSession(model, **options)
     assert 6 <= len(model.requests) <= 12
 
 
-@FAILED
+@may_fail
 def test_summarizer_that_was_down_for_long_comes_back():
     """The wait between two tries has an end: 32 compactions."""
-    model = Model(lambda number: DOWN if number < 10 else "All is well again.")
-    watched = begun(model)
-    worked(watched, 400)
+    model = ScriptedSummarizer(lambda number: DOWN if number < 10 else "All is well again.")
+    watched = begin_summarized(model)
+    run_steps(watched, 400)
     assert "in short: All is well again." in summary_in(watched.view())
 
 
-@FAILED
+@may_fail
 def test_focus_asks_a_summarizer_that_failed_again_and_again():
     """What a user asks for is not left out because of what happened before."""
-    model = Model(lambda _: DOWN)
-    watched = begun(model, max_tokens=8_000)
-    worked(watched, 40)
+    model = ScriptedSummarizer(lambda _: DOWN)
+    watched = begin_summarized(model, max_tokens=8_000)
+    run_steps(watched, 40)
     before = len(model.requests)
     watched.manager.compact(focus="the API")
     assert len(model.requests) == before + 1
@@ -102,10 +104,10 @@ def test_focus_asks_a_summarizer_that_failed_again_and_again():
 
 def test_focus_asks_again_where_a_summary_is_ready():
     """A summary that nobody compacted by yet was made without the focus."""
-    model = Model(lambda number: f"<summary>All is {'well' if number == 1 else 'better'}.</summary>")
-    watched = begun(model)
+    model = ScriptedSummarizer(lambda number: f"<summary>All is {'well' if number == 1 else 'better'}.</summary>")
+    watched = begin_summarized(model)
     number = 0
-    while events.SUMMARY_READY not in watched.names():
+    while events.SUMMARY_READY not in watched.names:
         watched.rounds(1, start=number)
         number += 1
     assert len(model.requests) == 1
@@ -130,31 +132,31 @@ def without_secrets(message):
 def test_redact_reaches_the_answer_of_a_summarizer_and_its_focus():
     """What a user has left out of messages is in no summary, nor in what is asked."""
     store = MemoryStore()
-    model = Model(lambda _: f"The step after {SECRET} went well.")
-    watched = begun(model, redact=without_secrets, session="s", store=store)
+    model = ScriptedSummarizer(lambda _: f"The step after {SECRET} went well.")
+    watched = begin_summarized(model, redact=without_secrets, session="s", store=store)
     watched.rounds(26)
     watched.manager.compact(focus=f"what {SECRET} opens")
     assert "what [secret] opens" in model.requests[-1].prompt
     assert "The step after [secret] went well." in summary_in(watched.view())
     watched.manager.close()
-    assert SECRET not in str(watched.reports) + str(store.read("s")) + "".join(
+    assert SECRET not in str(watched.events) + str(store.read("s")) + "".join(
         request.prompt for request in model.requests
     )
 
 
-@FAILED
+@may_fail
 @pytest.mark.parametrize(
     "answer", [OSError(f"no {SECRET}"), OSError(f"{'x' * 284}{SECRET}"), f"I'm sorry, but {SECRET}!", [SECRET]]
 )
 def test_redact_reaches_the_reasons_of_failures(answer):
     """Nor is it in what is said of an answer that could not be used."""
-    watched = begun(Model(lambda _: answer), redact=without_secrets)
+    watched = begin_summarized(ScriptedSummarizer(lambda _: answer), redact=without_secrets)
     watched.rounds(30)
-    assert "[sec" in str(watched.told(events.SUMMARY_FAILED))
-    assert SECRET[:4] not in str(watched.reports)
+    assert "[sec" in str(watched.payloads(events.SUMMARY_FAILED))
+    assert SECRET[:4] not in str(watched.events)
 
 
-@FAILED
+@may_fail
 def test_redact_that_refuses_an_answer_is_a_failure():
     """And one that refuses a focus refuses the call."""
 
@@ -163,9 +165,9 @@ def test_redact_that_refuses_an_answer_is_a_failure():
             raise ValueError("not that")
         return message
 
-    watched = begun(Model(lambda _: f"The step after {SECRET} went well."), redact=refusing)
+    watched = begin_summarized(ScriptedSummarizer(lambda _: f"The step after {SECRET} went well."), redact=refusing)
     watched.rounds(30)
-    assert "redact refused" in str(watched.told(events.SUMMARY_FAILED))
-    assert SECRET not in str(watched.reports)
+    assert "redact refused" in str(watched.payloads(events.SUMMARY_FAILED))
+    assert SECRET not in str(watched.events)
     with pytest.raises(MessageError, match="redact refused"):
         watched.manager.compact(focus=SECRET)

@@ -4,10 +4,10 @@ import pytest
 
 from backscroll import ConfigurationError, ContextManager, Prices, events
 from backscroll.stores.memory import MemoryStore
-from tests.histories import Talk
-from tests.manager.test_manager import quarter
+from tests.builders import MessageFactory
+from tests.fakes import count_quarter
 
-TALK = Talk("openai")
+TALK = MessageFactory("openai")
 BUDGET = 20_000
 
 
@@ -17,7 +17,7 @@ class Timed:
     def __init__(self, **options):
         self.reports = []
         self.manager = ContextManager(
-            **{"tokenizer": quarter, "on_event": lambda *told: self.reports.append(told), **options}
+            **{"tokenizer": count_quarter, "on_event": lambda *told: self.reports.append(told), **options}
         )
         self.now = 1_000.0
         self.manager._session.clock = lambda: self.now
@@ -102,7 +102,7 @@ def test_the_first_view_after_a_resume_is_the_one_before_it_however_long_that_wa
     timed = Timed(session="s", store=store)
     view = timed.work(0.80)
     timed.manager.close()
-    again = ContextManager(session="s", store=store, tokenizer=quarter)
+    again = ContextManager(session="s", store=store, tokenizer=count_quarter)
     again._session.clock = lambda: 1e9
     assert again.get_messages_for_request(token_budget=BUDGET) == view
 

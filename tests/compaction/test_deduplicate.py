@@ -10,10 +10,10 @@ from backscroll import ConfigurationError, ContextManager
 from backscroll.compaction.candidates import Window
 from backscroll.compaction.strategies.deduplicate import SupersedeStrategy
 from backscroll.history.plan import Mask
-from tests.histories import Talk
-from tests.manager.test_manager import quarter
+from tests.builders import MessageFactory
+from tests.fakes import count_quarter
 
-TALK = Talk("openai")
+TALK = MessageFactory("openai")
 PATH = "src/app/billing.py"
 
 
@@ -27,7 +27,7 @@ class Session:
 
     def __init__(self, strategy: Any = "supersede", **options: Any) -> None:
         listed = {"strategies": [strategy], "protected_recent": 0.0}
-        self.manager = ContextManager(**{"tokenizer": quarter, **listed, **options})
+        self.manager = ContextManager(**{"tokenizer": count_quarter, **listed, **options})
         self.manager.append(TALK.say("user", "go"))
         self.calls = 0
 
@@ -208,8 +208,8 @@ def test_a_later_result_that_is_a_stub_itself_supersedes_nothing():
 
 @pytest.mark.parametrize("dialect", ["openai", "anthropic", "bedrock"])
 def test_old_pictures_become_stubs_and_the_newest_stays(dialect):
-    talk = Talk(dialect)
-    manager = ContextManager(tokenizer=quarter, strategies=["supersede"], protected_recent=0.0)
+    talk = MessageFactory(dialect)
+    manager = ContextManager(tokenizer=count_quarter, strategies=["supersede"], protected_recent=0.0)
     manager.append(talk.say("user", "look at these"))
     for number in range(4):
         manager.append(talk.picture(f"picture {number}"), talk.say("assistant", f"seen {number}"))

@@ -10,8 +10,8 @@ from backscroll.compaction.digest.stale_lines import removed_lines, written_valu
 from backscroll.compaction.digest.writer import fit_headings, shrink
 from backscroll.events import COMPACTION, RULES_LEFT_OUT
 from backscroll.history.plan import Digest, Fold, Note, Plan, until
-from tests.histories import Talk
-from tests.manager.test_manager import quarter
+from tests.builders import MessageFactory
+from tests.fakes import count_quarter
 
 
 def test_a_turn_that_looks_like_a_tally_is_a_turn():
@@ -66,8 +66,8 @@ def test_a_patch_tells_what_it_leaves_behind():
 
 
 def test_the_error_of_a_traceback_ends_a_turn():
-    talk = Talk("openai")
-    manager = ContextManager(tokenizer=quarter)
+    talk = MessageFactory("openai")
+    manager = ContextManager(tokenizer=count_quarter)
     trace = "Traceback (most recent call last):\n  File x\nValueError: bad_value"
     manager.append(talk.call(["a"], "", {"command": "make"}), *talk.results([("a", trace)]))
     history = manager._session.history
@@ -78,9 +78,9 @@ class Ruled:
     """A session in which a user states a rule in each round."""
 
     def __init__(self, budget):
-        self.told, self.talk = [], Talk("openai")
+        self.told, self.talk = [], MessageFactory("openai")
         self.manager = ContextManager(
-            tokenizer=quarter, max_tokens=budget, on_event=lambda *event: self.told.append(event)
+            tokenizer=count_quarter, max_tokens=budget, on_event=lambda *event: self.told.append(event)
         )
         self.seqs = []
 
@@ -146,7 +146,7 @@ def folded(manager, talk):
 
 
 def test_a_reminder_of_a_hook_is_no_word_of_the_user():
-    talk, manager = Talk("openai"), ContextManager(tokenizer=quarter, max_tokens=3_000)
+    talk, manager = MessageFactory("openai"), ContextManager(tokenizer=count_quarter, max_tokens=3_000)
     manager.append(talk.say("user", "begin"), talk.say("user", "Always be brief.", {"source": "hook"}))
     text = folded(manager, talk)
     assert "rule of the user" not in text
@@ -154,7 +154,10 @@ def test_a_reminder_of_a_hook_is_no_word_of_the_user():
 
 
 def test_the_line_that_the_user_asked_about_stays_in_a_noisy_result():
-    talk, manager = Talk("openai"), ContextManager(tokenizer=quarter, strategies=["clip"], max_tokens=6_000)
+    talk, manager = (
+        MessageFactory("openai"),
+        ContextManager(tokenizer=count_quarter, strategies=["clip"], max_tokens=6_000),
+    )
     lines = [f"{number:04} value_{number} = module_{number}.py:{number}" for number in range(600)]
     lines[200] = "check of refund_batch failed: expected 17 rows"
     manager.append(talk.say("user", "Why does refund_batch fail?"), talk.call(["a"], "", {"command": "run"}))
@@ -168,7 +171,10 @@ def test_the_line_that_the_user_asked_about_stays_in_a_noisy_result():
 
 
 def test_an_equal_call_whose_answer_says_less_supersedes_nothing():
-    talk, manager = Talk("openai"), ContextManager(tokenizer=quarter, strategies=["supersede"], max_tokens=4_000)
+    talk, manager = (
+        MessageFactory("openai"),
+        ContextManager(tokenizer=count_quarter, strategies=["supersede"], max_tokens=4_000),
+    )
     manager.append(talk.say("user", "begin"))
     for number, text in enumerate(["row of the file\n" * 300, "unchanged since last read"]):
         manager.append(talk.call([f"c{number}"], "", {"path": "a.py"}), *talk.results([(f"c{number}", text)]))

@@ -22,36 +22,12 @@ from backscroll.compaction.digest.terms import (
     telling,
 )
 from backscroll.compaction.digest.user_rules import LONGEST_RULE, rules_in
-from backscroll.history.groups import Group
-from backscroll.history.history import Entry
 from backscroll.history.plan import Digest, Drop, Edit, Fold, Note, Plan, merge, until, without
-from backscroll.messages import accept, read_message
 from backscroll.messages.rewriter import clip_text
-from backscroll.tokens.usage import Count
 from backscroll.view.rendering import note_text, note_texts, summary_text
+from tests.builders import said, turn
 
 DIFF = "--- a/app.py\n+++ b/app.py\n@@ -1,2 +1,2 @@\n import logging\n-retry_limit = 3\n+retry_limit = 5\n"
-
-
-def entry(seq, message):
-    """A message as the history keeps it."""
-    reading = read_message(accept(message))
-    return Entry(seq, message, reading, tuple(Count(len(part.text)) for part in reading.parts), Group(seq, [seq]))
-
-
-def said(seq, text, role="user"):
-    """A group of one message."""
-    return [entry(seq, {"role": role, "content": text})]
-
-
-def turn(seq, name, arguments, result=None, text=None):
-    """A group of one tool call and its result."""
-    function = {"name": name, "arguments": json.dumps(arguments)}
-    call = {"id": f"c{seq}", "type": "function", "function": function}
-    group = [entry(seq, {"role": "assistant", "content": text, "tool_calls": [call]})]
-    if result is not None:
-        group.append(entry(seq + 1, {"role": "tool", "tool_call_id": f"c{seq}", "content": result}))
-    return group
 
 
 # --- words ---------------------------------------------------------------------------------------------------------

@@ -22,8 +22,7 @@ from backscroll.compaction.digest.writer import (
 )
 from backscroll.history.plan import NO_DIGEST, Digest, Note
 from backscroll.view.rendering import note_text, note_texts
-from tests.compaction.test_digest_parts import entry, said, turn
-from tests.dialects import assistant, user
+from tests.builders import assistant, entry, said, turn, user
 
 RULE = "Never touch the file config/prod.yaml."
 OLD, NEW = "retry_limit = 3_000", "retry_limit = 5_000"

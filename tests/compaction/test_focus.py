@@ -5,11 +5,12 @@ import threading
 
 import backscroll
 from backscroll.evaluation.validity import problems
-from tests.compaction.test_summaries import Model, begun, spelled, summary_in
-from tests.histories import Talk
-from tests.manager.test_manager import quarter
+from tests.builders import MessageFactory
+from tests.compaction.summarizing import begin_summarized
+from tests.fakes import ScriptedSummarizer, count_quarter, spelled
+from tests.views import summary_in
 
-TALK = Talk("openai")
+TALK = MessageFactory("openai")
 
 
 def test_requests_and_messages_go_on_while_a_focused_summary_is_being_made():
@@ -22,7 +23,7 @@ def test_requests_and_messages_go_on_while_a_focused_summary_is_being_made():
             return "<summary>The API has two calls.</summary>"
 
         manager = backscroll.AsyncContextManager(
-            tokenizer=quarter, max_tokens=6_000, summarizer=slow, strategies=["digest"]
+            tokenizer=count_quarter, max_tokens=6_000, summarizer=slow, strategies=["digest"]
         )
         await manager.append(TALK.say("user", "Design the API."))
         for number in range(24):
@@ -52,8 +53,8 @@ def test_a_summary_that_is_being_made_already_comes_first():
         answer.wait(20)
         return f"<summary>Summary number {spelled(number)}.</summary>"
 
-    model = Model(slow)
-    watched = begun(model, strategies=["digest"])
+    model = ScriptedSummarizer(slow)
+    watched = begin_summarized(model, strategies=["digest"])
     manager, number = watched.manager, 0
     while not going.is_set():
         name = f"c{number}"

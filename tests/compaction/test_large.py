@@ -16,16 +16,11 @@ from backscroll.compaction.sampling import READ, portions, sampled
 from backscroll.compaction.verification import Evidence
 from backscroll.messages import same_json
 from backscroll.tokens.budget import Previews
-from tests.manager.test_manager import quarter
+from tests.builders import ASKED, FETCH, lines_of
+from tests.fakes import count_quarter
 from tests.profiles import examples
 
-CALL = {"id": "c1", "type": "function", "function": {"name": "fetch", "arguments": '{"url": "https://x.org"}'}}
-ASKED = {"role": "assistant", "content": None, "tool_calls": [CALL]}
 SIZE = 12 * READ
-
-
-def lines_of(size: int) -> str:
-    return "\n".join(f"line_{number} of src/mod_{number % 97}.py says value={number}" for number in range(size // 40))
 
 
 def solid_of(size: int) -> str:
@@ -135,13 +130,13 @@ STRATEGIES = [None, ["supersede"], ["clip"], ["mask"], ["digest"], ["importance"
 def test_a_compaction_reads_a_bounded_part_of_a_message(names, previews):
     """Of results, arguments, a user's words and an answer alike."""
     given = {} if names is None else {"strategies": names}
-    manager = ContextManager(tokenizer=quarter, max_tokens=20_000, previews=previews, **given)
+    manager = ContextManager(tokenizer=count_quarter, max_tokens=20_000, previews=previews, **given)
     text = lines_of(SIZE)
     write = {"name": "write_file", "arguments": json.dumps({"path": "src/a.py", "content": text})}
     manager.add_message({"role": "user", "content": "go"})
     for number in range(2):
         call = {"id": f"w{number}", "type": "function", "function": write}
-        read = {**CALL, "id": f"r{number}"}
+        read = {**FETCH, "id": f"r{number}"}
         manager.append(
             {"role": "user", "content": text},
             {"role": "assistant", "content": text, "tool_calls": [call, read]},
@@ -161,7 +156,7 @@ def test_a_compaction_reads_a_bounded_part_of_a_message(names, previews):
 
 def test_large_arguments_are_stubs_where_they_would_be_cut():
     """What is left of cut arguments has to be valid JSON, so that they would have to be parsed."""
-    manager = ContextManager(tokenizer=quarter, max_tokens=40_000, strategies=["clip"])
+    manager = ContextManager(tokenizer=count_quarter, max_tokens=40_000, strategies=["clip"])
     manager.add_message({"role": "user", "content": "go"})
     for number, size in enumerate((30_000, 2 * READ)):
         made = {"name": "write_file", "arguments": json.dumps({"path": f"src/{number}.py", "content": lines_of(size)})}
@@ -184,7 +179,9 @@ def test_large_arguments_are_stubs_where_they_would_be_cut():
 
 def test_a_superseded_large_result_has_to_stand_in_the_later_one():
     def rounds(old: str, new: str) -> str:
-        manager = ContextManager(tokenizer=quarter, max_tokens=2_000_000, strategies=["supersede"], target_usage=0.01)
+        manager = ContextManager(
+            tokenizer=count_quarter, max_tokens=2_000_000, strategies=["supersede"], target_usage=0.01
+        )
         manager.add_message({"role": "user", "content": "go"})
         for number, text in enumerate((old, new, "x", "y")):
             named = {"name": "read", "arguments": json.dumps({"path": "a.log" if number < 2 else "b", "at": number})}
@@ -203,7 +200,7 @@ def test_a_superseded_large_result_has_to_stand_in_the_later_one():
 
 
 def test_a_summary_is_checked_against_a_bounded_part():
-    manager = ContextManager(tokenizer=quarter)
+    manager = ContextManager(tokenizer=count_quarter)
     middle = "the word zanzibar_9 stands in the middle of all this"
     text = f"begin_1 {'x ' * SIZE}\n{middle}\n{'y ' * SIZE} end_1"
     manager.append({"role": "user", "content": "go"}, ASKED, {"role": "tool", "tool_call_id": "c1", "content": text})

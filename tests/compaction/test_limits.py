@@ -5,18 +5,19 @@ from itertools import pairwise
 import pytest
 
 from backscroll import BackscrollWarning, BudgetError, ContextManager, events
-from tests.compaction.test_triggers import TALK, Told, words
-from tests.histories import Talk
-from tests.manager.test_manager import quarter
+from tests.builders import MessageFactory, add_round, words
+from tests.fakes import RecordingSession, count_quarter
+
+TALK = MessageFactory("openai")
 
 # -- messages --
 
 
 def test_a_view_of_too_many_messages_folds_its_oldest_down_to_the_target_and_extends_itself_in_between():
-    told, sizes, before, extended = Told(max_messages=41), [], [], 0
+    told, sizes, before, extended = RecordingSession(max_messages=41), [], [], 0
     told.manager.add_message(TALK.say("user", "go"))
     for number in range(200):
-        told.round(number, f"result_{number} is fine")
+        add_round(told, number, f"result_{number} is fine")
         view = told.manager.get_messages_for_request()
         sizes.append(len(view))
         extended += view[: len(before)] == before
@@ -31,7 +32,7 @@ def test_a_view_of_too_many_messages_folds_its_oldest_down_to_the_target_and_ext
 
 
 def test_what_must_stay_may_be_more_messages_than_that_and_starts_no_storm():
-    told = Told(max_messages=8)
+    told = RecordingSession(max_messages=8)
     for number in range(30):
         pinned = TALK.say("user" if number % 2 == 0 else "assistant", f"fact {number}")
         told.manager.add_message({**pinned, "metadata": {"pinned": True}})
@@ -41,7 +42,7 @@ def test_what_must_stay_may_be_more_messages_than_that_and_starts_no_storm():
 
 
 def test_a_dialect_with_results_in_user_messages_is_thinned_out_as_well():
-    talk, manager = Talk("anthropic"), ContextManager(tokenizer=quarter, max_messages=12)
+    talk, manager = MessageFactory("anthropic"), ContextManager(tokenizer=count_quarter, max_messages=12)
     manager.add_message(talk.say("user", "go"))
     for number in range(40):
         manager.append(talk.call([f"c{number}"], "I look.", {}), *talk.results([(f"c{number}", "fine")]))
@@ -58,29 +59,29 @@ def whole_results(manager, budget):
 
 @pytest.mark.parametrize("protected", [0, 1, 5])
 def test_the_newest_results_stay_whole_where_they_fit(protected):
-    told = Told(protected_results=protected, protected_recent=0)
+    told = RecordingSession(protected_results=protected, protected_recent=0)
     told.manager.add_message(TALK.say("user", "go"))
     for number in range(24):
-        told.round(number, "\n".join(f"line {line} of it is all about nothing" for line in range(90)))
+        add_round(told, number, "\n".join(f"line {line} of it is all about nothing" for line in range(90)))
         told.manager.add_message(TALK.say("assistant", "seen"))
     assert whole_results(told.manager, 16_000) == max(protected, 1)  # one would stay whole anyway
 
 
 def test_results_that_cannot_fit_are_cut_although_they_are_protected():
-    told = Told(protected_results=8)
+    told = RecordingSession(protected_results=8)
     told.manager.add_message(TALK.say("user", "go"))
     for number in range(8):
-        told.round(number, words(900))
+        add_round(told, number, words(900))
     view = told.manager.get_messages_for_request(token_budget=4_000)
     assert told.manager.usage().upper <= 4_000
     assert len(view) > 3
 
 
 def test_a_batch_spares_protected_results_too():
-    told = Told(protected_results=6, min_batch_tokens=2_000)
+    told = RecordingSession(protected_results=6, min_batch_tokens=2_000)
     told.manager.add_message(TALK.say("user", "go"))
     for number in range(60):
-        told.round(number, words(500))
+        add_round(told, number, words(500))
         told.manager.get_messages_for_request()
     states = [found.state for found in told.manager.explain() if found.role == "tool"]
     assert states.count("masked") > 30
@@ -93,12 +94,12 @@ def test_a_batch_spares_protected_results_too():
 def filled(told, count=20):
     told.manager.add_message(TALK.say("user", "go"))
     for number in range(count):
-        told.round(number, words(400))
+        add_round(told, number, words(400))
     return told.manager
 
 
 def test_after_a_refusal_the_next_request_is_shorter_each_time_and_the_session_stays_so():
-    told = Told()
+    told = RecordingSession()
     manager, sizes = filled(told), []
     for _ in range(4):
         with pytest.warns(RuntimeWarning, match="the provider refused") if sizes else pytest.MonkeyPatch.context():
@@ -110,13 +111,13 @@ def test_after_a_refusal_the_next_request_is_shorter_each_time_and_the_session_s
     with pytest.warns(RuntimeWarning, match="the provider refused a request"):
         manager.get_messages_for_request(token_budget=20_000)
     for number in range(60):
-        told.round(100 + number, words(100))
+        add_round(told, 100 + number, words(100))
         manager.get_messages_for_request(token_budget=20_000)
         assert manager.usage().upper <= 0.8 * sizes[-1]
 
 
 def test_the_first_count_of_a_provider_lifts_a_limit_that_was_guessed_and_no_other():
-    told = Told(min_batch_tokens=None)
+    told = RecordingSession(min_batch_tokens=None)
     manager = filled(told)
     manager.get_messages_for_request(token_budget=20_000)
     manager.observe_overflow()
@@ -124,7 +125,7 @@ def test_the_first_count_of_a_provider_lifts_a_limit_that_was_guessed_and_no_oth
         manager.get_messages_for_request(token_budget=20_000)
     manager.observe_usage(input_tokens=manager.usage().used.tokens + 2_000)
     for number in range(14):
-        told.round(100 + number, words(400))
+        add_round(told, 100 + number, words(400))
         manager.get_messages_for_request(token_budget=20_000)
     assert manager.usage().upper > 9_000  # more than the refused request was, by our count, is allowed again
     refused = manager.usage().upper
@@ -133,13 +134,13 @@ def test_the_first_count_of_a_provider_lifts_a_limit_that_was_guessed_and_no_oth
         manager.get_messages_for_request(token_budget=20_000)
     manager.observe_usage(input_tokens=manager.usage().used.tokens)
     for number in range(30):
-        told.round(200 + number, words(400))
+        add_round(told, 200 + number, words(400))
         manager.get_messages_for_request(token_budget=20_000)
         assert manager.usage().upper <= 0.8 * refused
 
 
 def test_a_refusal_that_names_sizes_is_taken_at_its_word():
-    told = Told()
+    told = RecordingSession()
     manager = filled(told)
     manager.get_messages_for_request(token_budget=20_000)
     ours = manager.usage().used.tokens
@@ -151,13 +152,13 @@ def test_a_refusal_that_names_sizes_is_taken_at_its_word():
     assert 4_000 < usage.upper <= 6_500
     manager.observe_usage(input_tokens=usage.used.tokens)
     for number in range(30):
-        told.round(100 + number, words(400))
+        add_round(told, 100 + number, words(400))
         manager.get_messages_for_request(token_budget=20_000)
         assert manager.usage().upper <= 8_000
 
 
 def test_a_refusal_is_of_one_lane():
-    told = Told()
+    told = RecordingSession()
     manager = filled(told)
     manager.get_messages_for_request(token_budget=20_000, lane="small")
     before = manager.get_messages_for_request(token_budget=20_000)
@@ -169,14 +170,14 @@ def test_a_refusal_is_of_one_lane():
 
 
 def test_a_refusal_before_any_request_is_ignored_with_a_warning():
-    manager = ContextManager(tokenizer=quarter)
+    manager = ContextManager(tokenizer=count_quarter)
     manager.observe_overflow()
     with pytest.warns(RuntimeWarning, match="no view was handed out on this lane yet"):
         manager.add_message(TALK.say("user", "go"))
 
 
 def test_refused_until_what_must_stay_does_not_fit_says_so():
-    manager = ContextManager(tokenizer=quarter)
+    manager = ContextManager(tokenizer=count_quarter)
     manager.add_message({**TALK.say("user", words(900)), "metadata": {"pinned": True}})
     manager.get_messages_for_request(token_budget=1_000)
     manager.observe_overflow()
@@ -205,7 +206,7 @@ def test_attachment_that_cannot_fit_is_left_out_aloud():
 
 def test_usage_free_after_an_overflow_is_below_what_was_refused():
     """A provider that takes less than the budget says leaves less free, from the moment that is known."""
-    manager = ContextManager(max_tokens=10_000, tokenizer=quarter)
+    manager = ContextManager(max_tokens=10_000, tokenizer=count_quarter)
     manager.append({"role": "user", "content": "word " * 4_000})
     manager.get_messages_for_request()
     before = manager.usage()

@@ -9,10 +9,10 @@ from backscroll import ConfigurationError, ContextManager, events
 from backscroll.compaction.candidates import Unit, Window
 from backscroll.compaction.strategies.excerpt import ClipStrategy
 from backscroll.compaction.strategies.importance import ImportanceStrategy, mentions_score
-from tests.histories import Talk
-from tests.manager.test_manager import LONG, quarter
+from tests.builders import LONG, MessageFactory
+from tests.fakes import count_quarter
 
-TALK = Talk("openai")
+TALK = MessageFactory("openai")
 MARK = re.compile(r"\n\[\.\.\. [\d,]+ characters left out, recall (\[ref:\d+\.\d+\]) \.\.\.\]\n|\n\[\.\.\.\]\n")
 NEEDLE = "refund_batch expected 17 rows and found 16"
 BRIEF = "a short look at something that is of no interest\n" * 12
@@ -31,7 +31,7 @@ class Session:
     def __init__(self, strategy: Any, question: str = "go", **options: Any) -> None:
         self.told: list[str] = []
         listener = {"on_event": lambda name, _: self.told.append(name)}
-        self.manager = ContextManager(**{"tokenizer": quarter, "strategies": [strategy], **listener, **options})
+        self.manager = ContextManager(**{"tokenizer": count_quarter, "strategies": [strategy], **listener, **options})
         self.manager.append(TALK.say("user", question))
         self.calls = 0
 
@@ -52,7 +52,7 @@ def clipped(place: float = 0.5, question: str = "Why does refund_batch fail?") -
     seq = session.call(original, command="make report")
     for number in range(8):
         session.call(BRIEF, command=f"step {number}")
-        view = session.manager.get_messages_for_request(token_budget=int(1.15 * quarter(original)))
+        view = session.manager.get_messages_for_request(token_budget=int(1.15 * count_quarter(original)))
     assert session.states()[seq] == ("clipped", "clip")
     return session, original, view[seq]["content"]
 
@@ -82,7 +82,7 @@ def test_a_cut_result_is_made_of_verbatim_stretches_and_marks_and_the_rest_is_on
 
 def test_a_huge_result_is_whole_at_first_look_and_cut_to_what_matters_later():
     session, original = Session("clip", "Why does refund_batch fail?"), output(0.5)
-    budget = int(1.05 * quarter(original))  # more than the threshold is used, but it fits
+    budget = int(1.05 * count_quarter(original))  # more than the threshold is used, but it fits
     seq = session.call(original, command="make report")
     assert session.manager.get_messages_for_request(token_budget=budget)[seq]["content"] == original
     assert session.manager.usage().upper > 0.92 * budget

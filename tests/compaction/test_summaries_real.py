@@ -14,9 +14,9 @@ from backscroll.evaluation.transcript import Transcript
 from backscroll.evaluation.validity import problems
 from backscroll.messages import read_message
 from backscroll.view.rendering import LINES
-from tests.compaction.test_summaries import summary_in
-from tests.promises.test_promises import quarter
+from tests.fakes import count_quarter
 from tests.real import RECORDINGS, needs_recordings
+from tests.views import summary_in
 
 pytestmark = needs_recordings
 
@@ -50,7 +50,7 @@ def test_after_fifty_compactions_of_real_work_rules_and_facts_stand_and_nothing_
     messages, heard, sizes, told_by = recorded(4), [], [], {}
     manager = Summarizing(
         Asked(greedy(times)),
-        tokenizer=quarter,
+        tokenizer=count_quarter,
         max_tokens=BUDGET,
         min_batch_tokens=None,
         on_event=lambda *e: heard.append(e),
@@ -68,10 +68,10 @@ def test_after_fifty_compactions_of_real_work_rules_and_facts_stand_and_nothing_
         plan = manager._session._lanes["main"].plan
         assert [note.text for note in plan.digest.notes if note.kind in LINES and note.text not in told] == []
         if plan.digest.notes:
-            sizes.append(quarter(summary_in(step.view)))
+            sizes.append(count_quarter(summary_in(step.view)))
             told_by[plan.number] = prose = [note for note in plan.digest.notes if note.kind == "prose"]
             assert len(prose) <= 1
-            assert all(quarter(note.text) <= MOST_PROSE * BUDGET / 4 for note in prose)
+            assert all(count_quarter(note.text) <= MOST_PROSE * BUDGET / 4 for note in prose)
     names = [name for name, _ in heard]
     bill = manager.bill()
     assert names.count(events.COMPACTION) >= 50

@@ -5,41 +5,18 @@ from typing import Any
 import pytest
 
 from backscroll import BudgetError, ContextManager, events
-from tests.histories import Talk
-from tests.manager.test_manager import LONG, quarter
+from tests.builders import LONG, MessageFactory, add_round, words
+from tests.fakes import RecordingSession, count_quarter
 
-TALK = Talk("openai")
-
-
-class Told:
-    """A manager whose compactions are counted."""
-
-    def __init__(self, **options: Any) -> None:
-        self.names: list[str] = []
-        listener = {"on_event": lambda name, _: self.names.append(name)}
-        self.manager = ContextManager(**{"tokenizer": quarter, **listener, **options})
-
-    @property
-    def compactions(self) -> int:
-        """Compactions so far."""
-        return self.names.count(events.COMPACTION)
-
-    def round(self, number: int, text: str) -> None:
-        """One tool call with its result."""
-        self.manager.append(TALK.call([f"c{number}"], "", {}), *TALK.results([(f"c{number}", text)]))
-
-
-def words(tokens: int, name: str = "word") -> str:
-    """A text of about so many tokens as `quarter` counts them."""
-    return (name + " ") * (4 * tokens // (len(name) + 1))
+TALK = MessageFactory("openai")
 
 
 def test_nothing_is_touched_below_the_threshold_and_a_compaction_goes_down_to_the_target():
-    told = Told()
+    told = RecordingSession()
     told.manager.add_message(TALK.say("user", "go"))
     before = 0
     for number in range(40):
-        told.round(number, words(900))
+        add_round(told, number, words(900))
         told.manager.get_messages_for_request(token_budget=20_000)
         upper = told.manager.usage().upper
         if told.compactions:
@@ -51,10 +28,10 @@ def test_nothing_is_touched_below_the_threshold_and_a_compaction_goes_down_to_th
 
 
 def test_compactions_are_rare_and_most_views_extend_the_one_before():
-    told, extended, before = Told(), 0, []
+    told, extended, before = RecordingSession(), 0, []
     told.manager.add_message(TALK.say("user", "go"))
     for number in range(300):
-        told.round(number, words(200 + number % 7 * 100))
+        add_round(told, number, words(200 + number % 7 * 100))
         view = told.manager.get_messages_for_request(token_budget=20_000)
         extended += view[: len(before)] == before
         before = view
@@ -63,7 +40,7 @@ def test_compactions_are_rare_and_most_views_extend_the_one_before():
 
 
 def test_one_pinned_message_of_95_percent_of_the_budget_starts_no_storm():
-    told = Told()
+    told = RecordingSession()
     told.manager.add_message({**TALK.say("user", words(9_300)), "metadata": {"pinned": True}})
     for number in range(100):
         told.manager.append(TALK.say("assistant", f"step {number} is done"), TALK.say("user", f"and {number + 1}?"))
@@ -75,31 +52,33 @@ def test_one_pinned_message_of_95_percent_of_the_budget_starts_no_storm():
 
 
 def test_overhead_above_the_threshold_starts_no_storm():
-    told = Told(overhead_tokens=9_400)
+    told = RecordingSession(overhead_tokens=9_400)
     told.manager.add_message(TALK.say("user", "go"))
     for number in range(60):
-        told.round(number, words(30))
+        add_round(told, number, words(30))
         told.manager.get_messages_for_request(token_budget=10_000)
     assert told.compactions <= 15  # 60 rounds of 50 tokens, where a compaction makes room for 200
 
 
 def test_reports_that_stay_a_tenth_above_the_count_do_not_trigger_compactions_again_and_again():
-    told = Told()
+    told = RecordingSession()
     told.manager.add_message(TALK.say("user", "go"))
     for number in range(120):
-        told.round(number, words(500))
+        add_round(told, number, words(500))
         view = told.manager.get_messages_for_request(token_budget=20_000)
-        told.manager.observe_usage(input_tokens=500 + int(1.1 * sum(quarter(str(m["content"])) + 10 for m in view)))
+        told.manager.observe_usage(
+            input_tokens=500 + int(1.1 * sum(count_quarter(str(m["content"])) + 10 for m in view))
+        )
     assert told.compactions <= 120 * 500 * 1.1 / (0.25 * 20_000)
 
 
 def test_a_smaller_budget_is_met_in_one_step():
-    told = Told()
+    told = RecordingSession()
     told.manager.add_message(TALK.say("user", "go"))
     for number in range(100):
-        told.round(number, words(900))
+        add_round(told, number, words(900))
     told.manager.get_messages_for_request(token_budget=100_000)
-    told.names.clear()
+    told.events.clear()
     told.manager.get_messages_for_request(token_budget=8_000)
     assert told.compactions == 1
     assert told.manager.usage().upper <= 8_000
@@ -118,12 +97,12 @@ class Model:
 
 @pytest.mark.parametrize("lane", ["main", "small"])
 def test_a_switch_to_a_model_with_a_smaller_window_is_met_in_one_step(lane):
-    told = Told(min_batch_tokens=None)
+    told = RecordingSession(min_batch_tokens=None)
     told.manager.append(TALK.say("user", "Never touch prod.yaml. Go."))
     for number in range(100):
-        told.round(number, words(900))
+        add_round(told, number, words(900))
     told.manager.get_messages_for_request(provider=Model(128_000), lane="main")
-    told.names.clear()
+    told.events.clear()
     view = told.manager.get_messages_for_request(provider=Model(16_000), lane=lane)
     assert told.compactions == 1
     assert told.manager.usage(lane).window == 14_000
@@ -134,27 +113,27 @@ def test_a_switch_to_a_model_with_a_smaller_window_is_met_in_one_step(lane):
 
 
 def test_an_unseen_result_is_whole_unless_it_cannot_fit():
-    told = Told()
+    told = RecordingSession()
     told.manager.add_message(TALK.say("user", "go"))
     for number in range(10):
-        told.round(number, words(900))
-    told.round(10, words(6_000, "fresh"))
+        add_round(told, number, words(900))
+    add_round(told, 10, words(6_000, "fresh"))
     view = told.manager.get_messages_for_request(token_budget=8_000)
     assert view[-1]["content"] == words(6_000, "fresh")
-    told.round(11, words(20_000, "huge"))
+    add_round(told, 11, words(20_000, "huge"))
     view = told.manager.get_messages_for_request(token_budget=8_000)
     assert view[-1]["content"].startswith("huge huge")
     assert "characters left out, recall [ref:24.0]" in view[-1]["content"]
     assert view[-1]["content"].endswith("huge huge ")
 
 
-def states(told: Told) -> dict[int, str]:
+def states(told: RecordingSession) -> dict[int, str]:
     """What became of each message."""
     return {found.seq: found.state for found in told.manager.explain()}
 
 
 def test_short_words_of_the_user_are_not_cut_where_a_long_text_can_be():
-    told = Told()
+    told = RecordingSession()
     told.manager.append(TALK.say("user", words(90, "task")), TALK.say("assistant", "what about it?"))
     told.manager.append(TALK.say("user", words(20_000, "paste")))
     view = told.manager.get_messages_for_request(token_budget=8_000)
@@ -163,18 +142,18 @@ def test_short_words_of_the_user_are_not_cut_where_a_long_text_can_be():
 
 
 def test_what_was_cut_as_a_last_resort_is_whole_again_after_the_next_compaction():
-    told = Told()
+    told = RecordingSession()
     task = TALK.say("user", words(3_000, "task"))
     told.manager.append(task, TALK.say("assistant", "on it"), TALK.say("user", words(6_000, "paste")))
     assert task not in told.manager.get_messages_for_request(token_budget=8_000)
     told.manager.append(TALK.say("assistant", "read it"), TALK.say("user", "good"))
     for number in range(8):
-        told.round(number, words(700))
+        add_round(told, number, words(700))
     assert told.manager.get_messages_for_request(token_budget=8_000)[0] == task
 
 
 def test_the_floor_is_cut_in_order_newest_results_then_older_ones_then_user_texts():
-    told = Told()
+    told = RecordingSession()
     told.manager.append(TALK.say("system", words(300)), TALK.say("user", words(2_000, "first")))
     told.manager.append(TALK.call(["p"], "", {}), {**TALK.results([("p", words(2_000, "pinned"))])[0]})
     told.manager.append(TALK.call(["q"], "", {}), *TALK.results([("q", words(2_000, "old"))]))
@@ -184,7 +163,7 @@ def test_the_floor_is_cut_in_order_newest_results_then_older_ones_then_user_text
     system, first, pinned, last, newest = 0, 1, 3, 7, 9
 
     def cut(budget: int) -> set[int]:
-        twin = Told()
+        twin = RecordingSession()
         for event in told.manager._session.events:
             twin.manager._session.apply(event)
         twin.manager.get_messages_for_request(token_budget=budget)
@@ -201,7 +180,7 @@ def test_the_floor_is_cut_in_order_newest_results_then_older_ones_then_user_text
 
 @pytest.mark.parametrize("dialect", ["openai", "amplifier", "anthropic", "bedrock"])
 def test_eight_parallel_results_in_a_small_window_are_all_shown_shortened(dialect):
-    talk, told = Talk(dialect), Told()
+    talk, told = MessageFactory(dialect), RecordingSession()
     ids = [f"c{number}" for number in range(8)]
     told.manager.append(talk.say("user", "look everywhere"), talk.call(ids, "", {}))
     told.manager.append(*talk.results([(name, f"{name} {words(1_450)}") for name in ids]))
@@ -212,7 +191,7 @@ def test_eight_parallel_results_in_a_small_window_are_all_shown_shortened(dialec
 
 @pytest.mark.parametrize("dialect", ["openai", "anthropic"])
 def test_many_short_values_in_arguments_give_way_as_well(dialect):
-    talk, told = Talk(dialect), Told()
+    talk, told = MessageFactory(dialect), RecordingSession()
     told.manager.append(talk.say("user", "go"), talk.call(["c"], "", {"rows": list(range(20_000))}))
     told.manager.append(*talk.results([("c", "ok")]))
     view = told.manager.get_messages_for_request(token_budget=2_000)
@@ -221,7 +200,7 @@ def test_many_short_values_in_arguments_give_way_as_well(dialect):
 
 
 def test_a_late_result_is_shown_at_its_call_and_reported():
-    told = Told()
+    told = RecordingSession()
     told.manager.append(TALK.say("user", "go"), TALK.call(["a", "b"], "", {}), *TALK.results([("b", "two")]))
     told.manager.append(TALK.say("user", "are you there?"))
     view = told.manager.get_messages_for_request(token_budget=9_000)
@@ -234,7 +213,7 @@ def test_a_late_result_is_shown_at_its_call_and_reported():
 
 @pytest.mark.parametrize("dialect", ["anthropic", "bedrock"])
 def test_what_a_user_writes_beside_a_late_result_of_a_dropped_call_is_shown(dialect):
-    talk, told = Talk(dialect), Told(strategies=["truncate"])
+    talk, told = MessageFactory(dialect), RecordingSession(strategies=["truncate"])
     told.manager.append(talk.say("user", "go"), talk.call(["late"], "", {}))
     for number in range(30):
         told.manager.append(talk.call([f"c{number}"], "", {}), *talk.results([(f"c{number}", words(500))]))
@@ -249,28 +228,28 @@ def test_what_a_user_writes_beside_a_late_result_of_a_dropped_call_is_shown(dial
 
 
 def test_an_ephemeral_message_larger_than_the_budget_gives_way_to_what_is_stored():
-    told = Told()
+    told = RecordingSession()
     told.manager.append(TALK.say("user", "go"))
     told.manager.add_message({**TALK.say("user", words(9_000)), "metadata": {"ephemeral": True}})
     assert told.manager.get_messages_for_request(token_budget=2_000) == [TALK.say("user", "go")]
 
 
 def test_an_ephemeral_message_is_shown_at_least_once_where_it_fits():
-    told = Told()
+    told = RecordingSession()
     told.manager.append(TALK.say("user", "go"))
     for number in range(30):
-        told.round(number, words(500))
+        add_round(told, number, words(500))
     note = {**TALK.say("user", "the build is red"), "metadata": {"ephemeral": True}}
     told.manager.add_message(note)
     assert note in told.manager.get_messages_for_request(token_budget=4_000)
     told.manager.compact()
     for number in range(30, 60):
-        told.round(number, words(500))
+        add_round(told, number, words(500))
     assert note not in told.manager.get_messages_for_request(token_budget=4_000)
 
 
 def test_ephemeral_messages_are_shown_however_many_come_without_a_compaction():
-    manager = ContextManager(tokenizer=quarter)
+    manager = ContextManager(tokenizer=count_quarter)
     manager.append(TALK.say("user", "go"))
     for number in range(300):
         note = {"role": "user", "content": f"note {number}", "metadata": {"ephemeral": True}}
@@ -281,7 +260,7 @@ def test_ephemeral_messages_are_shown_however_many_come_without_a_compaction():
 
 
 def test_a_report_on_messages_that_are_gone_changes_nothing():
-    told = Told()
+    told = RecordingSession()
     told.manager.append(TALK.say("user", words(3_000)))
     told.manager.get_messages_for_request(token_budget=9_000)
     told.manager.observe_usage(input_tokens=3_300)
@@ -292,18 +271,18 @@ def test_a_report_on_messages_that_are_gone_changes_nothing():
 
 
 def test_rewinding_turn_after_turn_does_not_make_the_plan_grow():
-    told = Told()
+    told = RecordingSession()
     told.manager.append(TALK.say("user", "go"))
     for number in range(60):
         for step in range(4):
-            told.round(number * 10 + step, words(400))
+            add_round(told, number * 10 + step, words(400))
         told.manager.get_messages_for_request(token_budget=2_500)
         told.manager.set_messages(told.manager.get_messages()[:-2])
     assert len(told.manager._session._lanes["main"].plan.edits) < 30
 
 
 def test_an_orphan_result_stays_in_the_history_out_of_the_view_and_is_reported():
-    told = Told()
+    told = RecordingSession()
     orphan = TALK.results([("nobody", LONG)])[0]
     told.manager.append(TALK.say("user", "go"), orphan, TALK.say("assistant", "hm"))
     assert orphan in told.manager.get_messages()

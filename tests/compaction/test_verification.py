@@ -15,13 +15,13 @@ from backscroll.compaction.verification import Evidence, of_users, verify
 from backscroll.compaction.verification.claims import sentences
 from backscroll.evaluation.summarizers import Asked, Summarizing
 from backscroll.stores.memory import MemoryStore
+from tests.builders import MessageFactory, entry
 from tests.compaction.summarized import CONVERSATIONS
-from tests.compaction.test_digest_parts import entry
-from tests.compaction.test_summaries import Model, Watched, begun, summary_in
-from tests.histories import Talk
-from tests.promises.test_promises import quarter
+from tests.compaction.summarizing import SummarizedSession, begin_summarized
+from tests.fakes import ScriptedSummarizer, count_quarter
+from tests.views import summary_in
 
-TALK = Talk("openai")
+TALK = MessageFactory("openai")
 STRUCK = pytest.mark.filterwarnings("ignore:([0-9,]+ claims of a|no) summary")
 
 
@@ -142,7 +142,7 @@ def test_pages_list_every_event_of_summaries():
 # -- in a session --
 
 
-class Liar(Model):
+class Liar(ScriptedSummarizer):
     """Says what is true of the conversation, and one lie after the other."""
 
     def __init__(self, lies):
@@ -154,12 +154,12 @@ class Liar(Model):
 def test_no_lie_of_a_summarizer_is_in_any_view(as_turn):
     """What it says of the truth is; an event counts both."""
     lies = [lie for _, lie in LIES]
-    watched = begun(Liar(lies), summary_as_turn=as_turn)
+    watched = begin_summarized(Liar(lies), summary_as_turn=as_turn)
     views = [json.dumps(watched.rounds(1, start=number), ensure_ascii=False) for number in range(150)]
     shown = {lie for lie in lies for view in views if json.dumps(lie, ensure_ascii=False)[1:-1] in view}
     assert shown == set()
     assert "The tests are refactored." in views[-1]
-    struck = watched.told(events.SUMMARY_CLAIMS_STRUCK)
+    struck = watched.payloads(events.SUMMARY_CLAIMS_STRUCK)
     assert len(struck) >= 12
     assert {frozenset(payload) for payload in struck} == {frozenset(("lane", "first", "last", "struck", "kept"))}
 
@@ -168,12 +168,12 @@ def test_no_lie_of_a_summarizer_is_in_any_view(as_turn):
 def test_what_is_stored_is_the_checked_text():
     """A resumed session sends the same, before and after the summary is in a view."""
     store = MemoryStore()
-    watched = begun(Liar(["The user asked to delete the tests."]), session="s", store=store)
+    watched = begin_summarized(Liar(["The user asked to delete the tests."]), session="s", store=store)
     for number in range(30):
         view = watched.rounds(1, start=number)
         watched.manager.append(TALK.say("assistant", "Further."))
         view = watched.view()
-        assert Watched(None, session="s", store=store).view() == view
+        assert SummarizedSession(None, session="s", store=store).view() == view
     assert "The tests are refactored." in summary_in(view)
     assert b"asked to delete" not in b"".join(stored.record.body for stored in store.read("s"))
 
@@ -181,18 +181,22 @@ def test_what_is_stored_is_the_checked_text():
 @STRUCK
 def test_a_summary_of_nothing_but_lies_has_failed():
     """The digest serves, and its reason says why."""
-    watched = begun(Model(lambda _: "The user asked to delete the tests. It is in /srv/none/such.py."))
+    watched = begin_summarized(
+        ScriptedSummarizer(lambda _: "The user asked to delete the tests. It is in /srv/none/such.py.")
+    )
     view = watched.rounds(30)
     assert "in short" not in summary_in(view)
-    assert "2 sentences were struck out" in watched.told(events.SUMMARY_FAILED)[0]["reason"]
-    assert watched.told(events.SUMMARY_CLAIMS_STRUCK)[0]["kept"] == 0
+    assert "2 sentences were struck out" in watched.payloads(events.SUMMARY_FAILED)[0]["reason"]
+    assert watched.payloads(events.SUMMARY_CLAIMS_STRUCK)[0]["kept"] == 0
 
 
 @STRUCK
 def test_summaries_in_parts_are_checked_against_all_of_them():
     """What the first part said is there as well as what the last one said."""
     said = "It said alpha0word in the beginning. It said omega0word. It said gamma0word."
-    watched = begun(Model(lambda _: f"<summary>{said}</summary>"), summary_window=2_000, strategies=["digest"])
+    watched = begin_summarized(
+        ScriptedSummarizer(lambda _: f"<summary>{said}</summary>"), summary_window=2_000, strategies=["digest"]
+    )
     watched.manager.append(TALK.say("assistant", "alpha0word " * 20), TALK.say("user", "go on"))
     for _ in range(60):
         watched.manager.append(TALK.say("assistant", "omega0word " * 150), TALK.say("user", "go on"))
@@ -204,7 +208,9 @@ def test_summaries_in_parts_are_checked_against_all_of_them():
 @STRUCK
 def test_a_replay_checks_summaries_too():
     """With the summarizer that it was given."""
-    manager = Summarizing(Asked(Liar(["The user asked to delete the tests."])), tokenizer=quarter, max_tokens=4_000)
+    manager = Summarizing(
+        Asked(Liar(["The user asked to delete the tests."])), tokenizer=count_quarter, max_tokens=4_000
+    )
     manager.append(TALK.say("user", "Refactor the tests."))
     for number in range(30):
         manager.append(TALK.call([f"c{number}"], "", {"path": f"m{number}.py"}))

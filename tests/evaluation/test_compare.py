@@ -22,14 +22,10 @@ from backscroll.evaluation.compare import process_pool as pools
 from backscroll.evaluation.compare.aggregate import advice, sums
 from backscroll.evaluation.compare.jobs import Job, Row, Source, failed, run
 from backscroll.evaluation.compare.pricing import TARIFFS, Tariff, tariff
-from tests.cli.test_cli import as_lines, conversation
+from tests.cli.commands import as_lines, conversation
+from tests.evaluation.comparing import compare, shown
 
 BUDGET = "1500"
-
-
-def compare(*arguments):
-    """In this process, so that it is quick; the pool has tests of its own."""
-    return CliRunner().invoke(app, ["compare", "--jobs", "1", *map(str, arguments)])
 
 
 @pytest.fixture
@@ -49,12 +45,6 @@ def work(rounds=12):
         text = f"def handler_{at}(): return lookup_{at + 1}()\nsrc/app/part_{at + 1}.py comes next\n" + "word " * 200
         messages.append({"role": "tool", "tool_call_id": f"c{at}", "content": text})
     return [*messages, {"role": "assistant", "content": "handler_1 and handler_7 are wrong in src/app/part_3.py."}]
-
-
-def shown(*arguments):
-    done = compare(*arguments, "--json")
-    assert done.exit_code == 0, done.output
-    return json.loads(done.stdout)
 
 
 # Figures

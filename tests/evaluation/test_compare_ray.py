@@ -9,8 +9,8 @@ import pytest
 
 from backscroll.errors import ConfigurationError
 from backscroll.evaluation.compare import ray_pool as cluster
-from tests.cli.test_cli import as_lines, conversation
-from tests.evaluation.test_compare import shown
+from tests.cli.commands import as_lines, conversation
+from tests.evaluation.comparing import shown
 
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed: pip install 'backscroll[ray]'")
 

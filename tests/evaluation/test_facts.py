@@ -14,7 +14,7 @@ from backscroll.evaluation.facts import Finder, stands, used
 from backscroll.evaluation.kept import FactIndex
 from backscroll.evaluation.run import EventHandler, MakeManager, Outcome, replay
 from backscroll.evaluation.transcript import Transcript
-from tests.evaluation.test_validity import calls, said, system, tool, user
+from tests.evaluation.messages import calls, said, system, tool, user
 
 Message = dict[str, Any]
 

@@ -15,7 +15,7 @@ from backscroll.evaluation.run import Weigher, backscroll_manager, replay
 from backscroll.evaluation.transcript import Transcript
 from backscroll.tokens.engines import resolve
 from tests.evaluation import slow_recall
-from tests.evaluation.test_validity import anthropic_call, calls, said, tool, user
+from tests.evaluation.messages import anthropic_call, calls, said, tool, user
 from tests.real import RECORDINGS, needs_recordings
 
 

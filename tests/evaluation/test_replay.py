@@ -12,7 +12,7 @@ from backscroll.cli.replay_table import as_json, as_tables, totals
 from backscroll.errors import BudgetError, ConfigurationError
 from backscroll.evaluation.readers import Transcript, read
 from backscroll.evaluation.run import EventHandler, Manager, Outcome, Weigher, replay, requests_of
-from tests.evaluation.test_validity import (
+from tests.evaluation.messages import (
     amplifier_call,
     anthropic_call,
     anthropic_result,

@@ -12,7 +12,7 @@ from backscroll.compaction.summarization import SummaryAnswer
 from backscroll.evaluation.run import CACHE_READ, CACHE_WRITE, replay
 from backscroll.evaluation.summarizers import OUTPUT, Asked
 from backscroll.evaluation.transcript import Transcript
-from tests.cli.test_cli import as_lines, conversation, invoke
+from tests.cli.commands import as_lines, conversation, invoke
 from tests.integrations.model_server import chat, message, serving
 from tests.real import RECORDINGS, needs_recordings
 

@@ -10,9 +10,8 @@ from backscroll.evaluation.readers import read
 from backscroll.evaluation.run import replay
 from backscroll.tokens.engines import resolve
 from tests.profiles import THOROUGH
-from tests.real import RECORDINGS, needs_recordings
+from tests.real import RECORDED, needs_recordings
 
-FILES = sorted(RECORDINGS.glob("*/norm.jsonl")) + sorted((RECORDINGS / "native").glob("*"))
 LARGE = 10_000_000  # bytes
 
 
@@ -29,7 +28,7 @@ pytestmark = [needs_recordings, pytest.mark.filterwarnings("ignore:the digest of
 
 
 @pytest.mark.parametrize("share", [0.5, 0.25, 0.1])
-@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}-{file.stem}")
+@pytest.mark.parametrize("file", RECORDED, ids=lambda file: f"{file.parent.name}-{file.stem}")
 def test_no_view_is_invalid_or_over_budget_and_only_floors_are_refused(file, share):
     count = resolve("auto").count
     for transcript in sessions(file, share):

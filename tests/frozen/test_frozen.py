@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders import DIALECTS
 from tests.frozen.sessions import BUDGETS, SEEDS, frozen
 from tests.frozen.tracing import Way, steps
-from tests.histories import DIALECTS
 
 pytestmark = pytest.mark.filterwarnings("ignore::backscroll.BackscrollWarning")  # budgets are small on purpose
 FOLDER = Path(__file__).parent

@@ -17,10 +17,10 @@ from backscroll.history import journal as logbook
 from backscroll.session import state
 from backscroll.stores.memory import MemoryStore
 from backscroll.tokens.budget import Previews
+from tests.builders import DIALECTS
+from tests.fakes import count_quarter
 from tests.fuzzing.judge import Message, Shown, shown, taken, weight
 from tests.fuzzing.talking import Story, replaced
-from tests.histories import DIALECTS
-from tests.manager.test_manager import quarter
 from tests.profiles import examples
 
 BUDGETS = (300, 700, 1_500, 4_000, 30_000)
@@ -30,7 +30,7 @@ Manager = ContextManager
 
 def options(chance: random.Random) -> dict[str, Any]:
     """How a session is configured."""
-    given: dict[str, Any] = {"tokenizer": quarter, "max_tokens": 4_000}
+    given: dict[str, Any] = {"tokenizer": count_quarter, "max_tokens": 4_000}
     given["min_batch_tokens"] = chance.choice((None, 100, 400, 20_000))
     rest = {
         "strategy": ("auto", None),

@@ -1,13 +1,16 @@
-"""Records with right checksums and wrong contents: bodies of a real session, changed by chance."""
+"""A session with every kind of record, and records with right checksums and wrong contents."""
 
 import json
 import random
 import zlib
 from base64 import b64decode, b64encode
 
+from backscroll import ContextManager
 from backscroll.ports import Record
 from backscroll.stores.memory import MemoryStore
+from tests.builders import MessageFactory
 
+OPTIONS = {"tokenizer": len, "max_tokens": 3_000, "min_batch_tokens": 400}
 VALUES = [
     None, True, False, 0, 1, -1, 2, 7, 10**6, -(10**6), 2**63, -(2**63), 10**400, 0.5, -2.5, 1e308, "", "x", "user",
     "main", "assistant", "\ud800", "é" * 5, [], [[]], [0], [1, 2], [[0, 1]], ["x"], [None], {}, {"x": 1}, {"at": 0},
@@ -81,3 +84,30 @@ def _mutated(value: object, chance: random.Random) -> object:
     if type(value) is int and chance.random() < 0.6:
         return value + chance.choice((-1, 1, -(10**3), 10**3, 2**40, -value, -2 * value - 1))
     return chance.choice(VALUES)
+
+
+def session_of_all_kinds(store=None):
+    """A session with all that a format has to hold, the same in every run."""
+    chance, talk = random.Random(1), MessageFactory("openai")
+    answers = iter(["", "It goes well.", *["It went well."] * 20])
+    manager = ContextManager(session="s", store=store, summarizer=lambda request: next(answers), **OPTIONS)
+    manager.append(talk.say("system", "be brief"), talk.say("user", "Never touch config/prod.yaml. Begin."), id="first")
+    for number in range(30):
+        lines = [f"value_{number}_{line} = {chance.randrange(10**6)}" for line in range(chance.randrange(2, 9))]
+        manager.append(talk.call([f"c{number}"], "I look.", {"path": f"src/m{number}.py"}))
+        manager.append(*talk.results([(f"c{number}", "\n".join(lines))]))
+        manager._background.wait(10)
+        manager.get_messages_for_request()
+        if number == 10:
+            manager.pin(5)
+            manager.observe_usage(input_tokens=manager.usage().used.tokens + 30, output_tokens=5)
+        if number == 20:
+            manager.get_messages_for_request(token_budget=2_000, lane="small")
+            manager.observe_overflow(lane="small")
+        if number == 25:
+            manager.undo_compaction()
+            manager.set_system_prompt_factory(lambda: "You are brief.")
+            manager.append(talk.say("user", "for now") | {"metadata": {"ephemeral": True}})
+    manager.append(talk.picture("look at \ud83d this"))
+    manager.set_messages(manager.get_messages()[:-1])
+    return manager

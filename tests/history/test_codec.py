@@ -1,7 +1,6 @@
 """Events as they are stored: they come back equal, and make the same session again."""
 
 import json
-import random
 from base64 import b64encode
 from pathlib import Path
 from zlib import compress
@@ -16,9 +15,9 @@ from backscroll.history.log import LaneOpened, MessageAdded, Overflowed, PlanRec
 from backscroll.history.plan import NO_DIGEST, Digest, Fold, Note, Plan
 from backscroll.ports import LOST, Record, Stored
 from backscroll.stores.memory import MemoryStore
-from tests.histories import Talk, conversations
+from tests.builders import ASK, BUDGETS, MessageFactory, conversations, feed, session_with_both_triggers
+from tests.history.crafting import OPTIONS
 from tests.profiles import examples
-from tests.promises.test_promises import ASK, BUDGETS, Watched, walked
 
 pytestmark = pytest.mark.filterwarnings("ignore::backscroll.BackscrollWarning")  # asked for, to have such records
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -38,9 +37,9 @@ def read(records):
 @given(conversations(), BUDGETS, ASK)
 @settings(max_examples=examples(40))
 def test_every_event_of_a_session_comes_back_equal(messages, budget, ask):
-    watched = Watched()
+    watched = session_with_both_triggers()
     manager = watched.manager
-    walked(messages, ask, lambda _: watched.view(budget), watched)
+    feed(messages, ask, lambda _: watched.view(budget), watched)
     manager.observe_usage(input_tokens=10)
     manager.observe_overflow()
     manager.pin(0)
@@ -60,36 +59,6 @@ def test_any_text_comes_back_as_it_was_also_one_that_utf_8_cannot_hold(text):
     manager.add_message({"role": "user", "content": text})
     (event,) = read(written(manager._session.events))
     assert event.message["content"] == text
-
-
-OPTIONS = {"tokenizer": len, "max_tokens": 3_000, "min_batch_tokens": 400}
-
-
-def worked(store=None):
-    """A session with all that a format has to hold, the same in every run."""
-    chance, talk = random.Random(1), Talk("openai")
-    answers = iter(["", "It goes well.", *["It went well."] * 20])
-    manager = ContextManager(session="s", store=store, summarizer=lambda request: next(answers), **OPTIONS)
-    manager.append(talk.say("system", "be brief"), talk.say("user", "Never touch config/prod.yaml. Begin."), id="first")
-    for number in range(30):
-        lines = [f"value_{number}_{line} = {chance.randrange(10**6)}" for line in range(chance.randrange(2, 9))]
-        manager.append(talk.call([f"c{number}"], "I look.", {"path": f"src/m{number}.py"}))
-        manager.append(*talk.results([(f"c{number}", "\n".join(lines))]))
-        manager._background.wait(10)
-        manager.get_messages_for_request()
-        if number == 10:
-            manager.pin(5)
-            manager.observe_usage(input_tokens=manager.usage().used.tokens + 30, output_tokens=5)
-        if number == 20:
-            manager.get_messages_for_request(token_budget=2_000, lane="small")
-            manager.observe_overflow(lane="small")
-        if number == 25:
-            manager.undo_compaction()
-            manager.set_system_prompt_factory(lambda: "You are brief.")
-            manager.append(talk.say("user", "for now") | {"metadata": {"ephemeral": True}})
-    manager.append(talk.picture("look at \ud83d this"))
-    manager.set_messages(manager.get_messages()[:-1])
-    return manager
 
 
 def test_a_digest_is_written_once_and_referred_to_while_it_stays_the_same():
@@ -158,7 +127,10 @@ def test_a_session_goes_on_in_todays_format_whatever_it_began_in():
     store.append("s", 0, [each.record for each in golden(1)]).result()
     manager = ContextManager(session="s", store=store, **OPTIONS)
     for number in range(60):
-        manager.append(Talk("openai").say("user", f"{number} " * 100), Talk("openai").say("assistant", "ok " * 90))
+        manager.append(
+            MessageFactory("openai").say("user", f"{number} " * 100),
+            MessageFactory("openai").say("assistant", "ok " * 90),
+        )
         view = manager.get_messages_for_request()
     manager.close()
     assert {each.record.format for each in store.read("s")} == {1, FORMAT}
@@ -218,6 +190,6 @@ def test_a_session_that_lost_some_records_goes_on_with_the_rest(places):
     assert [message for message in kept if message not in gone] == [message for message in whole if message in kept]
     assert manager.get_messages_for_request()
     assert manager.explain()
-    manager.append(Talk("openai").say("user", "and on"))
+    manager.append(MessageFactory("openai").say("user", "and on"))
     assert manager.recall(query="value").hits
-    assert manager.get_messages_for_request()[-1] == Talk("openai").say("user", "and on")
+    assert manager.get_messages_for_request()[-1] == MessageFactory("openai").say("user", "and on")

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from backscroll import BudgetError, ContextManager
 from backscroll.errors import ConfigurationError, ConflictError, DamagedError, ReferenceNotFound
 from backscroll.stores.memory import MemoryStore
-from tests.history.crafting import crafted
-from tests.history.test_codec import OPTIONS, worked
+from tests.history.crafting import OPTIONS, crafted, session_of_all_kinds
 from tests.profiles import examples
 
 ACTIONS = (
@@ -45,7 +44,7 @@ def real():
     store = MemoryStore()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        worked(store).close()
+        session_of_all_kinds(store).close()
     return [stored.record for stored in store.read("s")]
 
 

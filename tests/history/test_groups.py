@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from backscroll.history.groups import Group, Turns
 from backscroll.messages import accept, read_message
-from tests.dialects import assistant, tool, user
+from tests.builders import assistant, tool, user
 
 
 def calls(*names: str) -> dict[str, Any]:

@@ -7,7 +7,6 @@ import pytest
 
 from backscroll import ConfigurationError, SummaryRequest, events
 from backscroll.evaluation.validity import problems
-from tests.compaction.test_summaries import FAILED, begun, summary_in
 from tests.integrations.model_server import chat, message, serving
 
 pytest.importorskip("openai")
@@ -15,6 +14,8 @@ pytest.importorskip("anthropic")
 
 from backscroll.integrations.summarizers.anthropic import AnthropicSummarizer
 from backscroll.integrations.summarizers.openai import OpenAISummarizer
+from tests.compaction.summarizing import begin_summarized, may_fail
+from tests.views import summary_in
 
 
 @pytest.fixture
@@ -79,21 +80,21 @@ def test_anthropics_protocol_is_spoken_and_cached_tokens_count(serve):
 
 def test_a_summary_over_the_wire_stands_in_the_view(serve):
     server = serve((200, {}, chat("<summary>Over the wire.</summary>")))
-    watched = begun(openai_at(server))
+    watched = begin_summarized(openai_at(server))
     assert "in short: Over the wire." in summary_in(watched.rounds(30))
-    assert watched.manager.usage().summarizer.input_tokens == 1_200 * len(watched.told(events.SUMMARY_READY))
+    assert watched.manager.usage().summarizer.input_tokens == 1_200 * len(watched.payloads(events.SUMMARY_READY))
 
 
 def test_the_client_waits_and_tries_again_where_that_may_help(serve):
     fine = 200, {}, chat("<summary>At last.</summary>")
     server = serve((429, {"retry-after": "0"}, {}), (500, {}, {}), fine)
-    watched = begun(openai_at(server, max_retries=2))
+    watched = begin_summarized(openai_at(server, max_retries=2))
     watched.rounds(24)
-    assert watched.told(events.SUMMARY_FAILED) == []
-    assert len(server.requests) == 2 + len(watched.told(events.SUMMARY_READY))
+    assert watched.payloads(events.SUMMARY_FAILED) == []
+    assert len(server.requests) == 2 + len(watched.payloads(events.SUMMARY_READY))
 
 
-@FAILED
+@may_fail
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
@@ -108,9 +109,9 @@ def test_the_client_waits_and_tries_again_where_that_may_help(serve):
 )
 def test_whatever_the_server_does_nothing_is_lost_and_calls_are_few(serve, answer, reason):
     server = serve(answer)
-    watched = begun(openai_at(server, max_retries=0, timeout=0.2 if answer[0] is None else 30))
+    watched = begin_summarized(openai_at(server, max_retries=0, timeout=0.2 if answer[0] is None else 30))
     view = watched.rounds(30)
-    failures = watched.told(events.SUMMARY_FAILED)
+    failures = watched.payloads(events.SUMMARY_FAILED)
     assert failures
     assert all(reason in told["reason"] for told in failures)
     assert len(server.requests) <= 5

@@ -10,8 +10,8 @@ import pytest
 from backscroll import AsyncContextManager, BudgetError, ContextManager
 from backscroll.compaction.sampling import READ
 from backscroll.ports import Ask, Exclusive, Operation
-from tests.compaction.test_large import ASKED, CALL, lines_of
-from tests.manager.test_manager import quarter
+from tests.builders import ASKED, FETCH, lines_of
+from tests.fakes import count_quarter
 
 PATIENCE = 60.0  # seconds after which a wait counts as a deadlock; far beyond what any of these needs
 
@@ -33,7 +33,7 @@ def long_talk(rounds: int = 12) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = [{"role": "user", "content": "go on"}]
     for number in range(rounds):
         messages += [
-            {"role": "assistant", "content": None, "tool_calls": [{**CALL, "id": f"c{number}"}]},
+            {"role": "assistant", "content": None, "tool_calls": [{**FETCH, "id": f"c{number}"}]},
             {"role": "tool", "tool_call_id": f"c{number}", "content": f"{number} {'some words ' * 400}"},
         ]
     return messages
@@ -42,7 +42,7 @@ def long_talk(rounds: int = 12) -> list[dict[str, Any]]:
 def test_compactions_run_outside_of_the_event_loop():
     async def run() -> None:
         seen = Threads()
-        manager = AsyncContextManager(tokenizer=quarter, max_tokens=10_000, strategies=[seen, "digest"])
+        manager = AsyncContextManager(tokenizer=count_quarter, max_tokens=10_000, strategies=[seen, "digest"])
         await manager.append(*long_talk())
         await manager.get_messages_for_request()
         asked = len(seen.asked)
@@ -58,7 +58,7 @@ def test_compactions_run_outside_of_the_event_loop():
 
 def test_a_caller_without_an_event_loop_compacts_in_place():
     seen = Threads()
-    manager = ContextManager(tokenizer=quarter, max_tokens=10_000, strategies=[seen, "digest"])
+    manager = ContextManager(tokenizer=count_quarter, max_tokens=10_000, strategies=[seen, "digest"])
     manager.append(*long_talk())
     manager.get_messages_for_request()
     manager.status()
@@ -84,7 +84,7 @@ def asked_of(operation: Operation[Any]) -> dict[str, bool]:
 
 
 def test_what_is_done_with_large_texts_asks_for_a_thread():
-    manager = ContextManager(tokenizer=quarter, max_tokens=20_000)
+    manager = ContextManager(tokenizer=count_quarter, max_tokens=20_000)
     session, text = manager._session, lines_of(2 * READ)
     head = [{"role": "user", "content": "go"}, ASKED]
     result = {"role": "tool", "tool_call_id": "c1", "content": text}
@@ -104,7 +104,7 @@ def test_what_is_done_with_large_texts_asks_for_a_thread():
 
 
 def test_a_page_of_several_messages_joins_no_more_than_it_needs():
-    manager = ContextManager(tokenizer=quarter)
+    manager = ContextManager(tokenizer=count_quarter)
     manager.append(*({"role": "user", "content": f"{number} {'word ' * 20_000}"} for number in range(20)))
     operation = manager._recall("0-19")
     question = operation.send(None)
@@ -138,7 +138,7 @@ async def begun(held: Held) -> None:
 def test_other_tasks_run_while_a_view_is_compacted():
     async def run() -> None:
         held = Held()
-        manager = AsyncContextManager(tokenizer=quarter, max_tokens=10_000, strategies=[held, "digest"])
+        manager = AsyncContextManager(tokenizer=count_quarter, max_tokens=10_000, strategies=[held, "digest"])
         await manager.append(*long_talk())
         request = asyncio.ensure_future(manager.get_messages_for_request())
         await begun(held)
@@ -156,8 +156,8 @@ def test_other_tasks_run_while_a_view_is_compacted():
 def test_a_request_given_up_in_a_compaction_changes_nothing():
     async def run() -> None:
         held = Held()
-        manager = AsyncContextManager(tokenizer=quarter, max_tokens=10_000, strategies=[held, "digest"])
-        twin = AsyncContextManager(tokenizer=quarter, max_tokens=10_000, strategies=[Threads(), "digest"])
+        manager = AsyncContextManager(tokenizer=count_quarter, max_tokens=10_000, strategies=[held, "digest"])
+        twin = AsyncContextManager(tokenizer=count_quarter, max_tokens=10_000, strategies=[Threads(), "digest"])
         for each in (manager, twin):
             await each.append(*long_talk())
         request = asyncio.ensure_future(manager.get_messages_for_request())
@@ -180,7 +180,7 @@ def test_threads_waiting_for_the_lock_do_not_hold_its_holder_up():
 
     async def run() -> None:
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
-        manager = AsyncContextManager(tokenizer=quarter, max_tokens=10_000)
+        manager = AsyncContextManager(tokenizer=count_quarter, max_tokens=10_000)
         await manager.append(*long_talk())
         turnstile = manager._opened.turnstile
         turnstile.acquire()
@@ -204,7 +204,7 @@ def test_threads_waiting_for_the_lock_do_not_hold_its_holder_up():
 
 def test_what_fails_in_a_thread_fails_the_request():
     async def run() -> None:
-        manager = AsyncContextManager(tokenizer=quarter, max_tokens=1_000)
+        manager = AsyncContextManager(tokenizer=count_quarter, max_tokens=1_000)
         await manager.append({"role": "user", "content": "x " * 4_000, "metadata": {"pinned": True}})
         with pytest.raises(BudgetError, match="pinned or critical"):
             await manager.get_messages_for_request()

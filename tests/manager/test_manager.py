@@ -17,37 +17,20 @@ from backscroll import (
     events,
 )
 from backscroll.view.rendering import BEGUN_LINE
-from tests.histories import Talk
-
-LONG = "line of a file that was read\n" * 300
-
-
-def quarter(text: str) -> int:
-    """A tokenizer that costs nothing."""
-    return len(text) // 4 + 1
-
-
-def worked(rounds: int = 30, **options: Any) -> ContextManager:
-    """A manager after some rounds of tool use."""
-    manager = ContextManager(**{"tokenizer": quarter, **options})
-    talk = Talk("openai")
-    manager.append(talk.say("system", "be brief"), talk.say("user", "read every file"))
-    for number in range(rounds):
-        manager.append(talk.call([f"c{number}"], "", {"path": f"file{number}.py"}))
-        manager.append(*talk.results([(f"c{number}", f"{number} {LONG}")]))
-    return manager
+from tests.builders import LONG, MessageFactory, session_after
+from tests.fakes import count_quarter
 
 
 def test_async_and_plain_manager_give_the_same_view():
     async def run() -> list[dict[str, Any]]:
-        manager = backscroll.AsyncContextManager(tokenizer=quarter)
+        manager = backscroll.AsyncContextManager(tokenizer=count_quarter)
         for message in await_all:
             await manager.add_message(message)
         view = await manager.get_messages_for_request(token_budget=9_000)
         await manager.aclose()
         return view
 
-    plain = worked()
+    plain = session_after()
     await_all = plain.get_messages()
     assert asyncio.run(run()) == plain.get_messages_for_request(token_budget=9_000)
 
@@ -60,11 +43,11 @@ def test_async_and_plain_manager_give_the_same_view():
 def test_request_with_bad_budget_raises_and_names_it(budget, error):
     """The budget of a request is refused by its type, or as one that holds nothing."""
     with pytest.raises(error, match="`token_budget` must be a"):
-        worked(1).get_messages_for_request(token_budget=budget)
+        session_after(1).get_messages_for_request(token_budget=budget)
 
 
 def test_a_floor_that_cannot_fit_is_one_clear_error_and_changes_nothing():
-    manager = ContextManager(tokenizer=quarter)
+    manager = ContextManager(tokenizer=count_quarter)
     manager.append({"role": "system", "content": "rules " * 1_000}, {"role": "user", "content": "go"})
     with pytest.raises(BudgetError, match=r"leading system messages 1,\d+.*raise token_budget"):
         manager.get_messages_for_request(token_budget=500)
@@ -99,13 +82,13 @@ class Provider:
     ],
 )
 def test_the_budget_comes_from_the_provider_unless_it_cannot_say(provider, window):
-    manager = worked(1)
+    manager = session_after(1)
     manager.get_messages_for_request(provider=provider)
     assert manager.usage().window == window
 
 
 def test_a_provider_that_fails_is_reported_and_the_budget_falls_back():
-    manager = worked(1)
+    manager = session_after(1)
     with pytest.warns(RuntimeWarning, match=r"did not say its window .*get_model_info\(\) of Provider failed.*offline"):
         manager.get_messages_for_request(provider=Provider(RuntimeError("offline"), None))
     assert manager.usage().window == 200_000
@@ -122,7 +105,7 @@ def test_the_plain_manager_works_inside_a_running_loop_with_async_helpers():
         return "be brief"
 
     async def run() -> list[dict[str, Any]]:
-        manager = ContextManager(tokenizer=quarter, on_event=listener)
+        manager = ContextManager(tokenizer=count_quarter, on_event=listener)
         manager.set_system_prompt_factory(prompt)
         manager.add_message({"role": "user", "content": "hi"})
         info = type("Info", (), {"defaults": {"context_window": 20_000, "max_output_tokens": 4_000}})
@@ -135,7 +118,7 @@ def test_the_plain_manager_works_inside_a_running_loop_with_async_helpers():
 
 
 def test_a_bad_message_is_refused_before_anything_changes():
-    manager = worked(1)
+    manager = session_after(1)
     before = manager.get_messages()
     with pytest.raises(MessageError, match=r"\['content'\].*nan"):
         manager.append({"role": "user", "content": "fine"}, {"role": "user", "content": float("nan")})
@@ -143,7 +126,7 @@ def test_a_bad_message_is_refused_before_anything_changes():
 
 
 def test_the_same_id_adds_once_and_other_messages_under_it_conflict():
-    manager = worked(1)
+    manager = session_after(1)
     message = {"role": "user", "content": "once"}
     last = manager.append(message, id="a")
     assert manager.append(message, id="a") == last
@@ -153,7 +136,7 @@ def test_the_same_id_adds_once_and_other_messages_under_it_conflict():
 
 
 def test_set_messages_rewinds_to_the_common_beginning_and_appends_the_rest():
-    manager = worked(3)
+    manager = session_after(3)
     messages = manager.get_messages()
     manager.set_messages([*messages[:4], {"role": "user", "content": "instead"}])
     assert manager.get_messages() == [*messages[:4], {"role": "user", "content": "instead"}]
@@ -164,7 +147,7 @@ def test_set_messages_rewinds_to_the_common_beginning_and_appends_the_rest():
 
 
 def test_clear_empties_the_view_and_the_branch_but_references_live_on():
-    manager = worked(2)
+    manager = session_after(2)
     manager.clear()
     assert manager.get_messages() == []
     assert manager.get_messages_for_request(token_budget=1_000) == []
@@ -172,7 +155,7 @@ def test_clear_empties_the_view_and_the_branch_but_references_live_on():
 
 
 def test_pinned_messages_come_back_whole_into_the_view_with_their_pair():
-    manager = worked()
+    manager = session_after()
     manager.get_messages_for_request(token_budget=6_000)
     state = {found.seq: found.state for found in manager.explain()}
     assert state[3] != "whole"
@@ -189,17 +172,17 @@ def test_pinned_messages_come_back_whole_into_the_view_with_their_pair():
 
 
 def test_a_critical_message_survives_any_budget_and_cannot_be_unpinned():
-    manager = worked(2)
+    manager = session_after(2)
     rule = {"role": "user", "content": "never push", "metadata": {"critical": True}}
     seq = manager.append(rule)
-    manager.append(*worked().get_messages()[2:])
+    manager.append(*session_after().get_messages()[2:])
     manager.unpin(seq)
     assert rule in manager.get_messages_for_request(token_budget=4_000)
 
 
 def test_an_ephemeral_message_is_shown_until_the_next_compaction_and_never_stored():
     told: list[str] = []
-    manager = worked(3, on_event=lambda name, _: told.append(name))
+    manager = session_after(3, on_event=lambda name, _: told.append(name))
     note = {"role": "user", "content": "the build is red", "metadata": {"ephemeral": True}}
     manager.add_message(note)
     manager.add_message({"role": "assistant", "content": "I see"})
@@ -215,8 +198,8 @@ def test_an_ephemeral_message_is_shown_until_the_next_compaction_and_never_store
 
 
 def test_half_of_a_tool_pair_cannot_be_ephemeral():
-    manager = worked(1)
-    call = {**Talk("openai").call(["x"], "", {}), "metadata": {"ephemeral": True}}
+    manager = session_after(1)
+    call = {**MessageFactory("openai").call(["x"], "", {}), "metadata": {"ephemeral": True}}
     with pytest.warns(RuntimeWarning, match="half of a tool pair"):
         manager.add_message(call)
     assert manager.get_messages()[-1] == call
@@ -224,7 +207,7 @@ def test_half_of_a_tool_pair_cannot_be_ephemeral():
 
 def test_a_system_prompt_factory_stands_in_for_stored_system_messages():
     prompts = ["first"]
-    manager = worked(1)
+    manager = session_after(1)
     hook = {"role": "system", "content": "from a hook", "metadata": {"source": "hook"}}
     manager.add_message(hook)
 
@@ -243,7 +226,7 @@ def test_a_system_prompt_factory_stands_in_for_stored_system_messages():
 
 def test_a_system_prompt_is_reported_when_it_changes_and_not_with_every_request():
     prompts, told = ["first"], []
-    manager = ContextManager(tokenizer=quarter, on_event=lambda name, payload: told.append((name, payload)))
+    manager = ContextManager(tokenizer=count_quarter, on_event=lambda name, payload: told.append((name, payload)))
     manager.set_system_prompt_factory(lambda: prompts[-1])
     manager.add_message({"role": "user", "content": "hi"})
     for prompt in ("first", "first", "second", "second", "first"):
@@ -254,7 +237,7 @@ def test_a_system_prompt_is_reported_when_it_changes_and_not_with_every_request(
 
 
 def test_undo_brings_the_plan_before_back_and_a_larger_budget_keeps_it():
-    manager = worked(min_batch_tokens=None)
+    manager = session_after(min_batch_tokens=None)
     whole = manager.get_messages_for_request(token_budget=1_000_000)
     compacted = manager.get_messages_for_request(token_budget=8_000)
     assert compacted != whole
@@ -265,7 +248,7 @@ def test_undo_brings_the_plan_before_back_and_a_larger_budget_keeps_it():
 
 
 def test_compact_on_demand_goes_to_the_target_and_reports_what_it_did():
-    manager = worked(12, max_tokens=40_000)
+    manager = session_after(12, max_tokens=40_000)
     manager.get_messages_for_request()
     done = manager.compact()
     assert done is not None
@@ -274,7 +257,7 @@ def test_compact_on_demand_goes_to_the_target_and_reports_what_it_did():
 
 
 def test_lanes_have_plans_of_their_own_and_a_new_one_starts_from_the_newest():
-    manager = worked()
+    manager = session_after()
     large = manager.get_messages_for_request(token_budget=1_000_000, lane="large")
     small = manager.get_messages_for_request(token_budget=8_000, lane="small")
     assert manager.get_messages_for_request(token_budget=1_000_000, lane="large") == large != small
@@ -283,7 +266,7 @@ def test_lanes_have_plans_of_their_own_and_a_new_one_starts_from_the_newest():
 
 def test_events_of_a_compaction_carry_the_keys_that_hosts_know():
     told: list[tuple[str, dict[str, Any]]] = []
-    manager = worked(on_event=lambda name, payload: told.append((name, payload)))
+    manager = session_after(on_event=lambda name, payload: told.append((name, payload)))
     manager.get_messages_for_request(token_budget=8_000)
     names = [name for name, _ in told if name != events.MESSAGE_ADDED]
     assert names == [events.PRE_COMPACT, events.COMPACTION, events.POST_COMPACT]
@@ -305,14 +288,14 @@ def test_a_listener_may_use_the_session_may_be_async_and_may_fail():
             seen.append(len(manager.get_messages()))
             raise ValueError("listener")
 
-    manager = ContextManager(tokenizer=quarter, on_event=listener)
+    manager = ContextManager(tokenizer=count_quarter, on_event=listener)
     with pytest.warns(RuntimeWarning, match="`on_event` raised ValueError"):
         manager.add_message({"role": "user", "content": "hello"})
     assert seen == [1]
 
 
 def test_explain_accounts_for_every_message():
-    manager = worked()
+    manager = session_after()
     manager.get_messages_for_request(token_budget=5_000)
     found = manager.explain()
     assert [entry.seq for entry in found] == list(range(62))
@@ -325,7 +308,7 @@ def test_explain_accounts_for_every_message():
 
 
 def test_usage_adds_up_and_says_what_is_measured():
-    manager = worked(4)
+    manager = session_after(4)
     manager.get_messages_for_request(token_budget=30_000)
     usage = manager.usage()
     assert usage.used.origin == "estimated"
@@ -343,7 +326,7 @@ def test_usage_adds_up_and_says_what_is_measured():
 @pytest.mark.parametrize("tokens", [10, 10_000_000, -5, "many"])
 def test_an_absurd_report_is_ignored_with_an_event_and_a_warning(tokens):
     told: list[str] = []
-    manager = worked(4, on_event=lambda name, _: told.append(name))
+    manager = session_after(4, on_event=lambda name, _: told.append(name))
     manager.get_messages_for_request(token_budget=30_000)
     before = manager.usage()
     manager.observe_usage(input_tokens=tokens)
@@ -354,14 +337,14 @@ def test_an_absurd_report_is_ignored_with_an_event_and_a_warning(tokens):
 
 
 def test_overhead_is_subtracted_before_shares_are_taken():
-    manager = worked(overhead_tokens=5_000)
+    manager = session_after(overhead_tokens=5_000)
     manager.get_messages_for_request(token_budget=10_000)
     assert manager.usage().upper <= 5_000 + 0.92 * 5_000
 
 
 def test_tasks_and_threads_lose_nothing_and_views_stay_valid():
-    manager = backscroll.AsyncContextManager(tokenizer=quarter)
-    talk = Talk("openai")
+    manager = backscroll.AsyncContextManager(tokenizer=count_quarter)
+    talk = MessageFactory("openai")
 
     async def agent(name: str) -> None:
         for number in range(20):
@@ -408,15 +391,15 @@ def test_strategies_are_those_that_were_named_and_own_ones_are_held_to_the_rules
             return [backscroll.history.plan.Drop(seq, seq, "greedy") for unit in window.units for seq in unit.seqs]
 
     told: list[str] = []
-    manager = worked(strategies=[Greedy()], on_event=lambda name, _: told.append(name))
+    manager = session_after(strategies=[Greedy()], on_event=lambda name, _: told.append(name))
     with pytest.warns(RuntimeWarning, match="asked for an edit"):
         view = manager.get_messages_for_request(token_budget=8_000)
     assert view[1]["content"] == "read every file"
     assert events.EDIT_REFUSED in told
-    only = worked(strategies=["truncate"])
+    only = session_after(strategies=["truncate"])
     only.get_messages_for_request(token_budget=8_000)
     assert {entry.state for entry in only.explain()} == {"whole", "out"}
-    nothing = worked(strategy=None)
+    nothing = session_after(strategy=None)
     nothing.get_messages_for_request(token_budget=8_000)
     assert {entry.reason for entry in nothing.explain() if entry.state == "out"} == {"last resort"}
 
@@ -425,7 +408,7 @@ def test_a_call_that_its_own_message_answers_is_neither_pending_nor_an_orphan():
     told: list[str] = []
     call = {"toolUse": {"toolUseId": "a", "name": "web", "input": {}}}
     result = {"toolResult": {"toolUseId": "a", "content": [{"text": "found"}]}}
-    manager = ContextManager(tokenizer=quarter, on_event=lambda name, _: told.append(name))
+    manager = ContextManager(tokenizer=count_quarter, on_event=lambda name, _: told.append(name))
     messages = [
         {"role": "user", "content": [{"text": "search"}]},
         {"role": "assistant", "content": [call, result]},
@@ -456,9 +439,9 @@ def test_a_lane_named_after_a_model_counts_as_that_model():
 
 
 def test_neither_undo_nor_a_new_lane_takes_a_pinned_message_out_again():
-    manager = worked()
+    manager = session_after()
     manager.get_messages_for_request(token_budget=9_000)
-    manager.append(*worked(10).get_messages()[2:])
+    manager.append(*session_after(10).get_messages()[2:])
     manager.get_messages_for_request(token_budget=8_000)
     manager.pin(3)
     pinned = manager.get_messages()[3]
@@ -469,7 +452,7 @@ def test_neither_undo_nor_a_new_lane_takes_a_pinned_message_out_again():
 
 def test_a_single_ephemeral_message_is_reported_when_it_expires():
     told: list[str] = []
-    manager = worked(on_event=lambda name, _: told.append(name))
+    manager = session_after(on_event=lambda name, _: told.append(name))
     manager.add_message({"role": "user", "content": "a note", "metadata": {"ephemeral": True}})
     manager.get_messages_for_request(token_budget=1_000_000)
     manager.get_messages_for_request(token_budget=8_000)
@@ -477,8 +460,8 @@ def test_a_single_ephemeral_message_is_reported_when_it_expires():
 
 
 def test_the_summary_stands_behind_the_system_messages_after_its_place_was_rewound():
-    manager = ContextManager(tokenizer=quarter, strategies=["truncate"])
-    talk = Talk("openai")
+    manager = ContextManager(tokenizer=count_quarter, strategies=["truncate"])
+    talk = MessageFactory("openai")
     manager.append(talk.say("system", "be brief"), *[talk.say("assistant", "hello " * 400)] * 2, talk.say("user", "go"))
     manager.append(talk.call(["a"], "", {}), *talk.results([("a", LONG)]))
     manager.get_messages_for_request(token_budget=1_000)
@@ -492,7 +475,7 @@ def test_the_summary_stands_behind_the_system_messages_after_its_place_was_rewou
 
 def test_a_cancelled_task_leaves_the_session_usable_and_adds_all_or_nothing():
     async def run() -> None:
-        manager = backscroll.AsyncContextManager(tokenizer=quarter)
+        manager = backscroll.AsyncContextManager(tokenizer=count_quarter)
         huge = {"role": "user", "content": "long " * 400_000}  # over 64 KB: counted in a thread
         for _ in range(5):
             task = asyncio.create_task(manager.append(huge, {"role": "assistant", "content": "ok"}))
@@ -508,7 +491,7 @@ def test_a_cancelled_task_leaves_the_session_usable_and_adds_all_or_nothing():
 
 
 def test_a_factory_that_fails_fails_the_request_and_nothing_else():
-    manager = worked(1)
+    manager = session_after(1)
 
     def factory() -> str:
         raise LookupError("no prompt today")

@@ -8,9 +8,9 @@ import pytest
 import backscroll
 from backscroll import ConfigurationError, ConflictError, ContextManager, MessageError
 from backscroll.stores.memory import MemoryStore
-from tests.histories import Talk
+from tests.builders import MessageFactory
 
-TALK = Talk("openai")
+TALK = MessageFactory("openai")
 CARD = re.compile(r"\d{4}-\d{4}")
 
 

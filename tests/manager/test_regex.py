@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from backscroll import ConfigurationError, ContextManager
 from backscroll.manager.regex import LONGEST, LimitedPattern, nodes
-from tests.manager.test_manager import quarter
+from tests.fakes import count_quarter
 
 ENDLESS = "^(a|aa)*$"
 VICTIM = f"{'a' * 60} and more"
 
 
 def manager(*texts):
-    made = ContextManager(tokenizer=quarter)
+    made = ContextManager(tokenizer=count_quarter)
     made.append(*({"role": "user", "content": text} for text in texts))
     return made
 

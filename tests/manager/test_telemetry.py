@@ -8,8 +8,6 @@ import pytest
 
 import backscroll
 from backscroll import BudgetError, ConfigurationError, ContextManager, SummaryAnswer
-from tests.histories import Talk
-from tests.manager.test_manager import quarter
 
 pytest.importorskip("opentelemetry.sdk")
 
@@ -20,7 +18,10 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-TALK = Talk("openai")
+from tests.builders import MessageFactory
+from tests.fakes import count_quarter
+
+TALK = MessageFactory("openai")
 SECRET = "swordfish"
 
 
@@ -80,7 +81,7 @@ def at_work(manager, rounds=30):
 
 def test_operations_have_spans_with_what_the_store_did_inside_of_them(heard, tmp_path):
     manager = ContextManager(
-        session="talk", store=tmp_path / "a.db", tokenizer=quarter, max_tokens=3_000, telemetry=True
+        session="talk", store=tmp_path / "a.db", tokenizer=count_quarter, max_tokens=3_000, telemetry=True
     )
     at_work(manager)
     manager.close()
@@ -96,7 +97,7 @@ def test_operations_have_spans_with_what_the_store_did_inside_of_them(heard, tmp
     assert appends <= {span.parent.span_id for span in stored}
     assert all(span.attributes["backscroll.bytes"] > 0 for span in stored)
     assert not heard.named("backscroll store read")  # what a session wrote by itself it need not read
-    ContextManager(session="talk", store=tmp_path / "a.db", tokenizer=quarter, telemetry=True).get_messages()
+    ContextManager(session="talk", store=tmp_path / "a.db", tokenizer=count_quarter, telemetry=True).get_messages()
     assert heard.named("backscroll store read")
 
 
@@ -104,7 +105,7 @@ def test_a_compaction_is_an_event_of_the_request_that_it_came_with_and_is_counte
     before = sum(point.value for point in heard.points("backscroll.compactions"))
     told = []
     manager = ContextManager(
-        tokenizer=quarter, max_tokens=3_000, telemetry=True, on_event=lambda name, _: told.append(name)
+        tokenizer=count_quarter, max_tokens=3_000, telemetry=True, on_event=lambda name, _: told.append(name)
     )
     at_work(manager)
     compactions = told.count("context:compaction")
@@ -125,7 +126,7 @@ def test_durations_and_sizes_of_views_are_metrics(heard):
         point.attributes["backscroll.operation"]: point.count for point in heard.points("backscroll.operation.duration")
     }
     views = sum(point.count for point in heard.points("backscroll.view.tokens"))
-    at_work(ContextManager(tokenizer=quarter, telemetry=True), rounds=7)
+    at_work(ContextManager(tokenizer=count_quarter, telemetry=True), rounds=7)
     now = {
         point.attributes["backscroll.operation"]: point.count for point in heard.points("backscroll.operation.duration")
     }
@@ -145,7 +146,7 @@ def test_a_summarizer_is_told_as_a_call_of_a_model_with_its_tokens(heard, kind):
 
     async def work():
         manager = backscroll.AsyncContextManager(
-            tokenizer=quarter, max_tokens=3_000, telemetry=True, summary_timeout=10,
+            tokenizer=count_quarter, max_tokens=3_000, telemetry=True, summary_timeout=10,
             summarizer=plain if kind == "plain" else waiting,
         )  # fmt: skip  # one thought
         await manager.append(TALK.say("user", "go"))
@@ -173,7 +174,9 @@ def test_failures_are_told_by_their_types_alone(heard):
     def broken(request):
         raise RuntimeError(SECRET)
 
-    manager = ContextManager(tokenizer=quarter, max_tokens=3_000, telemetry=True, summarizer=broken, summary_timeout=10)
+    manager = ContextManager(
+        tokenizer=count_quarter, max_tokens=3_000, telemetry=True, summarizer=broken, summary_timeout=10
+    )
     at_work(manager)
     with pytest.raises(BudgetError):
         manager.get_messages_for_request(token_budget=10)
@@ -187,7 +190,7 @@ def test_failures_are_told_by_their_types_alone(heard):
 
 def test_no_word_of_a_conversation_is_told(heard, tmp_path):
     manager = ContextManager(
-        session="talk", store=tmp_path / "a.db", tokenizer=quarter, max_tokens=3_000, telemetry=True
+        session="talk", store=tmp_path / "a.db", tokenizer=count_quarter, max_tokens=3_000, telemetry=True
     )
     at_work(manager)
     manager.set_system_prompt_factory(lambda: SECRET)
@@ -204,7 +207,7 @@ def test_what_a_session_does_is_the_same_without_and_nothing_is_told(heard):
     views = []
     for telemetry in (True, False):
         heard._spans.clear()
-        manager = ContextManager(tokenizer=quarter, max_tokens=3_000, telemetry=telemetry)
+        manager = ContextManager(tokenizer=count_quarter, max_tokens=3_000, telemetry=telemetry)
         at_work(manager)
         views.append(manager.view())
         assert bool(heard.named("backscroll request")) == telemetry

@@ -13,9 +13,9 @@ from backscroll import BackscrollWarning, ContextManager, events
 from backscroll.integrations.amplifier import hooks as signals
 from backscroll.tokens.engines import resolve
 from backscroll.tokens.reported_usage import RUNNING
-from tests.histories import Talk
+from tests.builders import MessageFactory
 
-TALK = Talk("openai")
+TALK = MessageFactory("openai")
 LANE = {"lane": "main"}
 PAYLOADS: dict[str, dict[str, Any]] = {
     events.COMPACTION_WON_LITTLE: LANE

@@ -7,7 +7,7 @@ import pytest
 
 from backscroll import BudgetError, ContextManager, MessageError
 from backscroll.evaluation.validity import problems, strangers
-from tests.manager.test_manager import quarter
+from tests.fakes import count_quarter
 from tests.messages.answers import BETA, BLOCKS, CHAT, CONVERSE, called, chat, spoken, text, use
 from tests.messages.requested import faults
 
@@ -22,7 +22,7 @@ OWN = ("metadata",)
 
 def sent(answer: Any) -> dict[str, Any]:
     """What a view shows of an answer that was appended."""
-    context = ContextManager(tokenizer=quarter)
+    context = ContextManager(tokenizer=count_quarter)
     context.append(HELLO, answer)
     view: list[dict[str, Any]] = context.get_messages_for_request()
     assert view[0] == HELLO
@@ -32,7 +32,7 @@ def sent(answer: Any) -> dict[str, Any]:
 
 def kept(answer: Any) -> Any:
     """What the history has of an answer that was appended."""
-    context = ContextManager(tokenizer=quarter)
+    context = ContextManager(tokenizer=count_quarter)
     context.append(HELLO, answer)
     return context.get_messages()[1]
 
@@ -184,7 +184,7 @@ def test_nulls_of_other_roles_are_sent_as_they_are():
         {"role": "assistant", "content": None, **called("c1")},
         {"role": "tool", "tool_call_id": "c1", "content": None, "extra": None},
     ]
-    context = ContextManager(tokenizer=quarter)
+    context = ContextManager(tokenizer=count_quarter)
     context.append(*messages)
     assert context.get_messages_for_request() == messages
 
@@ -203,7 +203,7 @@ def test_nulls_of_other_roles_are_sent_as_they_are():
 )
 def test_answer_that_is_no_message_says_what_to_append(answer, words):
     """The error names what it is and what to append, and nothing is added."""
-    context = ContextManager(tokenizer=quarter)
+    context = ContextManager(tokenizer=count_quarter)
     with pytest.raises(MessageError, match=words):
         context.append(answer())
     assert context.get_messages() == []
@@ -212,7 +212,7 @@ def test_answer_that_is_no_message_says_what_to_append(answer, words):
 def test_answer_is_redacted_as_the_message_in_it():
     """`redact` gets what the history would keep."""
     seen: list[Any] = []
-    context = ContextManager(tokenizer=quarter, redact=lambda message: seen.append(dict(message)) or message)
+    context = ContextManager(tokenizer=count_quarter, redact=lambda message: seen.append(dict(message)) or message)
     context.append(HELLO, completed(CHAT["text"]))
     assert seen[-1] == completed(CHAT["text"]).choices[0].message.model_dump()
 
@@ -241,7 +241,7 @@ def rounds(dialect: str, number: int) -> list[Any]:
 def test_long_session_of_answers_sends_only_what_requests_take(dialect, kind, budget):
     """In every view, compacted or not, each message is one that the client's own types take, and the judge agrees."""
     takes = kind.ChatCompletionMessageParam if dialect == "openai" else kind.MessageParam
-    context = ContextManager(tokenizer=quarter, min_batch_tokens=300)
+    context = ContextManager(tokenizer=count_quarter, min_batch_tokens=300)
     context.append(HELLO)
     for number in range(25):
         for message in rounds(dialect, number):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from backscroll import ContextManager
 from backscroll.messages import read_message
 from backscroll.messages.echoes import Echoes
-from tests.histories import DIALECTS, Talk
+from tests.builders import DIALECTS, MessageFactory
 
 Message = dict[str, Any]
 QUERY = "wombat burrow"
@@ -19,14 +19,14 @@ ALL = pytest.mark.parametrize("dialect", DIALECTS)
 
 def called(dialect: str, name: str, tool: str, arguments: dict[str, Any]) -> Message:
     """A call of this tool."""
-    message = Talk(dialect).call([name], "", arguments)
+    message = MessageFactory(dialect).call([name], "", arguments)
     renamed: Message = json.loads(json.dumps(message).replace('"run"', f'"{tool}"'))
     return renamed
 
 
-def worked(dialect: str, rounds: int = 30) -> tuple[ContextManager, Talk]:
+def session_after(dialect: str, rounds: int = 30) -> tuple[ContextManager, MessageFactory]:
     """A session whose wombats are no longer in its view."""
-    manager, talk = ContextManager(max_tokens=4_000), Talk(dialect)
+    manager, talk = ContextManager(max_tokens=4_000), MessageFactory(dialect)
     manager.append(talk.say("user", "Read everything."))
     for number in range(rounds):
         found = "\n".join(
@@ -41,7 +41,7 @@ def worked(dialect: str, rounds: int = 30) -> tuple[ContextManager, Talk]:
 @pytest.mark.parametrize("way", ["query", "pattern"])
 def test_search_asked_ten_times_answers_ten_times_the_same(dialect, way):
     """Neither the questions nor the answers of recall are among what it finds."""
-    manager, talk = worked(dialect)
+    manager, talk = session_after(dialect)
     answers = []
     for number in range(10):
         asked = {way: QUERY}
@@ -56,7 +56,7 @@ def test_search_asked_ten_times_answers_ten_times_the_same(dialect, way):
 @ALL
 def test_digest_holds_no_line_of_what_was_recalled(dialect):
     """An answer of recall that leaves the view leaves only its reference."""
-    manager, talk = worked(dialect, 3)
+    manager, talk = session_after(dialect, 3)
     for number in range(4):
         name = f"recall-{number}"
         echo = "\n".join(f"echo {number}.{line} of src/wombat_{line}.py, error 77" for line in range(20))
@@ -76,7 +76,10 @@ def test_digest_holds_no_line_of_what_was_recalled(dialect):
 @ALL
 def test_recalled_results_are_cleared_first(dialect):
     """A compaction takes what recall brought back before it takes anything else."""
-    manager, talk = ContextManager(max_tokens=6_000, protected_recent=0.0, min_batch_tokens=None), Talk(dialect)
+    manager, talk = (
+        ContextManager(max_tokens=6_000, protected_recent=0.0, min_batch_tokens=None),
+        MessageFactory(dialect),
+    )
     manager.append(talk.say("user", "Read everything."))
     for number in range(8):
         tool = "recall" if number == 5 else "read"
@@ -106,7 +109,7 @@ def test_echoes_are_recalls_and_the_results_of_the_newest_call(dialect, found):
             reading = read_message(called(dialect, name, tool, {}))
             expected = tool != "read"
         else:
-            reading = read_message(Talk(dialect).results([(step, "found")])[0])
+            reading = read_message(MessageFactory(dialect).results([(step, "found")])[0])
             expected = newest.get(step, "read") != "read"
         parts = [number for number, part in enumerate(reading.parts) if part.id is not None]
         assert echoes.of(reading) == (frozenset(parts) if expected else frozenset())

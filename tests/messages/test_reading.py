@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from backscroll.messages import Flags, Media
-from tests.dialects import PIXEL, assistant, parts, read, tool, user
+from tests.builders import PIXEL, assistant, parts, read, tool, user
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "read", "arguments": '{"path": "a.py"}'}}
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.messages import Media, read_message
-from tests.dialects import PIXEL, assistant, parts, read, user
+from tests.builders import PIXEL, assistant, parts, read, user
 
 # --- Anthropic -----------------------------------------------------------------------------------------------------
 

@@ -6,13 +6,13 @@ import pytest
 
 from backscroll import ContextManager
 from backscroll.evaluation.validity import problems, strangers
-from tests.histories import DIALECTS, Talk
+from tests.builders import DIALECTS, MessageFactory
 
 Message = dict[str, Any]
 
 
 def conversation(dialect: str, results: list[str]) -> list[Message]:
-    talk = Talk(dialect)
+    talk = MessageFactory(dialect)
     ids = [f"c{number}" for number in range(len(results))]
     answers = talk.results([(name, text) for name, text in zip(ids, results, strict=True)])
     return [talk.say("user", "go"), talk.call(ids, "I look.", {"path": "a.py"}), *answers]
@@ -66,7 +66,7 @@ def test_replaced_result_among_protected_messages_is_sent(dialect, replace, opti
     manager.get_messages_for_request()
     after = conversation(dialect, ["new " * 50])
     replace(manager, after)
-    talk = Talk(dialect)
+    talk = MessageFactory(dialect)
     for number in range(12):
         added = [talk.call([f"d{number}"], "", {}), *talk.results([(f"d{number}", f"{number} line\n" * 150)])]
         manager.append(*added)
@@ -86,7 +86,7 @@ def test_replaced_result_is_in_the_turn_that_asks_for_a_summary(dialect):
         return "All is read."
 
     manager = ContextManager(max_tokens=3_000, summarizer=summarize, summary_as_turn=True, summary_timeout=5)
-    talk = Talk(dialect)
+    talk = MessageFactory(dialect)
     history = conversation(dialect, ["old " * 50])
     manager.append(*history)
     manager.get_messages_for_request()

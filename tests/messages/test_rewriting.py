@@ -20,7 +20,7 @@ from backscroll.messages.rewriter import (
     replace,
     replaceable,
 )
-from tests.dialects import PIXEL, assistant, tool, user
+from tests.builders import PIXEL, assistant, tool, user
 
 texts = st.text(max_size=12)
 ids = st.text(min_size=1, max_size=4)

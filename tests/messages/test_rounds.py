@@ -9,19 +9,19 @@ from hypothesis import strategies as st
 from backscroll import ContextManager
 from backscroll.evaluation.validity import problems, strangers
 from backscroll.messages.rounds import arranged
-from tests.histories import Talk
+from tests.builders import MessageFactory
 
 Message = dict[str, Any]
 BLOCKS = pytest.mark.parametrize("dialect", ["anthropic", "bedrock"])
 
 
 def result(dialect: str, call: str, text: str) -> Any:
-    (message,) = Talk(dialect).results([(call, text)])
+    (message,) = MessageFactory(dialect).results([(call, text)])
     return message["content"][0]
 
 
 def text(dialect: str, said: str) -> Any:
-    return Talk(dialect).say("user", said)["content"][0]
+    return MessageFactory(dialect).say("user", said)["content"][0]
 
 
 def user(*blocks: Any) -> Message:
@@ -47,7 +47,7 @@ def sent(messages: list[Message]) -> list[Message]:
 @BLOCKS
 def test_late_result_joins_the_message_of_its_round(dialect):
     """Two messages with results of one round are sent as one, also where a note stood between them."""
-    talk = Talk(dialect)
+    talk = MessageFactory(dialect)
     calls = talk.call(["a", "b"], "I look.", {})
     first, late, note = (result(dialect, "a", "one"), result(dialect, "b", "two"), talk.say("user", "a note"))
     begin, end = talk.say("user", "go"), talk.say("assistant", "Done.")
@@ -58,7 +58,7 @@ def test_late_result_joins_the_message_of_its_round(dialect):
 @BLOCKS
 def test_results_behind_text_come_first(dialect):
     """A user's text that stands before the results goes behind them."""
-    talk = Talk(dialect)
+    talk = MessageFactory(dialect)
     words, found = text(dialect, "by the way"), result(dialect, "a", "one")
     begin, calls = talk.say("user", "go"), talk.call(["a"], "I look.", {})
     assert sent([begin, calls, user(words, found)]) == [begin, calls, user(found, words)]
@@ -67,7 +67,7 @@ def test_results_behind_text_come_first(dialect):
 @BLOCKS
 def test_answers_to_two_turns_in_one_message_are_parted(dialect):
     """Each round gets its own results; what else the message says stays with the last of them."""
-    talk = Talk(dialect)
+    talk = MessageFactory(dialect)
     one, two, words = result(dialect, "a", "one"), result(dialect, "b", "two"), text(dialect, "both")
     begin, first, second = talk.say("user", "go"), talk.call(["a"], "First.", {}), talk.call(["b"], "Second.", {})
     view = sent([begin, first, second, user(words, two, one)])
@@ -77,7 +77,7 @@ def test_answers_to_two_turns_in_one_message_are_parted(dialect):
 @BLOCKS
 def test_call_without_result_among_late_ones_is_answered(dialect):
     """A call that was never answered gets its synthetic result in the message of its round."""
-    talk = Talk(dialect)
+    talk = MessageFactory(dialect)
     calls = talk.call(["a", "b", "c"], "I look.", {})
     begin, end = talk.say("user", "go"), talk.say("assistant", "Done.")
     view = sent([begin, calls, user(result(dialect, "a", "one")), user(result(dialect, "c", "three")), end])
@@ -88,7 +88,7 @@ def test_call_without_result_among_late_ones_is_answered(dialect):
 @BLOCKS
 def test_ephemeral_message_never_stands_inside_a_round(dialect):
     """A passing note that came between a call and its results is shown behind them, also when the view goes on."""
-    talk = Talk(dialect)
+    talk = MessageFactory(dialect)
     calls, note = talk.call(["a", "b"], "I look.", {}), talk.say("user", "a note", {"ephemeral": True})
     messages = [talk.say("user", "go"), calls, user(result(dialect, "a", "one")), user(result(dialect, "b", "two"))]
     for at in (2, 3):
@@ -115,7 +115,7 @@ def test_arranged_messages_hold_every_block_once(dialect, found):
     messages = []
     for number, (kind, names) in enumerate(found):
         if kind == "call":
-            messages.append(Talk(dialect).call(names, f"call {number}", {}))
+            messages.append(MessageFactory(dialect).call(names, f"call {number}", {}))
         else:
             made = [
                 text(dialect, f"{number} {at}")

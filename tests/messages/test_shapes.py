@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from backscroll import BudgetError, ContextManager, MessageError
 from backscroll.evaluation.validity import strangers
 from backscroll.stores.memory import MemoryStore
-from tests.manager.test_manager import quarter
+from tests.fakes import count_quarter
 from tests.profiles import examples
 
 Message = dict[str, Any]
@@ -100,8 +100,8 @@ def test_odd_messages_never_break_a_session(found, budget):
     """Each is refused as a whole or kept as it is; views are made of what is there, or refused for their size. What was
     stored is read again as the same.
     """
-    manager, kept, store = ContextManager(tokenizer=quarter), [{"role": "user", "content": "go"}], MemoryStore()
-    stored = ContextManager(tokenizer=quarter, session="s", store=store)
+    manager, kept, store = ContextManager(tokenizer=count_quarter), [{"role": "user", "content": "go"}], MemoryStore()
+    stored = ContextManager(tokenizer=count_quarter, session="s", store=store)
     manager.append(*kept)
     stored.append(*kept)
     for message in found:
@@ -113,7 +113,7 @@ def test_odd_messages_never_break_a_session(found, budget):
             continue
         stored.append(message)
         kept.append(message)
-    again = ContextManager(tokenizer=quarter, session="s", store=store)
+    again = ContextManager(tokenizer=count_quarter, session="s", store=store)
     assert again.get_messages() == kept
     assert manager.get_messages() == kept
     for limit in (1_000_000, budget):

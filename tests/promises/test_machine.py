@@ -12,8 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from backscroll import BudgetError, ContextManager, events
 from backscroll.evaluation.validity import problems, strangers
-from tests.histories import DIALECTS, Talk
-from tests.manager.test_manager import quarter
+from tests.builders import DIALECTS, MessageFactory
+from tests.fakes import count_quarter
 from tests.profiles import examples
 
 SIZES = st.sampled_from([3, 30, 300, 2_000])
@@ -27,8 +27,8 @@ class SessionMachine(RuleBasedStateMachine):
     @initialize(dialect=st.sampled_from(DIALECTS), system=st.booleans())
     def begin(self, dialect: str, system: bool) -> None:
         self.told: list[str] = []
-        self.manager = ContextManager(tokenizer=quarter, on_event=lambda name, _: self.told.append(name))
-        self.talk = Talk(dialect)
+        self.manager = ContextManager(tokenizer=count_quarter, on_event=lambda name, _: self.told.append(name))
+        self.talk = MessageFactory(dialect)
         self.messages: list[dict[str, Any]] = []
         self.seqs: list[int] = []
         self.pinned: set[int] = set()
@@ -151,7 +151,7 @@ class SessionMachine(RuleBasedStateMachine):
         if not hasattr(self, "manager"):
             return
         self.manager.append(self.talk.say("assistant", "the end"))
-        twin = ContextManager(tokenizer=quarter)
+        twin = ContextManager(tokenizer=count_quarter)
         for event in self.manager._session.events:
             twin._session.apply(event)
         assert twin.get_messages() == self.manager.get_messages()

@@ -13,10 +13,11 @@ from backscroll import BudgetError, ContextManager, SummaryAnswer, events
 from backscroll.evaluation.summarizers import AtOnce
 from backscroll.evaluation.validity import problems
 from backscroll.stores.memory import MemoryStore
-from tests.compaction.test_summaries import FAILED
-from tests.histories import DIALECTS, Talk, conversations
+from tests.builders import ASK, DIALECTS, MessageFactory, conversations, feed
+from tests.compaction.summarizing import may_fail
+from tests.fakes import count_quarter
 from tests.profiles import examples
-from tests.promises.test_promises import ASK, _spoil, _wrote, quarter, walked, weight
+from tests.views import is_typed_by_user, spoil, weight
 
 NEVER = 1_000
 OUTCOMES: dict[str, Any] = {
@@ -64,7 +65,7 @@ class Moody(ContextManager):
         self.reports: list[str] = []
         self.asked: Counter[str] = Counter()
         self._outcomes, self._delays = itertools.cycle(outcomes), delays
-        options = {"tokenizer": quarter, "min_batch_tokens": 400, **options}
+        options = {"tokenizer": count_quarter, "min_batch_tokens": 400, **options}
         super().__init__(summarizer=self._ask, on_event=lambda name, _: self.reports.append(name), **options)
 
     def _make_background(self) -> Late:
@@ -106,7 +107,7 @@ class Promises:
         assert extends or set(manager.reports) & events.MOVES_PREFIX  # 5
         self.before = manager.view(budget)
         assert self.before == view
-        _spoil(view)  # 6
+        spoil(view)  # 6
         assert manager.view(budget) == self.before
         if len(so_far) % 11 == 0:  # a user wants something now; all of the above holds of the next view as well
             manager.compact(focus="the API")
@@ -114,7 +115,7 @@ class Promises:
 
     def _keeps(self, view: list[Any], so_far: list[Any]) -> None:
         """3: what must stay, stays."""
-        users = [message for message in so_far if message["role"] == "user" and _wrote(message)]
+        users = [message for message in so_far if message["role"] == "user" and is_typed_by_user(message)]
         cut = {found.seq for found in self.manager.explain() if found.reason == "floor"}
         for seq, message in enumerate(so_far):
             pinned = message.get("metadata", {}).get("pinned") or (seq == 0 and message["role"] == "system")
@@ -125,7 +126,7 @@ class Promises:
 @st.composite
 def long_talks(draw: st.DrawFn) -> list[Any]:
     """Work of many small rounds, so that views fill up slowly and summaries are begun before they are due."""
-    talk = Talk(draw(st.sampled_from(DIALECTS)))
+    talk = MessageFactory(draw(st.sampled_from(DIALECTS)))
     messages = [talk.say("user", "Never touch config/prod.yaml. Begin.")]
     for number, kind in enumerate(draw(st.lists(st.sampled_from("cccccups"), min_size=20, max_size=50))):
         if kind == "c":
@@ -142,7 +143,7 @@ def played(messages: list[Any], budget: int, ask: int, outcomes: list[str], dela
     """A session that kept its promises, with a resume at its end."""
     store = MemoryStore()
     moody = Moody(outcomes, delays, session="s", store=store, summary_timeout=timeout)
-    walked(messages, ask, Promises(moody, budget).check, SimpleNamespace(manager=moody))
+    feed(messages, ask, Promises(moody, budget).check, SimpleNamespace(manager=moody))
     last = moody.view(budget)
     moody.close()
     for again in (Moody(outcomes, delays, session="s", store=store) for _ in range(2)):  # 7 and 8
@@ -151,7 +152,7 @@ def played(messages: list[Any], budget: int, ask: int, outcomes: list[str], dela
     return moody
 
 
-@FAILED
+@may_fail
 @settings(max_examples=examples(50), suppress_health_check=list(HealthCheck), deadline=None)
 @given(
     st.one_of(long_talks(), conversations(strange=False)),
@@ -165,10 +166,10 @@ def test_1_to_8_hold_for_any_sequence_of_outcomes(messages, budget, ask, outcome
     played(messages, budget, ask, outcomes, delays, timeout)
 
 
-@FAILED
+@may_fail
 @pytest.mark.parametrize("outcome", OUTCOMES)
 def test_1_to_8_hold_after_each_outcome_and_what_comes_next_is_used(outcome):
-    talk = Talk("openai")
+    talk = MessageFactory("openai")
     messages = [talk.say("user", "Never touch config/prod.yaml. Begin.")]
     for number in range(40):
         messages.append(talk.call([f"c{number}"], f"Step {number}.", {"path": f"m{number}.py"}))

@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 import backscroll
 from backscroll import ConfigurationError, ContextManager, Hit, ReferenceNotFound
 from backscroll.stores.memory import MemoryStore
-from tests.histories import Talk, conversations
-from tests.manager.test_manager import quarter, worked
+from tests.builders import MessageFactory, conversations, session_after
+from tests.fakes import count_quarter
 
-TALK = Talk("openai")
+TALK = MessageFactory("openai")
 REFERENCE = re.compile(r"\[ref:(\d+(?:[-.]\d+)?)\]")
 
 
 @given(conversations(), st.integers(200, 3_000), st.integers(1, 700))
 def test_every_reference_in_a_view_returns_the_original_whatever_the_page_size(messages, budget, limit):
-    manager = ContextManager(tokenizer=quarter)
+    manager = ContextManager(tokenizer=count_quarter)
     manager.append(*messages)
     try:
         view = manager.get_messages_for_request(token_budget=budget)
@@ -31,7 +31,7 @@ def test_every_reference_in_a_view_returns_the_original_whatever_the_page_size(m
         whole, offset = "", 0
         while offset is not None:
             page = manager.recall(ref, offset=offset, limit=limit)
-            assert quarter(page) <= limit or len(page) == 1
+            assert count_quarter(page) <= limit or len(page) == 1
             whole, offset = whole + page, page.next_offset
         entry = manager._session.history.entry(int(re.match(r"\d+", ref)[0]))
         part = int(ref.partition(".")[2] or 0)
@@ -42,7 +42,7 @@ def test_every_reference_in_a_view_returns_the_original_whatever_the_page_size(m
 
 
 def test_a_clipped_result_comes_back_byte_for_byte_by_the_reference_that_stands_in_the_view():
-    manager = worked()
+    manager = session_after()
     view = manager.get_messages_for_request(token_budget=8_000)
     refs = [ref for message in view if message["role"] == "tool" for ref in REFERENCE.findall(message["content"])]
     assert refs
@@ -53,7 +53,7 @@ def test_a_clipped_result_comes_back_byte_for_byte_by_the_reference_that_stands_
 
 
 def test_a_range_names_each_message_and_pages_are_cut_without_loss():
-    manager = worked(5)
+    manager = session_after(5)
     whole = manager.recall("2-5", limit=1_000_000)
     assert [line for line in whole.splitlines() if line.startswith("[ref:")] == [
         "[ref:2.0] assistant, call run",
@@ -67,7 +67,7 @@ def test_a_range_names_each_message_and_pages_are_cut_without_loss():
 
 
 def test_lines_and_patterns():
-    manager = ContextManager(tokenizer=quarter)
+    manager = ContextManager(tokenizer=count_quarter)
     manager.append({"role": "user", "content": "alpha\nbeta\ngamma"}, {"role": "user", "content": "alphabet"})
     assert manager.recall(0, lines=(2, 3)) == "beta\ngamma"
     assert manager.recall(0, pattern="^(a|g)").hits == (Hit(0, 0, 0, "alpha"), Hit(0, 0, 11, "gamma"))
@@ -75,9 +75,9 @@ def test_lines_and_patterns():
 
 
 def test_a_query_finds_the_passage_wherever_it_stands():
-    manager = worked(40)
+    manager = session_after(40)
     manager.add_message({"role": "user", "content": "the password rotation happens on thursdays"})
-    manager.append(*worked(20).get_messages()[2:])
+    manager.append(*session_after(20).get_messages()[2:])
     manager.add_message({"role": "user", "content": "数据库连接超时"})
     found = manager.recall(query="when does password rotation happen?")
     assert found.hits[0].text == "the password rotation happens on thursdays"
@@ -89,7 +89,7 @@ def test_a_query_finds_the_passage_wherever_it_stands():
 
 
 def test_a_query_survives_lone_surrogates_and_finds_what_came_after_the_first_query():
-    manager = ContextManager(tokenizer=quarter)
+    manager = ContextManager(tokenizer=count_quarter)
     manager.add_message({"role": "user", "content": "broken \ud83d half"})
     assert manager.recall(query="half").hits[0].seq == 0
     manager.add_message({"role": "user", "content": "another half"})
@@ -98,7 +98,7 @@ def test_a_query_survives_lone_surrogates_and_finds_what_came_after_the_first_qu
 
 @pytest.mark.parametrize("ref", ["", "x", "-1", "99", "0.7", "5-3", "1-", "9" * 5_000, None])
 def test_what_names_nothing_is_refused_by_name(ref):
-    manager = worked(1)
+    manager = session_after(1)
     error = ConfigurationError if ref is None else ReferenceNotFound
     with pytest.raises(error):
         manager.recall(ref)
@@ -118,18 +118,18 @@ def test_what_names_nothing_is_refused_by_name(ref):
 )
 def test_arguments_that_do_not_go_together_are_refused(arguments):
     with pytest.raises(ConfigurationError):
-        worked(1).recall(**arguments)
+        session_after(1).recall(**arguments)
 
 
 def test_the_default_page_fits_a_quarter_of_the_budget():
-    manager = worked(3)
+    manager = session_after(3)
     manager.get_messages_for_request(token_budget=4_000)
-    assert quarter(manager.recall("2-7")) <= 1_000
+    assert count_quarter(manager.recall("2-7")) <= 1_000
 
 
 @pytest.mark.parametrize("format", ["openai", "anthropic", "strands"])
 def test_the_tool_answers_a_model_and_never_raises_for_its_mistakes(format):
-    definition, call = worked(3).recall_tool(format)
+    definition, call = session_after(3).recall_tool(format)
     assert "recall" in json.dumps(definition)
     assert call(ref="1") == "read every file"
     assert call(ref="77").startswith("nothing is kept under [ref:77]")
@@ -141,13 +141,13 @@ def test_the_tool_answers_a_model_and_never_raises_for_its_mistakes(format):
     assert call(ref="5-2") == "the range 5-2 ends before it begins; write 2-5"
     assert "more follows: recall again with offset" in call(ref="2-7")
     with pytest.raises(ConfigurationError):
-        worked(1).recall_tool("other")
+        session_after(1).recall_tool("other")
 
 
 def test_the_tool_of_the_async_manager_is_awaited():
     async def run() -> Any:
-        manager = backscroll.AsyncContextManager(tokenizer=quarter)
-        await manager.add_message(Talk("bedrock").say("user", "hi"))
+        manager = backscroll.AsyncContextManager(tokenizer=count_quarter)
+        await manager.add_message(MessageFactory("bedrock").say("user", "hi"))
         _, call = manager.recall_tool()
         return await call(ref="0")
 
@@ -157,10 +157,10 @@ def test_the_tool_of_the_async_manager_is_awaited():
 def test_a_query_finds_what_other_sessions_of_the_store_said():
     store = MemoryStore()
     for name, port in (("monday", 8001), ("tuesday", 8002)):
-        talk = ContextManager(session=name, store=store, tokenizer=quarter)
+        talk = ContextManager(session=name, store=store, tokenizer=count_quarter)
         talk.append(TALK.say("user", "which port?"), TALK.say("assistant", f"The proxy listens on {port}."))
         talk.close()
-    here = ContextManager(session="wednesday", store=store, tokenizer=quarter)
+    here = ContextManager(session="wednesday", store=store, tokenizer=count_quarter)
     here.append(TALK.say("user", "which port was it yesterday?"))
     assert here.recall(query="proxy listens").hits == ()
     found = here.recall(query="proxy listens", everywhere=True)
@@ -175,10 +175,10 @@ def test_a_query_finds_what_other_sessions_of_the_store_said():
 def test_pages_over_all_sessions_go_on_where_the_one_before_ended():
     store = MemoryStore()
     for number in range(30):
-        talk = ContextManager(session=f"s{number}", store=store, tokenizer=quarter)
+        talk = ContextManager(session=f"s{number}", store=store, tokenizer=count_quarter)
         talk.append(TALK.say("user", f"the needle of session {number} is here"))
         talk.close()
-    here = ContextManager(session="here", store=store, tokenizer=quarter)
+    here = ContextManager(session="here", store=store, tokenizer=count_quarter)
     whole = here.recall(query="needle", everywhere=True, limit=10_000)
     text, page = "", here.recall(query="needle", everywhere=True, limit=50)
     while page.next_offset is not None:

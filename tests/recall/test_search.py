@@ -11,11 +11,11 @@ from backscroll.recall.pages import Hit
 from backscroll.recall.retrieval import Source, left_out_first
 from backscroll.stores.search.index import SearchIndex
 from backscroll.stores.search.passages import PASSAGE, passages, terms
-from tests.manager.test_manager import quarter
+from tests.fakes import count_quarter
 
 
 def talk(*messages):
-    manager = ContextManager(tokenizer=quarter, strategies=["truncate"])  # whole messages stay or go
+    manager = ContextManager(tokenizer=count_quarter, strategies=["truncate"])  # whole messages stay or go
     manager.append(*({"role": "user", "content": text} if isinstance(text, str) else text for text in messages))
     return manager
 

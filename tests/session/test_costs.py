@@ -10,33 +10,15 @@ from hypothesis import strategies as st
 
 from backscroll import AsyncContextManager as AsyncManager
 from backscroll import BudgetError, ContextManager
-from tests.histories import conversations
-from tests.manager.test_manager import LONG, Talk
+from tests.builders import LONG, MessageFactory, conversations
+from tests.fakes import CountingTokenizer
 from tests.profiles import examples
-
-
-class Counting:
-    """A tokenizer that remembers what it was given."""
-
-    name, exact = "counting", True
-
-    def __init__(self) -> None:
-        self.texts: Counter[str] = Counter()
-
-    def count(self, text: str) -> int:
-        self.texts[text] += 1
-        return len(text) // 4 + 1
-
-    @property
-    def characters(self) -> int:
-        """All characters counted so far."""
-        return sum(len(text) * times for text, times in self.texts.items())
 
 
 @settings(max_examples=examples(30))
 @given(conversations(), st.integers(500, 4_000))
 def test_each_text_of_an_added_message_is_counted_once(messages, budget):
-    counting = Counting()
+    counting = CountingTokenizer()
     manager = ContextManager(tokenizer=counting)
     expected: Counter[str] = Counter()
     for message in messages:
@@ -51,7 +33,7 @@ def test_each_text_of_an_added_message_is_counted_once(messages, budget):
 
 
 def test_asking_again_counts_nothing():
-    counting = Counting()
+    counting = CountingTokenizer()
     manager = ContextManager(tokenizer=counting)
     fill(manager, 60)
     manager.get_messages_for_request(token_budget=9_000)
@@ -65,7 +47,7 @@ def test_asking_again_counts_nothing():
 def test_what_a_compaction_counts_is_bounded_by_the_budget_not_by_the_history():
     budget = 20_000
     for rounds in (60, 600):
-        counting = Counting()
+        counting = CountingTokenizer()
         manager = ContextManager(tokenizer=counting)
         fill(manager, rounds, budget)
         before = counting.characters
@@ -75,7 +57,7 @@ def test_what_a_compaction_counts_is_bounded_by_the_budget_not_by_the_history():
 
 def fill(manager: Any, rounds: int, budget: int | None = None) -> None:
     """Rounds of tool use, with a request after each."""
-    talk = Talk("openai")
+    talk = MessageFactory("openai")
     manager.add_message(talk.say("user", "go on"))
     for number in range(rounds):
         manager.append(talk.call([f"c{number}"], "", {}), *talk.results([(f"c{number}", f"{number} {LONG}")]))
@@ -98,8 +80,8 @@ class Whole:
 
 
 def test_a_cut_that_takes_nothing_away_counts_nothing():
-    counting = Counting()
-    talk = Talk("openai")
+    counting = CountingTokenizer()
+    talk = MessageFactory("openai")
     manager = ContextManager(tokenizer=counting, strategies=[Whole()], max_tokens=10_000)  # more than the target
     manager.add_message(talk.say("user", "go on"))
     for number in range(4):

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import random
-from collections import defaultdict
 from concurrent.futures import Future
 
 import pytest
@@ -13,65 +12,16 @@ from hypothesis import strategies as st
 import backscroll
 from backscroll import BackscrollError, ContextManager
 from backscroll.errors import ConfigurationError, ConflictError, ReferenceNotFound, StoreUnavailable
-from backscroll.ports import Stored, Tip
 from backscroll.stores.memory import MemoryStore
-from tests.histories import Talk, conversations
-from tests.manager.test_manager import quarter
+from tests.builders import ASK, BUDGETS, MessageFactory, conversations, feed, session_with_both_triggers
+from tests.fakes import FaultyStore, count_quarter
 from tests.profiles import examples
-from tests.promises.test_promises import ASK, BUDGETS, Watched, walked
 
-TALK = Talk("openai")
-
-
-class Shelf:
-    """A store in memory whose faults a test can choose."""
-
-    capabilities = frozenset()
-
-    def __init__(self):
-        self.logs = defaultdict(list)
-        self.fails: list[Exception] = []
-        """What the next appends fail with, one each."""
-        self.before = None
-        """Called once before the next append: another worker, at the worst moment."""
-        self.appends = self.ends = self.reads = 0
-
-    def append(self, session, first, records, *, incarnation=None):
-        if self.before is not None:
-            before, self.before = self.before, None
-            before()
-        self.appends += 1
-        done = Future()
-        log = self.logs[session]
-        if self.fails:
-            done.set_exception(self.fails.pop(0))
-        elif len(log) != first:
-            done.set_exception(ConflictError(f"the log ends at {len(log)}, not at {first}"))
-        else:
-            log += records
-            done.set_result(session)
-        return done
-
-    def read(self, session, start=0, stop=None):
-        self.reads += 1
-        return iter([Stored(at, record) for at, record in enumerate(self.logs[session])][start:stop])
-
-    def end(self, session):
-        return self.tip(session).end
-
-    def tip(self, session):
-        self.ends += 1
-        return Tip(len(self.logs[session]), session if self.logs[session] else None)
-
-    def find(self, session, *, seq=None, key=None):
-        for at, record in enumerate(self.logs[session]):
-            if (record.key == key) if key else record.seq is not None and record.seq >= seq:
-                return at
-        return None
+TALK = MessageFactory("openai")
 
 
 def opened(shelf, session="s", **options):
-    options = {"tokenizer": quarter, "max_tokens": 3_000, "min_batch_tokens": 300} | options
+    options = {"tokenizer": count_quarter, "max_tokens": 3_000, "min_batch_tokens": 300} | options
     return ContextManager(session=session, store=shelf, **options)
 
 
@@ -88,22 +38,22 @@ def work(manager, rounds, start=0):
 @given(conversations(), BUDGETS, ASK, st.booleans())
 @settings(max_examples=examples(40))
 def test_after_a_resume_the_history_and_the_next_view_are_the_same(messages, budget, ask, observes):
-    shelf = Shelf()
-    watched = Watched(session="s", store=shelf)
+    shelf = FaultyStore()
+    watched = session_with_both_triggers(session="s", store=shelf)
 
     def step(_):
         if watched.view(budget) is not None and observes:
             watched.manager.observe_usage(input_tokens=watched.manager.usage().used.tokens + 40)
 
-    walked(messages, ask, step, watched)
+    feed(messages, ask, step, watched)
     watched.manager.close()
-    resumed = Watched(session="s", store=shelf)
+    resumed = session_with_both_triggers(session="s", store=shelf)
     assert resumed.manager.get_messages() == watched.manager.get_messages()
     assert resumed.view(budget) == watched.view(budget)
 
 
 def test_a_process_that_dies_loses_nothing_that_was_acknowledged_and_sends_the_same_view_again():
-    shelf = Shelf()
+    shelf = FaultyStore()
     first = opened(shelf)
     first.append(TALK.say("user", "begin"))
     work(first, 30)
@@ -116,7 +66,7 @@ def test_a_process_that_dies_loses_nothing_that_was_acknowledged_and_sends_the_s
 
 
 def test_pins_rewinds_ids_and_lanes_come_back():
-    shelf = Shelf()
+    shelf = FaultyStore()
     first = opened(shelf)
     rule = first.append(TALK.say("user", "Never lie."), id="rule")
     first.pin(rule)
@@ -134,8 +84,8 @@ def test_pins_rewinds_ids_and_lanes_come_back():
 
 
 def test_sessions_of_one_store_know_nothing_of_each_other_and_unnamed_ones_get_a_name_of_their_own():
-    shelf = Shelf()
-    one, other = (ContextManager(store=shelf, tokenizer=quarter) for _ in range(2))
+    shelf = FaultyStore()
+    one, other = (ContextManager(store=shelf, tokenizer=count_quarter) for _ in range(2))
     one.add_message(TALK.say("user", "one"))
     other.add_message(TALK.say("user", "other"))
     assert one.session_id != other.session_id
@@ -143,7 +93,7 @@ def test_sessions_of_one_store_know_nothing_of_each_other_and_unnamed_ones_get_a
 
 
 def test_recall_finds_what_was_stored_before_a_resume():
-    shelf = Shelf()
+    shelf = FaultyStore()
     opened(shelf).append(TALK.say("user", "the port is 5433"))
     again = opened(shelf)
     assert again.recall(0) == "the port is 5433"
@@ -151,13 +101,13 @@ def test_recall_finds_what_was_stored_before_a_resume():
 
 
 def test_nothing_is_opened_before_the_first_use():
-    shelf = Shelf()
+    shelf = FaultyStore()
     opened(shelf)
     assert (shelf.appends, shelf.ends, shelf.reads) == (0, 0, 0)
 
 
 def test_one_append_is_one_write_and_a_view_between_compactions_is_none():
-    shelf = Shelf()
+    shelf = FaultyStore()
     manager = opened(shelf, max_tokens=1_000_000, min_batch_tokens=None)
     manager.append(TALK.say("user", "begin"))
     manager.get_messages_for_request()
@@ -169,10 +119,10 @@ def test_one_append_is_one_write_and_a_view_between_compactions_is_none():
 
 
 def test_the_async_manager_waits_for_the_store_as_well():
-    shelf = Shelf()
+    shelf = FaultyStore()
 
     async def run():
-        manager = backscroll.AsyncContextManager(session="s", store=shelf, tokenizer=quarter)
+        manager = backscroll.AsyncContextManager(session="s", store=shelf, tokenizer=count_quarter)
         await asyncio.gather(*(manager.add_message(TALK.say("user", str(number))) for number in range(20)))
         await manager.aclose()
 
@@ -184,7 +134,7 @@ def test_the_async_manager_waits_for_the_store_as_well():
 
 
 def test_what_could_not_be_stored_did_not_happen():
-    shelf = Shelf()
+    shelf = FaultyStore()
     manager = opened(shelf)
     manager.append(TALK.say("user", "begin"))
     for change in (
@@ -203,7 +153,7 @@ def test_what_could_not_be_stored_did_not_happen():
 
 
 def test_a_plan_that_cannot_be_stored_stops_no_request_and_is_stored_later():
-    shelf = Shelf()
+    shelf = FaultyStore()
     manager = opened(shelf, min_batch_tokens=None)
     manager.append(TALK.say("user", "begin"))
     number = 0
@@ -220,7 +170,7 @@ def test_a_plan_that_cannot_be_stored_stops_no_request_and_is_stored_later():
 
 
 def test_a_caller_that_gave_up_while_its_message_was_stored_finds_it_there():
-    shelf, release = Shelf(), Future()
+    shelf, release = FaultyStore(), Future()
     stored, shelf_append = [], shelf.append
 
     def slow(session, first, records, **named):
@@ -228,7 +178,7 @@ def test_a_caller_that_gave_up_while_its_message_was_stored_finds_it_there():
         return release
 
     async def run():
-        manager = backscroll.AsyncContextManager(session="s", store=shelf, tokenizer=quarter)
+        manager = backscroll.AsyncContextManager(session="s", store=shelf, tokenizer=count_quarter)
         await manager.add_message(TALK.say("user", "begin"))
         await manager.get_messages_for_request()
         await manager.add_message(TALK.say("assistant", "yes"))
@@ -252,7 +202,7 @@ def test_a_caller_that_gave_up_while_its_message_was_stored_finds_it_there():
 
 
 def test_two_workers_see_each_others_messages_and_keep_one_order():
-    shelf = Shelf()
+    shelf = FaultyStore()
     one, other = opened(shelf, max_tokens=1_000_000), opened(shelf, max_tokens=1_000_000)
     chance = random.Random(3)
     for number in range(120):
@@ -272,7 +222,7 @@ def test_two_workers_see_each_others_messages_and_keep_one_order():
 
 
 def test_a_plan_of_another_worker_is_taken_over():
-    shelf = Shelf()
+    shelf = FaultyStore()
     one, other = opened(shelf), opened(shelf)
     one.append(TALK.say("user", "begin"))
     work(one, 30)
@@ -283,7 +233,7 @@ def test_a_plan_of_another_worker_is_taken_over():
 
 
 def test_a_message_that_still_follows_is_added_behind_what_came_first():
-    shelf = Shelf()
+    shelf = FaultyStore()
     one, other = opened(shelf), opened(shelf)
     one.append(TALK.say("user", "begin"))
     shelf.before = lambda: other.append(TALK.say("assistant", "working"), TALK.say("user", "go on"))
@@ -300,7 +250,7 @@ def test_a_message_that_still_follows_is_added_behind_what_came_first():
     ],
 )
 def test_what_does_not_follow_any_more_is_refused_and_nothing_of_it_is_stored(theirs, ours, why):
-    shelf = Shelf()
+    shelf = FaultyStore()
     one, other = opened(shelf), opened(shelf)
     one.append(TALK.say("user", "begin"))
     call = TALK.call(["c"], "", {})
@@ -316,7 +266,7 @@ def test_what_does_not_follow_any_more_is_refused_and_nothing_of_it_is_stored(th
 @pytest.mark.parametrize("seen", [True, False], ids=["seen", "raced"])
 def test_open_calls_of_another_writer_are_waited_for(seen):
     """Whether this writer saw the calls before or lost the race to them, only their results may follow."""
-    shelf = Shelf()
+    shelf = FaultyStore()
     one, other = opened(shelf), opened(shelf)
     one.append(TALK.say("user", "begin"))
     if seen:
@@ -334,7 +284,7 @@ def test_open_calls_of_another_writer_are_waited_for(seen):
 
 def test_results_of_another_writers_calls_can_be_appended():
     """A worker that is handed the calls of another one may answer them."""
-    shelf = Shelf()
+    shelf = FaultyStore()
     one, other = opened(shelf), opened(shelf)
     one.append(TALK.say("user", "begin"))
     other.append(TALK.call(["c"], "", {}))
@@ -346,7 +296,7 @@ def test_results_of_another_writers_calls_can_be_appended():
 @pytest.mark.parametrize("resumed", [True, False])
 def test_own_open_calls_keep_nobody_waiting(resumed):
     """Calls that this writer made, or that were there when it came, are not another writer's."""
-    shelf = Shelf()
+    shelf = FaultyStore()
     one, other = opened(shelf), opened(shelf)
     one.append(TALK.say("user", "begin"), TALK.call(["c"], "", {}))
     writer = opened(shelf) if resumed else one
@@ -357,7 +307,7 @@ def test_own_open_calls_keep_nobody_waiting(resumed):
 
 def test_plan_of_another_writer_is_no_answer_of_it():
     """A second message of the assistant follows its first where others only compacted in between."""
-    shelf = Shelf()
+    shelf = FaultyStore()
     one, other = opened(shelf), opened(shelf)
     one.append(TALK.say("user", "begin"), TALK.say("assistant", "one"))
     shelf.before = lambda: other.pin(0)
@@ -366,7 +316,7 @@ def test_plan_of_another_writer_is_no_answer_of_it():
 
 def test_own_calls_whose_answer_was_lost_stay_own():
     """Calls that were stored although their caller gave up are not taken for another writer's."""
-    shelf, append = Shelf(), Shelf.append
+    shelf, append = FaultyStore(), FaultyStore.append
 
     def lost(session, first, records, **named):
         append(shelf, session, first, records, **named)
@@ -384,7 +334,7 @@ def test_own_calls_whose_answer_was_lost_stay_own():
 
 def test_rewind_to_what_another_writer_took_back_is_refused():
     """A branch cannot end at a message that is not on it any more; a log that said so could never be read again."""
-    shelf = Shelf()
+    shelf = FaultyStore()
     one, other = opened(shelf), opened(shelf)
     one.append(*[TALK.say("user", str(number)) for number in range(6)])
     shelf.before = lambda: other.rewind(2)
@@ -397,7 +347,7 @@ def test_rewind_to_what_another_writer_took_back_is_refused():
 
 
 def test_the_same_id_at_two_workers_is_added_once():
-    shelf = Shelf()
+    shelf = FaultyStore()
     one, other = opened(shelf), opened(shelf)
     one.append(TALK.say("user", "begin"))
     shelf.before = lambda: other.append(TALK.say("user", "once"), id="x")
@@ -406,7 +356,7 @@ def test_the_same_id_at_two_workers_is_added_once():
 
 
 def test_a_writer_that_is_always_outrun_gives_up_and_says_so():
-    shelf = Shelf()
+    shelf = FaultyStore()
     manager = opened(shelf)
     manager.append(TALK.say("user", "begin"))
     shelf.fails = [ConflictError("no")] * 50
@@ -449,7 +399,7 @@ def test_writer_that_lost_four_times_takes_a_turn(faster, turns):
 
 def test_step_of_one_writer_asks_the_store_once_for_each_call():
     """To know whose log it is costs no question more: one look before a view, one append for a change, no reading."""
-    shelf = Shelf()
+    shelf = FaultyStore()
     manager = opened(shelf, max_tokens=1_000_000, min_batch_tokens=None)
     manager.append(TALK.say("user", "begin"))
     shelf.appends = shelf.ends = shelf.reads = 0
@@ -517,6 +467,6 @@ def test_a_lease_that_cannot_be_is_refused_at_construction(wrong):
 
 
 def test_a_lease_needs_a_store_that_can_keep_sessions():
-    for store in (None, Shelf()):
+    for store in (None, FaultyStore()):
         with pytest.raises(ConfigurationError, match="`lease` needs a store"):
             ContextManager(store=store, lease=5)

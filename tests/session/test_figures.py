@@ -18,8 +18,8 @@ from backscroll.session.breakdown import KINDS, MESSAGE_KINDS, divided
 from backscroll.session.log_replay import Walk
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.sqlite import SqliteStore
-from tests.histories import DIALECTS, Talk
-from tests.session.test_requests import OPTIONS, Worker
+from tests.builders import DIALECTS, MessageFactory
+from tests.session.worker import OPTIONS, Worker
 
 LEARNS = OPTIONS | {"overhead_tokens": None, "model": "claude-opus-5"}
 
@@ -65,9 +65,9 @@ def test_a_total_is_divided_whole(estimates, overhead, total):
     assert all(abs(tokens[kind] - scale * estimate) <= 1 for kind, estimate in estimates.items())
 
 
-def worked(store, reports=True, **options):
+def session_in(store, reports=True, **options):
     """A session whose requests were compacted and, as is asked, measured."""
-    manager, talk = ContextManager(session="s", store=store, **LEARNS | options), Talk("openai")
+    manager, talk = ContextManager(session="s", store=store, **LEARNS | options), MessageFactory("openai")
     manager.append(talk.say("user", "Look at all of them."))
     for number in range(30):
         manager.append(talk.call([f"c{number}"], "I look.", {}), *talk.results([(f"c{number}", f"{number} is\n" * 40)]))
@@ -79,7 +79,7 @@ def worked(store, reports=True, **options):
 
 def test_after_a_resume_usage_is_what_it_was():
     store = MemoryStore()
-    manager = worked(store)
+    manager = session_in(store)
     before = manager.usage()
     manager.close()
     again = ContextManager(session="s", store=store, **LEARNS)
@@ -97,7 +97,7 @@ def test_after_a_resume_usage_is_what_it_was():
 def test_before_the_first_request_usage_is_of_what_there_is():
     manager = ContextManager(**OPTIONS)
     assert manager.usage().used.tokens == 0
-    manager.append(Talk("openai").say("user", "hello " * 50))
+    manager.append(MessageFactory("openai").say("user", "hello " * 50))
     usage = manager.usage()
     manager.get_messages_for_request()
     assert usage == manager.usage()
@@ -106,7 +106,7 @@ def test_before_the_first_request_usage_is_of_what_there_is():
 
 def test_a_report_counts_at_once():
     """Not only with the next change of the session."""
-    manager = worked(MemoryStore(), reports=False)
+    manager = session_in(MemoryStore(), reports=False)
     tokens = manager.usage().used.tokens
     manager.observe_usage(input_tokens=tokens + 77)
     assert (manager.usage().used.tokens, manager.usage().used.origin) == (tokens + 77, "measured")
@@ -118,7 +118,7 @@ def test_a_report_counts_at_once():
 def test_who_only_reads_has_the_figures_of_the_agent(reports):
     """Also where the agent named a model, and its reader cannot know."""
     store = MemoryStore()
-    manager = worked(store, reports)
+    manager = session_in(store, reports)
     status = manager.status()
     manager.close()
     reader = Reader(store, "s")
@@ -131,7 +131,7 @@ def test_who_only_reads_has_the_figures_of_the_agent(reports):
 def test_a_request_has_one_figure():
     """What its provider counted, else what it was estimated at; and beside it what was decided on."""
     store = MemoryStore()
-    manager = worked(store)
+    manager = session_in(store)
     manager.get_messages_for_request()
     usage = manager.usage()
     *measured, last = manager.requests()
@@ -151,7 +151,7 @@ def test_a_request_has_one_figure():
 
 
 def test_status_shows_what_is_used_and_what_decides(tmp_path):
-    manager = worked(SqliteStore(tmp_path / "a.db"), tokenizer="auto")
+    manager = session_in(SqliteStore(tmp_path / "a.db"), tokenizer="auto")
     usage = manager.usage()
     manager.close()
     lines = CliRunner().invoke(app, ["status", str(tmp_path / "a.db")]).output.splitlines()

@@ -8,15 +8,15 @@ from backscroll import ContextManager
 from backscroll.evaluation.validity import problems
 from backscroll.ports import LOST, Record
 from backscroll.stores.memory import MemoryStore
-from tests.histories import Talk
-from tests.manager.test_manager import quarter
+from tests.builders import MessageFactory
+from tests.fakes import count_quarter
 
-TALK = Talk("openai")
+TALK = MessageFactory("openai")
 WHY = "this record was not as it was written when its database was repaired"
 
 
 def opened(store):
-    return ContextManager(session="s", store=store, tokenizer=quarter, max_tokens=3_000, min_batch_tokens=300)
+    return ContextManager(session="s", store=store, tokenizer=count_quarter, max_tokens=3_000, min_batch_tokens=300)
 
 
 def work(manager, rounds):

@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import random
-from hashlib import sha256
 from itertools import takewhile
 
 import pytest
@@ -16,74 +14,8 @@ from backscroll.session.breakdown import MESSAGE_KINDS, divided, estimates_of
 from backscroll.session.log_replay import Step, Walk
 from backscroll.stores.memory import MemoryStore
 from backscroll.view.view import unstored
-from tests.histories import Talk
-from tests.manager.test_manager import quarter
-
-OPTIONS = {"tokenizer": quarter, "max_tokens": 2_000, "min_batch_tokens": 300, "overhead_tokens": 0}
-
-
-def stored(view, hashes):
-    """A view as it can be known afterwards: what was never stored as its hash."""
-    return [
-        {"role": message["role"], "ephemeral": hashes[text]} if (text := json.dumps(message)) in hashes else message
-        for message in view
-    ]
-
-
-class Worker:
-    """Works at a session as an agent does, with everything that moves a view, and notes what was sent."""
-
-    options = OPTIONS
-
-    def __init__(self, dialect, store, seed=7):
-        self.talk, self.store, self.chance = Talk(dialect), store, random.Random(seed)
-        self.sent, self.passing, self.lasts, self.number, self.pinned = [], {}, [], 0, 1
-        self.manager = ContextManager(session="s", store=store, **self.options)
-        self.manager.append(self.talk.say("system", "Be brief."), self.talk.say("user", "Never touch prod.yaml."))
-
-    def restart(self):
-        self.manager.close()
-        self.manager = ContextManager(session="s", store=self.store, **self.options)
-
-    def add(self):
-        name, talk = f"c{self.number}", self.talk
-        call, text = talk.call([name], "I look.", {"path": f"m{name}.py"}), f"{name} = 1\n" * self.chance.randint(5, 60)
-        results = talk.results([(name, text)])
-        kind = self.number % 12
-        if kind == 3:
-            self.manager.append(call, talk.say("user", "Stop that."))  # which leaves the call unanswered
-        elif kind == 7:
-            note = talk.say("user", f"It is {self.number} o'clock.", {"ephemeral": True})
-            self.passing[json.dumps(note)] = sha256(json.dumps(note).encode()).hexdigest()
-            self.manager.append(call, *results, note)
-        elif kind == 9:
-            self.manager.append(talk.say("assistant", "Done " * 20), talk.say("user", f"And {self.number}?"))
-        else:
-            self.manager.append(call, *results)
-
-    def step(self):
-        self.number += 1
-        self.add()
-        self.lasts.append(self.manager.append())
-        if self.number % 50 == 0:
-            self.manager.unpin(self.pinned)
-            self.pinned = self.lasts[-20]
-            self.manager.pin(self.pinned)
-        if self.number % 130 == 0:
-            self.manager.rewind(self.lasts.pop(-30))
-            del self.lasts[-29:]
-        if self.number % 90 == 0:
-            self.manager.set_system_prompt_factory(lambda day=self.number: f"It is day {day}.")
-        if self.number % 70 == 0:
-            self.restart()
-        lane = "other" if self.number % 17 == 0 else "main"
-        view = self.manager.get_messages_for_request(lane=lane)
-        self.sent.append(stored(view, self.passing))
-        self.manager.observe_usage(input_tokens=self.counted(view, lane), lane=lane)
-
-    def counted(self, view, lane):
-        """What the provider says of a view."""
-        return self.manager.usage(lane).used.tokens
+from tests.builders import MessageFactory
+from tests.session.worker import OPTIONS, Worker
 
 
 def same(found, expected):
@@ -107,7 +39,7 @@ def test_each_of_a_thousand_requests_is_shown_as_it_was_sent(dialect, steps):
     assert {key for view in worker.sent for m in view for key in m} >= {"ephemeral"}
 
 
-def walked(manager):
+def walk_log(manager):
     """Everything that a walk through the log finds, and the walk."""
     walk, found = Walk(manager._session), []
     while steps := drive_held(walk.further(50)):
@@ -121,7 +53,7 @@ def test_a_walk_tells_of_each_request_what_it_was_made_of_and_what_of_it_stood_t
         worker.step()
     worker.restart()
     requests = worker.manager.requests()
-    _, steps = walked(worker.manager)
+    _, steps = walk_log(worker.manager)
     assert [step.at for step in steps] == [request.at for request in requests]
     before = {}
     for step, request in zip(steps, requests, strict=True):
@@ -140,7 +72,7 @@ def test_a_walk_goes_on_with_what_came_since():
     worker = Worker("openai", MemoryStore())
     worker.step()
     worker.restart()
-    walk, found = walked(worker.manager)
+    walk, found = walk_log(worker.manager)
     assert len(found) == 1
     assert drive_held(walk.further(50)) == []
     worker.step()
@@ -150,7 +82,7 @@ def test_a_walk_goes_on_with_what_came_since():
 
 def test_a_session_in_memory_shows_its_requests_too():
     manager, sent = ContextManager(**OPTIONS), []
-    talk = Talk("openai")
+    talk = MessageFactory("openai")
     for number in range(40):
         manager.append(talk.say("user", f"{number} " * 100), talk.say("assistant", "ok " * 20))
         sent.append(manager.get_messages_for_request())
@@ -158,11 +90,11 @@ def test_a_session_in_memory_shows_its_requests_too():
     assert [manager.sent(request.at).messages for request in requests] == sent
     assert manager.requests(requests[-1].at) == requests[-1:]
     assert manager.requests(stop=requests[1].at) == requests[:1]
-    assert len(walked(manager)[1]) == 40
+    assert len(walk_log(manager)[1]) == 40
 
 
 def test_each_line_says_what_became_of_it():
-    manager, talk = ContextManager(**OPTIONS), Talk("openai")
+    manager, talk = ContextManager(**OPTIONS), MessageFactory("openai")
     manager.append(talk.say("user", "Never touch prod.yaml."))
     pinned = manager.append(talk.say("user", "Remember the milk."))
     manager.pin(pinned)
@@ -185,7 +117,7 @@ def test_each_line_says_what_became_of_it():
 
 
 def test_a_request_that_was_stored_behind_what_another_writer_added_is_shown_as_it_was():
-    store, talk = MemoryStore(), Talk("openai")
+    store, talk = MemoryStore(), MessageFactory("openai")
     one, two = (ContextManager(session="s", store=store, **OPTIONS) for _ in range(2))
     one.append(talk.say("user", "first"))
     view = one.get_messages_for_request()
@@ -198,7 +130,7 @@ def test_a_request_that_was_stored_behind_what_another_writer_added_is_shown_as_
 def test_what_the_provider_measured_and_the_summarizer_took_is_told_with_the_request():
     manager, talk = (
         ContextManager(session="s", store=MemoryStore(), **OPTIONS, summarizer=lambda request: "It went well."),
-        Talk("openai"),
+        MessageFactory("openai"),
     )
     for number in range(40):
         manager.append(talk.say("user", f"{number} " * 100), talk.say("assistant", "ok " * 20))
@@ -211,7 +143,7 @@ def test_what_the_provider_measured_and_the_summarizer_took_is_told_with_the_req
 
 
 def test_what_the_provider_reported_of_its_cache_is_told_with_the_request():
-    store, talk = MemoryStore(), Talk("openai")
+    store, talk = MemoryStore(), MessageFactory("openai")
     manager = ContextManager(session="s", store=store, **OPTIONS)
     for cache in ({}, {"cache_read_tokens": 30, "cache_write_tokens": 4}, {"cache_write_tokens": 5}, None):
         manager.append(talk.say("user", "word " * 100))
@@ -230,7 +162,7 @@ def test_what_the_provider_reported_of_its_cache_is_told_with_the_request():
 def test_a_place_without_a_request_is_refused(wrong):
     for where in ({}, {"store": MemoryStore(), "session": "s"}):
         manager = ContextManager(**where, **OPTIONS)
-        manager.append(Talk("openai").say("user", "hello"))
+        manager.append(MessageFactory("openai").say("user", "hello"))
         manager.get_messages_for_request()
         with pytest.raises(ReferenceNotFound, match="there is no request at place"):
             manager.sent(wrong)
@@ -280,12 +212,12 @@ def test_a_walk_tells_to_the_token_what_each_request_tells_by_itself(dialect):
         worker.step()
     worker.restart()
     requests = worker.manager.requests()
-    _, steps = walked(worker.manager)
+    _, steps = walk_log(worker.manager)
     assert steps == list(slowly(worker.manager, requests))
 
 
 def test_a_walk_reckons_a_piece_once_and_reads_of_a_digest_only_what_is_shown():
-    manager, talk = ContextManager(session="s", store=MemoryStore(), **OPTIONS), Talk("openai")
+    manager, talk = ContextManager(session="s", store=MemoryStore(), **OPTIONS), MessageFactory("openai")
     walk, most = Walk(manager._session), 0
     for number in range(120):
         name = f"c{number}"

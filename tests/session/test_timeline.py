@@ -10,13 +10,12 @@ import backscroll
 from backscroll import ContextManager
 from backscroll.errors import ConfigurationError, ConflictError, ReferenceNotFound
 from backscroll.stores.memory import MemoryStore
-from tests.histories import Talk
-from tests.manager.test_manager import quarter
+from tests.builders import MessageFactory
+from tests.fakes import FaultyStore, count_quarter
 from tests.profiles import examples
-from tests.session.test_durable import Shelf
 
-TALK = Talk("openai")
-OPTIONS = {"tokenizer": quarter, "max_tokens": 1_500, "min_batch_tokens": 300}
+TALK = MessageFactory("openai")
+OPTIONS = {"tokenizer": count_quarter, "max_tokens": 1_500, "min_batch_tokens": 300}
 
 
 def rounds(manager, numbers, sent):
@@ -194,7 +193,7 @@ def test_forks_need_a_store_that_can_fork_and_a_name_that_is_free():
     with pytest.raises(ConfigurationError, match="give it a store"):
         ContextManager(**OPTIONS).fork()
     with pytest.raises(ConfigurationError, match="cannot fork"):
-        ContextManager(session="s", store=Shelf(), **OPTIONS).fork()
+        ContextManager(session="s", store=FaultyStore(), **OPTIONS).fork()
     manager = ContextManager(session="s", store=MemoryStore(), **OPTIONS)
     manager.append(TALK.say("user", "hello"))
     manager.fork("t")

@@ -11,12 +11,12 @@ from backscroll import BackscrollError, ContextManager
 from backscroll.history import journal as logbook
 from backscroll.session import state
 from backscroll.stores.memory import MemoryStore
-from tests.histories import Talk, conversations
-from tests.manager.test_manager import quarter
+from tests.builders import MessageFactory, conversations
+from tests.fakes import count_quarter
 from tests.profiles import examples
 
-TALK = Talk("openai")
-OPTIONS = {"tokenizer": quarter, "min_batch_tokens": 300, "max_tokens": 2_000}
+TALK = MessageFactory("openai")
+OPTIONS = {"tokenizer": count_quarter, "min_batch_tokens": 300, "max_tokens": 2_000}
 
 
 class Pair:

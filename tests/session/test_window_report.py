@@ -9,14 +9,14 @@ import backscroll
 from backscroll import ContextManager
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.sqlite import SqliteStore
-from tests.histories import Talk
-from tests.manager.test_manager import quarter
+from tests.builders import MessageFactory
+from tests.fakes import count_quarter
 
-TALK = Talk("openai")
+TALK = MessageFactory("openai")
 
 
 def at_work(rounds, store="memory:", **options):
-    manager = ContextManager(session="s", store=store, tokenizer=quarter, max_tokens=8_000, **options)
+    manager = ContextManager(session="s", store=store, tokenizer=count_quarter, max_tokens=8_000, **options)
     manager.append(TALK.say("system", "Be brief."), TALK.say("user", "Never touch prod.yaml. Go."))
     for number in range(rounds):
         name = f"c{number}"
@@ -75,7 +75,7 @@ def test_looking_changes_nothing():
     view, end = manager.get_messages_for_request(), store.end("s")
     for _ in range(3):
         manager.status()
-        ContextManager(session="s", store=store, tokenizer=quarter).status()
+        ContextManager(session="s", store=store, tokenizer=count_quarter).status()
     assert store.end("s") == end
     assert manager.get_messages_for_request() == view
 
@@ -87,15 +87,15 @@ def test_a_session_that_was_stored_is_told_as_it_stood():
     manager.get_messages_for_request()
     before = manager.status()
     manager.close()
-    assert ContextManager(session="s", store=store, tokenizer=quarter).status() == before
+    assert ContextManager(session="s", store=store, tokenizer=count_quarter).status() == before
     assert before.parts["system"] > 80
 
 
 def test_the_async_manager_tells_the_same():
     store = MemoryStore()
     at_work(20, store).close()
-    asked = backscroll.AsyncContextManager(session="s", store=store, tokenizer=quarter)
-    assert asyncio.run(asked.status()) == ContextManager(session="s", store=store, tokenizer=quarter).status()
+    asked = backscroll.AsyncContextManager(session="s", store=store, tokenizer=count_quarter)
+    assert asyncio.run(asked.status()) == ContextManager(session="s", store=store, tokenizer=count_quarter).status()
 
 
 # -- in a terminal --
@@ -106,7 +106,7 @@ click = pytest.importorskip("click")
 @pytest.fixture
 def place(tmp_path):
     at_work(3, SqliteStore(tmp_path / "a.db")).close()
-    other = ContextManager(session="other", store=tmp_path / "a.db", tokenizer=quarter)
+    other = ContextManager(session="other", store=tmp_path / "a.db", tokenizer=count_quarter)
     other.append(TALK.say("user", "\x1b[31mhello"))
     other.get_messages_for_request()
     other.close()

@@ -16,7 +16,7 @@ from backscroll.stores.encryption import EncryptedStore
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.search import search_for
 from backscroll.stores.sqlite import SqliteStore
-from tests.stores.test_offloading import Shelf
+from tests.fakes import FaultyBlobs
 
 KEY, OTHER = bytes(range(32)), bytes(range(32, 64))
 SECRET = b"the wombat sleeps at noon"
@@ -62,7 +62,7 @@ def test_over_sqlite_with_every_body_offloaded(check, tmp_path):
         return EncryptedStore(OffloadingStore(SqliteStore(path), blobs, 10), KEY)
 
     def make():
-        made.append((tmp_path / f"{len(made)}.db", Shelf()))
+        made.append((tmp_path / f"{len(made)}.db", FaultyBlobs()))
         return reopen()
 
     assert check(make, reopen) is None
@@ -207,7 +207,7 @@ def test_equal_messages_look_unlike_each_other():
 
 def test_blobs_are_named_after_what_is_encrypted():
     """So that nobody who knows a text can look whether it was said."""
-    blobs = Shelf()
+    blobs = FaultyBlobs()
     for _ in range(2):
         EncryptedStore(OffloadingStore(MemoryStore(), blobs, 10), KEY).append("a", 0, [message(0)]).result()
     hashes = {name.split("-")[1] for name in blobs.held}

@@ -12,10 +12,10 @@ from backscroll.manager.driver import drive_held
 from backscroll.stores.blobs.folder import FolderBlobs
 from backscroll.stores.blobs.offloading import OffloadingStore
 from backscroll.stores.sqlite import SqliteStore
-from tests.histories import Talk
-from tests.stores.test_offloading import Shelf
+from tests.builders import MessageFactory
+from tests.fakes import FaultyBlobs
 
-TALK = Talk("openai")
+TALK = MessageFactory("openai")
 KEY = base64.b64encode(bytes(range(32))).decode()
 
 
@@ -62,7 +62,7 @@ def test_only_what_is_larger_than_asked_for_is_offloaded(tmp_path):
 
 
 def test_a_place_that_fails_costs_no_message_and_is_told(tmp_path):
-    heard, shelf = [], Shelf()
+    heard, shelf = [], FaultyBlobs()
     context = opened(tmp_path, blobs=shelf, on_event=lambda *event: heard.append(event))
     shelf.fails = [StoreUnavailable("the shelf is full")]
     with pytest.warns(RuntimeWarning, match="could not be put into `blobs` .*the shelf is full"):
@@ -85,7 +85,7 @@ def test_a_blob_that_is_gone_is_named(tmp_path):
 
 
 def test_fetching_a_small_message_fetches_no_large_neighbour(tmp_path):
-    shelf = Shelf()
+    shelf = FaultyBlobs()
     context = opened(tmp_path, blobs=shelf)
     for number in range(6):
         context.append(TALK.say("user", "small" if number % 2 == 0 else "x" * 70_000))
@@ -99,7 +99,7 @@ def test_fetching_a_small_message_fetches_no_large_neighbour(tmp_path):
 
 
 def test_what_is_offloaded_is_searched_by_an_index_that_is_kept(tmp_path):
-    shelf = Shelf()
+    shelf = FaultyBlobs()
     first = opened(tmp_path, blobs=shelf, offload_over=1_000)
     first.append(TALK.say("user", "Where is the wombat?"), TALK.say("assistant", "filler\n" * 500 + "in the burrow\n"))
     first.append(TALK.say("user", "Thanks."))
@@ -151,7 +151,7 @@ def test_a_wrong_key_is_no_empty_session(tmp_path):
 
 
 def test_a_fork_is_offloaded_encrypted_and_redacted_like_its_origin_and_reports_for_itself():
-    heard, shelf = [], Shelf()
+    heard, shelf = [], FaultyBlobs()
     first = ContextManager(
         session="s", store="memory:", tokenizer=len, blobs=shelf, offload_over=1_000, encryption_key=KEY,
         on_event=lambda *event: heard.append(event),

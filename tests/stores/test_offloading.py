@@ -7,48 +7,15 @@ import threading
 import pytest
 
 from backscroll import ConfigurationError, ConflictError, DamagedError, StoreUnavailable
-from backscroll.ports import Kept, Record
+from backscroll.ports import Record
 from backscroll.stores.blobs.folder import FolderBlobs
 from backscroll.stores.blobs.offloading import OffloadingStore
 from backscroll.stores.blobs.pointers import KIND
 from backscroll.stores.conformance import CHECKS, failure, stored
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.sqlite import SqliteStore
+from tests.fakes import FaultyBlobs
 from tests.stores.running import run, start
-
-
-class Shelf:
-    """Blobs in memory, which remembers what was asked for and fails where a test wants it to."""
-
-    def __init__(self):
-        self.held, self.ages = {}, {}
-        self.got, self.fails = [], []
-        self.put_slowly = None
-        """Waited for by every put."""
-
-    def __repr__(self):
-        return "Shelf()"
-
-    def put(self, name, data):
-        if self.put_slowly is not None:
-            self.put_slowly.wait(10)
-        if self.fails:
-            raise self.fails.pop(0)
-        self.held.setdefault(name, bytes(data))
-
-    def get(self, name):
-        self.got.append(name)
-        if name not in self.held:
-            raise DamagedError(f"the blob {name} is missing in Shelf()")
-        return self.held[name]
-
-    def delete(self, name):
-        if self.fails:
-            raise self.fails.pop(0)
-        self.held.pop(name, None)
-
-    def names(self, prefix=""):
-        return iter([Kept(name, self.ages.get(name, 0.0)) for name in list(self.held) if name.startswith(prefix)])
 
 
 def message(at, size, key=None):
@@ -57,7 +24,7 @@ def message(at, size, key=None):
 
 def made(over=100, store=None):
     """A store, what it keeps in itself, and its blobs."""
-    inner, blobs = MemoryStore() if store is None else store, Shelf()
+    inner, blobs = MemoryStore() if store is None else store, FaultyBlobs()
     return OffloadingStore(inner, blobs, over), inner, blobs
 
 
@@ -70,7 +37,7 @@ def bodies(store, session, *places):
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_over_memory(check):
-    missing = check(lambda: OffloadingStore(MemoryStore(), Shelf(), 10), None)
+    missing = check(lambda: OffloadingStore(MemoryStore(), FaultyBlobs(), 10), None)
     assert missing is None or check.__name__ in (
         "check_what_is_durable_survives",
         "check_what_is_shared_is_seen_by_others",
@@ -135,7 +102,7 @@ def test_what_looks_like_a_pointer_is_a_record_like_any_other():
 @pytest.mark.parametrize("over", [-1, 1.5, True, None, "64k"])
 def test_a_size_that_is_none_is_refused(over):
     with pytest.raises(ConfigurationError, match="over a number of bytes"):
-        OffloadingStore(MemoryStore(), Shelf(), over)
+        OffloadingStore(MemoryStore(), FaultyBlobs(), over)
 
 
 def test_a_store_of_its_own_for_what_the_layer_needs_is_not_listed_and_not_for_users():
@@ -148,7 +115,7 @@ def test_a_store_of_its_own_for_what_the_layer_needs_is_not_listed_and_not_for_u
 
 
 def test_what_else_a_store_can_do_is_passed_on(tmp_path):
-    store = OffloadingStore(SqliteStore(tmp_path / "a.db"), Shelf(), 10)
+    store = OffloadingStore(SqliteStore(tmp_path / "a.db"), FaultyBlobs(), 10)
     store.append("a", 0, [message(0, 5_000)]).result()
     assert list(store.verify()) == []
     assert not hasattr(store, "sing")
@@ -265,7 +232,7 @@ def test_a_conflict_leaves_no_blob():
     assert blobs.held == held
 
 
-class Killing(Shelf):
+class Killing(FaultyBlobs):
     """As above, and the blob cannot be taken back."""
 
     def delete(self, name):
@@ -434,4 +401,4 @@ def test_encryption_belongs_outside():
         capabilities = frozenset(("encrypted",))
 
     with pytest.raises(ConfigurationError, match="put the encryption around"):
-        OffloadingStore(Sealed(), Shelf())
+        OffloadingStore(Sealed(), FaultyBlobs())

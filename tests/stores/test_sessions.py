@@ -8,11 +8,11 @@ import pytest
 
 import backscroll
 from backscroll import ContextManager
-from tests.histories import Talk
+from tests.builders import MessageFactory
 from tests.stores.programs import digest
 from tests.stores.running import KINDS, address_of, start
 
-TALK = Talk("openai")
+TALK = MessageFactory("openai")
 
 
 @pytest.fixture(params=KINDS)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from backscroll import ContextManager
 from backscroll.stores.memory import MemoryStore
-from tests.histories import Talk
+from tests.builders import MessageFactory
 from tests.profiles import examples
 
 BUDGET = 32_000
@@ -35,13 +35,13 @@ class Agent:
         self.sent, self.tools = list[Any](), outside
         self.prompts: list[int] = []
         """Tokens of each request, as its provider counted them."""
-        self.manager.append(Talk("openai").say("user", "Look at all of it. " + "words of the task " * 50))
+        self.manager.append(MessageFactory("openai").say("user", "Look at all of it. " + "words of the task " * 50))
 
     def open(self) -> None:
         self.manager = ContextManager(**self.options, on_event=lambda *told: self.heard.append(told))
 
     def step(self, report: Report) -> None:
-        talk, name = Talk("openai"), f"c{self.number}"
+        talk, name = MessageFactory("openai"), f"c{self.number}"
         text = f"{self.number} " + "line\n" * self.chance.randrange(50, 900)
         self.manager.append(talk.call([name], "I look.", {"n": self.number}), *talk.results([(name, text)]))
         self.number += 1
@@ -233,7 +233,7 @@ def test_a_response_says_itself_what_includes_cached_tokens():
     agents = Agent(), Agent()
     for fresh, cached in ((2_600, 0), (5_100, 2_560), (7_600, 4_992)):
         for agent in agents:
-            agent.manager.append(Talk("openai").say("user", "word " * 2_000))
+            agent.manager.append(MessageFactory("openai").say("user", "word " * 2_000))
             agent.manager.get_messages_for_request()
         usage = {"input_tokens": fresh, "cache_read_input_tokens": cached, "output_tokens": 9}
         agents[0].manager.observe_response({"type": "message", "usage": usage})
@@ -250,7 +250,7 @@ def test_a_session_that_is_opened_again_counts_as_it_did(report):
     agent = Agent(3_000, store=store, session="s")
     for _ in range(6):
         agent.work(report, 13, 13)
-        agent.manager.append(Talk("openai").say("assistant", "So far."))
+        agent.manager.append(MessageFactory("openai").say("assistant", "So far."))
         before = agent.manager._session._lanes["main"].meter.mark()
         agent.manager.close()
         agent.open()

@@ -7,7 +7,7 @@ import pytest
 
 from backscroll import BackscrollWarning, ConfigurationError, ContextManager
 from backscroll.tokens.responses import SUPPORTED, Counted, read_usage
-from tests.histories import Talk
+from tests.builders import MessageFactory
 
 CHAT = {
     "id": "c", "object": "chat.completion", "created": 1, "model": "gpt-6-luna",
@@ -188,7 +188,7 @@ def test_what_is_no_response_is_refused_at_the_call(wrong, named):
 def asked() -> ContextManager:
     """A session that handed out a view of about 5,000 tokens."""
     manager = ContextManager(tokenizer=lambda text: len(text) // 4)
-    manager.append(Talk("openai").say("user", "word " * 4_000))
+    manager.append(MessageFactory("openai").say("user", "word " * 4_000))
     manager.get_messages_for_request()
     return manager
 
@@ -199,7 +199,7 @@ def test_what_was_read_is_the_anchor_and_is_stored(name):
     manager = asked()
     manager.observe_response(response)
     assert (manager.usage().used.tokens, manager.usage().used.origin) == (5_000, "measured")
-    manager.append(Talk("openai").say("assistant", "Done."))
+    manager.append(MessageFactory("openai").say("assistant", "Done."))
     (request,) = manager.requests()
     assert (request.measured, request.answer) == (5_000, 40)
     assert (request.cached, request.written) == (counted.read, counted.written)
@@ -208,11 +208,11 @@ def test_what_was_read_is_the_anchor_and_is_stored(name):
 def test_a_stream_without_usage_is_ignored_and_says_how_to_get_it():
     heard: list[Any] = []
     manager = ContextManager(tokenizer=len, on_event=lambda name, payload: heard.append((name, payload)))
-    manager.append(Talk("openai").say("user", "hello"))
+    manager.append(MessageFactory("openai").say("user", "hello"))
     manager.get_messages_for_request()
     manager.observe_response(CHAT | {"usage": None})
     with pytest.warns(BackscrollWarning, match="stream_options=.*include_usage.*get_final_message"):
-        manager.append(Talk("openai").say("assistant", "Done."))
+        manager.append(MessageFactory("openai").say("assistant", "Done."))
     (payload,) = [payload for name, payload in heard if name == "context:usage_ignored"]
     assert payload["lane"] == "main"
     assert not manager._session._lanes["main"].meter.measured

@@ -4,17 +4,17 @@ import pytest
 
 from backscroll import ContextManager
 from backscroll.evaluation.validity import problems
-from tests.histories import DIALECTS, Talk
-from tests.manager.test_manager import quarter
+from tests.builders import DIALECTS, MessageFactory
+from tests.fakes import count_quarter
 
 
 def opened(**options):
-    return ContextManager(tokenizer=quarter, max_tokens=4_000, **options)
+    return ContextManager(tokenizer=count_quarter, max_tokens=4_000, **options)
 
 
 @pytest.fixture(params=DIALECTS)
 def talk(request):
-    return Talk(request.param)
+    return MessageFactory(request.param)
 
 
 def hook(talk, text):

@@ -3,11 +3,10 @@
 scripts.py     what the model will do: turns, steps, and a way to make many of them
 tools.py       tools with results of any size, the same for the same arguments
 provider.py    a model with a hard window and a judge that looks at every request
-loops.py       two orchestrators: the contract of today and the one of 1.x
-world.py       installs modules, runs a session, and says how it went
+kernel.py      sessions of the kernel itself, with a loop and a provider that do nothing
+fakes.py       a loop and a provider that hold a context module to what the newest ones ask for
 suites.py      amplifier-core's own checks, run without its plugin
-ours.py        our own module: in a session, or mounted by itself
-naive.py       a context module that sends everything
+harness.py     our own module, mounted by itself
 scenarios.py   sessions and histories at which context modules of today fail
-shipped.py     small re-statements of the context modules that Amplifier users have today
+hosts/         our module in the real hosts
 """

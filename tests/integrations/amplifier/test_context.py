@@ -13,7 +13,7 @@ from backscroll import BudgetError, MessageError
 from backscroll.evaluation.validity import problems
 from backscroll.events import PROVIDER_IGNORED
 from backscroll.integrations.amplifier.hooks import PROMPT_FAILED, RESTORE_IGNORED
-from tests.integrations.amplifier.ours import Mounted, awaited, call, chat, mounted, result, rounds, say
+from tests.integrations.amplifier.harness import AmplifierHarness, awaited, call, chat, mounted, result, rounds, say
 from tests.integrations.amplifier.scenarios import ORPHAN, words
 
 # Budgets
@@ -82,7 +82,7 @@ async def test_the_budget_is_what_the_provider_tells_less_what_is_kept_free(form
         assert await asked(ours, None, provider) == tokens
 
 
-async def asked(ours: Mounted, budget: int | None = None, provider: Any = None) -> int:
+async def asked(ours: AmplifierHarness, budget: int | None = None, provider: Any = None) -> int:
     """The budget of a request."""
     await ours.context.get_messages_for_request(budget, provider, lane="asked")
     return int(ours.context.usage("asked").window)

@@ -8,7 +8,7 @@ import pytest
 from amplifier_core.testing import MockCoordinator
 
 from backscroll.integrations.amplifier import hooks as signals
-from tests.integrations.amplifier.ours import awaited, call, mounted, result, say
+from tests.integrations.amplifier.harness import awaited, call, mounted, result, say
 from tests.integrations.amplifier.provider import Provider
 from tests.integrations.amplifier.tools import toolbox
 

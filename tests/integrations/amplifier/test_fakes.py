@@ -18,7 +18,7 @@ from tests.integrations.amplifier.fakes import (
     app_runtime_transcript,
     measure,
 )
-from tests.integrations.amplifier.ours import Mounted, awaited, mounted, rounds, say
+from tests.integrations.amplifier.harness import AmplifierHarness, awaited, mounted, rounds, say
 from tests.integrations.amplifier.provider import Provider
 from tests.integrations.amplifier.scripts import Step, use
 from tests.profiles import examples
@@ -30,7 +30,7 @@ def reading(steps: int, lines: int = 60) -> list[Step]:
     return [*(use("read_file", "I read on.", lines=lines) for _ in range(steps)), Step("All is read.")]
 
 
-async def looped(ours: Mounted, turns: int = 4, steps: int = 12, **options: Any) -> NewestLoop:
+async def looped(ours: AmplifierHarness, turns: int = 4, steps: int = 12, **options: Any) -> NewestLoop:
     """A session of long turns, with a reminder that changes every second turn."""
     provider = Provider(**{"window": 16_000, "strict": True, **options.pop("provider", {})})
     provider.coordinator = ours.coordinator
@@ -72,7 +72,7 @@ async def test_newest_loop_recovers_from_an_overflow():
         assert [sent.problems for sent in loop.provider.requests if sent.problems] == []
 
 
-def boasting(ours: Mounted, window: int, says: int) -> Provider:
+def boasting(ours: AmplifierHarness, window: int, says: int) -> Provider:
     """A provider that takes less than it says."""
     provider = Provider(window, strict=True)
     provider.coordinator = ours.coordinator

@@ -13,7 +13,7 @@ from backscroll.evaluation.validity import problems
 from backscroll.events import COMPACTION, USAGE_IGNORED
 from backscroll.integrations.amplifier.wire import loop_tokens
 from tests.integrations.amplifier.fakes import measure
-from tests.integrations.amplifier.ours import Mounted, awaited, call, mounted, result, rounds, say
+from tests.integrations.amplifier.harness import AmplifierHarness, awaited, call, mounted, result, rounds, say
 from tests.integrations.amplifier.provider import Message
 from tests.profiles import examples
 
@@ -26,7 +26,7 @@ def reminder(text: str) -> Message:
     return say("user", text, metadata={"ephemeral": True, "persisted": True, "reminder_placement": "pre_user"})
 
 
-async def retained(ours: Mounted, *texts: str, **more: Any) -> list[Message]:
+async def retained(ours: AmplifierHarness, *texts: str, **more: Any) -> list[Message]:
     retain = ours.coordinator.get_capability("context.request_retention")
     return await retain(retain_contents=list(texts), **more)  # type: ignore[no-any-return]  # the kernel is untyped
 

@@ -12,7 +12,7 @@ from backscroll.integrations.amplifier.context import AmplifierContext
 from backscroll.integrations.amplifier.hooks import Signals
 from backscroll.integrations.amplifier.settings import read_settings
 from backscroll.integrations.amplifier.transcript import TranscriptFile
-from tests.session.test_costs import Counting
+from tests.fakes import CountingTokenizer
 
 Message = dict[str, Any]
 BUDGET = 8_000
@@ -51,9 +51,9 @@ def exchange(number: int) -> list[Message]:
     ]
 
 
-def play(messages: int, transcript: TranscriptFile | None = None) -> Counting:
+def play(messages: int, transcript: TranscriptFile | None = None) -> CountingTokenizer:
     """So many messages, a view after each."""
-    counting = Counting()
+    counting = CountingTokenizer()
     options = {**read_settings({}).options, "tokenizer": counting}
 
     async def session() -> None:

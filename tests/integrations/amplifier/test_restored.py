@@ -8,7 +8,7 @@ import pytest
 from amplifier_core.testing import MockCoordinator
 
 from backscroll.integrations.amplifier.hooks import REPLAY_IGNORED, RESTORE_IGNORED
-from tests.integrations.amplifier.ours import Mounted, awaited, call, mounted, result, rounds, say
+from tests.integrations.amplifier.harness import AmplifierHarness, awaited, call, mounted, result, rounds, say
 from tests.integrations.amplifier.provider import Message
 
 THOUGHT = {
@@ -170,7 +170,7 @@ async def test_restore_keeps_the_next_request(where, tmp_path):
 # By add_message
 
 
-async def replay(ours: Mounted, messages: list[Message]) -> None:
+async def replay(ours: AmplifierHarness, messages: list[Message]) -> None:
     for message in stripped(messages):
         await ours.context.add_message(message)
 

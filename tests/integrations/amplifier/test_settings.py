@@ -11,7 +11,7 @@ from backscroll import ConfigurationError
 from backscroll.events import COMPACTION
 from backscroll.integrations.amplifier.context import AmplifierContext, OldContext
 from backscroll.integrations.amplifier.settings import SETTINGS
-from tests.integrations.amplifier.ours import awaited, call, mounted, result, rounds, say
+from tests.integrations.amplifier.harness import awaited, call, mounted, result, rounds, say
 from tests.integrations.amplifier.provider import Message
 from tests.integrations.amplifier.scenarios import words
 

@@ -7,7 +7,7 @@ import pytest
 from backscroll import ConfigurationError
 from backscroll.integrations.amplifier.hooks import OPTION_IGNORED
 from backscroll.integrations.amplifier.settings import SETTINGS
-from tests.integrations.amplifier.ours import awaited, mounted
+from tests.integrations.amplifier.harness import awaited, mounted
 
 
 @pytest.mark.parametrize(

@@ -10,26 +10,26 @@ from amplifier_core.testing import MockCoordinator
 from amplifier_module_context_backscroll import mount
 from backscroll.events import COMPACTION, MESSAGE_ADDED, OVERFLOW, POST_COMPACT, PRE_COMPACT, USAGE_IGNORED
 from backscroll.integrations.amplifier import hooks as signals
-from tests.integrations.amplifier.ours import Mounted, awaited, mounted, rounds, say
+from tests.integrations.amplifier.harness import AmplifierHarness, awaited, mounted, rounds, say
 from tests.integrations.amplifier.scenarios import words
 
 TALK = [say("user", "Read all."), *rounds(range(8), words(60))]
 
 
-async def asked(ours: Mounted) -> int:
+async def asked(ours: AmplifierHarness) -> int:
     """A context that was just asked for a request; what it takes by our own count."""
     await ours.add(*TALK)
     await ours.view()
     return int(ours.context.usage().used.tokens)
 
 
-def seen(ours: Mounted) -> tuple[int, str]:
+def seen(ours: AmplifierHarness) -> tuple[int, str]:
     """What the request takes, and who says so."""
     used = ours.context.usage().used
     return used.tokens, used.origin
 
 
-async def hear(ours: Mounted, event: str, **payload: Any) -> None:
+async def hear(ours: AmplifierHarness, event: str, **payload: Any) -> None:
     """Told by a provider or a loop; taken in with the next request."""
     await ours.coordinator.hooks.emit(event, payload)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from backscroll import ConfigurationError
-from tests.integrations.amplifier.ours import awaited, mounted, rounds, say
+from tests.integrations.amplifier.harness import awaited, mounted, rounds, say
 
 
 def stored(tmp_path, **options):

@@ -12,7 +12,7 @@ from amplifier_core.testing import MockCoordinator
 from backscroll.events import COMPACTION, SUMMARY_FAILED, SUMMARY_READY, SUMMARY_STARTED
 from backscroll.integrations.amplifier import hooks as signals
 from backscroll.integrations.amplifier import providers
-from tests.integrations.amplifier.ours import Mounted, awaited, chat, mounted, rounds, say
+from tests.integrations.amplifier.harness import AmplifierHarness, awaited, chat, mounted, rounds, say
 from tests.integrations.amplifier.provider import Message, Provider, plain
 from tests.integrations.amplifier.scenarios import words
 from tests.integrations.amplifier.tools import Tool
@@ -66,7 +66,9 @@ class Writer(Provider):
 TALK = [say("user", "Read all."), *rounds(range(30), words(60))]
 
 
-async def grown(ours: Mounted, provider: Any = None, budget: int = 6_000, talk: list[Message] = TALK) -> list[Message]:
+async def grown(
+    ours: AmplifierHarness, provider: Any = None, budget: int = 6_000, talk: list[Message] = TALK
+) -> list[Message]:
     """The view after many rounds; what runs beside gets its turn."""
     for message in talk:
         await ours.add(message)
@@ -149,7 +151,7 @@ async def test_without_the_provider_the_digest_serves_and_an_event_says_why(conf
     assert TOLD not in json.dumps(view)
 
 
-async def without_provider(config: dict[str, Any]) -> tuple[Mounted, list[Message]]:
+async def without_provider(config: dict[str, Any]) -> tuple[AmplifierHarness, list[Message]]:
     """A session without any provider, to its end, and its last view."""
     async with mounted(config) as ours:
         return ours, await grown(ours)

@@ -15,7 +15,7 @@ from amplifier_core.testing import MockCoordinator
 
 from backscroll.events import MESSAGE_ADDED
 from backscroll.integrations.amplifier.hooks import FILE_FAILED
-from tests.integrations.amplifier.ours import awaited, call, chat, mounted, result, rounds, say
+from tests.integrations.amplifier.harness import awaited, call, chat, mounted, result, rounds, say
 from tests.integrations.amplifier.provider import Message
 from tests.integrations.amplifier.scenarios import REMINDER, words
 

@@ -9,7 +9,7 @@ from amplifier_core import events
 
 from backscroll.evaluation.validity import problems
 from backscroll.integrations.amplifier.hooks import FILE_FAILED
-from tests.integrations.amplifier.ours import awaited, call, mounted, result, say
+from tests.integrations.amplifier.harness import awaited, call, mounted, result, say
 from tests.integrations.amplifier.provider import Message, alike
 from tests.integrations.amplifier.scenarios import (
     CALLS_IN_BLOCKS,

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from backscroll.integrations.strands import ContextManagerPlugin
+from tests.integrations.strands.agents import agent_of, text_of
 from tests.integrations.strands.scripted import Scripted, call
-from tests.integrations.strands.world import agent_of, text_of
 
 AGENTIC = {"strategy": "agentic", "compression": {"protect_first": 0, "protect_last": 2}}
 

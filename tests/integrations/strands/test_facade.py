@@ -25,8 +25,8 @@ from backscroll.integrations.strands.settings import (
     read_config,
 )
 from backscroll.notices import BackscrollWarning
+from tests.integrations.strands.agents import TOOLS, agent_of
 from tests.integrations.strands.scripted import Scripted
-from tests.integrations.strands.world import TOOLS, agent_of
 
 
 def test_with_a_strategy_everything_is_on_and_keys_override():

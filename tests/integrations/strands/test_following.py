@@ -5,8 +5,8 @@ import itertools
 from typing import Any
 
 from backscroll.integrations.strands.registration import conversation_of
+from tests.integrations.strands.agents import agent_of, text_of
 from tests.integrations.strands.scripted import Scripted, call
-from tests.integrations.strands.world import agent_of, text_of
 
 
 class Watched(dict):

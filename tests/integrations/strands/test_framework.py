@@ -12,8 +12,8 @@ from strands.vended_plugins.context_injector import ContextInjector
 
 from backscroll.integrations.strands import ContextManagerPlugin
 from backscroll.integrations.strands.models import counted_in
+from tests.integrations.strands.agents import TOOLS, agent_of, text_of
 from tests.integrations.strands.scripted import Scripted, call, faults, sent
-from tests.integrations.strands.world import TOOLS, agent_of, text_of
 
 
 def reading(request: Any, n: int) -> Any:

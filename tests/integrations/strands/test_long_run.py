@@ -10,8 +10,8 @@ from typing import Any
 from strands import Agent
 
 from backscroll.integrations.strands import ContextManagerPlugin
+from tests.integrations.strands.agents import CHINESE, TOOLS, agent_of, refusals_expected
 from tests.integrations.strands.scripted import Scripted, call, plain, sent, tokens_of
-from tests.integrations.strands.world import CHINESE, TOOLS, agent_of, refusals_expected
 from tests.profiles import THOROUGH
 
 WINDOW = 16_000

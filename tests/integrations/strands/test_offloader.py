@@ -12,8 +12,8 @@ from strands.storage import InMemoryStorage
 from backscroll.integrations.strands import ContextManagerPlugin, ContextOffloader
 from backscroll.integrations.strands.tool_result_storage import Shelf
 from backscroll.tokens.budget import Previews
+from tests.integrations.strands.agents import TOOLS, agent_of, png, text_of
 from tests.integrations.strands.scripted import Scripted, call
-from tests.integrations.strands.world import TOOLS, agent_of, png, text_of
 
 LONG = {"path": "long.py", "lines": 400}  # about 5,200 tokens
 

@@ -10,8 +10,8 @@ from strands.types.exceptions import ContextWindowOverflowException
 from backscroll.errors import BudgetError
 from backscroll.integrations.strands import ContextManagerPlugin, ContextOffloader, RequestTooLarge
 from backscroll.integrations.strands.conversation import MOST_REFUSALS
+from tests.integrations.strands.agents import agent_of, refusals_expected
 from tests.integrations.strands.scripted import Scripted, call, tokens_of
-from tests.integrations.strands.world import agent_of, refusals_expected
 
 REACTIVE = {"compression": {"proactive": False}}
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from backscroll.integrations.strands import ContextManagerPlugin, pin_message
+from tests.integrations.strands.agents import agent_of, text_of
 from tests.integrations.strands.scripted import Scripted, call
-from tests.integrations.strands.world import agent_of, text_of
 
 PINNED_PATH = "pinned.py"
 
@@ -16,7 +16,7 @@ def busy(request: Any, n: int) -> Any:
     return call("read", {"path": PINNED_PATH if n == 0 else f"{n}.py", "lines": 60}) if n % 2 == 0 else f"Read {n}."
 
 
-def worked(agent: Any, turns: int = 12) -> None:
+def run_turns(agent: Any, turns: int = 12) -> None:
     for turn in range(turns):
         agent(f"Turn {turn}")
 
@@ -28,13 +28,13 @@ def test_pinning_one_of_a_pair_keeps_both_by_id(member: int):
     agent = agent_of(model, plugin)
     agent("Turn 0")
     plugin.pin(agent, member)
-    worked(agent)
+    run_turns(agent)
     shown = json.dumps(model.requests[-1]["messages"])
     assert shown.count(f"{PINNED_PATH}: line") == 60
     assert len(model.requests[-1]["messages"]) < len(agent.messages) / 2
     assert model.faults == []
     plugin.unpin(agent, member)
-    worked(agent)
+    run_turns(agent)
     assert json.dumps(model.requests[-1]["messages"]).count(f"{PINNED_PATH}: line") < 60
 
 
@@ -51,10 +51,10 @@ def test_the_flag_of_strands_is_honoured_also_when_it_is_set_later():
     agent = agent_of(model)
     agent("Turn 0")
     agent.messages[2]["metadata"] = {"custom": {"pinned": True}}
-    worked(agent)
+    run_turns(agent)
     assert json.dumps(model.requests[-1]["messages"]).count(f"{PINNED_PATH}: line") == 60
     agent.messages[2]["metadata"] = {}
-    worked(agent)
+    run_turns(agent)
     assert json.dumps(model.requests[-1]["messages"]).count(f"{PINNED_PATH}: line") < 60
 
 
@@ -63,7 +63,7 @@ def test_first_and_last_are_two_options_for_both_methods(method: str):
     model = Scripted(busy, window=12_000)
     settings = {"method": method, "protect_first": 4, "protect_last": 6}
     agent = agent_of(model, ContextManagerPlugin({"compression": settings}))
-    worked(agent)
+    run_turns(agent)
     shown, own = [message["content"] for message in model.requests[-1]["messages"]], agent.messages[:-1]
     assert len(shown) < len(own)
     assert shown[:1] == [own[0]["content"]]
@@ -93,5 +93,5 @@ def test_with_file_sessions_pins_survive_without_a_store_of_ours(tmp_path):
     again = Scripted(busy, window=8_000)
     agent = start(again)
     assert len(agent.messages) == 8
-    worked(agent)
+    run_turns(agent)
     assert json.dumps(again.requests[-1]["messages"]).count(f"{PINNED_PATH}: line") >= 60

@@ -23,8 +23,8 @@ from backscroll.integrations.strands import (
 from backscroll.integrations.strands.registration import attached_to, conversation_of
 from backscroll.integrations.strands.settings import SETTINGS, Compression, read_config
 from backscroll.notices import BackscrollWarning
+from tests.integrations.strands.agents import agent_of, refusals_expected, text_of
 from tests.integrations.strands.scripted import Scripted, call, tokens_of
-from tests.integrations.strands.world import agent_of, refusals_expected, text_of
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs/strands.md").read_text(encoding="utf-8")

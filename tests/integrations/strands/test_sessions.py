@@ -16,8 +16,8 @@ from backscroll import ContextManager as StoredSession
 from backscroll.errors import ConfigurationError
 from backscroll.integrations.strands import ContextManagerPlugin
 from backscroll.integrations.strands.registration import conversation_of
+from tests.integrations.strands.agents import agent_of
 from tests.integrations.strands.scripted import Scripted, call, plain, sent
-from tests.integrations.strands.world import agent_of
 
 
 def work(request: Any, n: int) -> Any:

@@ -21,8 +21,8 @@ from strands.types.exceptions import ContextWindowOverflowException
 from backscroll.errors import ConfigurationError
 from backscroll.integrations.strands import ContextManagerPlugin, estimate_input_tokens
 from backscroll.integrations.strands.registration import conversation_of
+from tests.integrations.strands.agents import CHINESE, TOOLS, agent_of, png, refusals_expected, text_of
 from tests.integrations.strands.scripted import Scripted, call, faults, tokens_of
-from tests.integrations.strands.world import CHINESE, TOOLS, agent_of, png, refusals_expected, text_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:context_window_limit is not set", "ignore::DeprecationWarning")
 

@@ -1,6 +1,4 @@
-"""Our own module for tests: in a session of the world, or mounted by itself on a coordinator of amplifier-core.
-
-run = session(work(turns=5, rounds=6), config={"max_tokens": 20_000}, window=20_000)
+"""Our own module for tests, mounted by itself on a coordinator of amplifier-core.
 
 @awaited
 async def test_of_a_single_context():
@@ -26,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PACKAGE = ROOT / "amplifier_module_context_backscroll"
 
 
-class Mounted:
+class AmplifierHarness:
     """Our context on a coordinator of its own, with every event that it emits."""
 
     def __init__(self, coordinator: Any) -> None:
@@ -60,9 +58,9 @@ class Mounted:
 
 
 @asynccontextmanager
-async def mounted(config: dict[str, Any] | None = None, coordinator: Any = None) -> AsyncIterator[Mounted]:
+async def mounted(config: dict[str, Any] | None = None, coordinator: Any = None) -> AsyncIterator[AmplifierHarness]:
     """Our module as the kernel mounts it, without a session."""
-    ours = Mounted(coordinator or MockCoordinator())
+    ours = AmplifierHarness(coordinator or MockCoordinator())
     ours.cleanup = await mount(ours.coordinator, config)
     try:
         yield ours
