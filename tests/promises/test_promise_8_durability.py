@@ -1,5 +1,6 @@
-"""Promise 8: an acknowledged change on a durable store survives a process that dies. `tests/stores` and `tests/fuzzing` kill
-processes and cut the power.
+"""Promise 8: an acknowledged change on a durable store survives a process that dies.
+
+`tests/stores` and `tests/fuzzing` kill processes and cut the power.
 """
 
 import shutil
