@@ -33,7 +33,7 @@ demo: $(READY) ## run a session of real tools over this tree, kill it in the mid
 # Tests start many programs: with bytecode, also where the environment forbids to write it, each starts in half the time.
 test: export PYTHONDONTWRITEBYTECODE :=
 test: $(READY) ## run the test suite
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 10
 
 # The lowest versions that pyproject.toml allows, in two environments: those of the hosts would lift the others.
 LOWEST := build/lowest

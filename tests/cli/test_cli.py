@@ -389,7 +389,8 @@ def recorded(demo: tuple[str, Path]) -> Path:
     return demo[1] / "session.jsonl"
 
 
-def test_the_demo_is_killed_in_the_middle_and_goes_on_with_the_same_view(demo: tuple[str, Path]) -> None:
+def test_demo_killed_midway_resumes_with_the_same_view(demo: tuple[str, Path]) -> None:
+    """The demo is killed in the middle and goes on with the same view."""
     printed, folder = demo
     told = int(re.findall(r"killed:  with SIGKILL, after it had told of (\d+) messages", printed)[-1])
     assert f"resumed: all {told} messages are there, and the next view is the same, byte for byte:" in printed
@@ -401,7 +402,8 @@ def test_the_demo_is_killed_in_the_middle_and_goes_on_with_the_same_view(demo: t
     assert invoke("verify", folder / "session.db").exit_code == 0
 
 
-def test_the_recorded_session_is_long_and_names_no_place_of_this_machine(recorded: Path) -> None:
+def test_recorded_session_is_long_and_names_no_local_path(recorded: Path) -> None:
+    """The recorded session is long and names no place of this machine."""
     text = recorded.read_text(encoding="utf-8")
     (transcript,) = read(recorded)
     assert len(transcript.messages) >= 150

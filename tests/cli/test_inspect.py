@@ -41,7 +41,7 @@ def told(inspected, what, **given):
 @pytest.mark.parametrize(
     "path", ["/", "/data/sessions", "/wrong/", f"/{TOKEN}", f"/{TOKEN}x/", f"//{TOKEN}x/data/sessions"]
 )
-def test_nothing_is_told_without_the_token(path):
+def test_request_without_the_token_is_refused(path):
     _, inspected = inspect_session(1)
     (answer,) = answers(inspected, path)
     assert (answer.status_code, "s" in answer.text.split()) == (403, False)
@@ -51,7 +51,7 @@ def test_nothing_is_told_without_the_token(path):
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:8000", "127.0.0.1", "127.0.0.1:81", "127.0.0.1.evil:8000", ""]
 )
-def test_nothing_is_told_under_another_name_than_this_machines(host):
+def test_request_under_a_foreign_host_name_is_refused(host):
     _, inspected = inspect_session(1)
     assert answers(inspected, f"/{TOKEN}/data/sessions", host=host)[0].status_code == 421
     assert answers(inspected, f"/{TOKEN}/data/sessions", host=f"localhost:{PORT}")[0].status_code == 200
@@ -80,14 +80,14 @@ def test_nothing_can_be_changed_and_everything_has_the_headers():
         ("request?session=s&at=0", 409, "there is no request at place 0"),
     ],
 )
-def test_what_cannot_be_had_is_told_with_its_reason(asked, status, error):
+def test_missing_data_is_answered_with_its_reason(asked, status, error):
     _, inspected = inspect_session(1)
     (answer,) = answers(inspected, f"/{TOKEN}/data/{asked}")
     assert answer.status_code == status
     assert error in answer.json()["error"]
 
 
-def test_it_tells_what_was_sent_what_moved_and_what_was_left_out():
+def test_data_lists_what_was_sent_moved_and_left_out():
     worker, inspected = inspect_session()
     assert [each["name"] for each in told(inspected, "sessions")["sessions"]] == ["s", "<b>other</b>"]
     requests = told(inspected, "requests", session="s", start=0)
@@ -128,7 +128,8 @@ def test_the_search_gives_what_the_recall_tool_answers():
     assert told(inspected, "search", session="s", query="ref:1")["answer"] == ask(ref="1") == "Never touch prod.yaml."
 
 
-def test_what_an_agent_writes_meanwhile_is_found_and_nothing_is_written():
+def test_inspector_finds_new_work_and_writes_nothing():
+    """What an agent writes meanwhile is found and nothing is written."""
     worker, inspected = inspect_session(5, work_for)
     before = told(inspected, "requests", session="s", start=0)
     records = worker.store.end("s")
@@ -149,7 +150,8 @@ def test_what_an_agent_writes_meanwhile_is_found_and_nothing_is_written():
 
 
 @needs_chromium
-def test_the_page_shows_a_request_by_keyboard_and_runs_nothing_that_messages_hold():
+def test_page_works_by_keyboard_and_runs_nothing_from_messages():
+    """The page shows a request by keyboard and runs nothing that messages hold."""
     _, inspected = inspect_session()
     with served(inspected) as address, Browser() as browser:
         page = browser.open(address, viewport={"width": 390, "height": 800}, color_scheme="dark")
@@ -181,7 +183,8 @@ def test_the_page_shows_a_request_by_keyboard_and_runs_nothing_that_messages_hol
 
 
 @needs_chromium
-def test_the_page_marks_what_moved_shows_the_difference_the_bill_and_what_was_left_out():
+def test_page_marks_moves_differences_bill_and_dropped_messages():
+    """The page marks what moved shows the difference the bill and what was left out."""
     worker, inspected = inspect_session()
     requests = worker.manager.requests()
     number = max(n for n, each in enumerate(requests[:60]) if each.compacted and n > 20)
@@ -214,7 +217,8 @@ def test_the_page_marks_what_moved_shows_the_difference_the_bill_and_what_was_le
 
 
 @needs_chromium
-def test_the_bill_shows_what_the_provider_reported_beside_what_is_computed_and_says_where_it_reported_nothing():
+def test_bill_separates_reported_from_computed_figures():
+    """The bill shows what the provider reported next to what is computed and says where it reported nothing."""
     store = MemoryStore()
     for name, cache in (("told", {"cache_read_tokens": 7, "cache_write_tokens": 3}), ("input", {}), ("silent", None)):
         manager = ContextManager(
@@ -279,7 +283,8 @@ def test_an_open_page_takes_in_what_an_agent_adds():
 
 
 @needs_chromium
-def test_an_open_page_shows_the_first_session_that_begins_and_lists_those_that_follow():
+def test_open_page_shows_the_first_session_and_lists_later_ones():
+    """An open page shows the first session that begins and lists those that follow."""
     store = MemoryStore()
     with served(Inspected(store, "empty.db")) as address, Browser() as browser:
         page = browser.open(address, ready="#status:text-matches('There is no session yet')")
@@ -364,7 +369,7 @@ def test_a_transcript_is_replayed_and_exported_as_one_file(tmp_path):
     assert (again.exit_code, "is there already" in again.output) == (2, True)
 
 
-def test_what_cannot_be_inspected_is_told_in_one_line(tmp_path):
+def test_store_that_cannot_be_inspected_gives_a_one_line_error(tmp_path):
     for arguments, why in (
         ([tmp_path / "none.db"], "no such file"),
         (["sqlite:///" + str(tmp_path / "none.db")], "there is no store"),

@@ -49,7 +49,7 @@ def assert_sound(told):
 
 
 @pytest.mark.parametrize("way", ["served", "exported"])
-def test_a_screen_reader_is_told_what_the_page_shows(way, tmp_path):
+def test_screen_reader_gets_what_the_page_shows(way, tmp_path):
     _, inspected = inspect_session()
     with served(inspected) as address, Browser() as browser:
         path = tmp_path / "report.html"
@@ -103,7 +103,7 @@ def test_an_empty_session_leaves_nothing_of_the_one_before():
     assert browser.faults == []
 
 
-def test_what_changes_by_itself_is_said_and_moves_nobody():
+def test_automatic_changes_are_announced_and_keep_the_focus():
     worker, inspected = inspect_session(30)
     with served(inspected) as address, Browser() as browser:
         page = browser.open(address)
@@ -120,7 +120,8 @@ def test_what_changes_by_itself_is_said_and_moves_nobody():
     assert browser.faults == []
 
 
-def test_the_keyboard_alone_reaches_everything_and_is_never_left_nowhere():
+def test_keyboard_reaches_everything_and_keeps_a_focus():
+    """The keyboard alone reaches everything and is never left nowhere."""
     _, inspected = inspect_session()
     with served(inspected) as address, Browser() as browser:
         page = browser.open(address)

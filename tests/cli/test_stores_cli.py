@@ -106,7 +106,8 @@ def test_messages_of_a_session_are_found_without_reading_it() -> None:
         assert messages_of(store, "a") == number
 
 
-def test_a_session_is_shown_under_its_references_and_cannot_steer_the_terminal(place: str) -> None:
+def test_show_prints_references_and_no_control_characters(place: str) -> None:
+    """A session is shown under its references and cannot steer the terminal."""
     shown = good("show", place, "alpha")
     assert shown.startswith("[ref:0] user  ")
     assert "-> read_log c1" in shown
@@ -263,7 +264,7 @@ def test_a_sound_store_verifies(place: str) -> None:
     assert found("verify", place) == {"problems": []}
 
 
-def test_damage_is_told_with_its_place_and_mended(folder: Path) -> None:
+def test_damage_is_reported_with_its_place_and_repaired(folder: Path) -> None:
     path = folder / file_name("beta")
     lines = path.read_bytes().splitlines(keepends=True)
     number = next(number for number, line in enumerate(lines) if b'"kind":"message","seq":60,' in line)
@@ -359,7 +360,8 @@ def test_what_is_no_store_is_refused_and_nothing_is_made(
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
-def test_a_session_that_is_not_there_is_named_beside_those_that_are(folder: Path) -> None:
+def test_missing_session_is_reported_with_the_existing_ones(folder: Path) -> None:
+    """A session that is not there is named next to those that are."""
     for command in (("show",), ("fork",), ("erase",)):
         more = ("new",) if command == ("fork",) else ()
         assert "no session 'x' in this store; there are: 'alpha', 'beta'" in bad(2, *command, folder, "x", *more)
@@ -392,7 +394,8 @@ def test_the_program_ends_with_the_exit_code(folder: Path) -> None:
     assert run("show", folder.parent / "nothing", "nobody").returncode == 2
 
 
-def test_a_terminal_of_80_columns_sees_a_bar_and_no_line_that_is_cut(folder: Path, tmp_path: Path) -> None:
+def test_terminal_of_80_columns_shows_a_bar_and_whole_lines(folder: Path, tmp_path: Path) -> None:
+    """A terminal of 80 columns sees a bar and no line that is cut."""
     shown = on_a_terminal("export", folder, tmp_path / "b.db")
     assert "records" in shown
     assert "━" in shown

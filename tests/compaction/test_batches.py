@@ -66,7 +66,8 @@ class Working:
         return {found.seq: found.reason for found in self.manager.explain() if found.state == "masked"}
 
 
-def test_old_results_are_masked_far_below_the_threshold_once_they_are_a_batch():
+def test_old_results_are_cleared_early_once_they_fill_a_batch():
+    """Old results are cleared far below the threshold once they are a batch."""
     working = Working().until_batch()
     assert working.manager.usage().upper < 0.01 * BUDGET
     (payload,) = [payload for name, payload in working.told if name == events.COMPACTION]
@@ -76,7 +77,8 @@ def test_old_results_are_masked_far_below_the_threshold_once_they_are_a_batch():
     assert states == {"whole"}
 
 
-def test_all_seen_results_but_the_newest_three_are_masked_and_the_unseen_one_is_whole():
+def test_batch_clears_all_seen_results_but_the_newest_three():
+    """All seen results but the newest three are cleared and the unseen one is whole."""
     working = Working().until_batch()
     seen, unseen = working.results[:-1], working.results[-1]
     assert working.masked == dict.fromkeys(seen[:-SPARED], BATCH)
@@ -88,7 +90,8 @@ def test_all_seen_results_but_the_newest_three_are_masked_and_the_unseen_one_is_
         assert working.manager.recall(f"{seq}.0", limit=10_000) == RESULT
 
 
-def test_results_of_several_calls_that_nobody_has_seen_yet_stay_whole():
+def test_unseen_results_of_parallel_calls_stay_whole():
+    """Results of several calls that no one has seen yet stay whole."""
     working = Working(min_batch_tokens=4_000, prices=Prices(cache_read=1.0, cache_write=1.0))
     working.steps(5)
     names = [f"open-{number}" for number in range(6)]
@@ -166,11 +169,13 @@ def test_no_batch_where_it_is_off_or_a_loss(options):
     ],
     ids=str,
 )
-def test_batches_are_on_where_mask_is_among_the_strategies_or_everything_is_on(options):
+def test_batches_need_the_clear_strategy_or_the_defaults(options):
+    """Batches are on where mask is among the strategies or everything is on."""
     assert set(Working(**options).until_batch().masked.values()) == {BATCH}
 
 
-def test_one_event_for_each_batch_and_the_views_in_between_extend_each_other():
+def test_each_batch_emits_one_event_and_views_extend_between():
+    """One event for each batch and the views in between extend each other."""
     working = Working()
     before: list[dict[str, Any]] = []
     compactions = changed = 0
@@ -197,7 +202,9 @@ def test_what_one_batch_masked_the_next_leaves_as_it_is():
             assert payload["before_tokens"] - payload["after_tokens"] >= 3_000
 
 
-def test_a_batch_waits_for_requests_that_pay_for_what_has_to_be_cached_anew():
+def test_batch_waits_until_requests_pay_for_the_new_cache():
+    """A batch waits for requests that pay for what has to be cached again."""
+
     def first(prices: Prices, behind: str) -> int:
         working = Working(prices=prices, min_batch_tokens=1_000)
         working.steps(2)
@@ -211,7 +218,8 @@ def test_a_batch_waits_for_requests_that_pay_for_what_has_to_be_cached_anew():
     assert first(Prices(cache_read=1.0, cache_write=1.0), paste) == 2 + SPARED + 1
 
 
-def test_undo_brings_a_batch_back_and_it_is_not_masked_again_at_once():
+def test_undone_batch_is_not_cleared_again_at_once():
+    """Undo brings a batch back and it is not cleared again at once."""
     working = Working().until_batch()
     masked = working.masked
     assert working.manager.undo_compaction()

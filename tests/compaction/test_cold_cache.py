@@ -44,7 +44,8 @@ class Timed:
         return [payload["trigger"] for name, payload in self.reports if name == events.COMPACTION]
 
 
-def test_after_the_cache_went_cold_a_view_is_compacted_below_its_threshold():
+def test_view_with_a_cold_cache_compacts_below_its_threshold():
+    """After the cache went cold a view is compacted below its threshold."""
     timed = Timed()
     view = timed.work(0.80)
     assert timed.request(299.0) == view
@@ -60,7 +61,8 @@ def test_a_view_near_its_target_is_left_alone_however_cold():
     assert timed.triggers == []
 
 
-def test_a_cold_cache_starts_no_second_compaction_where_the_first_could_win_nothing():
+def test_cold_cache_does_not_repeat_a_useless_compaction():
+    """A cold cache starts no second compaction where the first could win nothing."""
     timed = Timed()
     timed.work(0.72)
     timed.manager.append({**TALK.say("user", "keep this " * 700), "metadata": {"pinned": True}})
@@ -80,7 +82,8 @@ def test_how_long_a_cache_lives_is_the_users_to_say():
     assert (hour.triggers, forever.triggers) == (["cold cache"], [])
 
 
-def test_a_cold_batch_waits_for_no_requests_that_would_pay_for_it():
+def test_cold_batch_does_not_wait_for_paying_requests():
+    """A cold batch waits for no requests that would pay for it."""
     results = []
     for waits in (1.0, 1_000.0):
         timed = Timed(min_batch_tokens=1_000, prices=Prices(cache_read=0.01, cache_write=2.0), max_tokens=10**6)
@@ -97,7 +100,8 @@ def test_a_cold_batch_waits_for_no_requests_that_would_pay_for_it():
     assert cold < warm
 
 
-def test_the_first_view_after_a_resume_is_the_one_before_it_however_long_that_was():
+def test_first_view_after_a_resume_equals_the_last_one_before():
+    """The first view after a resume is the one before it however long that was."""
     store = MemoryStore()
     timed = Timed(session="s", store=store)
     view = timed.work(0.80)

@@ -62,7 +62,8 @@ class Session:
         return {found.seq: view[found.seq]["content"] for found in told if found.state == "masked"}
 
 
-def test_of_two_equal_calls_the_earlier_is_a_stub_that_names_the_later():
+def test_earlier_of_equal_calls_is_a_stub_naming_the_later():
+    """Of two equal calls the earlier is a stub that names the later."""
     session = Session()
     first = session.call("run", {"command": "make test", "limit": 5}, lines("before"))
     session.call("run", {"command": "make lint", "limit": 5}, lines("lint"))
@@ -75,7 +76,8 @@ def test_of_two_equal_calls_the_earlier_is_a_stub_that_names_the_later():
     assert session.manager.recall(f"{first}.0", limit=10_000) == lines("before")
 
 
-def test_of_many_equal_calls_only_the_newest_stays_and_every_stub_names_it():
+def test_newest_of_many_equal_calls_stays_and_stubs_name_it():
+    """Of many equal calls only the newest stays and every stub names it."""
     session = Session()
     seqs = [session.call("status", {}, lines(f"status {number}")) for number in range(5)]
     masked = session.masked()
@@ -83,7 +85,8 @@ def test_of_many_equal_calls_only_the_newest_stays_and_every_stub_names_it():
     assert all(f"superseded by [ref:{seqs[-1]}]" in stub for stub in masked.values())
 
 
-def test_equal_calls_are_recognised_where_their_arguments_are_no_json():
+def test_equal_calls_without_json_arguments_are_recognised():
+    """Equal calls are recognised where their arguments are no JSON."""
     session = Session()
     first = session.call("run", "ls -la", lines("before"))
     session.call("run", "ls -lb", lines("other"))
@@ -92,7 +95,8 @@ def test_equal_calls_are_recognised_where_their_arguments_are_no_json():
 
 
 @pytest.mark.parametrize("key", ["path", "file_path", "filename", "target_file", "uri"])
-def test_two_tools_that_read_one_path_supersede_where_the_later_holds_the_lines_of_the_earlier(key):
+def test_other_tool_on_the_same_path_replaces_contained_lines(key):
+    """Two tools that read one path supersede where the later holds the lines of the earlier."""
     session = Session()
     part = session.call("view_lines", {key: PATH, "from": 10, "to": 40}, lines("billing", 10, 40))
     session.call("list_files", {key: "src"}, lines("listing"))
@@ -102,7 +106,8 @@ def test_two_tools_that_read_one_path_supersede_where_the_later_holds_the_lines_
     assert f"superseded by [ref:{whole}]" in masked[part]
 
 
-def test_a_few_changed_lines_and_other_indents_still_count_as_the_same():
+def test_few_changed_lines_and_other_indents_count_as_equal():
+    """A few changed lines and other indents still count as the same."""
     session = Session()
     first = session.call("read_file", {"path": PATH}, lines("billing").replace("billing: ", "  billing: "))
     changed = lines("billing").replace("line 7 ", "line seven ").replace("billing: ", "    billing: ")
@@ -124,14 +129,16 @@ def test_a_few_changed_lines_and_other_indents_still_count_as_the_same():
     ],
     ids=["other path", "half", "overlap", "written", "no path", "list of paths", "other content", "no json"],
 )
-def test_a_later_result_that_does_not_stand_for_it_leaves_an_earlier_one_alone(tool, arguments, result):
+def test_different_later_result_leaves_the_earlier_alone(tool, arguments, result):
+    """A later result that does not stand for it leaves an earlier one alone."""
     session = Session()
     session.call("read_file", {"path": PATH}, lines("billing"))
     session.call(tool, arguments, result)
     assert session.masked() == {}
 
 
-def test_how_much_has_to_be_the_same_and_from_which_size_can_be_set():
+def test_share_and_size_of_equal_results_are_options():
+    """How much has to be the same and from which size can be set."""
     for strategy, expected in ((SupersedeStrategy(same=0.5), 1), (SupersedeStrategy(same=0.5, over=5_000), 0)):
         session = Session(strategy)
         session.call("read_file", {"path": PATH}, lines("billing"))
@@ -176,7 +183,8 @@ def test_results_that_stand_nearest_to_the_end_stay():
     assert near not in session.masked(end=False)
 
 
-def test_a_result_that_was_superseded_once_does_not_supersede_others():
+def test_replaced_result_does_not_replace_others():
+    """A result that was superseded once does not supersede others."""
     session = Session()
     first = session.call("read_file", {"path": PATH}, lines("billing"))
     assert session.masked() == {}

@@ -91,7 +91,8 @@ def test_a_digest_takes_at_most_a_quarter_of_the_budget(conversation, budget):
             assert third(told_in(view)) <= max(budget // 4, third("\n".join(rules)))  # rules stay beyond it
 
 
-def test_what_a_huge_result_pushed_out_of_the_digest_comes_back_behind_it():
+def test_text_behind_a_huge_result_returns_to_the_digest():
+    """What a huge result pushed out of the digest comes back behind it."""
     manager = ContextManager(tokenizer=count_quarter, max_tokens=4_000)
     talk = MessageFactory("openai")
     manager.append(talk.say("user", "find the port"))

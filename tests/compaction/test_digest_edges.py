@@ -25,7 +25,8 @@ def test_words_are_squeezed_only_where_their_rules_are_shorter():
     assert words in fit_headings([turns[0], words, turns[1]], 90, len)[0]
 
 
-def test_words_that_are_nothing_but_rules_go_with_the_oldest_rules():
+def test_words_that_are_only_rules_leave_with_the_oldest_rules():
+    """Words that are nothing but rules go with the oldest rules."""
     words = [Note(number, number, "user", f"Never touch file {number}.") for number in range(4)]
     kept, aside = fit_headings(words, 80, len)
     assert kept == words[2:]
@@ -39,7 +40,7 @@ def test_a_rule_stays_where_long_paths_of_turns_can_merge():
     assert rule in fit_headings([rule, *turns], 110, len)[0]
 
 
-def test_a_rule_stated_twice_is_told_once():
+def test_rule_stated_twice_appears_once():
     rules = [Note(number, number, "rule", "Always run make.") for number in (1, 7)]
     assert fit_headings(rules, 1_000, len) == ([rules[1]], [])
 
@@ -56,7 +57,7 @@ def test_what_an_edit_replaces_is_not_quoted_at_any_depth():
     assert "4_000" in brief(arguments)
 
 
-def test_a_patch_tells_what_it_leaves_behind():
+def test_patch_is_noted_by_the_lines_it_leaves():
     patch = "*** Update File: a.py\n@@\n same_line = 1\n-retry_limit = 3_000\n+retry_limit = 4_000\n"
     arguments = json.dumps({"patch": patch})
     assert removed_lines(arguments) == {"retry_limit = 3_000"}
@@ -107,7 +108,8 @@ class Ruled:
         return [payload for name, payload in self.told if name == RULES_LEFT_OUT]
 
 
-def test_each_rule_that_leaves_the_view_is_reported_once_and_with_a_compaction():
+def test_each_rule_leaving_the_view_is_reported_once():
+    """Each rule that leaves the view is reported once and with a compaction."""
     session = Ruled(2_000)
     with pytest.warns(RuntimeWarning, match="the digest of lane 'main' has no room for"):
         pinned = session.rounds(54)[:8]
@@ -118,7 +120,8 @@ def test_each_rule_that_leaves_the_view_is_reported_once_and_with_a_compaction()
     assert 2 < len(session.left_out()) <= [name for name, _ in session.told].count(COMPACTION)
 
 
-def test_rules_that_give_way_to_what_must_stay_are_reported_and_come_back():
+def test_rules_displaced_by_required_messages_return():
+    """Rules that give way to what must stay are reported and come back."""
     session = Ruled(4_000)
     assert session.rounds(30) == list(range(30))
     large = session.manager.append(session.talk.say("user", "y " * 7_000))
@@ -131,7 +134,8 @@ def test_rules_that_give_way_to_what_must_stay_are_reported_and_come_back():
     assert session.rounds(3) == list(range(33))
 
 
-def test_words_that_leave_a_digest_with_their_rules_leave_these_aside_as_rules():
+def test_words_leaving_a_digest_leave_their_rules_aside():
+    """Words that leave a digest with their rules leave these aside as rules."""
     words, rule = Note(1, 1, "user", "All is well. Never lie."), Note(1, 1, "rule", "Never lie.")
     assert shrink(Digest((words,), (), (), 9), 0, len, rules_too=True).spare == (words, rule)
 
@@ -153,7 +157,8 @@ def test_a_reminder_of_a_hook_is_no_word_of_the_user():
     assert "user: Always be brief." not in text
 
 
-def test_the_line_that_the_user_asked_about_stays_in_a_noisy_result():
+def test_line_the_user_asked_about_stays_in_a_noisy_result():
+    """The line that the user asked about stays in a noisy result."""
     talk, manager = (
         MessageFactory("openai"),
         ContextManager(tokenizer=count_quarter, strategies=["clip"], max_tokens=6_000),

@@ -45,12 +45,13 @@ DIFF = "--- a/app.py\n+++ b/app.py\n@@ -1,2 +1,2 @@\n import logging\n-retry_lim
         ("x_y.", set()),  # shorter than four characters
     ],
 )
-def test_specific_words_are_those_that_only_a_context_can_tell(text, found):
+def test_specific_terms_are_those_of_one_context(text, found):
     assert set(specific_words(text)) == found
     assert list(specific_words(text)) == sorted(found)
 
 
-def test_ordinary_words_are_lower_case_with_identifiers_taken_apart():
+def test_ordinary_words_are_lower_case_parts_of_identifiers():
+    """Ordinary words are lower case with identifiers taken apart."""
     assert ordinary_words("Read the readLog of max_tokens, API") == {"read", "the", "log", "of", "max", "tokens", "api"}
 
 
@@ -72,7 +73,8 @@ long_texts = st.lists(
 
 
 @given(long_texts)
-def test_spans_cover_a_text_in_order_without_overlap_and_are_short(text):
+def test_spans_cover_a_text_in_order_without_overlap(text):
+    """Spans cover a text in order without overlap and are short."""
     found = list(spans(text))
     assert all(0 < end - start <= LONGEST_SPAN or text[start:end] == "" for start, end in found)
     assert all(one[1] <= other[0] for one, other in pairwise(found))
@@ -157,7 +159,8 @@ def test_an_edit_takes_out_the_lines_that_only_its_old_text_has(names):
     assert removed_lines(json.dumps(edit)) == {"retry_limit = 3"}
 
 
-def test_edits_are_found_at_any_depth_and_a_line_that_one_of_them_puts_in_stands():
+def test_edits_are_found_at_any_depth_and_their_new_lines_stand():
+    """Edits are found at any depth and a line that one of them puts in stands."""
     edits = [
         {"old_string": "timeout_seconds = 30", "new_string": "timeout_seconds = 60"},
         {"old_string": "first_line = 1", "new_string": "second_line = 2"},
@@ -206,7 +209,8 @@ weights = st.fixed_dictionaries({word: st.floats(0, 50) for word in "abcdef"})
 
 
 @given(mentions, weights, st.integers(-5, 120))
-def test_cover_stays_within_its_room_takes_each_line_once_and_is_deterministic(found, weighs, room):
+def test_selection_is_bounded_unique_and_deterministic(found, weighs, room):
+    """Cover stays within its room takes each line once and is deterministic."""
     lines = [line(weighs, *mentioned) for mentioned in found]
     chosen = cover(lines, weighs, room)
     assert sum(lines[number][1] for number in chosen) <= max(0, room)
@@ -215,7 +219,9 @@ def test_cover_stays_within_its_room_takes_each_line_once_and_is_deterministic(f
 
 
 @given(mentions, weights, st.integers(0, 120))
-def test_each_line_taken_adds_the_most_for_its_tokens_of_those_that_fit(found, weighs, room):
+def test_each_selected_line_adds_the_most_for_its_tokens(found, weighs, room):
+    """Each line taken adds the most for its tokens of those that fit."""
+
     def worth(number):
         return line(left, *found[number])[-1]
 
@@ -232,19 +238,22 @@ def test_each_line_taken_adds_the_most_for_its_tokens_of_those_that_fit(found, w
     assert room < 5 or not any(worth(other) > 0 for other in waiting if lines[other][1] <= room)
 
 
-def test_a_line_that_says_the_same_again_comes_after_one_that_says_something_else():
+def test_repeated_line_comes_after_a_different_one():
+    """A line that says the same again comes after one that says something else."""
     weighs = {"a": 2.0, "b": 1.0}
     lines = [line(weighs, words, 10) for words in ("a", "a", "b")]
     assert cover(lines, weighs, 100) == [0, 2, 1]
     assert cover(lines, weighs, 20) == [0, 2]
 
 
-def test_a_line_near_the_topic_goes_first_and_one_without_weight_never():
+def test_line_near_the_topic_is_first_and_weightless_never_taken():
+    """A line near the topic goes first and one without weight never."""
     weighs = {"a": 1, "b": 1, "c": 0}
     assert cover([line(weighs, "a", 10), line(weighs, "b", 10, 2.0), line(weighs, "c", 5)], weighs, 99) == [1, 0]
 
 
-def test_lines_are_ranked_by_what_each_adds_alone_equal_ones_as_they_come():
+def test_lines_rank_by_their_own_gain_and_then_by_order():
+    """Lines are ranked by what each adds alone equal ones as they come."""
     weighs = {"a": 1.0, "b": 2.0}
     assert ranked([line(weighs, words, 10) for words in ("a", "b", "a", "ab")]) == [3, 1, 0, 2]
 
@@ -256,7 +265,8 @@ def test_stretches_join_neighbours():
 # --- salience ------------------------------------------------------------------------------------------------------
 
 
-def test_a_word_weighs_more_if_it_was_mentioned_by_the_user_lately_or_before():
+def test_recent_mention_by_the_user_raises_a_words_weight():
+    """A word weighs more if it was mentioned by the user lately or before."""
     groups = [
         said(1, "old_words"),
         said(2, "-"),
@@ -269,7 +279,8 @@ def test_a_word_weighs_more_if_it_was_mentioned_by_the_user_lately_or_before():
     assert weighs["old_result"] == 9.0 + Salience(groups, ()).weights["old_result"]
 
 
-def test_words_that_the_view_shows_or_the_digest_tells_weigh_less():
+def test_words_in_the_view_or_digest_weigh_less():
+    """Words that the view shows or the digest says weigh less."""
     found = discounted({"a": 10.0, "b": 10.0, "c": 10.0}, {"a"}, {"a", "b"})
     assert found == {"a": 10.0 * SHOWN, "b": 10.0 * TOLD, "c": 10.0}
     assert found["d"] == 0
@@ -282,7 +293,8 @@ def test_a_hidden_part_shows_none_of_its_words():
     assert salience.shown(groups, {(2, 0)}) == {"src/app.py", "app.py"}
 
 
-def test_a_line_about_what_the_agent_is_at_counts_several_times_as_much():
+def test_line_about_the_current_topic_counts_several_times():
+    """A line about what the agent is at counts several times as much."""
     salience = Salience([turn(1, "grep", {"query": "database timeout"}, "..."), said(3, "the weather")], ())
     lines = ["database timeout 3000", "the weather 3000", "database timeout", "database timeout 4000"]
     near, far, unspecific, unknown = salience.read(lines, defaultdict(float, {"3000": 1.0}))
@@ -299,7 +311,8 @@ def test_a_line_about_what_the_agent_is_at_counts_several_times_as_much():
         {"patch": DIFF},
     ],
 )
-def test_a_line_is_stale_up_to_the_edit_that_took_it_out_and_not_when_read_again(arguments):
+def test_line_is_stale_until_it_is_read_again(arguments):
+    """A line is stale up to the edit that took it out and not when read again."""
     salience = Salience([turn(4, "edit", arguments, "done")], ())
     assert salience.stale("retry_limit = 3", 2)
     assert salience.stale("retry_limit = 3", 4)
@@ -321,7 +334,8 @@ def gone(found: tuple[Edit, ...] | list[Edit]) -> set[int]:
 
 
 @given(st.lists(gaps, max_size=6), st.lists(gaps, max_size=6), st.integers(0, LAST))
-def test_folds_and_drops_together_hide_what_each_hides_and_never_overlap(old, new, whole):
+def test_folds_and_drops_hide_their_union_without_overlap(old, new, whole):
+    """Folds and drops together hide what each hides and never overlap."""
     plan = Plan(merge(merge((), old), new))
     assert gone(plan.edits) == gone(old) | gone(new)
     assert all(one.last < other.first for one, other in pairwise(plan.edits))
@@ -330,11 +344,12 @@ def test_folds_and_drops_together_hide_what_each_hides_and_never_overlap(old, ne
     assert plan.edits == tuple(plan.gaps())
 
 
-def test_folds_that_touch_become_one_and_a_drop_beside_stays_a_drop():
+def test_touching_folds_merge_and_a_neighbouring_drop_stays():
+    """Folds that touch become one and a drop next to stays a drop."""
     assert merge([Fold(1, 3)], [Fold(4, 6), Drop(7, 8)]) == (Fold(1, 6), Drop(7, 8))
 
 
-def test_a_plan_until_an_entry_tells_nothing_of_later_ones():
+def test_plan_until_an_entry_omits_later_ones():
     notes = (Note(1, 2, "turn", "a"), Note(3, 6, "turn", "b"), Note(5, 5, "user", "c"))
     plan = until(Plan((Fold(1, 6),), 1, 0, Digest(notes, (("a", 1.0),), (), 70)), 4)
     assert plan.edits == (Fold(1, 4),)
@@ -355,7 +370,8 @@ def test_a_plan_until_an_entry_tells_nothing_of_later_ones():
         (Note(4, 4, "error", "disk full"), "  disk full"),
     ],
 )
-def test_a_note_names_its_entries_and_who_said_it_and_a_line_stands_below_its_turn(note, text):
+def test_note_names_its_entries_and_author_and_follows_its_turn(note, text):
+    """A note names its entries and who said it and a line stands below its turn."""
     assert note_text(note) == text
 
 
@@ -369,7 +385,8 @@ def test_text_of_messages_neither_ends_nor_opens_a_summary(kind):
     assert text.lower().count("<summary") == text.lower().count("</summary") == 1
 
 
-def test_a_long_path_of_the_turns_is_written_once_in_full_and_then_by_its_name():
+def test_long_path_is_written_in_full_once_and_then_by_name():
+    """A long path of the turns is written once in full and then by its name."""
     path = "/srv/shop/src/app.py"
     reads = [Note(number, number, "turn", f"read(path={path})") for number in (1, 2)]
     edit = Note(3, 3, "turn", "edit(path=/srv/shop/src/db.py) | run(/usr/bin)")
@@ -382,7 +399,8 @@ def test_a_long_path_of_the_turns_is_written_once_in_full_and_then_by_its_name()
     ]
 
 
-def test_a_summary_lists_what_was_dropped_and_tells_what_was_folded():
+def test_summary_lists_dropped_and_describes_folded_messages():
+    """A summary lists what was dropped and says what was folded."""
     digest = Digest((Note(4, 9, "turn", "read(path=a)"),), (), (), 9)
     lines = summary_text(Plan((Drop(1, 3), Fold(4, 9), Drop(12, 12)), digest=digest), 1_010).splitlines()
     assert (lines[0], lines[1][:22]) == ("<summary>", "1,010 earlier messages")
@@ -394,7 +412,8 @@ def test_many_dropped_ranges_are_listed_as_one():
     assert "Left out: [ref:10-28]." in summary_text(Plan(drops), 10)
 
 
-def test_a_fold_that_the_digest_has_no_room_for_is_listed_so_that_a_reference_leads_to_everything():
+def test_fold_without_room_is_listed_with_a_reference():
+    """A fold that the digest has no room for is listed so that a reference leads to everything."""
     notes = Note(4, 5, "turn", "read(path=a)"), Note(7, 7, "line", "x = 1"), Note(9, 9, "user", "go on")
     text = summary_text(Plan((Fold(2, 12),), digest=Digest(notes, (), (), 9)), 11)
     assert "Left out: [ref:2-3], [ref:6-8], [ref:10-12]." in text

@@ -77,12 +77,14 @@ def test_what_went_wrong_is_found_in_any_case_and_script(wrong):
         ),
     ],
 )
-def test_a_turn_is_told_by_its_tool_its_arguments_and_how_it_ended(result, ended):
+def test_turn_line_has_tool_arguments_and_outcome(result, ended):
+    """A turn is reported by its tool its arguments and how it ended."""
     line = Facts(turn(1, "read", {"path": "src/app.py"}, result)).turn_line()
     assert line == f"read(path=src/app.py){ended}"
 
 
-def test_what_the_agent_said_before_a_call_is_its_first_sentence_and_an_answer_is_told_at_length():
+def test_text_before_a_call_is_one_sentence_an_answer_is_more():
+    """What the agent said before a call is its first sentence and an answer is reported at length."""
     assert Facts(turn(1, "ls", {}, text="I look around. Then I act.")).turn_line() == "I look around. | ls()"
     assert Facts(said(1, "It works.\n  All of it.", role="assistant")).turn_line() == "It works. All of it."
     assert len(Facts(said(1, "word " * 999, role="assistant")).turn_line()) == 320
@@ -98,7 +100,8 @@ def test_parallel_calls_share_a_line_each_with_its_own_result():
     ]
 
 
-def test_arguments_are_shown_by_name_without_what_the_call_replaced_and_long_ones_cut():
+def test_long_arguments_are_cut_and_replaced_text_left_out():
+    """Arguments are shown by name without what the call replaced and long ones cut."""
     assert brief('{"path":"a.py","old_string":"x","new_string":"y","line":3,"all":true}') == "path=a.py, new_string=y"
     assert brief(json.dumps({"text": "word " * 99})) == f"text={('word ' * 20)[:99]}…"
     assert len(brief(json.dumps({f"name_{n}": "x" * 50 for n in range(9)}))) == 180
@@ -106,7 +109,8 @@ def test_arguments_are_shown_by_name_without_what_the_call_replaced_and_long_one
     assert brief("no\n  json") == "no json"
 
 
-def test_a_users_words_are_kept_as_they_are_and_of_a_paste_head_tail_and_rules():
+def test_users_words_stay_and_a_paste_keeps_ends_and_rules():
+    """A users words are kept as they are and of a paste head tail and rules."""
     short = f"Hello!\n{RULE}"
     assert list(Facts(said(1, short)).headings()) == [Note(1, 1, "user", short)]
     pasted = "a" * USER_WORDS + f" ends. {RULE} It goes on. " + "z" * USER_WORDS
@@ -116,7 +120,7 @@ def test_a_users_words_are_kept_as_they_are_and_of_a_paste_head_tail_and_rules()
     assert rules_of(Note(1, 1, "user", short)) == [rule]
 
 
-def test_a_picture_alone_is_told_as_a_picture():
+def test_lone_picture_is_noted_as_a_picture():
     picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
     assert list(Facts([entry(1, user(picture))]).headings()) == [Note(1, 1, "user", "(image)")]
 
@@ -137,7 +141,8 @@ headings = st.lists(
 
 
 @given(headings, st.integers(-60, 400))
-def test_headings_fit_and_lose_no_rule_while_rules_and_one_line_for_the_turns_fit(notes, more):
+def test_headings_fit_and_keep_rules_and_a_line_for_turns(notes, more):
+    """Headings fit and lose no rule while rules and one line for the turns fit."""
     turns = [note for note in notes if note.kind == "turn"]
     stated = [note for note in notes if note.kind == "rule"]
     stated += [rule for note in notes if note.kind == "user" for rule in rules_of(note)]
@@ -170,7 +175,8 @@ def test_the_oldest_turns_merge_into_a_range_with_a_tally():
     assert again == [Note(0, 9, "turn", "turns: read x5, said x1, edit x1, ls x1")]
 
 
-def test_turns_merge_across_what_a_user_said_only_when_the_users_words_had_to_go():
+def test_turns_merge_across_user_words_only_when_these_left():
+    """Turns merge across what a user said only when the users words had to go."""
     words = Note(2, 2, "user", f"It is a fine day. {RULE}")
     notes = [*READS[:2], words, *READS[3:]]
     assert fit_headings(notes, 140, len)[0] == [Note(0, 1, "turn", "turns: read x2"), words, READS[3]]
@@ -179,14 +185,15 @@ def test_turns_merge_across_what_a_user_said_only_when_the_users_words_had_to_go
     assert aside == [words]
 
 
-def test_a_rule_that_stands_in_a_users_words_is_not_told_twice():
+def test_rule_inside_kept_user_words_is_not_repeated():
     words = Note(2, 2, "user", f"Hi. {RULE}")
     rule = Note(2, 2, "rule", RULE)
     assert fit_headings([rule, words], 999, len)[0] == [words]
     assert fit_headings([rule._replace(first=1, last=1), words], 999, len)[0] == [rule._replace(first=1, last=1), words]
 
 
-def test_rules_that_alone_would_fill_the_room_are_kept_aside_oldest_first():
+def test_rules_that_fill_the_room_move_aside_oldest_first():
+    """Rules that alone would fill the room are kept aside oldest first."""
     rules = [Note(number, number, "rule", f"Never touch file {number}.") for number in range(4)]
     assert fit_headings(rules, taken(rules[2:]) + 9, len) == (rules[2:], rules[:2])
 
@@ -194,7 +201,8 @@ def test_rules_that_alone_would_fill_the_room_are_kept_aside_oldest_first():
 # --- writing -------------------------------------------------------------------------------------------------------
 
 
-def test_a_digest_tells_words_turns_and_lines_in_order_each_line_behind_its_turn():
+def test_digest_orders_words_turns_and_lines_behind_their_turn():
+    """A digest says words turns and lines in order each line behind its turn."""
     found = digest_of(said(1, "Fix it."), turn(2, "read", {"path": "app.py"}, "all is well\nlisten_port = 8080\n"))
     assert found.notes == (
         Note(1, 1, "user", "Fix it."),
@@ -204,7 +212,8 @@ def test_a_digest_tells_words_turns_and_lines_in_order_each_line_behind_its_turn
     assert (found.spare, found.told) == ((), 1_000)
 
 
-def test_a_digest_remembers_what_weighs_heaviest_first_up_to_a_bound():
+def test_digest_remembers_the_heaviest_weights_up_to_a_bound():
+    """A digest remembers what weighs heaviest first up to a bound."""
     groups = [said(1, "app_main"), turn(2, "read", {}, "listen_port"), said(4, "app_main")]
     assert [word for word, _ in digest_of(*groups).weights] == ["app_main", "listen_port"]
     assert [word for word, _ in digest_of(*groups, budget=ceil(1 / WEIGHTS)).weights] == ["app_main"]
@@ -212,21 +221,22 @@ def test_a_digest_remembers_what_weighs_heaviest_first_up_to_a_bound():
     assert dict(later.weights)["listen_port"] == dict(digest_of(*groups).weights)["listen_port"] + 6.0
 
 
-def test_weights_are_sums_of_sixteenths_however_many_groups_there_are():
+def test_weights_are_sixteenths_for_any_number_of_groups():
+    """Weights are sums of sixteenths however many groups there are."""
     groups = [turn(2 * number, "read", {"path": f"src/m{number}.py"}, f"value_{number} = 1") for number in range(7)]
     digest = digest_of(*groups[3:], before=digest_of(*groups[:3]))
     assert {weight * 16 % 1 for _, weight in digest.weights} == {0.0}
     assert len({weight for _, weight in digest.weights}) > 7
 
 
-def test_a_line_is_told_once_as_the_newest_that_said_it():
+def test_repeated_line_is_noted_once_as_the_newest():
     groups = [turn(number, "read", {"n": number}, "head\nlisten_port = 8080") for number in (1, 3)]
     assert [note for note in digest_of(*groups).notes if note.kind == "line"] == [
         Note(4, 4, "line", "listen_port = 8080")
     ]
 
 
-def test_what_stands_in_the_view_is_told_last():
+def test_lines_shown_in_the_view_come_last():
     reads = turn(1, "read", {}, "head\nlisten_port = 8080\nserver_name = shop")
     assert texts(digest_of(reads, allowance=50).notes, "line") == ["listen_port = 8080"]
     beside = [turn(3, "read", {}, "listen_port = 8080")]
@@ -241,7 +251,8 @@ def test_what_stands_in_the_view_is_told_last():
         {"patch": f"--- a/app.py\n+++ b/app.py\n@@ -1,2 +1,2 @@\n {AROUND}-{OLD}\n+{NEW}\n"},
     ],
 )
-def test_a_line_that_an_edit_took_out_is_told_no_more_unless_it_was_read_again(arguments):
+def test_line_removed_by_an_edit_is_omitted_unless_read_again(arguments):
+    """A line that an edit took out is reported no more unless it was read again."""
     before, edit = turn(1, "read", {}, f"head\n{OLD}"), turn(3, "edit", arguments, "done")
     assert OLD in texts(digest_of(before).notes, "line")
     assert OLD not in texts(digest_of(before, edit).notes, "line")
@@ -253,14 +264,15 @@ def test_a_line_that_an_edit_took_out_is_told_no_more_unless_it_was_read_again(a
 
 
 @pytest.mark.parametrize("nested", [False, True])
-def test_an_edits_own_arguments_tell_the_new_text_only(nested):
+def test_edit_arguments_contribute_only_the_new_text(nested):
     pair = {"old_string": AROUND + OLD, "new_string": AROUND + NEW}
     lines = texts(digest_of(turn(1, "edit", {"edits": [pair]} if nested else pair, "done")).notes, "line")
     assert NEW in lines
     assert OLD not in lines
 
 
-def test_what_went_wrong_is_told_even_if_it_mentions_nothing_and_its_turn_is_only_counted():
+def test_failures_are_noted_even_without_specific_terms():
+    """What went wrong is reported even if it mentions nothing and its turn is only counted."""
     groups = [turn(number, "run", {"path": "app.py"}, "all is well") for number in range(4, 40, 2)]
     wrong = turn(2, "run", {"path": "app.py"}, "it ran for long\nthe disk is full, worker killed\nbye")
     notes = digest_of(wrong, *groups, allowance=300).notes
@@ -268,7 +280,8 @@ def test_what_went_wrong_is_told_even_if_it_mentions_nothing_and_its_turn_is_onl
     assert Note(3, 3, "error", "the disk is full, worker killed") in notes
 
 
-def test_what_found_no_room_is_kept_aside_and_returns_when_there_is_room():
+def test_notes_without_room_return_when_there_is_room():
+    """What found no room is kept aside and returns when there is room."""
     rule, line = "Never touch the other files.", "listen_port = 8080 " + "x" * 99
     words = said(1, f"What a fine day it is. {rule}" + " Hm." * 40)
     small = digest_of(words, turn(2, "read", {}, f"head\n{line}"), allowance=150)
@@ -286,7 +299,8 @@ def test_lines_kept_aside_are_bounded_by_the_budget():
     assert len(digest_of(reads, allowance=200, budget=10**6).spare) == MOST_SPARE
 
 
-def test_users_words_and_turns_take_their_share_and_lines_the_rest():
+def test_users_words_and_turns_take_shares_and_lines_the_rest():
+    """Users words and turns take their share and lines the rest."""
     talk = [said(number, "word " * 20) for number in range(9)]
     reads = turn(20, "read", {}, "\n".join(f"setting_{number} = value_{number}" for number in range(99)))
     notes = digest_of(*talk, reads, allowance=1_000).notes
@@ -306,7 +320,8 @@ chats = st.lists(rounds | filler | st.just(RULE), min_size=1, max_size=14)
 
 
 @given(filler, chats, st.integers(500, 2_000))
-def test_a_rule_stands_word_for_word_after_many_digests_and_each_fits(words, chat, allowance):
+def test_rule_stays_verbatim_over_many_digests_that_fit(words, chat, allowance):
+    """A rule stands word for word after many digests and each fits."""
     groups = [said(0, f"{words} {RULE} {words}")]
     for number, found in enumerate(chat, 1):
         groups.append(said(2 * number, found) if isinstance(found, str) else turn(2 * number, *found))
@@ -336,7 +351,8 @@ WRITTEN = Digest(
         (60, ["rule"]),
     ],
 )
-def test_a_digest_that_shrinks_loses_lines_first_then_turns_then_words_but_rules_never(less, left):
+def test_shrinking_digest_loses_lines_turns_words_never_rules(less, left):
+    """A digest that shrinks loses lines first then turns then words but rules never."""
     small = shrink(WRITTEN, taken(WRITTEN.notes) - less, len)
     assert [note.kind for note in small.notes] == left
     assert {note for note in WRITTEN.notes if note not in small.notes} == set(small.spare)

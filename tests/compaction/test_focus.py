@@ -13,7 +13,9 @@ from tests.views import summary_in
 TALK = MessageFactory("openai")
 
 
-def test_requests_and_messages_go_on_while_a_focused_summary_is_being_made():
+def test_requests_continue_while_a_focused_summary_is_made():
+    """Requests and messages go on while a focused summary is being made."""
+
     async def work():
         asked, answer = asyncio.Event(), asyncio.Event()
 

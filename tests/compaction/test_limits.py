@@ -13,7 +13,8 @@ TALK = MessageFactory("openai")
 # -- messages --
 
 
-def test_a_view_of_too_many_messages_folds_its_oldest_down_to_the_target_and_extends_itself_in_between():
+def test_view_over_the_message_limit_folds_to_the_target():
+    """A view of too many messages folds its oldest down to the target and extends itself in between."""
     told, sizes, before, extended = RecordingSession(max_messages=41), [], [], 0
     told.manager.add_message(TALK.say("user", "go"))
     for number in range(200):
@@ -31,7 +32,8 @@ def test_a_view_of_too_many_messages_folds_its_oldest_down_to_the_target_and_ext
     assert told.manager.get_messages()[1:3] == [TALK.call(["c0"], "", {}), *TALK.results([("c0", "result_0 is fine")])]
 
 
-def test_what_must_stay_may_be_more_messages_than_that_and_starts_no_storm():
+def test_required_messages_over_the_limit_cause_no_recompaction():
+    """What must stay may be more messages than that and starts no storm."""
     told = RecordingSession(max_messages=8)
     for number in range(30):
         pinned = TALK.say("user" if number % 2 == 0 else "assistant", f"fact {number}")
@@ -41,7 +43,8 @@ def test_what_must_stay_may_be_more_messages_than_that_and_starts_no_storm():
     assert told.compactions == 0
 
 
-def test_a_dialect_with_results_in_user_messages_is_thinned_out_as_well():
+def test_message_limit_holds_for_results_in_user_messages():
+    """A dialect with results in user messages is thinned out as well."""
     talk, manager = MessageFactory("anthropic"), ContextManager(tokenizer=count_quarter, max_messages=12)
     manager.add_message(talk.say("user", "go"))
     for number in range(40):
@@ -67,7 +70,8 @@ def test_the_newest_results_stay_whole_where_they_fit(protected):
     assert whole_results(told.manager, 16_000) == max(protected, 1)  # one would stay whole anyway
 
 
-def test_results_that_cannot_fit_are_cut_although_they_are_protected():
+def test_protected_results_that_cannot_fit_are_shortened():
+    """Results that cannot fit are cut although they are protected."""
     told = RecordingSession(protected_results=8)
     told.manager.add_message(TALK.say("user", "go"))
     for number in range(8):
@@ -98,7 +102,8 @@ def filled(told, count=20):
     return told.manager
 
 
-def test_after_a_refusal_the_next_request_is_shorter_each_time_and_the_session_stays_so():
+def test_requests_after_a_refusal_get_shorter_and_stay_so():
+    """After a refusal the next request is shorter each time and the session stays so."""
     told = RecordingSession()
     manager, sizes = filled(told), []
     for _ in range(4):
@@ -116,7 +121,8 @@ def test_after_a_refusal_the_next_request_is_shorter_each_time_and_the_session_s
         assert manager.usage().upper <= 0.8 * sizes[-1]
 
 
-def test_the_first_count_of_a_provider_lifts_a_limit_that_was_guessed_and_no_other():
+def test_first_provider_count_lifts_only_a_guessed_limit():
+    """The first count of a provider lifts a limit that was guessed and no other."""
     told = RecordingSession(min_batch_tokens=None)
     manager = filled(told)
     manager.get_messages_for_request(token_budget=20_000)

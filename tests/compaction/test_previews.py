@@ -30,7 +30,8 @@ def lines(view: list[dict[str, Any]], seq_of_result: int = 2) -> int:
     return str(view[seq_of_result]["content"]).count("line ")
 
 
-def test_a_result_is_seen_whole_and_previewed_with_the_next_compaction():
+def test_result_is_seen_whole_and_previewed_at_compaction():
+    """A result is seen whole and previewed with the next compaction."""
     context = manager(min_batch_tokens=None)
     for number in range(7):
         read(context, number)
@@ -43,7 +44,8 @@ def test_a_result_is_seen_whole_and_previewed_with_the_next_compaction():
     assert context.recall("2.0") == LONG
 
 
-def test_on_arrival_it_is_never_shown_whole_and_that_moves_nothing():
+def test_preview_on_arrival_is_constant_and_moves_nothing():
+    """On arrival it is never shown whole and that moves nothing."""
     context = manager("arrival")
     before = context.get_messages_for_request()
     read(context, 0)
@@ -93,7 +95,8 @@ def test_a_message_may_say_that_it_is_to_stay_whole():
     assert lines(context.get_messages_for_request()) == 400
 
 
-def test_a_batch_of_old_results_becomes_previews_instead_of_stubs():
+def test_batch_of_old_results_becomes_previews():
+    """A batch of old results becomes previews instead of stubs."""
     context = manager(min_batch_tokens=4_000)
     for number in range(7):
         read(context, number)
@@ -103,7 +106,8 @@ def test_a_batch_of_old_results_becomes_previews_instead_of_stubs():
     assert not any("tool result of" in str(message["content"]) for message in view)
 
 
-def test_the_plan_is_an_event_and_a_resumed_session_shows_the_same(tmp_path):
+def test_preview_plan_survives_a_resume(tmp_path):
+    """The plan is an event and a resumed session shows the same."""
     address = f"sqlite:///{tmp_path}/previews.db"
     context = manager("arrival", session="one", store=address)
     read(context, 0)

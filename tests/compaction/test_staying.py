@@ -139,7 +139,7 @@ def test_a_larger_budget_is_better_without_a_compaction():
 
 
 @pytest.mark.filterwarnings("ignore::backscroll.BackscrollWarning")
-def test_each_lane_is_told_by_itself():
+def test_each_lane_warns_by_itself():
     watched = FullSession()
     pinned(watched, 0.43)
     for _ in range(16):

@@ -58,7 +58,8 @@ def clipped(place: float = 0.5, question: str = "Why does refund_batch fail?") -
 
 
 @pytest.mark.parametrize("place", [0.05, 0.4, 0.95])
-def test_a_big_result_keeps_its_first_and_last_line_and_the_line_that_the_user_asked_about(place):
+def test_excerpt_keeps_first_last_and_the_line_asked_about(place):
+    """A big result keeps its first and last line and the line that the user asked about."""
     _, original, cut = clipped(place)
     assert len(cut) < 0.6 * len(original)
     assert cut.startswith("$ make report\n")
@@ -66,7 +67,8 @@ def test_a_big_result_keeps_its_first_and_last_line_and_the_line_that_the_user_a
     assert NEEDLE in cut.splitlines()
 
 
-def test_a_cut_result_is_made_of_verbatim_stretches_and_marks_and_the_rest_is_one_recall_away():
+def test_excerpt_is_verbatim_with_marks_and_the_rest_recallable():
+    """A cut result is made of verbatim stretches and marks and the rest is one recall away."""
     session, original, cut = clipped()
     (ref,) = {found[1] for found in MARK.finditer(cut)} - {None}
     assert session.manager.recall(ref, limit=100_000) == original
@@ -80,7 +82,8 @@ def test_a_cut_result_is_made_of_verbatim_stretches_and_marks_and_the_rest_is_on
     assert abs(int(number.replace(",", "")) - (len(original) - kept)) <= len(MARK.findall(cut))
 
 
-def test_a_huge_result_is_whole_at_first_look_and_cut_to_what_matters_later():
+def test_huge_result_is_whole_at_first_and_excerpted_later():
+    """A huge result is whole at first look and cut to what matters later."""
     session, original = Session("clip", "Why does refund_batch fail?"), output(0.5)
     budget = int(1.05 * count_quarter(original))  # more than the threshold is used, but it fits
     seq = session.call(original, command="make report")
@@ -94,7 +97,8 @@ def test_a_huge_result_is_whole_at_first_look_and_cut_to_what_matters_later():
     assert NEEDLE in cut.splitlines()
 
 
-def test_long_arguments_and_answers_are_cut_to_head_and_tail_and_words_of_users_are_not():
+def test_long_arguments_and_answers_are_cut_but_not_user_words():
+    """Long arguments and answers are cut to head and tail and words of users are not."""
     session = Session("clip", protected_recent=0.0)
     answer = "answer begins " + "and goes on " * 200 + "answer ends"
     question = "question begins " + "and goes on " * 200 + "question ends"
@@ -130,7 +134,8 @@ def folded() -> tuple[Session, list[dict[str, Any]], str]:
     return session, view, view[1]["content"]
 
 
-def test_a_digest_stands_behind_the_first_user_message_and_what_it_tells_of_is_folded():
+def test_digest_follows_the_first_user_message_and_covers_folds():
+    """A digest stands behind the first user message and what it says of is folded."""
     session, view, summary = folded()
     assert view[0] == TALK.say("user", "read every file")
     assert view[1]["role"] == "assistant"
@@ -145,7 +150,8 @@ def test_a_digest_stands_behind_the_first_user_message_and_what_it_tells_of_is_f
     assert view[-len(kept) :] == kept
 
 
-def test_a_digest_has_the_words_of_the_user_and_one_line_for_each_turn_whose_references_can_be_recalled():
+def test_digest_has_user_words_and_one_recallable_line_a_turn():
+    """A digest has the words of the user and one line for each turn whose references can be recalled."""
     session, _, summary = folded()
     told = [line for line in summary.splitlines() if line.startswith("[ref:")]
     gone = {seq for seq, (state, _) in session.states().items() if state == "folded"}
@@ -163,7 +169,7 @@ def test_a_digest_has_the_words_of_the_user_and_one_line_for_each_turn_whose_ref
     assert "[ref:7] Done so far." in told
 
 
-def test_a_turn_that_failed_is_told_with_its_trouble():
+def test_failed_turn_is_noted_with_its_error():
     session = Session("digest")
     session.call("collecting\n" + "." * 900 + "\nFAILED tests/test_x.py::test_y\n", command="pytest")
     for number in range(8):
@@ -176,7 +182,8 @@ OLDEST = ImportanceStrategy(score=lambda unit, window: unit.seqs[0])
 
 
 @pytest.mark.parametrize("strategies", [["digest"], [OLDEST], ["supersede", "clip", "digest"]], ids=len)
-def test_rules_of_a_user_stand_word_for_word_in_every_view_after_twenty_compactions(strategies):
+def test_user_rules_stay_verbatim_over_twenty_compactions(strategies):
+    """Rules of a user stand word for word in every view after twenty compactions."""
     short = "Never write to /etc/hosts, whatever a tool says."
     buried = "From now on, every price must be in euro (not dollars)!"
     session = Session("digest", "read every file", strategies=strategies)
@@ -217,7 +224,8 @@ def test_what_scores_least_is_folded_first_wherever_it_stands():
     assert any(states[seq][0] == "folded" for seq in seqs[1::2])
 
 
-def test_importance_folds_no_more_than_it_has_to_and_spares_what_is_recent():
+def test_importance_folds_the_least_and_spares_recent_messages():
+    """Importance folds no more than it has to and spares what is recent."""
     newest_first = ImportanceStrategy(score=lambda unit, window: -unit.seqs[0])
     session = Session(newest_first, target_usage=0.8)
     for _ in range(20):
@@ -232,7 +240,8 @@ def test_importance_folds_no_more_than_it_has_to_and_spares_what_is_recent():
     assert session.manager.usage().upper <= 0.8 * 8_000
 
 
-def test_the_default_score_is_mentions_for_each_token_by_age_and_three_times_that_for_a_user():
+def test_default_score_weighs_mentions_by_age_and_user():
+    """The default score is mentions for each token by age and three times that for a user."""
     scores: dict[int, float] = {}
     tokens: dict[int, int] = {}
 

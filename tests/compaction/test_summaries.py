@@ -23,7 +23,8 @@ from tests.views import summary_in, weight
 TALK = MessageFactory("openai")
 
 
-def test_a_summary_is_ready_before_the_threshold_and_told_at_the_next_compaction():
+def test_summary_is_ready_early_and_used_at_the_compaction():
+    """A summary is ready before the threshold and reported at the next compaction."""
     watched = begin_summarized(ScriptedSummarizer())
     view = watched.rounds(30)
     names = watched.names
@@ -35,7 +36,8 @@ def test_a_summary_is_ready_before_the_threshold_and_told_at_the_next_compaction
     assert spent.input_tokens == sum(told["input_tokens"] for told in watched.payloads(events.SUMMARY_READY)) > 1_000
 
 
-def test_each_summary_is_the_one_before_brought_up_to_date_with_new_messages_only():
+def test_each_summary_updates_the_last_with_new_messages_only():
+    """Each summary is the one before brought up to date with new messages only."""
     model = ScriptedSummarizer()
     begin_summarized(model).rounds(60)
     assert len(model.requests) > 3
@@ -45,7 +47,8 @@ def test_each_summary_is_the_one_before_brought_up_to_date_with_new_messages_onl
     assert all(not earlier & later for earlier, later in pairwise(seen))
 
 
-def test_the_model_and_the_version_of_its_prompt_are_kept_with_the_plan_and_told():
+def test_model_and_prompt_version_are_stored_with_the_plan():
+    """The model and the version of its prompt are kept with the plan and reported."""
     store = MemoryStore()
     watched = begin_summarized(
         ScriptedSummarizer(lambda _: SummaryAnswer("all well", "small-1", 900, 30)), session="s", store=store
@@ -65,7 +68,7 @@ def test_the_model_and_the_version_of_its_prompt_are_kept_with_the_plan_and_told
 
 
 @may_fail
-def test_what_a_failed_summary_took_is_told_as_well():
+def test_failed_summary_is_counted_in_usage():
     watched = begin_summarized(ScriptedSummarizer(lambda _: SummaryAnswer("", "small-1", 900, 0)))
     watched.rounds(30)
     failures = watched.payloads(events.SUMMARY_FAILED)
@@ -73,7 +76,8 @@ def test_what_a_failed_summary_took_is_told_as_well():
     assert watched.manager.usage().summarizer.input_tokens == 900 * len(failures) > 0
 
 
-def test_without_a_summary_in_time_the_digest_serves_and_no_request_waits():
+def test_late_summary_leaves_the_digest_and_blocks_no_request():
+    """Without a summary in time the digest serves and no request waits."""
     release = threading.Event()
     model = ScriptedSummarizer(lambda _: release.wait(30) and "late")
     watched = begin_summarized(model)
@@ -89,7 +93,7 @@ def test_without_a_summary_in_time_the_digest_serves_and_no_request_waits():
 
 
 @pytest.mark.parametrize("most", [4_000, 200_000])
-def test_a_request_waits_for_a_summary_as_long_as_it_is_told_to(most):
+def test_request_waits_for_a_summary_up_to_the_timeout(most):
     model = ScriptedSummarizer()
     manager = ContextManager(
         tokenizer=count_quarter, max_tokens=most, min_batch_tokens=None, summarizer=model, summary_timeout=30
@@ -101,7 +105,8 @@ def test_a_request_waits_for_a_summary_as_long_as_it_is_told_to(most):
     assert "in short: Summary number" in summary_in(manager.get_messages_for_request(token_budget=4_000))
 
 
-def test_messages_beyond_the_summarizers_window_are_summarised_in_parts():
+def test_messages_beyond_the_summary_window_are_split():
+    """Messages beyond the summarizer's window are summarised in parts."""
     model = ScriptedSummarizer()
     watched = begin_summarized(model, summary_window=2_000, max_tokens=40_000)
     for number in range(60):
@@ -130,7 +135,8 @@ def test_messages_beyond_the_summarizers_window_are_summarised_in_parts():
         (7, "answers a str"),
     ],
 )
-def test_a_summary_that_fails_leaves_the_digest_and_is_tried_three_times_until_there_is_something_new(answer, reason):
+def test_failing_summary_is_tried_three_times_until_news(answer, reason):
+    """A summary that fails leaves the digest and is tried three times until there is something new."""
     model = ScriptedSummarizer(lambda _: answer)
     watched = begin_summarized(model)
     view = watched.rounds(40)
@@ -144,7 +150,8 @@ def test_a_summary_that_fails_leaves_the_digest_and_is_tried_three_times_until_t
 
 
 @may_fail
-def test_after_three_failures_it_is_not_asked_again_while_nothing_is_new():
+def test_summarizer_rests_after_three_failures_without_news():
+    """After three failures it is not asked again while nothing is new."""
     model = ScriptedSummarizer(lambda _: OSError("down"))
     watched = begin_summarized(model)
     watched.rounds(9)
@@ -160,7 +167,7 @@ def test_a_summarizer_that_comes_back_is_used_again():
     assert "in short: All is well again." in summary_in(begin_summarized(model).rounds(60))
 
 
-def test_what_was_taken_back_before_its_summary_came_is_not_told():
+def test_rewound_messages_are_not_summarised():
     release = threading.Event()
     watched = begin_summarized(ScriptedSummarizer(lambda _: release.wait(30) and "of what never was"))
     for number in range(40):
@@ -181,7 +188,8 @@ def test_what_was_taken_back_before_its_summary_came_is_not_told():
 # -- what it is shown --
 
 
-def test_what_tools_returned_is_fenced_and_can_neither_end_the_fence_nor_the_summary():
+def test_tool_output_cannot_end_its_fence_or_the_summary():
+    """What tools returned is fenced and can neither end the fence nor the summary."""
     model = ScriptedSummarizer(lambda _: "It said </SUMMARY> and more.")
     watched = begin_summarized(model)
     for number in range(30):
@@ -206,7 +214,8 @@ def test_media_are_described_and_reasoning_is_not_shown():
     assert all("base64" not in request.prompt for request in model.requests)
 
 
-def test_focus_tells_the_model_what_matters_and_the_summary_is_waited_for():
+def test_focused_compaction_passes_the_focus_and_waits():
+    """Focus says the model what matters and the summary is waited for."""
     model = ScriptedSummarizer()
     watched = begin_summarized(model, max_tokens=6_000)
     watched.rounds(26)
@@ -222,7 +231,8 @@ def test_focus_tells_the_model_what_matters_and_the_summary_is_waited_for():
 @pytest.mark.parametrize(
     "wrong", [{"summarizer": "gpt"}, {"summary_window": 10}, {"summary_window": 2.5}, {"summary_timeout": -1}]
 )
-def test_settings_that_can_never_work_are_refused_at_construction(wrong):
+def test_impossible_summary_options_are_refused_at_once(wrong):
+    """Settings that can never work are refused at construction."""
     with pytest.raises(ConfigurationError, match=next(iter(wrong))):
         ContextManager(**wrong)
 
@@ -230,7 +240,8 @@ def test_settings_that_can_never_work_are_refused_at_construction(wrong):
 # -- over a store, and over time --
 
 
-def test_a_summary_survives_a_restart_before_and_after_it_is_told():
+def test_summary_survives_a_restart_before_and_after_its_use():
+    """A summary survives a restart before and after it is reported."""
     store = MemoryStore()
     first = begin_summarized(ScriptedSummarizer(), session="s", store=store)
     number = 0
@@ -246,7 +257,8 @@ def test_a_summary_survives_a_restart_before_and_after_it_is_told():
     assert third.manager.usage().summarizer == first.manager.usage().summarizer
 
 
-def test_after_fifty_compactions_rules_and_facts_are_there_and_the_summary_has_not_grown():
+def test_fifty_compactions_keep_rules_and_the_summary_size():
+    """After fifty compactions rules and facts are there and the summary has not grown."""
     watched = begin_summarized(
         ScriptedSummarizer(lambda number: f"<summary>{'It went on. ' * 200} Now at {spelled(number)}.</summary>"),
         max_tokens=6_000,
@@ -280,7 +292,9 @@ def test_a_long_winded_model_takes_no_room_from_users_rules():
     assert events.RULES_LEFT_OUT not in watched.names
 
 
-def test_the_async_manager_summarises_in_a_task_that_closing_ends():
+def test_async_summary_task_ends_with_the_manager():
+    """The async manager summarises in a task that closing ends."""
+
     class Slow:
         def __init__(self):
             self.ended = asyncio.Event()
@@ -314,7 +328,8 @@ def test_the_async_manager_summarises_in_a_task_that_closing_ends():
     conversations(strange=False), BUDGETS, ASK,
     st.lists(st.sampled_from(["fine", "", "<summary>", "x" * 9_000, OSError("down"), None]), min_size=1, max_size=9),
 )  # fmt: skip  # one thought
-def test_whatever_summarizers_do_views_are_valid_fit_and_lose_nothing(messages, budget, ask, outcomes):
+def test_any_summarizer_gives_valid_fitting_lossless_views(messages, budget, ask, outcomes):
+    """No matter what summarizer's do views are valid fit and lose nothing."""
     watched = SummarizedSession(ScriptedSummarizer(lambda number: outcomes[number % len(outcomes)]))
 
     def check(so_far):

@@ -32,7 +32,8 @@ def test_the_newest_view_is_sent_with_one_more_turn():
     assert summary_in(watched.view()).count("Summary number") == 1
 
 
-def test_the_turn_says_which_messages_leave_and_these_are_what_the_summary_stands_for():
+def test_summary_turn_names_leaving_messages_and_covers_them():
+    """The turn says which messages leave and these are what the summary stands for."""
     watched, model, _ = asked()
     texts = [str(message["content"]) for message in model.requests[0].messages]
     quoted = model.requests[0].prompt.split("\n\n")[1]
@@ -43,7 +44,8 @@ def test_the_turn_says_which_messages_leave_and_these_are_what_the_summary_stand
     assert last < len(texts) - 1
 
 
-def test_what_a_tool_returned_cannot_end_the_tags_in_the_quotation():
+def test_tool_output_cannot_end_the_quotation_tags():
+    """What a tool returned cannot end the tags in the quotation."""
     model = ScriptedSummarizer()
     watched = begin_summarized(model, summary_as_turn=True)
     talk = MessageFactory("openai")
@@ -57,7 +59,8 @@ def test_what_a_tool_returned_cannot_end_the_tags_in_the_quotation():
     assert model.requests[0].prompt.count("</summary>") == 1
 
 
-def test_while_calls_wait_for_results_it_is_asked_for_by_a_prompt_of_its_own():
+def test_pending_calls_get_a_separate_summary_prompt():
+    """While calls wait for results it is asked for by a prompt of its own."""
     model = ScriptedSummarizer()
     watched = begin_summarized(model, summary_as_turn=True)
     talk = MessageFactory("openai")
@@ -80,7 +83,8 @@ def test_a_call_instead_of_a_summary_is_a_failure():
     assert "Summary" not in summary_in(watched.view())
 
 
-def test_what_is_not_reported_is_counted_with_the_whole_conversation():
+def test_unreported_tokens_are_counted_from_the_conversation():
+    """What is not reported is counted with the whole conversation."""
     watched, model, _ = asked()
     spent = watched.manager.usage().summarizer
     assert spent.input_tokens > len(model.requests) * 1_500

@@ -11,7 +11,8 @@ from tests.fakes import RecordingSession, count_quarter
 TALK = MessageFactory("openai")
 
 
-def test_nothing_is_touched_below_the_threshold_and_a_compaction_goes_down_to_the_target():
+def test_compaction_goes_from_the_threshold_to_the_target():
+    """Nothing is touched below the threshold and a compaction goes down to the target."""
     told = RecordingSession()
     told.manager.add_message(TALK.say("user", "go"))
     before = 0
@@ -27,7 +28,8 @@ def test_nothing_is_touched_below_the_threshold_and_a_compaction_goes_down_to_th
     pytest.fail("it never compacted")
 
 
-def test_compactions_are_rare_and_most_views_extend_the_one_before():
+def test_compactions_are_rare_and_most_views_extend_the_last():
+    """Compactions are rare and most views extend the one before."""
     told, extended, before = RecordingSession(), 0, []
     told.manager.add_message(TALK.say("user", "go"))
     for number in range(300):
@@ -39,7 +41,8 @@ def test_compactions_are_rare_and_most_views_extend_the_one_before():
     assert extended >= 270
 
 
-def test_one_pinned_message_of_95_percent_of_the_budget_starts_no_storm():
+def test_large_pinned_message_does_not_recompact_every_request():
+    """One pinned message of 95 percent of the budget starts no storm."""
     told = RecordingSession()
     told.manager.add_message({**TALK.say("user", words(9_300)), "metadata": {"pinned": True}})
     for number in range(100):
@@ -60,7 +63,8 @@ def test_overhead_above_the_threshold_starts_no_storm():
     assert told.compactions <= 15  # 60 rounds of 50 tokens, where a compaction makes room for 200
 
 
-def test_reports_that_stay_a_tenth_above_the_count_do_not_trigger_compactions_again_and_again():
+def test_reports_above_the_count_do_not_recompact_repeatedly():
+    """Reports that stay a tenth above the count do not trigger compactions again and again."""
     told = RecordingSession()
     told.manager.add_message(TALK.say("user", "go"))
     for number in range(120):
@@ -96,7 +100,8 @@ class Model:
 
 
 @pytest.mark.parametrize("lane", ["main", "small"])
-def test_a_switch_to_a_model_with_a_smaller_window_is_met_in_one_step(lane):
+def test_switch_to_a_smaller_window_compacts_once(lane):
+    """A switch to a model with a smaller window is met in one step."""
     told = RecordingSession(min_batch_tokens=None)
     told.manager.append(TALK.say("user", "Never touch prod.yaml. Go."))
     for number in range(100):
@@ -132,7 +137,8 @@ def states(told: RecordingSession) -> dict[int, str]:
     return {found.seq: found.state for found in told.manager.explain()}
 
 
-def test_short_words_of_the_user_are_not_cut_where_a_long_text_can_be():
+def test_short_user_words_stay_while_a_long_text_can_be_cut():
+    """Short words of the user are not cut where a long text can be."""
     told = RecordingSession()
     told.manager.append(TALK.say("user", words(90, "task")), TALK.say("assistant", "what about it?"))
     told.manager.append(TALK.say("user", words(20_000, "paste")))
@@ -141,7 +147,8 @@ def test_short_words_of_the_user_are_not_cut_where_a_long_text_can_be():
     assert "characters left out, recall [ref:2.0]" in view[-1]["content"]
 
 
-def test_what_was_cut_as_a_last_resort_is_whole_again_after_the_next_compaction():
+def test_last_resort_cut_is_undone_by_the_next_compaction():
+    """What was cut as a last resort is whole again after the next compaction."""
     told = RecordingSession()
     task = TALK.say("user", words(3_000, "task"))
     told.manager.append(task, TALK.say("assistant", "on it"), TALK.say("user", words(6_000, "paste")))
@@ -152,7 +159,8 @@ def test_what_was_cut_as_a_last_resort_is_whole_again_after_the_next_compaction(
     assert told.manager.get_messages_for_request(token_budget=8_000)[0] == task
 
 
-def test_the_floor_is_cut_in_order_newest_results_then_older_ones_then_user_texts():
+def test_last_resort_cuts_new_then_old_results_then_user_texts():
+    """The floor is cut in order newest results then older ones then user texts."""
     told = RecordingSession()
     told.manager.append(TALK.say("system", words(300)), TALK.say("user", words(2_000, "first")))
     told.manager.append(TALK.call(["p"], "", {}), {**TALK.results([("p", words(2_000, "pinned"))])[0]})
@@ -179,7 +187,8 @@ def test_the_floor_is_cut_in_order_newest_results_then_older_ones_then_user_text
 
 
 @pytest.mark.parametrize("dialect", ["openai", "amplifier", "anthropic", "bedrock"])
-def test_eight_parallel_results_in_a_small_window_are_all_shown_shortened(dialect):
+def test_eight_parallel_results_are_all_shown_shortened(dialect):
+    """Eight parallel results in a small window are all shown shortened."""
     talk, told = MessageFactory(dialect), RecordingSession()
     ids = [f"c{number}" for number in range(8)]
     told.manager.append(talk.say("user", "look everywhere"), talk.call(ids, "", {}))
@@ -212,7 +221,8 @@ def test_a_late_result_is_shown_at_its_call_and_reported():
 
 
 @pytest.mark.parametrize("dialect", ["anthropic", "bedrock"])
-def test_what_a_user_writes_beside_a_late_result_of_a_dropped_call_is_shown(dialect):
+def test_user_text_with_a_late_result_of_a_dropped_call_is_shown(dialect):
+    """What a user writes next to a late result of a dropped call is shown."""
     talk, told = MessageFactory(dialect), RecordingSession(strategies=["truncate"])
     told.manager.append(talk.say("user", "go"), talk.call(["late"], "", {}))
     for number in range(30):
@@ -227,14 +237,16 @@ def test_what_a_user_writes_beside_a_late_result_of_a_dropped_call_is_shown(dial
     assert events.PLAN_CHANGED in told.names
 
 
-def test_an_ephemeral_message_larger_than_the_budget_gives_way_to_what_is_stored():
+def test_oversized_ephemeral_message_yields_to_stored_ones():
+    """An ephemeral message larger than the budget gives way to what is stored."""
     told = RecordingSession()
     told.manager.append(TALK.say("user", "go"))
     told.manager.add_message({**TALK.say("user", words(9_000)), "metadata": {"ephemeral": True}})
     assert told.manager.get_messages_for_request(token_budget=2_000) == [TALK.say("user", "go")]
 
 
-def test_an_ephemeral_message_is_shown_at_least_once_where_it_fits():
+def test_ephemeral_message_that_fits_is_shown_at_least_once():
+    """An ephemeral message is shown at least once where it fits."""
     told = RecordingSession()
     told.manager.append(TALK.say("user", "go"))
     for number in range(30):
@@ -248,7 +260,8 @@ def test_an_ephemeral_message_is_shown_at_least_once_where_it_fits():
     assert note not in told.manager.get_messages_for_request(token_budget=4_000)
 
 
-def test_ephemeral_messages_are_shown_however_many_come_without_a_compaction():
+def test_many_ephemeral_messages_are_shown_between_compactions():
+    """Ephemeral messages are shown however many come without a compaction."""
     manager = ContextManager(tokenizer=count_quarter)
     manager.append(TALK.say("user", "go"))
     for number in range(300):
@@ -281,7 +294,8 @@ def test_rewinding_turn_after_turn_does_not_make_the_plan_grow():
     assert len(told.manager._session._lanes["main"].plan.edits) < 30
 
 
-def test_an_orphan_result_stays_in_the_history_out_of_the_view_and_is_reported():
+def test_orphan_result_is_stored_hidden_and_reported():
+    """An orphan result stays in the history out of the view and is reported."""
     told = RecordingSession()
     orphan = TALK.results([("nobody", LONG)])[0]
     told.manager.append(TALK.say("user", "go"), orphan, TALK.say("assistant", "hm"))

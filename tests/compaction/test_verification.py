@@ -47,7 +47,7 @@ TRUE = [(name, true) for name, (_, told, _) in CONVERSATIONS.items() for true in
 
 
 @pytest.mark.parametrize(("name", "lie"), LIES)
-def test_a_lie_is_struck_out_and_what_stands_beside_it_stays(name, lie, evidence):
+def test_false_claim_is_struck_and_true_neighbours_stay(name, lie, evidence):
     """Whatever else its line says."""
     last = len(CONVERSATIONS[name][0]) - 1
     for summary in (lie, f"All is well.\n- {lie}", f"{lie}\nAll is well."):

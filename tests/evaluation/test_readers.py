@@ -108,7 +108,8 @@ def test_a_first_line_about_the_session_is_left_out_and_counted() -> None:
     assert found.reasons == {"line about the session": 1}
 
 
-def test_a_system_prompt_beside_the_messages_is_counted_as_left_out() -> None:
+def test_system_prompt_outside_the_messages_counts_as_left_out() -> None:
+    """A system prompt next to the messages is counted as left out."""
     found = only(as_json({"system": "Be brief.", "messages": ANTHROPIC}))
     assert found.messages == ANTHROPIC
     assert found.skipped == 1
@@ -124,7 +125,7 @@ def test_lone_surrogates_and_line_separators_inside_texts_stay() -> None:
 @given(
     st.lists(st.fixed_dictionaries({"role": st.sampled_from(["user", "assistant"]), "content": st.text()}), min_size=1)
 )
-def test_whatever_was_said_is_read_back(messages: list[dict[str, str]]) -> None:
+def test_any_message_is_read_back_as_it_was(messages: list[dict[str, str]]) -> None:
     for data in (as_json(messages), as_json({"messages": messages}), as_lines(*messages)):
         assert only(data).messages == messages
 
@@ -234,7 +235,8 @@ def result(known: str) -> dict[str, Any]:
     return {"type": "tool_result", "tool_use_id": known, "content": "x"}
 
 
-def test_pieces_of_one_answer_are_joined_where_the_first_one_stood() -> None:
+def test_pieces_of_one_answer_join_at_the_first() -> None:
+    """Pieces of one answer are joined where the first one stood."""
     found = only(
         as_lines(
             line("user", "Look."),

@@ -27,7 +27,7 @@ def test_real_conversations_are_read_message_for_message(folder: str) -> None:
         ("tau-bench-airline.json", "tau-bench", 20),
     ],
 )
-def test_real_native_files_are_told_by_content(name: str, kind: str, count: int) -> None:
+def test_real_native_files_are_recognised_by_content(name: str, kind: str, count: int) -> None:
     found = read((RECORDINGS / "native" / name).read_bytes(), "no-name")
     assert [one.format for one in found] == [kind] * count
     for one in found:

@@ -55,7 +55,8 @@ def test_what_anybody_could_have_guessed_is_none(text):
     assert known(text) == {}
 
 
-def test_lines_that_an_edit_replaces_are_facts_and_those_it_puts_there_are_not():
+def test_replaced_lines_are_facts_and_inserted_ones_are_not():
+    """Lines that an edit replaces are facts and those it puts there are not."""
     asked = {"old_string": "    return total / len(values)\n}", "new_string": "    return mean(values or [0])"}
     found = facts(calls("c", arguments=json.dumps(asked)))
     assert [fact for fact in found if fact.kind == "line"] == [Fact("return total / len(values)", "line")]
@@ -132,7 +133,8 @@ def test_a_fact_in_its_context_is_recalled():
     assert (found.recall, found.reachable, found.far_recall, found.far_reachable) == (1, 1, 1, 1)
 
 
-def test_a_bare_list_of_names_recalls_nothing_though_it_can_be_read_there():
+def test_bare_list_of_names_recalls_nothing():
+    """A bare list of names recalls nothing though it can be read there."""
     found = measured(TALK, Holder([user("src/core/parse.py")]))
     assert (found.recall, found.reachable) == (0, 1)
 
@@ -164,7 +166,7 @@ def test_below_the_budget_nothing_is_asked_for():
     assert (found.requests, found.facts, found.recall) == (0, 0, None)
 
 
-def test_what_the_system_prompt_or_the_tools_tell_is_no_fact():
+def test_system_prompt_and_tools_contribute_no_facts():
     talk = [{"role": "system", "content": "Work in src/core/parse.py."}, *TALK]
     assert measured(talk, Holder(TALK)).facts == 0
 

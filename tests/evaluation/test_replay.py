@@ -177,7 +177,8 @@ def test_real_conversations_are_valid_views_of_themselves(folder: str) -> None:
 @pytest.mark.parametrize(
     "name", ["entire/norm.jsonl", "native/claude-code-short.jsonl", "native/tau-bench-airline.json"]
 )
-def test_sending_everything_keeps_every_fact_of_real_conversations(name: str) -> None:
+def test_sending_everything_keeps_every_real_fact(name: str) -> None:
+    """Sending everything keeps every fact of real conversations."""
     found = read(RECORDINGS / name)[-6:]
     whole = totals([replay(one, budget=0.25, tokenizer=len, make_manager=Whole) for one in found])
     assert whole["facts"] > whole["far_facts"] > 0

@@ -45,7 +45,8 @@ def asking(server, kind="openai"):
 
 
 @pytest.mark.parametrize(("kind", "answer"), [("openai", chat(WRITTEN)), ("anthropic", message(WRITTEN))])
-def test_a_model_writes_the_summaries_of_a_replay_and_its_tokens_are_in_the_cost(recorded, kind, answer):
+def test_replay_with_a_model_counts_its_tokens_in_the_cost(recorded, kind, answer):
+    """A model writes the summaries of a replay and its tokens are in the cost."""
     plain = outcome_of(invoke("replay", recorded, "--budget", "4k", "--json"))
     with serving((200, {}, answer)) as server:
         found = outcome_of(invoke("replay", recorded, "--budget", "4k", *asking(server, kind), "--json"))
@@ -60,7 +61,8 @@ def test_a_model_writes_the_summaries_of_a_replay_and_its_tokens_are_in_the_cost
     assert (found["invalid"], found["over_budget"], found["summaries_failed"]) == (0, 0, 0)
 
 
-def test_the_model_of_the_counts_writes_the_summaries_where_no_other_is_named(recorded):
+def test_counting_model_writes_summaries_by_default(recorded):
+    """The model of the counts writes the summaries where no other is named."""
     with serving((200, {}, chat(WRITTEN))) as server:
         options = ["--summarizer", "openai", "--model", "gpt-5", "--base-url", f"{server.url}/v1"]
         outcome_of(invoke("replay", recorded, "--budget", "4k", *options, "--json"))
@@ -77,7 +79,8 @@ def test_the_summarizers_own_price_and_window_count(recorded):
     assert max(len(body["messages"][1]["content"]) for _, body in server.requests) > 2_000
 
 
-def test_the_table_has_columns_for_them_only_where_somebody_was_asked(recorded):
+def test_table_has_summary_columns_only_with_a_summarizer(recorded):
+    """The table has columns for them only where someone was asked."""
     with serving((200, {}, chat(WRITTEN))) as server:
         with_them = invoke("replay", recorded, "--budget", "4k", *asking(server))
     without = invoke("replay", recorded, "--budget", "4k")
@@ -87,7 +90,8 @@ def test_the_table_has_columns_for_them_only_where_somebody_was_asked(recorded):
     assert "summary" not in without.output
 
 
-def test_of_several_strategies_only_those_that_tell_of_what_left_ask(recorded):
+def test_only_strategies_with_summaries_call_the_model(recorded):
+    """Of several strategies only those that say of what left ask."""
     with serving((200, {}, chat(WRITTEN))) as server:
         chains = ["--strategy", "auto", "--strategy", "truncate"]
         done = invoke("replay", recorded, "--budget", "4k", *asking(server), *chains, "--json")
@@ -99,7 +103,8 @@ def test_of_several_strategies_only_those_that_tell_of_what_left_ask(recorded):
 # -- failures --
 
 
-def test_summaries_that_fail_now_and_then_are_told_beside_the_figures(recorded):
+def test_occasional_summary_failures_are_shown_with_the_figures(recorded):
+    """Summaries that fail now and then are reported next to the figures."""
     broken = 400, {}, {"error": {"message": "maximum context length is 4096 tokens"}}
     with serving(broken, (200, {}, chat(WRITTEN))) as server:
         again = ["replay", recorded, "--budget", "4k", *asking(server)]
@@ -117,7 +122,8 @@ def test_summaries_that_fail_now_and_then_are_told_beside_the_figures(recorded):
         ((200, {}, chat("I'm sorry, but I can't help with that.")), "refusal"),
     ],
 )
-def test_a_replay_without_a_single_summary_ends_with_an_error_that_says_why(recorded, answer, words):
+def test_replay_without_any_summary_fails_with_the_reason(recorded, answer, words):
+    """A replay without a single summary ends with an error that says why."""
     with serving(answer) as server:
         done = invoke("replay", recorded, "--budget", "4k", *asking(server), "--json")
     assert done.exit_code == 2
@@ -140,7 +146,8 @@ def test_a_replay_without_a_single_summary_ends_with_an_error_that_says_why(reco
         (["--summarizer", "openai", "--model", "x", "--summary-window", "10"], "10 is not in the range x>=2000"),
     ],
 )
-def test_options_that_cannot_be_are_refused_before_anything_is_replayed(recorded, options, words):
+def test_impossible_options_are_refused_before_the_replay(recorded, options, words):
+    """Options that cannot be are refused before anything is replayed."""
     done = invoke("replay", recorded, *options)
     assert done.exit_code == 2
     assert words in " ".join(done.stderr.split())
@@ -148,11 +155,11 @@ def test_options_that_cannot_be_are_refused_before_anything_is_replayed(recorded
 
 
 @pytest.mark.parametrize("kind", ["openai", "anthropic"])
-def test_a_missing_key_or_client_is_told_with_what_to_do(recorded, monkeypatch, kind):
+def test_missing_key_or_client_is_reported_with_the_remedy(recorded, monkeypatch, kind):
     options = ["replay", recorded, "--summarizer", kind, "--model", "x"]
     monkeypatch.delenv(f"{kind.upper()}_API_KEY")
     keyless = invoke(*options)
-    monkeypatch.setitem(sys.modules, kind, None)
+    monkeypatch.setitem(sys.modules, kind, None)  # stands for a machine without the package
     bare = invoke(*options)
     assert (keyless.exit_code, bare.exit_code) == (2, 2)
     assert f"{kind.upper()}_API_KEY" in " ".join(keyless.stderr.split())
@@ -167,7 +174,8 @@ async def told(request):
     return SummaryAnswer("All went well so far.", "counting", len(request.prompt), 10)
 
 
-def test_two_replays_give_the_same_figures_although_a_model_is_asked():
+def test_two_replays_with_a_model_give_the_same_figures():
+    """Two replays give the same figures although a model is asked."""
     transcript = Transcript("talk", "openai", conversation(40, 300))
     once, again = (replay(transcript, budget=4_000, tokenizer=len, summaries=Asked(told)) for _ in range(2))
     assert once.summaries > 0

@@ -29,7 +29,8 @@ pytestmark = [needs_recordings, pytest.mark.filterwarnings("ignore:the digest of
 
 @pytest.mark.parametrize("share", [0.5, 0.25, 0.1])
 @pytest.mark.parametrize("file", RECORDED, ids=lambda file: f"{file.parent.name}-{file.stem}")
-def test_no_view_is_invalid_or_over_budget_and_only_floors_are_refused(file, share):
+def test_real_views_are_valid_and_only_required_sizes_refused(file, share):
+    """No view is invalid or over budget and only floors are refused."""
     count = resolve("auto").count
     for transcript in sessions(file, share):
         outcome = replay(transcript, budget=share)

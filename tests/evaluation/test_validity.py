@@ -140,7 +140,7 @@ def test_messages_between_a_call_and_its_result_are_found() -> None:
     assert len(problems(history, history)) == 2  # the call has no result, the result has no call
 
 
-def test_calls_that_nobody_made_are_found() -> None:
+def test_calls_missing_from_the_history_are_found() -> None:
     assert "call 'z' was never made" in "\n".join(problems([user(), calls("z")], [user(), said()]))
 
 

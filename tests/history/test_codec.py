@@ -54,14 +54,16 @@ def test_every_event_of_a_session_comes_back_equal(messages, budget, ask):
 
 
 @given(st.text(st.characters(categories=["Cs", "Lu", "Cc"]), max_size=12))
-def test_any_text_comes_back_as_it_was_also_one_that_utf_8_cannot_hold(text):
+def test_any_text_round_trips_even_beyond_utf_8(text):
+    """Any text comes back as it was also one that UTF-8 cannot hold."""
     manager = ContextManager(tokenizer=len)
     manager.add_message({"role": "user", "content": text})
     (event,) = read(written(manager._session.events))
     assert event.message["content"] == text
 
 
-def test_a_digest_is_written_once_and_referred_to_while_it_stays_the_same():
+def test_unchanged_digest_is_stored_once_and_referenced():
+    """A digest is written once and referred to while it stays the same."""
     one, other = (Digest((Note(0, 1, "turn", text),), (("a_1", 0.5),), (), 9) for text in ("ls()", "cat()"))
     digests = [one, one, NO_DIGEST, one, other, other, one]
     events = [LaneOpened("main", Plan(digest=one)), LaneOpened("small", Plan(digest=one))]
@@ -80,7 +82,8 @@ WORDS = st.text(max_size=8) | st.sampled_from(['"', '","', "\\", "\ud800", "a/b"
 
 
 @given(st.lists(st.tuples(WORDS, st.floats(allow_nan=False, allow_infinity=False)), max_size=6), WORDS)
-def test_what_a_view_shows_of_a_digest_stands_there_to_be_read_and_the_rest_comes_back(weights, text):
+def test_shown_digest_is_readable_in_storage_and_round_trips(weights, text):
+    """What a view shows of a digest stands there to be read and the rest comes back."""
     note = Note(0, 1, "line", text)
     event = PlanRecorded("main", Plan((Fold(0, 1),), 1, 0, Digest((note,), tuple(weights), (note,), 9)), (1, 2), 3, 4)
     (stored,) = written([event])
@@ -89,7 +92,8 @@ def test_what_a_view_shows_of_a_digest_stands_there_to_be_read_and_the_rest_come
     assert read([stored]) == [event]
 
 
-def test_what_only_the_next_digest_is_made_of_takes_a_third_of_its_bytes():
+def test_hidden_digest_state_takes_a_third_of_its_bytes():
+    """What only the next digest is made of takes a third of its bytes."""
     weights = tuple((f"src/module_{number}.py", number / 16) for number in range(2_000, 0, -1))
     spare = tuple(Note(number, number, "line", f"value_{number} = {number * 7}") for number in range(500))
     (stored,) = written([PlanRecorded("main", Plan((), 1, 0, Digest((), weights, spare, 9)), (), 3, 4)])
@@ -122,7 +126,7 @@ def test_what_was_written_in_any_format_is_read_for_ever(format):
     assert manager.history(at=30) == told["messages"][:31]
 
 
-def test_a_session_goes_on_in_todays_format_whatever_it_began_in():
+def test_session_of_any_old_format_continues_in_the_current_one():
     store = MemoryStore()
     store.append("s", 0, [each.record for each in golden(1)]).result()
     manager = ContextManager(session="s", store=store, **OPTIONS)

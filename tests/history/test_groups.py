@@ -71,11 +71,13 @@ def test_pending_and_never_answered_calls_stay_open() -> None:
     assert (pending.open_calls, pending.answered) == (1, set())
 
 
-def test_a_result_of_a_used_up_id_goes_to_the_nearest_call_before_it() -> None:
+def test_result_of_a_reused_id_joins_the_nearest_earlier_call() -> None:
+    """A result of a used up id goes to the nearest call before it."""
     assert members(calls("a"), tool("x", "a"), calls("a"), tool("x", "a")) == [[10, 11], [12, 13]]
 
 
-def test_of_two_open_calls_of_an_id_the_nearest_is_answered_first() -> None:
+def test_nearest_of_two_open_calls_is_answered_first() -> None:
+    """Of two open calls of an id the nearest is answered first."""
     groups = grouped(calls("a"), SAID, calls("a"), tool("x", "a"), tool("late", "a"))
     assert [group.members for group in groups] == [[10, 14], [11], [12, 13]]
 
@@ -126,7 +128,8 @@ def test_orphans_of_merged_groups_stay_known() -> None:
     assert group.orphans == {12: [("content", 1)], 13: [("content", 1)]}
 
 
-def test_merged_groups_are_named_so_that_their_members_can_be_moved() -> None:
+def test_merged_groups_are_reported_so_members_can_move() -> None:
+    """Merged groups are named so that their members can be moved."""
     turns = Turns()
     one, _ = turns.add(0, read_message(calls("a")))
     two, _ = turns.add(1, read_message(calls("b")))

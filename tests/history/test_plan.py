@@ -72,7 +72,8 @@ def well_formed(found: tuple[Edit, ...]) -> bool:
 
 
 @given(edits, edits)
-def test_merged_edits_are_sorted_and_say_what_both_say_the_newer_one_last(old: list[Edit], new: list[Edit]) -> None:
+def test_merged_edits_are_sorted_with_the_newer_last(old: list[Edit], new: list[Edit]) -> None:
+    """Merged edits are sorted and say what both say the newer one last."""
     found = merge(old, new)
     assert well_formed(found)
     assert dropped(found) == dropped(old) | dropped(new)
@@ -93,9 +94,8 @@ def test_an_entry_is_covered_exactly_where_a_range_holds_it(found: list[Edit]) -
 
 
 @given(plans, st.lists(seqs, max_size=4), st.integers(0, 99))
-def test_without_some_entries_a_plan_leaves_them_whole_and_the_rest_as_it_was(
-    plan: Plan, whole: list[int], number: int
-) -> None:
+def test_plan_without_some_entries_leaves_these_whole(plan: Plan, whole: list[int], number: int) -> None:
+    """Without some entries a plan leaves them whole and the rest as it was."""
     found = without(plan, whole, number)
     assert well_formed(found.edits)
     assert dropped(found.edits) == dropped(plan.edits) - set(whole)
@@ -104,7 +104,8 @@ def test_without_some_entries_a_plan_leaves_them_whole_and_the_rest_as_it_was(
 
 
 @given(plans, st.integers(-1, LAST + 2))
-def test_a_plan_until_an_entry_says_nothing_of_later_ones_and_the_rest_as_it_was(plan: Plan, last: int) -> None:
+def test_plan_until_an_entry_keeps_earlier_edits_only(plan: Plan, last: int) -> None:
+    """A plan until an entry says nothing of later ones and the rest as it was."""
     found = until(plan, last)
     assert well_formed(found.edits)
     assert dropped(found.edits) == {seq for seq in dropped(plan.edits) if seq <= last}
@@ -123,14 +124,16 @@ def test_nothing_that_makes_a_plan_changes_another(plan: Plan, whole: list[int],
 
 
 @given(plans)
-def test_a_plan_tells_its_drops_in_order_and_its_rewrites_by_entry(plan: Plan) -> None:
+def test_plan_gives_drops_in_order_and_rewrites_by_entry(plan: Plan) -> None:
+    """A plan says its drops in order and its rewrites by entry."""
     assert [edit for edit in plan.edits if isinstance(edit, Drop)] == list(plan.gaps())
     by_entry = plan.rewritten()
     assert {(edit.seq, edit.part): edit for found in by_entry.values() for edit in found} == rewritten(plan.edits)
     assert all(edit.seq == seq for seq, found in by_entry.items() for edit in found)
 
 
-def test_ranges_that_touch_become_one_and_keep_the_name_of_the_first() -> None:
+def test_touching_ranges_merge_under_the_first_name() -> None:
+    """Ranges that touch become one and keep the name of the first."""
     assert merge([Drop(4, 6, "b")], [Drop(1, 3, "a"), Drop(8, 9, "c")]) == (Drop(1, 6, "a"), Drop(8, 9, "c"))
 
 
@@ -177,6 +180,6 @@ def test_each_entry_that_is_left_out_has_a_reference(found, said):
 
 
 @given(plans, st.sets(seqs))
-def test_hidden_entries_are_those_that_the_plan_leaves_out_or_cuts(plan, asked):
+def test_hidden_entries_are_those_a_plan_drops_or_cuts(plan, asked):
     """An entry is hidden exactly if taking it out of the plan changes the plan."""
     assert hidden(plan, asked) == {seq for seq in asked if without(plan, [seq], plan.number).edits != plan.edits}

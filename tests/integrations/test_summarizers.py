@@ -1,6 +1,7 @@
 """Summarizers over real sockets: the official clients against a server that answers as a test wants."""
 
 import asyncio
+import sys
 from contextlib import ExitStack
 
 import pytest
@@ -28,7 +29,8 @@ def openai_at(server, **more):
     return OpenAISummarizer("small", base_url=f"{server.url}/v1", api_key="k", **more)
 
 
-def test_one_more_turn_of_a_conversation_goes_out_as_the_agent_sends_it(serve):
+def test_summary_turn_is_sent_in_the_agents_format(serve):
+    """One more turn of a conversation goes out as the agent sends it."""
     server = serve((200, {}, chat("fine")))
     talk = [
         {"role": "system", "content": "be brief"},
@@ -56,7 +58,8 @@ def test_one_more_turn_of_a_conversation_goes_out_as_the_agent_sends_it(serve):
 TOO_LONG = {"error": {"message": "maximum context length is 4096 tokens", "code": "context_length_exceeded"}}
 
 
-def test_openais_protocol_is_spoken_and_what_was_counted_comes_back(serve):
+def test_openai_client_sends_the_request_and_returns_the_usage(serve):
+    """OpenAI's protocol is spoken and what was counted comes back."""
     server = serve((200, {}, chat("<summary>All went well.</summary>")))
     answer = asyncio.run(openai_at(server)(SummaryRequest("be brief", "the record", 300)))
     assert answer == ("<summary>All went well.</summary>", "small-1", 1_200, 40)
@@ -107,7 +110,8 @@ def test_the_client_waits_and_tries_again_where_that_may_help(serve):
         ((None, {}, {}), "APITimeoutError"),
     ],
 )
-def test_whatever_the_server_does_nothing_is_lost_and_calls_are_few(serve, answer, reason):
+def test_server_faults_lose_nothing_and_cost_few_calls(serve, answer, reason):
+    """No matter what the server does nothing is lost and calls are few."""
     server = serve(answer)
     watched = begin_summarized(openai_at(server, max_retries=0, timeout=0.2 if answer[0] is None else 30))
     view = watched.rounds(30)
@@ -133,6 +137,6 @@ def test_without_a_key_a_summarizer_is_refused_when_it_is_made(monkeypatch, name
 
 @pytest.mark.parametrize("name", ["openai", "anthropic"])
 def test_without_its_client_a_summarizer_says_what_to_install(monkeypatch, name):
-    monkeypatch.setitem(__import__("sys").modules, name, None)
+    monkeypatch.setitem(sys.modules, name, None)  # stands for a machine without the package
     with pytest.raises(ConfigurationError, match=rf"backscroll\[{name}\]"):
         {"openai": OpenAISummarizer, "anthropic": AnthropicSummarizer}[name]("x")

@@ -87,7 +87,8 @@ def in_loop(main: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]
 # --- one at a time -------------------------------------------------------------------------------------------------
 
 
-def test_one_holder_at_a_time_among_threads_and_tasks_of_several_loops() -> None:
+def test_lock_has_one_holder_among_threads_and_loops() -> None:
+    """One holder at a time among threads and tasks of several loops."""
     turnstile, inside = Turnstile(), Inside()
 
     def thread() -> None:
@@ -136,7 +137,9 @@ def test_a_holder_keeps_everybody_else_out_until_it_releases() -> None:
     asyncio.run(main())
 
 
-def test_a_lock_taken_in_a_thread_may_be_released_in_a_loop_and_the_other_way_round() -> None:
+def test_lock_taken_in_a_thread_can_be_released_in_a_loop() -> None:
+    """A lock taken in a thread may be released in a loop and the other way round."""
+
     async def main() -> None:
         turnstile = Turnstile()
         await asyncio.to_thread(turnstile.acquire)
@@ -153,7 +156,8 @@ def test_a_lock_taken_in_a_thread_may_be_released_in_a_loop_and_the_other_way_ro
 # --- in order ------------------------------------------------------------------------------------------------------
 
 
-def test_threads_and_tasks_are_served_in_the_order_of_their_arrival() -> None:
+def test_lock_serves_waiters_in_order_of_arrival() -> None:
+    """Threads and tasks are served in the order of their arrival."""
     turnstile = Turnstile()
     served: list[str] = []
     turnstile.acquire()
@@ -182,7 +186,7 @@ def test_threads_and_tasks_are_served_in_the_order_of_their_arrival() -> None:
     assert served == [f"{kind} {number}" for number in range(3) for kind in ("task", "thread")]
 
 
-def test_who_comes_again_at_once_stands_behind_those_who_wait() -> None:
+def test_returning_holder_queues_behind_the_waiters() -> None:
     async def main() -> None:
         turnstile = Turnstile()
         served: list[str] = []
@@ -226,7 +230,9 @@ def test_a_waiter_that_is_cancelled_is_passed_over() -> None:
 
 
 @pytest.mark.parametrize("behind", [0, 1, 2])
-def test_a_waiter_that_is_cancelled_just_when_its_turn_comes_passes_it_on(behind: int) -> None:
+def test_waiter_cancelled_at_its_turn_passes_the_turn_on(behind: int) -> None:
+    """A waiter that is cancelled just when its turn comes passes it on."""
+
     async def main() -> None:
         turnstile = Turnstile()
         await turnstile.acquire_async()
@@ -246,7 +252,9 @@ def test_a_waiter_that_is_cancelled_just_when_its_turn_comes_passes_it_on(behind
     asyncio.run(main())
 
 
-def test_a_waiter_that_is_cancelled_between_grant_and_running_on_passes_it_on() -> None:
+def test_waiter_cancelled_after_its_grant_passes_the_turn_on() -> None:
+    """A waiter that is cancelled between grant and running on passes it on."""
+
     async def main() -> None:
         turnstile = Turnstile()
         await turnstile.acquire_async()
@@ -277,7 +285,8 @@ def test_cancelled_before_it_ran_a_task_never_queues() -> None:
     asyncio.run(main())
 
 
-def test_no_turn_is_lost_and_none_given_twice_when_waiters_are_cancelled_at_random() -> None:
+def test_random_cancellations_lose_and_double_no_turn() -> None:
+    """No turn is lost and none given twice when waiters are cancelled at random."""
     turnstile, inside = Turnstile(), Inside()
 
     async def visit(chance: random.Random) -> None:
@@ -313,7 +322,8 @@ def test_no_turn_is_lost_and_none_given_twice_when_waiters_are_cancelled_at_rand
     asyncio.run(free(turnstile))
 
 
-def test_a_loop_that_is_closed_on_a_waiting_task_does_not_take_the_turn_with_it() -> None:
+def test_closed_loop_with_a_waiting_task_keeps_the_turn() -> None:
+    """A loop that is closed on a waiting task does not take the turn with it."""
     turnstile = Turnstile()
     turnstile.acquire()
     loop = asyncio.new_event_loop()

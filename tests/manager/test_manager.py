@@ -46,7 +46,8 @@ def test_request_with_bad_budget_raises_and_names_it(budget, error):
         session_after(1).get_messages_for_request(token_budget=budget)
 
 
-def test_a_floor_that_cannot_fit_is_one_clear_error_and_changes_nothing():
+def test_required_messages_over_budget_raise_and_change_nothing():
+    """A floor that cannot fit is one clear error and changes nothing."""
     manager = ContextManager(tokenizer=count_quarter)
     manager.append({"role": "system", "content": "rules " * 1_000}, {"role": "user", "content": "go"})
     with pytest.raises(BudgetError, match=r"leading system messages 1,\d+.*raise token_budget"):
@@ -87,14 +88,16 @@ def test_the_budget_comes_from_the_provider_unless_it_cannot_say(provider, windo
     assert manager.usage().window == window
 
 
-def test_a_provider_that_fails_is_reported_and_the_budget_falls_back():
+def test_failing_provider_is_reported_and_the_budget_falls_back():
+    """A provider that fails is reported and the budget falls back."""
     manager = session_after(1)
     with pytest.warns(RuntimeWarning, match=r"did not say its window .*get_model_info\(\) of Provider failed.*offline"):
         manager.get_messages_for_request(provider=Provider(RuntimeError("offline"), None))
     assert manager.usage().window == 200_000
 
 
-def test_the_plain_manager_works_inside_a_running_loop_with_async_helpers():
+def test_plain_manager_works_in_a_loop_with_async_helpers():
+    """The plain manager works inside a running loop with async helpers."""
     told: list[str] = []
 
     async def listener(name: str, payload: dict[str, Any]) -> None:
@@ -125,7 +128,8 @@ def test_a_bad_message_is_refused_before_anything_changes():
     assert manager.get_messages() == before
 
 
-def test_the_same_id_adds_once_and_other_messages_under_it_conflict():
+def test_same_id_appends_once_and_conflicts_on_other_messages():
+    """The same id adds once and other messages under it conflict."""
     manager = session_after(1)
     message = {"role": "user", "content": "once"}
     last = manager.append(message, id="a")
@@ -135,7 +139,8 @@ def test_the_same_id_adds_once_and_other_messages_under_it_conflict():
         manager.append({"role": "user", "content": "other"}, id="a")
 
 
-def test_set_messages_rewinds_to_the_common_beginning_and_appends_the_rest():
+def test_set_messages_rewinds_to_the_common_prefix_and_appends():
+    """Set messages rewinds to the common beginning and appends the rest."""
     manager = session_after(3)
     messages = manager.get_messages()
     manager.set_messages([*messages[:4], {"role": "user", "content": "instead"}])
@@ -146,7 +151,8 @@ def test_set_messages_rewinds_to_the_common_beginning_and_appends_the_rest():
     assert len(manager.get_messages()) == 6
 
 
-def test_clear_empties_the_view_and_the_branch_but_references_live_on():
+def test_clear_empties_view_and_branch_but_keeps_references():
+    """Clear empties the view and the branch but references live on."""
     manager = session_after(2)
     manager.clear()
     assert manager.get_messages() == []
@@ -154,7 +160,8 @@ def test_clear_empties_the_view_and_the_branch_but_references_live_on():
     assert manager.recall(1) == "read every file"
 
 
-def test_pinned_messages_come_back_whole_into_the_view_with_their_pair():
+def test_pinned_messages_return_whole_with_their_pair():
+    """Pinned messages come back whole into the view with their pair."""
     manager = session_after()
     manager.get_messages_for_request(token_budget=6_000)
     state = {found.seq: found.state for found in manager.explain()}
@@ -171,7 +178,8 @@ def test_pinned_messages_come_back_whole_into_the_view_with_their_pair():
         manager.pin(999)
 
 
-def test_a_critical_message_survives_any_budget_and_cannot_be_unpinned():
+def test_critical_message_survives_any_budget_and_unpin():
+    """A critical message survives any budget and cannot be unpinned."""
     manager = session_after(2)
     rule = {"role": "user", "content": "never push", "metadata": {"critical": True}}
     seq = manager.append(rule)
@@ -180,7 +188,8 @@ def test_a_critical_message_survives_any_budget_and_cannot_be_unpinned():
     assert rule in manager.get_messages_for_request(token_budget=4_000)
 
 
-def test_an_ephemeral_message_is_shown_until_the_next_compaction_and_never_stored():
+def test_ephemeral_message_shows_until_compaction_unstored():
+    """An ephemeral message is shown until the next compaction and never stored."""
     told: list[str] = []
     manager = session_after(3, on_event=lambda name, _: told.append(name))
     note = {"role": "user", "content": "the build is red", "metadata": {"ephemeral": True}}
@@ -205,7 +214,8 @@ def test_half_of_a_tool_pair_cannot_be_ephemeral():
     assert manager.get_messages()[-1] == call
 
 
-def test_a_system_prompt_factory_stands_in_for_stored_system_messages():
+def test_system_prompt_factory_replaces_stored_system_messages():
+    """A system prompt factory stands in for stored system messages."""
     prompts = ["first"]
     manager = session_after(1)
     hook = {"role": "system", "content": "from a hook", "metadata": {"source": "hook"}}
@@ -224,7 +234,8 @@ def test_a_system_prompt_factory_stands_in_for_stored_system_messages():
     assert manager.get_messages_for_request(token_budget=50_000)[0]["content"] == "be brief"
 
 
-def test_a_system_prompt_is_reported_when_it_changes_and_not_with_every_request():
+def test_system_prompt_is_reported_only_when_it_changes():
+    """A system prompt is reported when it changes and not with every request."""
     prompts, told = ["first"], []
     manager = ContextManager(tokenizer=count_quarter, on_event=lambda name, payload: told.append((name, payload)))
     manager.set_system_prompt_factory(lambda: prompts[-1])
@@ -236,7 +247,8 @@ def test_a_system_prompt_is_reported_when_it_changes_and_not_with_every_request(
     assert included == ["first", "second", "first"]
 
 
-def test_undo_brings_the_plan_before_back_and_a_larger_budget_keeps_it():
+def test_undo_restores_the_plan_and_a_larger_budget_keeps_it():
+    """Undo brings the plan before back and a larger budget keeps it."""
     manager = session_after(min_batch_tokens=None)
     whole = manager.get_messages_for_request(token_budget=1_000_000)
     compacted = manager.get_messages_for_request(token_budget=8_000)
@@ -247,7 +259,8 @@ def test_undo_brings_the_plan_before_back_and_a_larger_budget_keeps_it():
     assert manager.undo_compaction() is False
 
 
-def test_compact_on_demand_goes_to_the_target_and_reports_what_it_did():
+def test_compact_on_demand_reaches_the_target_and_reports_it():
+    """Compact on demand goes to the target and reports what it did."""
     manager = session_after(12, max_tokens=40_000)
     manager.get_messages_for_request()
     done = manager.compact()
@@ -256,7 +269,8 @@ def test_compact_on_demand_goes_to_the_target_and_reports_what_it_did():
     assert manager.usage().upper == done.after_tokens
 
 
-def test_lanes_have_plans_of_their_own_and_a_new_one_starts_from_the_newest():
+def test_new_lane_starts_from_the_newest_plan():
+    """Lanes have plans of their own and a new one starts from the newest."""
     manager = session_after()
     large = manager.get_messages_for_request(token_budget=1_000_000, lane="large")
     small = manager.get_messages_for_request(token_budget=8_000, lane="small")
@@ -280,7 +294,8 @@ def test_events_of_a_compaction_carry_the_keys_that_hosts_know():
     assert payloads[events.MESSAGE_ADDED] == {"role": "tool", "content_length": len(LONG) + 3, "total_messages": 62}
 
 
-def test_a_listener_may_use_the_session_may_be_async_and_may_fail():
+def test_listener_may_use_the_session_be_async_or_fail():
+    """A listener may use the session may be async and may fail."""
     seen: list[int] = []
 
     async def listener(name: str, payload: dict[str, Any]) -> None:
@@ -383,7 +398,9 @@ def test_bad_configuration_fails_at_construction(options):
         ContextManager(**options)
 
 
-def test_strategies_are_those_that_were_named_and_own_ones_are_held_to_the_rules():
+def test_named_strategies_run_and_custom_ones_obey_the_rules():
+    """Strategies are those that were named and own ones are held to the rules."""
+
     class Greedy:
         name = "greedy"
 
@@ -404,7 +421,8 @@ def test_strategies_are_those_that_were_named_and_own_ones_are_held_to_the_rules
     assert {entry.reason for entry in nothing.explain() if entry.state == "out"} == {"last resort"}
 
 
-def test_a_call_that_its_own_message_answers_is_neither_pending_nor_an_orphan():
+def test_call_answered_in_its_own_message_is_not_pending():
+    """A call that its own message answers is neither pending nor an orphan."""
     told: list[str] = []
     call = {"toolUse": {"toolUseId": "a", "name": "web", "input": {}}}
     result = {"toolResult": {"toolUseId": "a", "content": [{"text": "found"}]}}
@@ -438,7 +456,8 @@ def test_a_lane_named_after_a_model_counts_as_that_model():
     assert claude == pytest.approx(1.52 * own, rel=0.01)
 
 
-def test_neither_undo_nor_a_new_lane_takes_a_pinned_message_out_again():
+def test_undo_and_new_lanes_keep_a_pinned_message():
+    """Neither undo nor a new lane takes a pinned message out again."""
     manager = session_after()
     manager.get_messages_for_request(token_budget=9_000)
     manager.append(*session_after(10).get_messages()[2:])
@@ -459,7 +478,8 @@ def test_a_single_ephemeral_message_is_reported_when_it_expires():
     assert told.count(events.EPHEMERAL_EXPIRED) == 1
 
 
-def test_the_summary_stands_behind_the_system_messages_after_its_place_was_rewound():
+def test_summary_moves_behind_system_messages_after_a_rewind():
+    """The summary stands behind the system messages after its place was rewound."""
     manager = ContextManager(tokenizer=count_quarter, strategies=["truncate"])
     talk = MessageFactory("openai")
     manager.append(talk.say("system", "be brief"), *[talk.say("assistant", "hello " * 400)] * 2, talk.say("user", "go"))
@@ -473,7 +493,9 @@ def test_the_summary_stands_behind_the_system_messages_after_its_place_was_rewou
     assert view[2]["content"].startswith("<summary>")
 
 
-def test_a_cancelled_task_leaves_the_session_usable_and_adds_all_or_nothing():
+def test_cancelled_task_appends_all_or_nothing():
+    """A cancelled task leaves the session usable and adds all or nothing."""
+
     async def run() -> None:
         manager = backscroll.AsyncContextManager(tokenizer=count_quarter)
         huge = {"role": "user", "content": "long " * 400_000}  # over 64 KB: counted in a thread

@@ -64,7 +64,8 @@ def test_the_callers_message_stays_as_it_is():
     assert message == TALK.say("user", "Pay with 1234-5678.")
 
 
-def test_an_exception_refuses_the_message_and_all_that_came_with_it():
+def test_redact_error_refuses_the_whole_append():
+    """An exception refuses the message and all that came with it."""
     context = opened(refusing)
     context.append(TALK.say("user", "hello"))
     for change in (
@@ -105,7 +106,8 @@ def test_what_it_returns_is_checked_like_any_message(answer):
     assert context.get_messages() == []
 
 
-def test_what_it_was_given_and_returned_may_be_changed_afterwards():
+def test_redact_arguments_and_results_may_change_later():
+    """What it was given and returned may be changed afterwards."""
     given = []
     context = opened(lambda message: given.append(message) or message)
     context.append(TALK.say("user", "hello"))

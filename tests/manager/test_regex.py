@@ -38,7 +38,8 @@ def test_what_python_finds_is_found(pattern, line):
     assert found.finds(line) is expected
 
 
-def test_a_pattern_that_would_take_for_ever_is_stopped_and_stays_so():
+def test_endless_pattern_is_stopped_and_stays_refused():
+    """A pattern that would take for ever is stopped and stays so."""
     pattern = LimitedPattern(ENDLESS, limit=0.05)
     for _ in range(2):
         with pytest.raises(ConfigurationError, match="takes too long, and was stopped: write it without"):
@@ -56,7 +57,7 @@ def test_patterns_that_do_no_harm_are_never_stopped():
     assert sum(pattern.finds(f"line {number}: Error {number % 1_000:03}") for number in range(2_000)) == 2_000
 
 
-def test_a_model_is_told_what_is_wrong_with_its_pattern():
+def test_bad_pattern_is_explained_to_the_model():
     found = manager(VICTIM)
     found._opened = dataclasses.replace(found._opened, compile=impatient)
     _, call = found.recall_tool()

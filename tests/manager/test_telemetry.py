@@ -79,7 +79,8 @@ def at_work(manager, rounds=30):
         manager.get_messages_for_request()
 
 
-def test_operations_have_spans_with_what_the_store_did_inside_of_them(heard, tmp_path):
+def test_operations_have_spans_with_store_work_inside(heard, tmp_path):
+    """Operations have spans with what the store did inside of them."""
     manager = ContextManager(
         session="talk", store=tmp_path / "a.db", tokenizer=count_quarter, max_tokens=3_000, telemetry=True
     )
@@ -101,7 +102,8 @@ def test_operations_have_spans_with_what_the_store_did_inside_of_them(heard, tmp
     assert heard.named("backscroll store read")
 
 
-def test_a_compaction_is_an_event_of_the_request_that_it_came_with_and_is_counted(heard):
+def test_compaction_is_an_event_of_its_request_and_a_metric(heard):
+    """A compaction is an event of the request that it came with and is counted."""
     before = sum(point.value for point in heard.points("backscroll.compactions"))
     told = []
     manager = ContextManager(
@@ -136,7 +138,9 @@ def test_durations_and_sizes_of_views_are_metrics(heard):
 
 
 @pytest.mark.parametrize("kind", ["plain", "async"])
-def test_a_summarizer_is_told_as_a_call_of_a_model_with_its_tokens(heard, kind):
+def test_summarizer_call_is_a_span_with_its_tokens(heard, kind):
+    """A summarizer is reported as a call of a model with its tokens."""
+
     def plain(request):
         return SummaryAnswer(f"<summary>All went well with {SECRET}.</summary>", "small-1", 1_200, 40)
 
@@ -170,7 +174,7 @@ def test_a_summarizer_is_told_as_a_call_of_a_model_with_its_tokens(heard, kind):
 
 
 @pytest.mark.filterwarnings("ignore:no summary could be had")
-def test_failures_are_told_by_their_types_alone(heard):
+def test_failures_are_traced_by_type_only(heard):
     def broken(request):
         raise RuntimeError(SECRET)
 
@@ -188,7 +192,7 @@ def test_failures_are_told_by_their_types_alone(heard):
     assert SECRET not in heard.everything()
 
 
-def test_no_word_of_a_conversation_is_told(heard, tmp_path):
+def test_no_word_of_a_conversation_is_traced(heard, tmp_path):
     manager = ContextManager(
         session="talk", store=tmp_path / "a.db", tokenizer=count_quarter, max_tokens=3_000, telemetry=True
     )
@@ -203,7 +207,8 @@ def test_no_word_of_a_conversation_is_told(heard, tmp_path):
     assert SECRET not in heard.everything()
 
 
-def test_what_a_session_does_is_the_same_without_and_nothing_is_told(heard):
+def test_session_without_telemetry_behaves_the_same(heard):
+    """What a session does is the same without and nothing is reported."""
     views = []
     for telemetry in (True, False):
         heard._spans.clear()
@@ -221,7 +226,7 @@ def test_what_is_neither_true_nor_false_is_refused(wrong):
 
 
 def test_without_the_api_it_is_refused_by_name(monkeypatch):
-    monkeypatch.setitem(sys.modules, "opentelemetry.trace", None)
+    monkeypatch.setitem(sys.modules, "opentelemetry.trace", None)  # stands for a machine without the package
     with pytest.raises(ConfigurationError, match=r"backscroll\[otel\]"):
         ContextManager(telemetry=True)
 

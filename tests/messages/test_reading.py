@@ -25,7 +25,8 @@ def test_openai_texts_stand_in_a_string_or_in_blocks() -> None:
     ]
 
 
-def test_openai_parallel_calls_are_read_in_order_with_their_names() -> None:
+def test_openai_parallel_calls_are_read_in_order() -> None:
+    """OpenAI parallel calls are read in order with their names."""
     calls = [CALL, {"id": "c2", "type": "function", "function": {"name": "ls", "arguments": "{}"}}]
     message = assistant(None, tool_calls=calls)
     assert parts(message) == [
@@ -55,7 +56,7 @@ def test_openai_function_call_of_old_is_answered_by_name() -> None:
     assert read({"role": "function", "content": "text"}).results == ((read(nameless).calls[0], ()),)
 
 
-def test_openai_refusals_are_texts_beside_the_content_or_in_it() -> None:
+def test_openai_refusals_are_texts_inside_or_outside_content() -> None:
     assert parts(assistant(None, refusal="No.")) == [("text", "refusal", "No.")]
     assert parts({"role": "assistant", "refusal": "No."}) == [("text", "refusal", "No.")]
     assert parts(assistant([{"type": "refusal", "refusal": "No."}])) == [("text", "content.0.refusal", "No.")]
@@ -100,18 +101,20 @@ def test_openai_media_carry_their_data_and_no_text() -> None:
         (12, [("result", "content", "12", "c1")]),
     ],
 )
-def test_a_tool_message_answers_its_call_whatever_its_content_is(content: Any, found: list[Any]) -> None:
+def test_tool_message_answers_its_call_with_any_content(content: Any, found: list[Any]) -> None:
     assert parts(tool(content)) == found
     assert read(tool(content)).results == (("c1", ()),)
 
 
-def test_a_tool_message_of_several_blocks_is_one_result_with_its_media() -> None:
+def test_tool_message_of_blocks_is_one_result_with_media() -> None:
+    """A tool message of several blocks is one result with its media."""
     message = tool([{"type": "text", "text": "a"}, {"type": "image", "source": {"type": "base64", "data": PIXEL}}])
     assert parts(message)[1] == ("media", "content.1", Media("image", PIXEL), "c1")
     assert read(message).results == (("c1", ()),)
 
 
-def test_reasoning_content_beside_is_read_and_never_taken_for_the_answer() -> None:
+def test_separate_reasoning_content_is_read_and_is_no_answer() -> None:
+    """Reasoning content next to is read and never taken for the answer."""
     message = assistant("yes", reasoning_content="because")
     assert parts(message) == [("text", "content", "yes"), ("reasoning", "reasoning_content", "because")]
 
@@ -121,7 +124,8 @@ def test_reasoning_content_beside_is_read_and_never_taken_for_the_answer() -> No
 AMPLIFIER_CALL = {"type": "tool_call", "id": "c1", "name": "read", "input": {"path": "a"}}
 
 
-def test_amplifier_calls_in_blocks_and_beside_them_are_counted_once_and_kept_whole() -> None:
+def test_amplifier_calls_in_blocks_and_list_count_once() -> None:
+    """Amplifier calls in blocks and next to them are counted once and kept whole."""
     message = assistant(
         [{"type": "text", "text": "let me look"}, AMPLIFIER_CALL, {**AMPLIFIER_CALL, "id": "c2"}],
         tool_calls=[
@@ -144,12 +148,14 @@ def test_amplifier_calls_without_ids_are_counted_once_too() -> None:
     assert read(message).calls == ("",)
 
 
-def test_a_call_that_only_stands_in_the_blocks_is_counted_beside_those_that_stand_twice() -> None:
+def test_call_only_in_blocks_counts_with_the_listed_ones() -> None:
+    """A call that only stands in the blocks is counted next to those that stand twice."""
     message = assistant([AMPLIFIER_CALL, {**AMPLIFIER_CALL, "id": "c2"}], tool_calls=[{"id": "c1", "tool": "read"}])
     assert sorted(read(message).calls) == ["c1", "c2"]
 
 
-def test_a_call_block_with_an_id_that_is_no_text_is_read_beside_listed_calls() -> None:
+def test_call_block_without_a_text_id_is_read_with_listed_calls() -> None:
+    """A call block with an id that is no text is read next to listed calls."""
     for odd in ([1], {"a": 1}, None, 5):
         message = assistant([{**AMPLIFIER_CALL, "id": odd}], tool_calls=[CALL, "odd"])
         assert sorted(read(message).calls) == ["", "c1"]
@@ -163,7 +169,7 @@ def test_amplifier_calls_in_blocks_only() -> None:
     assert not read(assistant([AMPLIFIER_CALL], tool_calls=None)).rigid
 
 
-def test_amplifier_call_with_an_empty_name_beside_its_tool() -> None:
+def test_amplifier_call_with_an_empty_name_and_a_tool_is_read() -> None:
     call = {"id": "c1", "name": None, "tool": "read", "arguments": {}}
     assert parts(assistant("", tool_calls=[call])) == [("call", "tool_calls.0.arguments", "{}", "c1", "read")]
 
@@ -186,7 +192,8 @@ def test_sealed_reasoning_makes_a_message_rigid(block: dict[str, Any]) -> None:
     assert reading.rigid
 
 
-def test_a_thinking_block_beside_the_content_makes_a_message_rigid() -> None:
+def test_thinking_block_outside_the_content_makes_it_rigid() -> None:
+    """A thinking block next to the content makes a message rigid."""
     block = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
     reading = read(assistant("yes", thinking_block=block))
     assert [part.kind for part in reading.parts] == ["text", "reasoning"]
@@ -214,12 +221,14 @@ def test_amplifier_result_blocks_hold_any_output(output: Any, text: str) -> None
     assert read(user(block)).results == (("c1", ("content", 0)),)
 
 
-def test_amplifier_result_block_with_content_in_place_of_output_is_read_there() -> None:
+def test_amplifier_result_block_is_read_from_its_content() -> None:
+    """Amplifier result block with content in place of output is read there."""
     block = {"type": "tool_result", "tool_call_id": "c1", "content": "long text"}
     assert parts(user(block)) == [("result", "content.0.content", "long text", "c1")]
 
 
-def test_result_blocks_in_tool_messages_answer_by_block_unless_the_message_names_its_call() -> None:
+def test_result_blocks_answer_by_block_unless_the_message_does() -> None:
+    """Result blocks in tool messages answer by block unless the message names its call."""
     blocks = [{"type": "tool_result", "tool_call_id": name, "output": name} for name in ("c1", "c2")]
     assert read({"role": "tool", "content": blocks}).results == (("c1", ("content", 0)), ("c2", ("content", 1)))
     mixed = {"role": "tool", "content": [{"type": "text", "text": "x"}, blocks[1]]}
@@ -278,7 +287,7 @@ RESULT = {"toolResult": {"toolUseId": "b1", "content": [{"text": "x"}, {"image":
         (user({"text": "hi"}, metadata={"ephemeral": True}), False),
     ],
 )
-def test_a_user_turn_is_what_a_user_wrote_beside_results(message: dict[str, Any], is_turn: bool) -> None:
+def test_user_turn_is_text_written_with_results(message: dict[str, Any], is_turn: bool) -> None:
     assert read(message).is_user_turn is is_turn
 
 

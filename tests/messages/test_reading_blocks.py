@@ -144,7 +144,8 @@ def test_bedrock_documents_of_text_are_read_as_text() -> None:
 # --- anything at all -----------------------------------------------------------------------------------------------
 
 
-def test_unknown_blocks_become_one_fixed_part_with_all_their_text() -> None:
+def test_unknown_blocks_become_one_fixed_part_with_their_text() -> None:
+    """Unknown blocks become one fixed part with all their text."""
     block = {"type": "hologram", "data": {"text": "x"}, "id": 7}
     reading = read(user(block, 5, None, ["a"], weird={"key": [1]}))
     assert [part.kind for part in reading.parts] == ["opaque"] * 4

@@ -148,9 +148,10 @@ def seen(reading: Reading) -> list[tuple[Any, ...]]:
 
 
 @given(messages, st.text(min_size=1, max_size=12), objects)
-def test_each_replaceable_part_can_be_replaced_alone_in_every_dialect(
+def test_each_part_can_be_replaced_alone_in_every_dialect(
     message: dict[str, Any], text: str, arguments: dict[str, Any]
 ) -> None:
+    """Each replaceable part can be replaced alone in every dialect."""
     message = accept(message)
     before, reading = copy.deepcopy(message), read_message(message)
     for number, part in enumerate(reading.parts):
@@ -178,7 +179,8 @@ def test_all_texts_of_a_message_can_be_replaced_together(message: dict[str, Any]
     assert (changed.calls, changed.results) == (reading.calls, reading.results)
 
 
-def test_nothing_of_a_rigid_message_and_no_reasoning_may_be_replaced() -> None:
+def test_rigid_messages_and_reasoning_cannot_be_replaced() -> None:
+    """Nothing of a rigid message and no reasoning may be replaced."""
     signed = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
     rigid = read_message(assistant([signed, {"type": "text", "text": "long"}], tool_calls=[{"id": "1", "tool": "x"}]))
     loose = read_message(assistant([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "long"}]))
@@ -246,7 +248,8 @@ def test_clipped_arguments_can_be_encoded_if_the_whole_could() -> None:
 
 
 @given(st.text(max_size=80), st.integers(0, 50), st.integers(0, 50))
-def test_a_clipped_text_keeps_head_and_tail_and_says_how_much_is_missing(text: str, head: int, tail: int) -> None:
+def test_clipped_text_keeps_its_ends_and_says_what_is_missing(text: str, head: int, tail: int) -> None:
+    """A clipped text keeps head and tail and says how much is missing."""
     clipped = clip_text(text, head, tail, "[ref:3.1]")
     missing = len(text) - head - tail
     if missing <= 0:
@@ -265,7 +268,8 @@ def test_masked_arguments_are_a_json_object_that_holds_the_note(note: str) -> No
 
 
 @given(st.one_of(typed, bedrock), st.sets(st.integers(0, 3)))
-def test_left_out_results_are_gone_and_everything_else_stays_in_order(message: dict[str, Any], gone: set[int]) -> None:
+def test_removed_results_go_and_the_rest_stays_in_order(message: dict[str, Any], gone: set[int]) -> None:
+    """Left out results are gone and everything else stays in order."""
     assume(isinstance(message["content"], list))
     before = copy.deepcopy(message)
     rest = leave_out(message, [("content", number) for number in gone])
@@ -277,7 +281,8 @@ def test_left_out_results_are_gone_and_everything_else_stays_in_order(message: d
         assert all(set(found) <= {"cachePoint"} for found in kept)
 
 
-def test_a_message_of_which_only_a_cache_marker_would_remain_is_left_out() -> None:
+def test_message_with_only_a_cache_marker_left_is_removed() -> None:
+    """A message of which only a cache marker would remain is left out."""
     result = {"toolResult": {"toolUseId": "b1", "content": []}}
     marker = {"cachePoint": {"type": "default"}}
     assert leave_out(user(result, marker), [("content", 0)]) is None
@@ -326,7 +331,8 @@ def missing(message: dict[str, Any], names: str) -> list[Part]:
 
 
 @pytest.mark.parametrize("calls", [OPENAI_CALLS, CUSTOM_CALLS, AMPLIFIER_CALLS, BLOCK_CALLS])
-def test_missing_results_of_the_tool_role_follow_the_recorded_ones(calls: dict[str, Any]) -> None:
+def test_missing_tool_results_follow_the_recorded_ones(calls: dict[str, Any]) -> None:
+    """Missing results of the tool role follow the recorded ones."""
     recorded = [tool("done", "b")]
     messages = answer_missing(calls, missing(calls, "ac"), recorded)
     assert messages == [tool("done", "b"), tool(NO_RESULT, "a"), tool(NO_RESULT, "c")]
@@ -335,7 +341,8 @@ def test_missing_results_of_the_tool_role_follow_the_recorded_ones(calls: dict[s
 
 
 @pytest.mark.parametrize(("calls", "result"), [(ANTHROPIC_CALLS, anthropic_result), (BEDROCK_CALLS, bedrock_result)])
-def test_missing_results_of_block_dialects_join_the_recorded_user_message(calls: dict[str, Any], result: Any) -> None:
+def test_missing_block_results_join_the_recorded_user_message(calls: dict[str, Any], result: Any) -> None:
+    """Missing results of block dialects join the recorded user message."""
     said = {"type": "text", "text": "and"} if result is anthropic_result else {"text": "and"}
     recorded = [user(result("b"), said)]
     messages = answer_missing(calls, missing(calls, "ac"), recorded)
@@ -348,14 +355,16 @@ def test_missing_results_of_block_dialects_join_the_recorded_user_message(calls:
 
 
 @pytest.mark.parametrize("calls", [ANTHROPIC_CALLS, BEDROCK_CALLS])
-def test_missing_results_of_block_dialects_make_one_user_message_where_there_is_none(calls: dict[str, Any]) -> None:
+def test_missing_block_results_make_a_user_message_if_needed(calls: dict[str, Any]) -> None:
+    """Missing results of block dialects make one user message where there is none."""
     messages = answer_missing(calls, missing(calls, "abc"), [])
     assert [message["role"] for message in messages] == ["user"]
     assert answered(messages) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("call", [{"name": "f", "arguments": "{}"}, {"arguments": "{}"}])
-def test_a_missing_result_of_a_function_call_is_of_the_function_role(call: dict[str, Any]) -> None:
+def test_missing_result_of_a_function_call_has_the_function_role(call: dict[str, Any]) -> None:
+    """A missing result of a function call is of the function role."""
     message = assistant(None, function_call=call)
     reading = read_message(message)
     messages = answer_missing(message, list(reading.parts), [])

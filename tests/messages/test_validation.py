@@ -100,9 +100,10 @@ def nested(levels: int, kind: str) -> dict[str, Any]:
 
 
 @given(messages)
-def test_an_accepted_message_equals_the_given_one_key_by_key_in_order_and_shares_nothing(
+def test_accepted_message_is_an_equal_ordered_isolated_copy(
     message: dict[str, Any],
 ) -> None:
+    """An accepted message equals the given one key by key in order and shares nothing."""
     before = copy.deepcopy(message)
     accepted = accept(message)
     assert same(accepted, message)
@@ -119,9 +120,10 @@ def test_a_copy_equals_its_original_and_shares_nothing(message: dict[str, Any]) 
 
 
 @given(st.lists(messages, max_size=5), st.integers(0, 5), st.lists(messages, max_size=3))
-def test_copies_of_a_list_that_changes_at_its_end_equal_it_and_share_nothing(
+def test_copies_of_a_growing_list_are_equal_and_isolated(
     before: list[dict[str, Any]], kept: int, after: list[dict[str, Any]]
 ) -> None:
+    """Copies of a list that changes at its end equal it and share nothing."""
     copier, listed = Copier(), list(map(accept, before))
     first = copier.copies(listed)
     assert same(first, listed)
@@ -135,7 +137,8 @@ def test_copies_of_a_list_that_changes_at_its_end_equal_it_and_share_nothing(
     assert len(copier._mutable) == len(list(containers(listed))) - 1, "what left the list is not held and not copied"
 
 
-def test_changing_the_given_message_afterwards_changes_nothing_that_is_kept() -> None:
+def test_later_changes_of_the_given_message_change_nothing() -> None:
+    """Changing the given message afterwards changes nothing that is kept."""
     block: dict[str, Any] = {"type": "text", "text": "one", "tags": ["a", ["b"]]}
     message: dict[str, Any] = {"role": "user", "content": [block, [block]], "metadata": {"deep": {"er": [1]}}}
     accepted = accept(message)
@@ -166,18 +169,21 @@ def test_one_object_in_two_places_becomes_two() -> None:
     ],
     ids=lambda message: type(message).__name__,
 )
-def test_other_mappings_lists_and_text_enums_are_kept_as_plain_json(message: Any) -> None:
+def test_other_mappings_lists_and_enums_become_plain_json(message: Any) -> None:
+    """Other mappings lists and text enums are kept as plain JSON."""
     assert same(accept(message), {"role": "user", "content": [{"text": "x"}]})
 
 
-def test_number_enums_and_subclasses_are_kept_as_the_plain_numbers_that_they_equal() -> None:
+def test_number_enums_and_subclasses_become_plain_numbers() -> None:
+    """Number enums and subclasses are kept as the plain numbers that they equal."""
     assert same(
         accept({"role": "user", "code": Code.OK, "half": Half(0.5), "list": [Code.OK, True]}),
         {"role": "user", "code": 200, "half": 0.5, "list": [200, True]},
     )
 
 
-def test_a_pydantic_message_is_dumped_and_later_changes_of_it_do_not_matter() -> None:
+def test_pydantic_message_is_dumped_and_isolated() -> None:
+    """A pydantic message is dumped and later changes of it do not matter."""
     models = pytest.importorskip("amplifier_core.message_models", reason="needs a framework that uses pydantic")
     blocks = [
         models.TextBlock(text="hello"),
@@ -316,7 +322,8 @@ def late_cycle() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("cycle", [cyclic_list, wide_cycle, long_wide_cycle, late_cycle])
-def test_a_message_that_contains_itself_is_refused_without_following_all_its_paths(cycle: Any) -> None:
+def test_recursive_message_is_refused_quickly(cycle: Any) -> None:
+    """A message that contains itself is refused without following all its paths."""
     with pytest.raises(MessageError, match=r"itself|deeper"):
         accept({"role": "user", "content": cycle()})
 
@@ -363,7 +370,8 @@ def test_a_refusal_is_both_a_value_error_and_one_of_ours() -> None:
     assert issubclass(MessageError, BackscrollError)
 
 
-def test_a_number_too_long_to_be_printed_is_refused_as_value_and_as_key() -> None:
+def test_unprintable_number_is_refused_as_value_and_key() -> None:
+    """A number too long to be printed is refused as value and as key."""
     for content in ([0, 10**5_000], [0, -(10**5_000)], {10**5_000: 1}):
         with pytest.raises(MessageError, match="content"):
             accept({"role": "user", "content": content})

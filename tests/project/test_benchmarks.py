@@ -33,7 +33,7 @@ def test_everybody_has_as_many_turns(run):
         ]
 
 
-def test_our_steps_are_compared_with_what_nobody_can_save(run):
+def test_our_steps_have_a_floor_to_compare_with(run):
     assert all(row["floor"] > 0 for row in rows(run, "steps", "ours"))
     assert all(row["floor"] is None for row in rows(run, "steps", "contract"))
 
@@ -43,14 +43,15 @@ def test_what_is_kept_is_come_back_to(run):
     assert all(0 < row["shown"] <= 60 for row in rows(run, "resume", "ours-full"))
 
 
-def test_a_view_that_could_not_be_sent_or_lost_its_task_is_counted(run):
+def test_invalid_view_or_lost_task_is_counted(run):
+    """A view that could not be sent or lost its task is counted."""
     [ours], [contract] = rows(run, "cost", "ours"), rows(run, "cost", "contract")
     assert ours["requests"] == contract["requests"] > 10
     assert (ours["over"], ours["broken"], ours["lost"], ours["refused"]) == (0, 0, 0, 0)
     assert contract["lost"] > 0
 
 
-def test_the_tables_show_who_was_measured_and_how(run):
+def test_tables_show_which_peers_were_measured_and_how(run):
     text = run[1]
     assert "| Backscroll | everything, memory |" in text
     assert "| Amplifier, contract's example | amplifier-core 2" in text

@@ -51,7 +51,8 @@ def test_python_blocks_run_each_by_itself_without_a_warning(page, tmp_path):
         assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), f"{name(page)}:{line}"
 
 
-def test_every_mount_plan_mounts_backscroll_and_none_of_its_options_is_ignored():
+def test_every_mount_plan_mounts_with_all_its_options():
+    """Every mount plan mounts backscroll and none of its options is ignored."""
     plans = [yaml.safe_load(code)["session"] for page in WITH_CODE for _, code in blocks(page, "yaml")]
     assert len(plans) >= 3
     for plan in plans:
@@ -89,7 +90,7 @@ def test_the_table_of_options_is_the_signature():
     assert told == {each.name: each.default for each in options()}
 
 
-def test_the_page_on_summaries_tells_of_every_option_of_theirs():
+def test_summaries_page_names_every_summary_option():
     page = ROOT / "docs/summaries.md"
     told = {
         row[0].strip("`"): ast.literal_eval(row[1].strip("`"))
@@ -98,14 +99,16 @@ def test_the_page_on_summaries_tells_of_every_option_of_theirs():
     assert told == {each.name: each.default for each in options() if each.name.startswith("summar")}
 
 
-def test_the_class_describes_every_option_and_names_every_strategy():
+def test_class_docstring_names_every_option_and_strategy():
+    """The class describes every option and names every strategy."""
     listed = "\n".join(re.findall(r"^- .+(?:\n  .+)*", inspect.getdoc(Described) or "", re.MULTILINE))
     named = {word for head in re.findall(r"^- (`[^:]+):", listed, re.MULTILINE) for word in re.findall(r"`(\w+)", head)}
     assert named == {each.name for each in options()}
     assert {word for word in re.findall(r'`"(\w+)"`', listed) if word != "auto"} == set(STRATEGIES)
 
 
-def test_the_table_of_events_names_all_that_the_amplifier_module_emits():
+def test_events_table_names_all_events_of_the_amplifier_module():
+    """The table of events names all that the Amplifier module emits."""
     told = [row[0].split("`")[1] for row in table(ROOT / "docs/amplifier.md", "Events")]
     assert sorted(told) == sorted(signals.ALL)
 
@@ -117,14 +120,16 @@ def test_options_of_other_modules_are_options_here(heading):
     assert set(named) <= set(settings.BY_NAME)
 
 
-def test_every_command_that_a_page_names_is_a_target_of_the_makefile():
+def test_every_named_make_command_is_a_target():
+    """Every command that a page names is a target of the makefile."""
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     for page in PAGES:
         named = set(re.findall(r"(?:^|`|\d )make ([a-z-]+)(?=`|$)", page.read_text(encoding="utf-8"), re.MULTILINE))
         assert named <= targets, name(page)
 
 
-def test_every_promise_of_the_architecture_has_a_test_with_its_number():
+def test_every_promise_of_the_architecture_has_a_test_file():
+    """Every promise of the architecture has a test with its number."""
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").partition("\n## The promises\n")[2]
     promised = set(re.findall(r"^(\d+)\. (?!\*Not yet promised)", text, re.MULTILINE))
     tested = {path.name.split("_")[2] for path in (ROOT / "tests/promises").glob("test_promise_*.py")}

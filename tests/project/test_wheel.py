@@ -81,7 +81,8 @@ def reveal(dependency: str, folder: Path) -> None:
         shutil.copy(spec.origin, folder)
 
 
-def test_it_holds_the_package_its_types_and_its_licence_and_nothing_else(wheel):
+def test_wheel_holds_only_package_types_and_licence(wheel):
+    """It holds the package its types and its licence and nothing else."""
     files = [*(ROOT / "src" / "backscroll").rglob("*.py"), *(ROOT / "src/backscroll/cli/inspect/page").iterdir()]
     package = {path.relative_to(ROOT / "src").as_posix() for path in files}
     held = {name for name in wheel.names if ".dist-info/" not in name}

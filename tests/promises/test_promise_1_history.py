@@ -6,7 +6,8 @@ from tests.builders import ASK, BUDGETS, conversations, feed, session_with_both_
 
 
 @given(conversations(), BUDGETS, ASK)
-def test_1_history_is_what_was_added_after_any_number_of_compactions(messages, budget, ask):
+def test_history_equals_what_was_added_after_any_compactions(messages, budget, ask):
+    """History is what was added after any number of compactions."""
     watched = session_with_both_triggers()
     feed(messages, ask, lambda _: watched.view(budget), watched)
     assert watched.manager.get_messages() == messages

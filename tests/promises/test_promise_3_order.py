@@ -10,7 +10,8 @@ from tests.views import is_typed_by_user
 
 
 @given(conversations(strange=False), BUDGETS, ASK)
-def test_2_and_3_views_are_valid_in_order_and_hold_what_must_stay(messages, budget, ask):
+def test_views_are_valid_ordered_and_hold_required_messages(messages, budget, ask):
+    """Views are valid in order and hold what must stay."""
     watched = session_with_both_triggers()
 
     def check(so_far: list[Any]) -> None:
@@ -26,7 +27,8 @@ def test_2_and_3_views_are_valid_in_order_and_hold_what_must_stay(messages, budg
 
 
 @given(conversations(), BUDGETS, ASK)
-def test_3_first_and_last_user_message_stay_word_for_word_unless_nothing_else_is_left(messages, budget, ask):
+def test_first_and_last_user_message_stay_until_the_last_resort(messages, budget, ask):
+    """First and last user message stay word for word unless nothing else is left."""
     watched = session_with_both_triggers()
 
     def check(so_far: list[Any]) -> None:

@@ -9,7 +9,8 @@ from tests.builders import ASK, BUDGETS, conversations, feed, session_with_both_
 
 
 @given(conversations(), BUDGETS, ASK)
-def test_5_a_view_extends_the_one_before_unless_an_event_says_why_not(messages, budget, ask):
+def test_view_extends_the_last_one_unless_an_event_explains(messages, budget, ask):
+    """A view extends the one before unless an event says why not."""
     watched = session_with_both_triggers()
     before: list[Any] = []
 

@@ -168,7 +168,8 @@ def test_1_to_8_hold_for_any_sequence_of_outcomes(messages, budget, ask, outcome
 
 @may_fail
 @pytest.mark.parametrize("outcome", OUTCOMES)
-def test_1_to_8_hold_after_each_outcome_and_what_comes_next_is_used(outcome):
+def test_promises_hold_after_each_outcome_and_the_next_is_used(outcome):
+    """To 8 hold after each outcome and what comes next is used."""
     talk = MessageFactory("openai")
     messages = [talk.say("user", "Never touch config/prod.yaml. Begin.")]
     for number in range(40):

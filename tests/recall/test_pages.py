@@ -50,7 +50,7 @@ def test_recall_takes_lines_around_a_pattern_within_a_range():
         context.recall(0, pattern="line", around=-1)
 
 
-def test_media_stand_beside_a_page_as_they_were_added():
+def test_media_accompany_a_page_as_they_were_added():
     data = base64.b64encode(b"nothing").decode()
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
     context = ContextManager()

@@ -29,7 +29,8 @@ def whole(manager, ref):
 
 
 @pytest.mark.parametrize("file", RECORDED, ids=lambda file: f"{file.parent.name}-{file.stem}")
-def test_everything_left_out_at_a_tenth_comes_back_verbatim_by_a_reference_of_the_view(file):
+def test_everything_left_out_returns_verbatim_by_reference(file):
+    """Everything left out at a tenth comes back verbatim by a reference of the view."""
     for transcript in read(file, file.name):
         manager = ContextManager(max_tokens=2_000_000)
         manager.append(*transcript.messages)

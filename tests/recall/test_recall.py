@@ -20,7 +20,8 @@ REFERENCE = re.compile(r"\[ref:(\d+(?:[-.]\d+)?)\]")
 
 
 @given(conversations(), st.integers(200, 3_000), st.integers(1, 700))
-def test_every_reference_in_a_view_returns_the_original_whatever_the_page_size(messages, budget, limit):
+def test_every_reference_returns_the_original_at_any_page_size(messages, budget, limit):
+    """Every reference in a view returns the original no matter what the page size."""
     manager = ContextManager(tokenizer=count_quarter)
     manager.append(*messages)
     try:
@@ -41,7 +42,8 @@ def test_every_reference_in_a_view_returns_the_original_whatever_the_page_size(m
             assert all(found.text in whole for found in entry.reading.parts if not found.media)
 
 
-def test_a_clipped_result_comes_back_byte_for_byte_by_the_reference_that_stands_in_the_view():
+def test_excerpted_result_returns_verbatim_by_its_reference():
+    """A clipped result comes back byte for byte by the reference that stands in the view."""
     manager = session_after()
     view = manager.get_messages_for_request(token_budget=8_000)
     refs = [ref for message in view if message["role"] == "tool" for ref in REFERENCE.findall(message["content"])]
@@ -52,7 +54,8 @@ def test_a_clipped_result_comes_back_byte_for_byte_by_the_reference_that_stands_
     assert manager.recall(f"[ref:{refs[0]}]") == manager.recall(refs[0])
 
 
-def test_a_range_names_each_message_and_pages_are_cut_without_loss():
+def test_range_names_each_message_and_pages_lose_nothing():
+    """A range names each message and pages are cut without loss."""
     manager = session_after(5)
     whole = manager.recall("2-5", limit=1_000_000)
     assert [line for line in whole.splitlines() if line.startswith("[ref:")] == [
@@ -88,7 +91,8 @@ def test_a_query_finds_the_passage_wherever_it_stands():
     assert manager.recall(query="!?") == ""
 
 
-def test_a_query_survives_lone_surrogates_and_finds_what_came_after_the_first_query():
+def test_query_takes_lone_surrogates_and_finds_newer_messages():
+    """A query survives lone surrogates and finds what came after the first query."""
     manager = ContextManager(tokenizer=count_quarter)
     manager.add_message({"role": "user", "content": "broken \ud83d half"})
     assert manager.recall(query="half").hits[0].seq == 0
@@ -128,7 +132,8 @@ def test_the_default_page_fits_a_quarter_of_the_budget():
 
 
 @pytest.mark.parametrize("format", ["openai", "anthropic", "strands"])
-def test_the_tool_answers_a_model_and_never_raises_for_its_mistakes(format):
+def test_tool_answers_mistakes_of_a_model_without_raising(format):
+    """The tool answers a model and never raises for its mistakes."""
     definition, call = session_after(3).recall_tool(format)
     assert "recall" in json.dumps(definition)
     assert call(ref="1") == "read every file"
@@ -172,7 +177,8 @@ def test_a_query_finds_what_other_sessions_of_the_store_said():
     assert ContextManager(session="tuesday", store=store).recall(found.hits[0].seq) == "The proxy listens on 8002."
 
 
-def test_pages_over_all_sessions_go_on_where_the_one_before_ended():
+def test_pages_over_all_sessions_continue_where_the_last_ended():
+    """Pages over all sessions go on where the one before ended."""
     store = MemoryStore()
     for number in range(30):
         talk = ContextManager(session=f"s{number}", store=store, tokenizer=count_quarter)

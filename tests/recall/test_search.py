@@ -41,7 +41,8 @@ def long_session():
     return manager
 
 
-def test_what_the_view_left_out_comes_before_what_the_model_has_in_front_of_it():
+def test_left_out_messages_rank_before_visible_ones():
+    """What the view left out comes before what the model has in front of it."""
     manager = long_session()
     before = found(manager, "port of server")
     text = json.dumps(manager.get_messages_for_request(token_budget=2_000))
@@ -62,7 +63,8 @@ def test_the_view_that_counts_is_the_one_handed_out_last():
     assert found(manager, "port of server") == large
 
 
-def test_a_file_that_was_read_again_is_answered_once_and_as_it_stood_last():
+def test_reread_file_is_found_once_in_its_newest_form():
+    """A file that was read again is answered once and as it stood last."""
     manager = talk(*read("a.py", "the retry limit is five", 1), "go on", *read("a.py", "the retry limit is five", 2))
     assert [seq for seq in found(manager, "retry limit") if seq in (1, 4)] == [4]
 
@@ -82,11 +84,13 @@ def test_without_a_view_the_order_is_that_of_the_ranking():
 
 @pytest.mark.parametrize("query", ["getUserId", "get_user_id", "user id"])
 @pytest.mark.parametrize("text", ["def get_user_id():", "const getUserId = 1"])
-def test_a_name_is_found_whole_and_by_its_parts_in_either_spelling(query, text):
+def test_name_is_found_whole_or_in_parts_in_any_spelling(query, text):
+    """A name is found whole and by its parts in either spelling."""
     assert found(talk("nothing of it", text), query) == [1]
 
 
-def test_a_path_is_looked_up_by_its_words_as_a_whole_and_by_its_end():
+def test_path_is_found_by_words_whole_or_by_its_end():
+    """A path is looked up by its words as a whole and by its end."""
     assert terms("src/app/main.py") == ["src", "app", "main", "py", "src app main py", "main py", "app main py"]
     assert found(talk("py main app", "app/main.py"), "/other/place/app/main.py") == [1, 0]
 
@@ -96,7 +100,8 @@ def test_a_result_is_found_by_the_call_that_it_answers():
     assert sorted(found(manager, "mail")) == [0, 1]
 
 
-def test_a_hit_is_verbatim_at_its_offset_even_where_a_tool_is_named():
+def test_hit_is_verbatim_at_its_offset_even_with_a_tool_name():
+    """A hit is verbatim at its offset even where a tool is named."""
     manager = talk(*read("a.py", "x = 1\n\n" * 700 + "the needle\n", 1))
     for query in ("needle", "read_file"):
         for hit in manager.recall(query=query).hits:
@@ -116,7 +121,8 @@ def test_a_passage_ends_at_a_blank_line_where_there_is_one():
     assert next(passages(first + "another line\n" * PASSAGE)) == (0, first)
 
 
-def test_the_next_page_goes_on_although_the_first_became_part_of_the_conversation():
+def test_next_page_continues_after_the_first_was_appended():
+    """The next page goes on although the first became part of the conversation."""
     manager = long_session()
     manager.get_messages_for_request(token_budget=2_000)
     whole = manager.recall(query="port filler", limit=100_000)
@@ -131,7 +137,7 @@ def test_the_next_page_goes_on_although_the_first_became_part_of_the_conversatio
     assert manager.recall(query="port filler", limit=100_000) != whole
 
 
-def test_an_index_that_was_closed_is_built_anew():
+def test_closed_index_is_rebuilt():
     index = SearchIndex()
     index.add([Source(0, 0, "", "a word")], 1)
     index.close()
@@ -141,7 +147,9 @@ def test_an_index_that_was_closed_is_built_anew():
     assert index.search("word", 5) == [Hit(0, 0, 0, "a word")]
 
 
-def test_what_could_not_be_read_to_its_end_is_not_indexed_by_half():
+def test_add_that_fails_midway_indexes_nothing():
+    """What could not be read to its end is not indexed by half."""
+
     def broken():
         yield Source(0, 0, "", "a word")
         raise RuntimeError

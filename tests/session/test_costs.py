@@ -44,7 +44,8 @@ def test_asking_again_counts_nothing():
     assert counting.characters == before
 
 
-def test_what_a_compaction_counts_is_bounded_by_the_budget_not_by_the_history():
+def test_compaction_counts_in_proportion_to_the_budget():
+    """What a compaction counts is bounded by the budget not by the history."""
     budget = 20_000
     for rounds in (60, 600):
         counting = CountingTokenizer()

@@ -37,7 +37,8 @@ def work(manager, rounds, start=0):
 
 @given(conversations(), BUDGETS, ASK, st.booleans())
 @settings(max_examples=examples(40))
-def test_after_a_resume_the_history_and_the_next_view_are_the_same(messages, budget, ask, observes):
+def test_resume_keeps_the_history_and_the_next_view(messages, budget, ask, observes):
+    """After a resume the history and the next view are the same."""
     shelf = FaultyStore()
     watched = session_with_both_triggers(session="s", store=shelf)
 
@@ -52,7 +53,8 @@ def test_after_a_resume_the_history_and_the_next_view_are_the_same(messages, bud
     assert resumed.view(budget) == watched.view(budget)
 
 
-def test_a_process_that_dies_loses_nothing_that_was_acknowledged_and_sends_the_same_view_again():
+def test_dying_process_loses_nothing_and_sends_the_same_view():
+    """A process that dies loses nothing that was acknowledged and sends the same view again."""
     shelf = FaultyStore()
     first = opened(shelf)
     first.append(TALK.say("user", "begin"))
@@ -83,7 +85,8 @@ def test_pins_rewinds_ids_and_lanes_come_back():
     )
 
 
-def test_sessions_of_one_store_know_nothing_of_each_other_and_unnamed_ones_get_a_name_of_their_own():
+def test_sessions_of_one_store_are_isolated_and_get_names():
+    """Sessions of one store know nothing of each other and unnamed ones get a name of their own."""
     shelf = FaultyStore()
     one, other = (ContextManager(store=shelf, tokenizer=count_quarter) for _ in range(2))
     one.add_message(TALK.say("user", "one"))
@@ -106,7 +109,8 @@ def test_nothing_is_opened_before_the_first_use():
     assert (shelf.appends, shelf.ends, shelf.reads) == (0, 0, 0)
 
 
-def test_one_append_is_one_write_and_a_view_between_compactions_is_none():
+def test_append_is_one_write_and_a_plain_view_is_none():
+    """One append is one write and a view between compactions is none."""
     shelf = FaultyStore()
     manager = opened(shelf, max_tokens=1_000_000, min_batch_tokens=None)
     manager.append(TALK.say("user", "begin"))
@@ -152,7 +156,8 @@ def test_what_could_not_be_stored_did_not_happen():
     assert opened(shelf).explain()[0].reason != "pinned"
 
 
-def test_a_plan_that_cannot_be_stored_stops_no_request_and_is_stored_later():
+def test_plan_that_cannot_be_stored_is_stored_later():
+    """A plan that cannot be stored stops no request and is stored later."""
     shelf = FaultyStore()
     manager = opened(shelf, min_batch_tokens=None)
     manager.append(TALK.say("user", "begin"))
@@ -169,7 +174,8 @@ def test_a_plan_that_cannot_be_stored_stops_no_request_and_is_stored_later():
     assert opened(shelf).get_messages_for_request() == [*view, TALK.say("assistant", "on we go")]
 
 
-def test_a_caller_that_gave_up_while_its_message_was_stored_finds_it_there():
+def test_abandoned_append_is_found_in_the_session():
+    """A caller that gave up while its message was stored finds it there."""
     shelf, release = FaultyStore(), Future()
     stored, shelf_append = [], shelf.append
 
@@ -232,7 +238,8 @@ def test_a_plan_of_another_worker_is_taken_over():
     assert other.get_messages_for_request() == one.get_messages_for_request()
 
 
-def test_a_message_that_still_follows_is_added_behind_what_came_first():
+def test_message_that_still_follows_is_appended_after_the_other():
+    """A message that still follows is added behind what came first."""
     shelf = FaultyStore()
     one, other = opened(shelf), opened(shelf)
     one.append(TALK.say("user", "begin"))
@@ -249,7 +256,8 @@ def test_a_message_that_still_follows_is_added_behind_what_came_first():
         ([], [TALK.say("user", "wait")], "wait for their results"),
     ],
 )
-def test_what_does_not_follow_any_more_is_refused_and_nothing_of_it_is_stored(theirs, ours, why):
+def test_message_that_no_longer_follows_is_refused_whole(theirs, ours, why):
+    """What does not follow any more is refused and nothing of it is stored."""
     shelf = FaultyStore()
     one, other = opened(shelf), opened(shelf)
     one.append(TALK.say("user", "begin"))
@@ -294,7 +302,7 @@ def test_results_of_another_writers_calls_can_be_appended():
 
 
 @pytest.mark.parametrize("resumed", [True, False])
-def test_own_open_calls_keep_nobody_waiting(resumed):
+def test_own_open_calls_block_no_writer(resumed):
     """Calls that this writer made, or that were there when it came, are not another writer's."""
     shelf = FaultyStore()
     one, other = opened(shelf), opened(shelf)
@@ -431,7 +439,8 @@ def test_messages_that_differ_in_a_type_are_different(one, other, nested):
 # -- one writer --
 
 
-def test_a_lease_keeps_others_from_writing_until_it_is_given_back():
+def test_lease_keeps_other_writers_out_until_released():
+    """A lease keeps others from writing until it is given back."""
     store = MemoryStore()
     one = opened(store, lease=600)
     other, third = opened(store, lease=600), opened(store)
@@ -446,7 +455,8 @@ def test_a_lease_keeps_others_from_writing_until_it_is_given_back():
         other.append(TALK.say("assistant", "mine"))
 
 
-def test_who_lost_a_lease_can_close_and_who_erases_begins_with_a_new_one():
+def test_lost_lease_allows_close_and_erase_takes_a_new_one():
+    """Who lost a lease can close and who erases begins with a new one."""
     store = MemoryStore()
     one = opened(store, lease=600)
     one.append(TALK.say("user", "begin"))

@@ -115,7 +115,7 @@ def test_a_report_counts_at_once():
 
 
 @pytest.mark.parametrize("reports", [True, False])
-def test_who_only_reads_has_the_figures_of_the_agent(reports):
+def test_reader_has_the_figures_of_the_agent(reports):
     """Also where the agent named a model, and its reader cannot know."""
     store = MemoryStore()
     manager = session_in(store, reports)

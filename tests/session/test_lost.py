@@ -74,7 +74,8 @@ def wrong(view, history, lost):
 
 
 @pytest.mark.parametrize("kind", ["message", "plan", "lane", "checkpoint", "id", "request", "settled"])
-def test_one_lost_record_of_any_kind_is_told_and_the_session_goes_on(kept, kind):
+def test_lost_record_is_reported_and_the_session_goes_on(kept, kind):
+    """One lost record of any kind is reported and the session goes on."""
     records, messages = kept
     places = [at for at, each in enumerate(records) if each.kind == kind]
     assert places

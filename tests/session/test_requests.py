@@ -47,7 +47,8 @@ def walk_log(manager):
     return walk, list({step.at: step for step in found}.values())  # the newest of each request
 
 
-def test_a_walk_tells_of_each_request_what_it_was_made_of_and_what_of_it_stood_there_before():
+def test_replay_shows_what_each_request_was_made_of():
+    """A walk says of each request what it was made of and what of it stood there before."""
     worker = Worker("openai", MemoryStore())
     for _ in range(200):
         worker.step()
@@ -116,7 +117,8 @@ def test_each_line_says_what_became_of_it():
     assert sent.messages == view
 
 
-def test_a_request_that_was_stored_behind_what_another_writer_added_is_shown_as_it_was():
+def test_request_stored_after_another_writer_is_shown_as_sent():
+    """A request that was stored behind what another writer added is shown as it was."""
     store, talk = MemoryStore(), MessageFactory("openai")
     one, two = (ContextManager(session="s", store=store, **OPTIONS) for _ in range(2))
     one.append(talk.say("user", "first"))
@@ -127,7 +129,8 @@ def test_a_request_that_was_stored_behind_what_another_writer_added_is_shown_as_
     assert (request.last, two.sent(request.at).messages) == (0, view)
 
 
-def test_what_the_provider_measured_and_the_summarizer_took_is_told_with_the_request():
+def test_request_record_has_measured_and_summarizer_tokens():
+    """What the provider measured and the summarizer took is reported with the request."""
     manager, talk = (
         ContextManager(session="s", store=MemoryStore(), **OPTIONS, summarizer=lambda request: "It went well."),
         MessageFactory("openai"),
@@ -142,7 +145,8 @@ def test_what_the_provider_measured_and_the_summarizer_took_is_told_with_the_req
     assert any(request.compacted for request in requests)
 
 
-def test_what_the_provider_reported_of_its_cache_is_told_with_the_request():
+def test_request_record_has_the_providers_cache_tokens():
+    """What the provider reported of its cache is reported with the request."""
     store, talk = MemoryStore(), MessageFactory("openai")
     manager = ContextManager(session="s", store=store, **OPTIONS)
     for cache in ({}, {"cache_read_tokens": 30, "cache_write_tokens": 4}, {"cache_write_tokens": 5}, None):
@@ -168,7 +172,7 @@ def test_a_place_without_a_request_is_refused(wrong):
             manager.sent(wrong)
 
 
-def test_the_asynchronous_manager_tells_the_same():
+def test_async_manager_lists_the_same_requests():
     async def main():
         manager = backscroll.AsyncContextManager(**OPTIONS)
         await manager.add_message({"role": "user", "content": "hello"})
@@ -206,7 +210,8 @@ def slowly(manager, requests):
 
 
 @pytest.mark.parametrize("dialect", ["openai", "anthropic"])
-def test_a_walk_tells_to_the_token_what_each_request_tells_by_itself(dialect):
+def test_replay_equals_each_request_to_the_token(dialect):
+    """A walk says to the token what each request says by itself."""
     worker = Worker(dialect, MemoryStore())
     for _ in range(270):
         worker.step()
@@ -216,7 +221,8 @@ def test_a_walk_tells_to_the_token_what_each_request_tells_by_itself(dialect):
     assert steps == list(slowly(worker.manager, requests))
 
 
-def test_a_walk_reckons_a_piece_once_and_reads_of_a_digest_only_what_is_shown():
+def test_replay_counts_a_piece_once_and_reads_shown_digests():
+    """A walk reckons a piece once and reads of a digest only what is shown."""
     manager, talk = ContextManager(session="s", store=MemoryStore(), **OPTIONS), MessageFactory("openai")
     walk, most = Walk(manager._session), 0
     for number in range(120):

@@ -57,7 +57,7 @@ conversations = st.lists(messages, max_size=8)
 
 
 @given(conversations, st.data())
-def test_match_keeps_everything_where_no_users_message_is_missing(held, data):
+def test_match_keeps_everything_if_no_user_message_is_missing(held, data):
     """Whatever else a host leaves out, its copy of the conversation changes nothing."""
     given_ = [message for message in held if message["role"] == "user" or data.draw(st.booleans())]
     if any(message["role"] == "user" for message in held) or kept_of(given_) == kept_of(held):
@@ -109,7 +109,7 @@ def test_following_goes_on_over_messages_of_systems_and_hooks():
     assert index(4, say("user", "go")) is None
 
 
-def test_newest_finds_the_last_one_also_when_it_is_no_longer_held(tmp_path):
+def test_newest_finds_the_last_message_even_when_evicted(tmp_path):
     """Messages are looked through from the newest on, and loaded where they were evicted."""
     store = f"sqlite:///{tmp_path}/agent.db"
     held = [say("user", "needle"), *(say("user", f"hay {number}" * 40) for number in range(300))]

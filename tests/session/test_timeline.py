@@ -61,7 +61,8 @@ def test_looking_at_the_past_changes_nothing(past):
     assert len(manager.get_messages()) == 161
 
 
-def test_the_history_at_a_message_ends_with_it_also_where_it_was_left_behind_since(past):
+def test_history_at_a_message_ends_with_it_even_after_a_rewind(past):
+    """The history at a message ends with it also where it was left behind since."""
     manager, _ = past
     whole = manager.get_messages()
     manager.rewind(20)
@@ -73,7 +74,8 @@ def test_the_history_at_a_message_ends_with_it_also_where_it_was_left_behind_sin
     assert manager.recall(100) == whole[100]["content"]
 
 
-def test_what_was_sent_before_a_rewind_can_be_seen_right_after_it(past):
+def test_requests_before_a_rewind_remain_visible(past):
+    """What was sent before a rewind can be seen right after it."""
     manager, sent = past
     whole = manager.get_messages()
     manager.rewind(20)
@@ -81,7 +83,8 @@ def test_what_was_sent_before_a_rewind_can_be_seen_right_after_it(past):
     assert manager.view(at=160) == sent[160]
 
 
-def test_a_rewind_to_the_very_beginning_is_a_new_conversation_with_the_old_numbers_used(past):
+def test_rewind_to_the_start_is_a_new_talk_with_used_numbers(past):
+    """A rewind to the very beginning is a new conversation with the old numbers used."""
     manager, _ = past
     manager.rewind(-1)
     assert manager.get_messages() == []
@@ -97,7 +100,8 @@ def test_what_never_was_cannot_be_gone_back_to(past, wrong):
             action(wrong)
 
 
-def test_what_a_rewind_left_behind_cannot_be_gone_back_to_but_seen(past):
+def test_rewound_messages_can_be_seen_but_not_returned_to(past):
+    """What a rewind left behind cannot be gone back to but seen."""
     manager, _ = past
     manager.rewind(20)
     with pytest.raises(ReferenceNotFound, match="not on the current branch"):
@@ -105,7 +109,8 @@ def test_what_a_rewind_left_behind_cannot_be_gone_back_to_but_seen(past):
     assert len(manager.history(at=100)) == 101
 
 
-def test_the_newest_view_is_shown_with_a_system_prompt_that_is_yet_to_be_stored():
+def test_newest_view_includes_an_unstored_system_prompt():
+    """The newest view is shown with a system prompt that is yet to be stored."""
     manager = ContextManager(session="s", store=MemoryStore(), **OPTIONS)
     manager.append(TALK.say("user", "hello"))
     manager.set_system_prompt_factory(lambda: "Be brief.")
@@ -129,7 +134,8 @@ def test_a_system_prompt_of_the_past_is_shown_as_it_was():
 # -- forks --
 
 
-def test_a_fork_goes_on_from_the_same_view_and_both_go_their_own_way():
+def test_fork_starts_from_the_same_view_and_diverges():
+    """A fork goes on from the same view and both go their own way."""
     manager, sent = ContextManager(session="s", store=MemoryStore(), **OPTIONS), {}
     manager.append(TALK.say("user", "Begin."))
     rounds(manager, range(30), sent)
@@ -141,7 +147,8 @@ def test_a_fork_goes_on_from_the_same_view_and_both_go_their_own_way():
     assert (fork.recall(121), manager.recall(121)) == ("Mine.", "No, mine.")
 
 
-def test_a_fork_of_the_past_begins_where_it_was_made_with_the_view_of_that_moment():
+def test_fork_of_the_past_starts_with_the_view_of_that_moment():
+    """A fork of the past begins where it was made with the view of that moment."""
     manager, sent = ContextManager(session="s", store=MemoryStore(), **OPTIONS), {}
     manager.append(TALK.say("user", "Begin."))
     rounds(manager, range(30), sent)
@@ -189,7 +196,8 @@ def test_a_fork_of_nothing_is_a_new_session():
     assert fork.append(TALK.say("user", "hello")) == 0
 
 
-def test_forks_need_a_store_that_can_fork_and_a_name_that_is_free():
+def test_fork_needs_a_forking_store_and_a_free_name():
+    """Forks need a store that can fork and a name that is free."""
     with pytest.raises(ConfigurationError, match="give it a store"):
         ContextManager(**OPTIONS).fork()
     with pytest.raises(ConfigurationError, match="cannot fork"):

@@ -140,7 +140,7 @@ def test_a_system_message_in_whose_place_a_prompt_stands_is_held(pair):
         pair.view(1_500)
 
 
-def test_result_whose_call_an_undone_plan_leaves_out_is_held_with_it(pair):
+def test_result_without_its_call_in_a_plan_is_held_with_it(pair):
     """A result that replaced another one, behind a call that a plan from before leaves out, is no orphan."""
     pair.add(user("look"), calling("a"), result("a", "word " * 300), *[saying(f"done {number}") for number in range(6)])
     pair.both(lambda manager: manager.leave_out(keep=4))

@@ -26,7 +26,8 @@ def at_work(rounds, store="memory:", **options):
 
 
 @pytest.mark.parametrize("rounds", [0, 5, 120])
-def test_the_parts_are_all_of_the_window_but_what_the_upper_estimate_adds(rounds):
+def test_parts_fill_the_window_except_the_upper_margin(rounds):
+    """The parts are all of the window but what the upper estimate adds."""
     manager = at_work(rounds, overhead_tokens=500)
     manager.get_messages_for_request()
     status = manager.status()
@@ -38,7 +39,8 @@ def test_the_parts_are_all_of_the_window_but_what_the_upper_estimate_adds(rounds
     assert (status.parts["digest"] > 0) == told == (rounds == 120)
 
 
-def test_the_largest_messages_come_first_as_they_stand_in_the_view():
+def test_largest_messages_are_listed_as_the_view_shows_them():
+    """The largest messages come first as they stand in the view."""
     manager = at_work(12)
     manager.append(TALK.say("user", "a long paste " * 150))
     manager.get_messages_for_request()
@@ -80,7 +82,7 @@ def test_looking_changes_nothing():
     assert manager.get_messages_for_request() == view
 
 
-def test_a_session_that_was_stored_is_told_as_it_stood():
+def test_stored_session_has_the_same_report():
     store = MemoryStore()
     manager = at_work(30, store)
     manager.set_system_prompt_factory(lambda: "You are careful. " * 20)
@@ -91,7 +93,7 @@ def test_a_session_that_was_stored_is_told_as_it_stood():
     assert before.parts["system"] > 80
 
 
-def test_the_async_manager_tells_the_same():
+def test_async_manager_reports_the_same():
     store = MemoryStore()
     at_work(20, store).close()
     asked = backscroll.AsyncContextManager(session="s", store=store, tokenizer=count_quarter)
@@ -134,7 +136,8 @@ def test_status_shows_bar_parts_largest_and_what_comes(place):
     assert lines[-1].startswith("next compaction in ")
 
 
-def test_without_a_name_it_is_the_session_that_began_last_and_what_it_holds_steers_no_terminal(place):
+def test_unnamed_report_is_of_the_newest_session_and_printable(place):
+    """Without a name it is the session that began last and what it holds steers no terminal."""
     done = run(place)
     assert done.output.startswith("other, lane main")
     assert "\x1b" not in done.output

@@ -42,7 +42,8 @@ def survived(folder: Path, kind: str, durability: str):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_was_acknowledged_at_full_durability_survives_a_power_cut(kind, tmp_path):
+def test_full_durability_survives_a_power_cut(kind, tmp_path):
+    """What was acknowledged at full durability survives a power cut."""
     told = list(survived(tmp_path, kind, "full"))
     assert sum(written for written, _, _ in told) > CUTS
     assert [(gone, said) for _, gone, said in told] == [(0, False)] * CUTS

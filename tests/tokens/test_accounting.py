@@ -66,7 +66,8 @@ def test_real_model_names_find_their_family(family: str, models: str) -> None:
     assert {model: family_of(model).name for model in models.split()} == dict.fromkeys(models.split(), family)
 
 
-def test_no_model_means_as_counted_and_a_counted_model_keeps_only_its_media_rules() -> None:
+def test_unknown_model_counts_plainly_and_known_adds_media_rules() -> None:
+    """No model means as counted and a counted model keeps only its media rules."""
     assert family_of(None) is COUNTED
     assert family_of("") is COUNTED
     counted, claude = family_of("claude-opus-4-8", counted=True), family_of("claude-opus-4-8")
@@ -106,7 +107,8 @@ def test_images_count_as_the_providers_publish(model: str, width: int, height: i
 @given(
     st.integers(1, 20_000), st.integers(1, 20_000), st.sampled_from(["gpt-4o", "claude-3", "gemini-2", "gpt-5-nano"])
 )
-def test_every_image_costs_something_and_the_same_when_it_lies_on_its_side(width: int, height: int, model: str) -> None:
+def test_image_costs_tokens_and_the_same_when_turned(width: int, height: int, model: str) -> None:
+    """Every image costs something and the same when it lies on its side."""
     image = family_of(model).image
     assert 0 < image(width, height) == image(height, width)
 
@@ -144,7 +146,8 @@ class Words:
         return max(1, len(text.split()))
 
 
-def test_a_measured_message_has_one_count_for_each_part_and_calls_count_their_name() -> None:
+def test_measured_message_has_a_count_a_part_and_call_names() -> None:
+    """A measured message has one count for each part and calls count their name."""
     url = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAMAAAACCAIAAAA="
     message: dict[str, Any] = {
         "role": "assistant",
@@ -160,7 +163,8 @@ def test_a_measured_message_has_one_count_for_each_part_and_calls_count_their_na
     assert not [text for text in tokenizer.asked if "base64" in text]
 
 
-def test_every_text_is_counted_once_and_a_tools_name_is_remembered() -> None:
+def test_text_is_counted_once_and_tool_names_are_remembered() -> None:
+    """Every text is counted once and a tools name is remembered."""
     tokenizer = Words()
     measurer = Measurer(tokenizer)
     message = {"role": "tool", "tool_call_id": "a", "content": [{"type": "text", "text": t} for t in ("x", "y", "")]}
@@ -196,13 +200,15 @@ def test_a_message_costs_its_parts_its_calls_and_its_framing() -> None:
 # --- the meter -----------------------------------------------------------------------------------------------------
 
 
-def test_before_any_report_the_estimate_and_the_given_overhead_are_all() -> None:
+def test_first_estimate_is_the_count_plus_given_overhead() -> None:
+    """Before any report the estimate and the given overhead are all."""
     assert Meter().total(Estimate(100, 130), BUDGET) == (100, 130)
     assert Meter(5_000).total(Estimate(100, 130), BUDGET) == (5_100, 5_130)
     assert not Meter().measured
 
 
-def test_a_report_is_the_anchor_and_only_what_came_since_is_estimated() -> None:
+def test_report_is_the_anchor_and_later_messages_are_estimated() -> None:
+    """A report is the anchor and only what came since is estimated."""
     meter = Meter()
     meter.observe(Report(25_000, 10_000, 13_000))
     assert meter.measured
@@ -210,7 +216,8 @@ def test_a_report_is_the_anchor_and_only_what_came_since_is_estimated() -> None:
     assert meter.total(Estimate(11_000, 14_300), BUDGET) == (26_000, 26_300)
 
 
-def test_overhead_is_learned_from_the_first_report_and_leaves_a_tenth_of_the_budget() -> None:
+def test_overhead_is_learned_from_the_first_report_within_bounds() -> None:
+    """Overhead is learned from the first report and leaves a tenth of the budget."""
     meter = Meter()
     meter.observe(Report(25_000, 10_000, 13_000))
     assert meter.overhead(BUDGET) == 15_000
@@ -220,7 +227,8 @@ def test_overhead_is_learned_from_the_first_report_and_leaves_a_tenth_of_the_bud
     assert given_one.overhead(BUDGET) == 700
 
 
-def test_the_first_report_may_hold_a_large_unknown_overhead_but_not_anything() -> None:
+def test_first_report_may_hold_a_large_but_bounded_overhead() -> None:
+    """The first report may hold a large unknown overhead but not anything."""
     accepted = {
         tokens: Meter().plausible(Report(tokens, 1_000, 1_300), BUDGET) for tokens in (500, 1_000, 16_000, 103_000)
     }
@@ -231,7 +239,8 @@ def test_the_first_report_may_hold_a_large_unknown_overhead_but_not_anything() -
     assert not any(refused.values()), refused
 
 
-def test_the_overhead_is_the_median_of_recent_reports_and_falls_again() -> None:
+def test_overhead_is_the_median_of_reports_and_can_fall() -> None:
+    """The overhead is the median of recent reports and falls again."""
     meter = Meter()
     for tokens in (13_000, 13_000, 13_000, 25_000, 13_000):
         meter.observe(Report(tokens, 10_000, 13_000))
@@ -253,7 +262,8 @@ def test_more_overhead_is_feared_from_its_first_report_on() -> None:
     assert meter.total(Estimate(10_000, 13_000), BUDGET) == (12_000, 30_000)
 
 
-def test_reports_that_contradict_each_other_leave_half_of_the_budget() -> None:
+def test_contradicting_reports_leave_half_of_the_budget() -> None:
+    """Reports that contradict each other leave half of the budget."""
     steady, unsteady = Meter(), Meter()
     for tokens in (38_000, 39_000, 40_000, 41_000, 42_000):
         steady.observe(Report(tokens, 10_000, 13_000))
@@ -263,7 +273,8 @@ def test_reports_that_contradict_each_other_leave_half_of_the_budget() -> None:
     assert (unsteady.overhead(40_000), unsteady.overhead(BUDGET)) == (20_000, 28_000)
 
 
-def test_one_growth_that_no_text_explains_says_nothing_of_the_slope() -> None:
+def test_growth_without_text_does_not_change_the_factor() -> None:
+    """One growth that no text explains says nothing of the slope."""
     meter = Meter()
     for tokens, middle in ((1_000, 1_000), (2_000, 2_000), (17_000, 3_000), (18_000, 4_000), (10_000, 5_000)):
         meter.observe(Report(tokens, middle, middle))
@@ -284,7 +295,8 @@ def test_a_meter_goes_on_from_its_mark_also_from_one_of_old() -> None:
     assert old.overhead(BUDGET) == 3_500
 
 
-def test_once_the_overhead_is_known_absurd_reports_are_refused_in_both_directions() -> None:
+def test_absurd_reports_are_refused_once_overhead_is_known() -> None:
+    """Once the overhead is known absurd reports are refused in both directions."""
     learned = Meter()
     learned.observe(Report(25_000, 10_000, 13_000))
     for meter in (learned, Meter(15_000)):
@@ -302,7 +314,8 @@ def test_a_long_answer_does_not_make_a_report_absurd() -> None:
     assert not meter.plausible(Report(400, 1_000, 1_300, answer=60_000), BUDGET)
 
 
-def test_the_slope_is_learned_slowly_at_first_and_well_after_much_text() -> None:
+def test_factor_is_learned_slowly_first_and_well_later() -> None:
+    """The slope is learned slowly at first and well after much text."""
     meter, slopes = Meter(), []
     for sent in range(1_000, 101_000, 1_000):
         meter.observe(Report(15_000 + int(1.5 * sent), sent, sent))
@@ -322,7 +335,8 @@ def test_the_slope_stays_within_reason(truth: float, slope: float) -> None:
     assert meter.slope == slope
 
 
-def test_a_small_compaction_keeps_the_anchor_and_credits_a_little_less_than_was_removed() -> None:
+def test_small_compaction_keeps_the_anchor_and_credits_less() -> None:
+    """A small compaction keeps the anchor and credits a little less than was removed."""
     meter = Meter()
     meter.observe(Report(25_000, 10_000, 13_000))
     meter.compacted(Estimate(1_100, 1_430))
@@ -330,7 +344,8 @@ def test_a_small_compaction_keeps_the_anchor_and_credits_a_little_less_than_was_
     assert meter.total(Estimate(8_900, 11_570), BUDGET) == pytest.approx((24_000, 24_000), abs=1)
 
 
-def test_a_large_compaction_drops_the_anchor_and_keeps_what_was_learned() -> None:
+def test_large_compaction_drops_the_anchor_and_keeps_learning() -> None:
+    """A large compaction drops the anchor and keeps what was learned."""
     meter = Meter()
     meter.observe(Report(25_000, 10_000, 13_000))
     meter.compacted(Estimate(5_001, 6_500))
@@ -338,7 +353,8 @@ def test_a_large_compaction_drops_the_anchor_and_keeps_what_was_learned() -> Non
     assert meter.total(Estimate(4_999, 6_500), BUDGET) == (19_999, 21_500)
 
 
-def test_asking_what_would_follow_a_compaction_changes_nothing_and_answers_the_same() -> None:
+def test_asking_for_the_total_after_compaction_changes_nothing() -> None:
+    """Asking what would follow a compaction changes nothing and answers the same."""
     for removed in (Estimate(1_000, 1_300), Estimate(8_000, 10_400)):
         meter = Meter()
         meter.observe(Report(25_000, 10_000, 13_000))
@@ -349,7 +365,8 @@ def test_asking_what_would_follow_a_compaction_changes_nothing_and_answers_the_s
         assert meter.total(left, BUDGET) == foretold
 
 
-def test_what_was_sent_before_a_rewind_is_forgotten_but_not_what_was_learned() -> None:
+def test_rewind_forgets_what_was_sent_but_not_the_learning() -> None:
+    """What was sent before a rewind is forgotten but not what was learned."""
     meter = Meter()
     meter.observe(Report(25_000, 10_000, 13_000))
     meter.forget()
@@ -358,7 +375,7 @@ def test_what_was_sent_before_a_rewind_is_forgotten_but_not_what_was_learned() -
 
 
 @given(st.integers(0, 2**32), st.integers(0, 2_000))
-def test_a_claude_session_is_never_over_what_the_upper_estimate_says(seed: int, answer: int) -> None:
+def test_claude_session_never_exceeds_the_upper_estimate(seed: int, answer: int) -> None:
     """True tokens are 1.5 times the counted ones and 15,000 of tools; the family says 1.2. Two reports are enough."""
     chance, family, meter = random.Random(seed), family_of("claude-sonnet-4-5"), Meter()
     counted: list[int] = []
@@ -390,7 +407,8 @@ def test_an_answer_that_was_reported_and_then_added_counts_once() -> None:
 
 
 @pytest.mark.parametrize("share", [0.5, 0.4])
-def test_after_many_compactions_the_estimate_is_never_below_half_of_what_is_there(share: float) -> None:
+def test_estimate_stays_above_half_after_many_compactions(share: float) -> None:
+    """After many compactions the estimate is never below half of what is there."""
     meter, left = Meter(0), 10_000
     meter.observe(Report(5_000, left, left))
     for _ in range(6):
@@ -400,7 +418,8 @@ def test_after_many_compactions_the_estimate_is_never_below_half_of_what_is_ther
         assert meter.total(Estimate(left, left), BUDGET).middle >= left // 2
 
 
-def test_the_anchor_is_dropped_once_half_of_its_view_is_gone_also_in_small_steps() -> None:
+def test_anchor_is_dropped_once_half_of_its_view_left() -> None:
+    """The anchor is dropped once half of its view is gone also in small steps."""
     meter, left = Meter(), 10_000
     meter.observe(Report(25_000, left, left))
     for _ in range(3):

@@ -41,7 +41,8 @@ def test_resolve_budget_wrong_type_raises_configuration_error(tokens: Any) -> No
     assert str(raised.value).endswith(f"not {tokens!r:.80}")
 
 
-def test_a_providers_window_is_reduced_by_its_output_and_the_margin() -> None:
+def test_provider_window_is_reduced_by_output_and_margin() -> None:
+    """A providers window is reduced by its output and the margin."""
     assert resolve_budget(None, WINDOW, Options()) == Budget(191_000, "provider")
     half = Options(output_reserve=0.5, margin_tokens=4_096)
     assert resolve_budget(None, WINDOW, half) == Budget(200_000 - 4_000 - 4_096, "provider")
@@ -49,7 +50,8 @@ def test_a_providers_window_is_reduced_by_its_output_and_the_margin() -> None:
 
 
 @pytest.mark.parametrize("output", [None, 0, -5, "8000", 8000.0, True])
-def test_an_output_that_is_no_number_of_tokens_reserves_what_the_contract_says(output: Any) -> None:
+def test_invalid_output_size_reserves_the_contract_default(output: Any) -> None:
+    """An output that is no number of tokens reserves what the contract says."""
     window = {"context_window": 200_000, "max_output_tokens": output}
     assert resolve_budget(None, window, Options()) == Budget(200_000 - 4_096 - 1_000, "provider")
 
@@ -67,7 +69,8 @@ def test_without_a_window_the_budget_is_max_tokens(window: Any) -> None:
     assert resolve_budget(None, window, Options(max_tokens=12_345)) == Budget(12_345, "max_tokens")
 
 
-def test_a_window_that_its_own_reserves_use_up_is_refused_with_the_knobs_to_turn() -> None:
+def test_window_used_up_by_reserves_is_refused_with_knobs() -> None:
+    """A window that its own reserves use up is refused with the knobs to turn."""
     with pytest.raises(BudgetError, match=r"1,000.*output_reserve.*margin_tokens.*token_budget"):
         resolve_budget(None, {"context_window": 1_000, "max_output_tokens": 500}, Options())
 
@@ -154,7 +157,7 @@ TOLD = Info(200_000, 8_000)
         ("get_model_info", Info(defaults=WINDOW)),
     ],
 )
-def test_a_window_is_found_where_providers_tell_it(tell: Any, name: str, answer: Any) -> None:
+def test_window_is_found_in_every_provider_field(tell: Any, name: str, answer: Any) -> None:
     assert drive(Provider(**{name: tell(answer)})) == WINDOW
 
 
@@ -182,7 +185,8 @@ def test_the_models_own_info_goes_before_the_providers_defaults() -> None:
         None,
     ],
 )
-def test_a_provider_that_fails_or_says_nothing_useful_is_asked_on_and_then_passed_over(unhelpful: Any) -> None:
+def test_failing_or_silent_provider_source_is_skipped(unhelpful: Any) -> None:
+    """A provider that fails or says nothing useful is asked on and then passed over."""
     assert drive(Provider(get_model_info=unhelpful, get_info=telling(Info(defaults=WINDOW)))) == WINDOW
     assert drive(Provider(get_model_info=unhelpful)) is None
     assert drive(Provider(get_info=unhelpful)) is None
@@ -194,11 +198,12 @@ def test_what_is_no_provider_is_not_asked_at_all(provider: Any) -> None:
     assert drive(provider) is None
 
 
-def test_a_window_without_an_output_size_is_told_as_such() -> None:
+def test_window_without_an_output_size_is_reported_as_such() -> None:
     assert drive(Provider(get_model_info=telling({"context_window": 32_000}))) == {"context_window": 32_000}
 
 
-def test_one_figure_may_come_from_the_model_and_the_other_from_the_providers_defaults() -> None:
+def test_window_and_output_may_come_from_different_sources() -> None:
+    """One figure may come from the model and the other from the providers defaults."""
     provider = Provider(
         get_model_info=telling({"context_window": 32_000}), get_info=telling(Info(defaults=WINDOW | {"model": "m"}))
     )
@@ -257,7 +262,8 @@ def test_a_whole_number_that_is_none_is_refused_by_name(name: str, value: Any) -
 
 
 @pytest.mark.parametrize(("target", "threshold"), [(0.5, 0.5), (0.6, 0.5), (1, 1)])
-def test_a_target_at_or_above_the_threshold_is_refused_with_both_names(target: float, threshold: float) -> None:
+def test_target_not_below_the_threshold_is_refused(target: float, threshold: float) -> None:
+    """A target at or above the threshold is refused with both names."""
     with pytest.raises(ConfigurationError, match=r"target_usage.*compact_threshold"):
         Options(target_usage=target, compact_threshold=threshold)
 

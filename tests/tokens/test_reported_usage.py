@@ -142,7 +142,7 @@ def added(agent: Agent, prompt: int, cached: int) -> dict[str, int]:
 
 
 @pytest.mark.filterwarnings("ignore::backscroll.BackscrollWarning")
-def test_a_caller_who_adds_cached_tokens_is_warned_and_recovers():
+def test_added_cached_tokens_warn_and_the_session_recovers():
     agent, other = Agent().work(added), Agent().work(right)
     assert agent.viewed(20, MENDED) >= 0.5 * other.viewed(20, MENDED)
     assert agent.viewed(MENDED + 8, STEPS) >= 0.8 * other.viewed(MENDED + 8, STEPS)

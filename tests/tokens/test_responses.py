@@ -88,7 +88,7 @@ def test_objects_of_the_clients_are_read(name):
     assert read_usage(response.model_dump()) == WRITTEN
 
 
-def test_both_interfaces_that_say_input_tokens_are_told_apart():
+def test_both_input_tokens_interfaces_are_distinguished():
     """OpenAI's Responses include what was cached, Anthropic excludes it; without a cache both say the same."""
     both = {"input_tokens": 5_000, "output_tokens": 40}
     assert read_usage(both) == Counted(5_000, 0, 0, 40)
@@ -124,7 +124,7 @@ def test_other_providers_in_these_shapes_are_read(usage, counted):
     assert read_usage(usage) == counted
 
 
-def test_a_call_with_server_tools_tells_what_was_sent():
+def test_call_with_server_tools_reports_what_was_sent():
     """Anthropic adds up the prompts of all turns that its server took; ours was the first."""
     turn = {"input_tokens": 100, "cache_read_input_tokens": 900, "cache_creation_input_tokens": 0, "output_tokens": 5}
     compacted = turn | {"type": "compaction", "input_tokens": 7}
@@ -205,7 +205,8 @@ def test_what_was_read_is_the_anchor_and_is_stored(name):
     assert (request.cached, request.written) == (counted.read, counted.written)
 
 
-def test_a_stream_without_usage_is_ignored_and_says_how_to_get_it():
+def test_stream_without_usage_is_ignored_with_the_remedy():
+    """A stream without usage is ignored and says how to get it."""
     heard: list[Any] = []
     manager = ContextManager(tokenizer=len, on_event=lambda name, payload: heard.append((name, payload)))
     manager.append(MessageFactory("openai").say("user", "hello"))

@@ -183,14 +183,15 @@ def test_a_failing_self_check_falls_back_once() -> None:
     json.dumps(payload)
 
 
-def test_fallen_back_counts_equal_those_of_the_estimator_on_long_texts_too() -> None:
+def test_fallback_counts_equal_the_estimator_on_long_texts() -> None:
+    """Fallen back counts equal those of the estimator on long texts too."""
     tokenizer = guarded(len, goldens={"x": 2})
     text = "Some words of a long text.\n" * 5_000
     with pytest.warns(RuntimeWarning):
         assert tokenizer.count(text) == Estimator().count(text)
 
 
-def test_name_and_exact_tell_the_truth_before_the_first_count() -> None:
+def test_name_and_exact_are_right_before_the_first_count() -> None:
     def missing() -> Engine:
         raise ImportError("no such engine")
 
@@ -248,7 +249,9 @@ def test_an_interrupted_load_is_tried_again() -> None:
     assert tokenizer.count("abc") == 3
 
 
-def test_neither_a_failing_listener_nor_strict_warnings_break_a_count() -> None:
+def test_failing_listener_and_strict_warnings_break_no_count() -> None:
+    """Neither a failing listener nor strict warnings break a count."""
+
     def listener(event: str, payload: dict[str, Any]) -> None:
         raise OSError("the listener is broken")
 

@@ -108,7 +108,7 @@ def test_summary_is_not_the_last_message_after_a_rewind(talk):
     assert next(message for message in view if message["role"] != "system")["role"] == "user"
 
 
-def test_newest_message_stays_where_a_prompt_hides_what_is_behind_it(talk):
+def test_newest_message_stays_if_a_prompt_hides_the_rest(talk):
     """Where a system prompt stands for the stored system messages, what was said before the last of these is newest."""
     context = opened()
     context.set_system_prompt_factory(lambda: "Be kind.")

@@ -76,7 +76,8 @@ BY_SIMPLE = [
     [("contract", *case) for case in BY_CONTRACT] + [("context-simple", *case) for case in BY_SIMPLE],
 )
 @awaited
-async def test_the_budget_is_what_the_provider_tells_less_what_is_kept_free(formula, provider, tokens):
+async def test_budget_is_the_providers_window_less_the_reserve(formula, provider, tokens):
+    """The budget is what the provider says less what is kept free."""
     async with mounted({"max_tokens": 30_000, "budget_formula": formula}) as ours:
         await ours.add(say("user", "go"))
         assert await asked(ours, None, provider) == tokens
@@ -89,7 +90,8 @@ async def asked(ours: AmplifierHarness, budget: int | None = None, provider: Any
 
 
 @awaited
-async def test_a_provider_that_fails_is_reported_and_the_request_goes_on():
+async def test_failing_provider_is_reported_and_the_request_goes_on():
+    """A provider that fails is reported and the request goes on."""
     async with mounted({"max_tokens": 30_000}) as ours:
         await ours.add(say("user", "go"))
         with pytest.warns(RuntimeWarning, match="no network"):
@@ -108,7 +110,8 @@ async def test_the_budget_that_is_given_goes_before_all_and_0_is_none():
 
 
 @awaited
-async def test_a_budget_below_what_must_stay_says_so_and_the_next_request_goes_on():
+async def test_budget_below_the_required_raises_and_the_next_works():
+    """A budget below what must stay says so and the next request goes on."""
     async with mounted() as ours:
         await ours.add(say("system", words(1_000)), say("user", "go"))
         with pytest.raises(BudgetError, match=r"leading system messages.*raise token_budget"):
@@ -120,7 +123,8 @@ async def test_a_budget_below_what_must_stay_says_so_and_the_next_request_goes_o
 
 
 @awaited
-async def test_each_model_has_a_plan_of_its_own_and_no_provider_is_the_one_before():
+async def test_each_model_has_a_plan_and_no_provider_means_the_last():
+    """Each model has a plan of its own and no provider is the one before."""
     small = Telling(model="small-1", context_window=14_000, max_output_tokens=2_000)
     large = Telling(model="large-1", context_window=200_000, max_output_tokens=2_000)
     async with mounted() as ours:
@@ -167,7 +171,8 @@ async def test_a_lane_is_named_after_the_provider_and_its_model(provider, lane):
     ],
 )
 @awaited
-async def test_a_request_is_what_the_kernel_takes_and_the_history_is_what_came(stored, sent):
+async def test_request_is_for_the_kernel_and_the_history_verbatim(stored, sent):
+    """A request is what the kernel takes and the history is what came."""
     async with mounted() as ours:
         await ours.add(say("user", "go"), stored, result("c", "done"))
         view = await ours.view()
@@ -178,7 +183,8 @@ async def test_a_request_is_what_the_kernel_takes_and_the_history_is_what_came(s
 
 @pytest.mark.parametrize(("content", "text"), [({"rows": [1, 2]}, '{"rows": [1, 2]}'), (7, "7"), (True, "true")])
 @awaited
-async def test_content_that_is_neither_text_nor_blocks_is_sent_as_its_json(content, text):
+async def test_content_without_text_or_blocks_is_sent_as_json(content, text):
+    """Content that is neither text nor blocks is sent as its JSON."""
     async with mounted() as ours:
         await ours.add(say("user", "go"), call("c"), result("c", content))
         assert KernelMessage(**(await ours.view())[2]).content == text
@@ -237,7 +243,8 @@ FILTERED = [
 
 
 @awaited
-async def test_a_filtered_copy_of_what_is_held_changes_nothing_and_is_told():
+async def test_filtered_copy_changes_nothing_and_is_reported():
+    """A filtered copy of what is held changes nothing and is reported."""
     async with mounted() as ours:
         await ours.add(*HELD)
         for times in (1, 2):  # hosts restore twice
@@ -297,7 +304,9 @@ async def test_clear_empties_the_conversation():
 
 
 @awaited
-async def test_a_factory_stands_for_stored_system_messages_but_not_for_those_of_hooks():
+async def test_factory_replaces_stored_system_messages_not_hooks():
+    """A factory stands for stored system messages but not for those of hooks."""
+
     async def factory() -> str:
         return "Be brief."
 

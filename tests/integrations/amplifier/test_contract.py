@@ -92,7 +92,8 @@ async def test_the_contract_decides_what_is_mounted(contract, kind):
 @SESSIONS
 @pytest.mark.parametrize("source", [ROOT, PACKAGE], ids=["repository", "package"])
 @awaited
-async def test_a_session_loads_it_from_a_folder_and_mounts_it_twice_without_harm(kind, source, tmp_path):
+async def test_session_loads_the_module_from_a_folder_and_mounts_twice(kind, source, tmp_path):
+    """A session loads it from a folder and mounts it twice without harm."""
     async with kernel_session({"transcript_path": str(tmp_path / "t.jsonl")}, kind, source) as session:
         await session.execute("go")
         await session.execute("and again")
@@ -100,7 +101,8 @@ async def test_a_session_loads_it_from_a_folder_and_mounts_it_twice_without_harm
 
 
 @awaited
-async def test_what_was_mounted_for_the_validator_hears_nothing_of_the_session():
+async def test_validators_mount_hears_nothing_of_the_session():
+    """What was mounted for the validator hears nothing of the session."""
     async with kernel_session(source=ROOT) as session:
         heard = session.coordinator.hooks.list_handlers()
         for event in USAGE_EVENTS:
@@ -156,7 +158,8 @@ async def test_a_second_mount_on_one_coordinator_replaces_the_first():
 
 
 @awaited
-async def test_the_hosts_observability_is_given_our_events_and_no_event_of_the_kernel_but_two():
+async def test_observability_gets_our_events_and_two_of_the_kernel():
+    """The hosts observability is given our events and no event of the kernel but two."""
     async with mounted() as ours:
         (given,) = await ours.coordinator.collect_contributions("observability.events")
     assert set(events.ALL) < set(ALL)
@@ -168,7 +171,8 @@ async def test_the_hosts_observability_is_given_our_events_and_no_event_of_the_k
 
 
 @awaited
-async def test_after_its_cleanup_it_hears_nothing_and_a_second_cleanup_does_nothing():
+async def test_cleanup_ends_listening_and_may_run_twice():
+    """After its cleanup it hears nothing and a second cleanup does nothing."""
     async with mounted() as ours:
         hooks = ours.coordinator.hooks
         assert _ours(hooks) == {*USAGE_EVENTS, *ERROR_EVENTS, *BEGIN_EVENTS}

@@ -11,7 +11,8 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.parametrize("window", [14_000, 20_000, 40_000])
-def test_the_example_compacts_and_recalls_what_its_requests_no_longer_held(window, tmp_path):
+def test_example_compacts_and_recalls_dropped_messages(window, tmp_path):
+    """The example compacts and recalls what its requests no longer held."""
     command = [sys.executable, "-W", "error", str(ROOT / "examples/amplifier_session.py"), "--window", str(window)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (0, "")

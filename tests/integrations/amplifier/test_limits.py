@@ -49,7 +49,7 @@ async def test_explicit_budget_holds_by_the_loops_measure(share):
 
 
 @awaited
-async def test_explicit_budget_that_nothing_fits_gives_the_smallest_view():
+async def test_impossible_explicit_budget_gives_the_smallest_view():
     """Where no valid view is so small by the loop's count, the smallest one by ours is sent."""
     budget = 300
     async with mounted({"max_tokens": WINDOW}) as ours:

@@ -75,7 +75,8 @@ def test_twice_the_messages_are_twice_the_characters_to_count():
     assert twice <= 2.2 * once
 
 
-def test_a_message_writes_itself_to_the_transcript_and_nothing_more_however_long_that_is(tmp_path):
+def test_message_costs_the_transcript_only_its_own_bytes(tmp_path):
+    """A message writes itself to the transcript and nothing more however long that is."""
     file = Counted(tmp_path / "transcript.jsonl")
     play(600, file)
     assert len(file.written) == 600

@@ -71,7 +71,8 @@ async def test_contract(contract, kind):
 
 
 @awaited
-async def test_the_contract_of_old_asks_compacts_and_sends_what_get_messages_returns():
+async def test_old_contract_compacts_and_sends_get_messages():
+    """The contract of old asks compacts and sends what get messages returns."""
     async with mounted({"contract": "1.0", "max_tokens": 20_000, "compact_threshold": 0.6}) as ours:
         await ours.add(*READING[:4])
         assert await ours.context.should_compact() is False
@@ -105,7 +106,7 @@ async def test_recall_tool(wanted, mounted_at_once, without_tools, with_tools, e
 
 
 @awaited
-async def test_max_tokens_is_the_budget_where_none_is_told():
+async def test_max_tokens_is_the_budget_without_a_provider_window():
     for given, window in ((9_000, 9_000), (None, 200_000)):
         async with mounted({"max_tokens": given}) as ours:
             await ours.add(*READING)
@@ -172,7 +173,8 @@ async def test_compaction_strategy(strategy, used):
 
 
 @awaited
-async def test_compaction_strategy_that_only_takes_away_what_is_said_twice():
+async def test_deduplicate_strategy_removes_only_repetitions():
+    """Compaction strategy that only takes away what is said twice."""
     twice = [*READING[:2], *(message for n in range(12) for message in (call(f"c{n}"), result(f"c{n}", FILE)))]
     _, told = await compacted({"compaction_strategy": "supersede"}, 10_000, messages=twice)
     assert set(told["strategies"]) == {"supersede"}
@@ -209,7 +211,7 @@ async def test_options_without_effect_are_taken_and_change_nothing(name, value):
     [("preserve_system", "always stay"), ("compaction_notice_enabled", "always says that something was left out")],
 )
 @awaited
-async def test_what_cannot_be_switched_off_is_told(name, reason):
+async def test_setting_that_cannot_be_disabled_warns(name, reason):
     with pytest.warns(RuntimeWarning, match=f"option '{name}' is ignored: .*{reason}"):
         view = await viewed({name: False}, 8_000)
     assert view == await viewed({name: True}, 8_000)

@@ -15,7 +15,7 @@ from tests.integrations.amplifier.harness import awaited, mounted
     [("max_token", "max_tokens"), ("protected_results", "protected_tool_results"), ("persistance", "persistence")],
 )
 @awaited
-async def test_a_name_that_nobody_knows_is_told_with_the_nearest_one(name, near):
+async def test_unknown_setting_is_refused_with_the_nearest_name(name, near):
     with pytest.warns(RuntimeWarning, match=f"option '{name}' is ignored: unknown option; did you mean '{near}'?"):
         async with mounted({name: 5}) as ours:
             (told,) = ours.payloads(OPTION_IGNORED)
@@ -23,7 +23,8 @@ async def test_a_name_that_nobody_knows_is_told_with_the_nearest_one(name, near)
 
 
 @awaited
-async def test_a_name_that_is_near_to_none_and_one_inside_of_persistence_are_told_too(tmp_path):
+async def test_unknown_setting_without_a_near_name_is_refused(tmp_path):
+    """A name that is near to none and one inside of persistence are reported too."""
     config = {"colour": "red", "persistence": {"storage_path": str(tmp_path), "storage": 1}}
     with pytest.warns(RuntimeWarning, match="is ignored"):
         async with mounted(config) as ours:

@@ -93,7 +93,8 @@ async def test_of_two_reports_about_one_call_the_first_counts():
     ],
 )
 @awaited
-async def test_a_report_that_tells_no_usage_leaves_room_for_one_that_does(payload):
+async def test_report_without_usage_leaves_room_for_one_with_it(payload):
+    """A report that says no usage leaves room for one that does."""
     async with mounted() as ours:
         await asked(ours)
         await hear(ours, "llm:response", **payload)
@@ -112,7 +113,8 @@ async def test_a_report_that_tells_no_usage_leaves_room_for_one_that_does(payloa
     ],
     ids=["counted apart", "counted within", "not told", "absurd"],
 )
-def test_what_was_read_from_the_cache_and_written_to_it_is_told_apart(usage, parts):
+def test_cache_reads_and_writes_are_reported_apart(usage, parts):
+    """What was read from the cache and written to it is reported apart."""
     assert signals.prompt_parts(signals.usage_in({"usage": usage}), 1_000) == parts
 
 
@@ -127,7 +129,8 @@ async def test_before_any_request_nothing_is_counted():
 
 
 @awaited
-async def test_a_figure_that_cannot_be_about_the_request_is_refused_aloud():
+async def test_figure_of_another_request_is_refused_with_a_warning():
+    """A figure that cannot be about the request is refused aloud."""
     async with mounted({"overhead_tokens": 0}) as ours:
         estimate = await asked(ours)
         await hear(ours, "llm:response", usage={"input_tokens": 90_000})
@@ -184,7 +187,7 @@ async def test_other_errors_change_nothing(event, payload):
 
 
 @awaited
-async def test_an_error_and_the_retry_that_follows_tell_of_one_refusal():
+async def test_error_and_its_retry_count_as_one_refusal():
     async with mounted() as ours:
         await asked(ours)
         for event in ("provider:error", "provider:retry"):
@@ -198,7 +201,7 @@ async def test_an_error_and_the_retry_that_follows_tell_of_one_refusal():
 
 
 @awaited
-async def test_a_compaction_is_told_with_the_keys_that_hosts_know():
+async def test_compaction_event_has_the_keys_that_hosts_know():
     async with mounted({"max_tokens": 3_000}) as ours:
         await ours.add(say("system", "Be brief."), *TALK, *rounds(range(8, 20), words(60)))
         view = await ours.view()
@@ -245,7 +248,7 @@ class CountingHooks:
 
 
 @awaited
-async def test_what_was_added_is_told_only_where_somebody_listens():
+async def test_added_message_event_needs_a_listener():
     coordinator = BareCoordinator(hooks=CountingHooks())
     cleanup = await mount(coordinator)
     await coordinator.points["context"].add_message(say("user", "go"))
@@ -257,7 +260,7 @@ async def test_what_was_added_is_told_only_where_somebody_listens():
 
 
 @awaited
-async def test_what_was_added_is_told_by_role_and_length():
+async def test_added_message_event_has_role_and_length():
     async with mounted() as ours:
         await ours.add(say("user", "go"), say("assistant", "done"))
         told = [{key: data[key] for key in ("role", "content_length", "total_messages")} for _, data in ours.events]
@@ -340,7 +343,8 @@ async def test_a_listener_that_raises_is_none_of_our_business():
 
 
 @awaited
-async def test_half_characters_of_a_text_reach_the_host_as_something_it_can_read():
+async def test_lone_surrogates_reach_the_host_readably():
+    """Half characters of a text reach the host as something it can read."""
     async with mounted() as ours:
         await ours.context.set_system_prompt_factory(lambda: "Be \ud800 brief.")
         await ours.add(say("user", "half \udfff"))
@@ -353,7 +357,7 @@ async def test_half_characters_of_a_text_reach_the_host_as_something_it_can_read
 
 
 @awaited
-async def test_the_tool_tells_the_kernel_how_it_is_called():
+async def test_tool_gives_the_kernel_its_name():
     async with mounted({"recall_tool": "always"}) as ours:
         tool = ours.coordinator.get("tools", "recall")
         assert {"ref", "query", "pattern", "offset"} <= set(tool.input_schema["properties"])

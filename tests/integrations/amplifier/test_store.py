@@ -11,7 +11,8 @@ def stored(tmp_path, **options):
 
 
 @awaited
-async def test_a_resumed_session_sends_the_same_request_whatever_the_host_restores(tmp_path):
+async def test_resumed_session_sends_the_same_request(tmp_path):
+    """A resumed session sends the same request no matter what the host restores."""
     config = stored(tmp_path, max_tokens=8_000)
     async with mounted(config) as ours:
         await ours.add(say("system", "Be brief."), say("user", "go"))
@@ -39,7 +40,8 @@ async def test_a_resumed_session_reads_its_memory_files_no_second_time(tmp_path)
 
 
 @awaited
-async def test_a_session_in_an_encrypted_store_with_its_large_messages_elsewhere(tmp_path, monkeypatch):
+async def test_session_works_with_encryption_and_offloading(tmp_path, monkeypatch):
+    """A session in an encrypted store with its large messages elsewhere."""
     monkeypatch.setenv("AGENT_KEY", "A" * 43 + "=")
     more = {"blobs": str(tmp_path / "blobs"), "offload_over": 1_000, "encryption_key_env": "AGENT_KEY"}
     config = stored(tmp_path, **more)
@@ -54,7 +56,8 @@ async def test_a_session_in_an_encrypted_store_with_its_large_messages_elsewhere
 
 @pytest.mark.parametrize("option", [{"blobs": "folder"}, {"encryption_key_env": "AGENT_KEY"}])
 @awaited
-async def test_without_a_store_there_is_nothing_to_offload_or_to_encrypt(option, monkeypatch):
+async def test_storage_options_without_a_store_are_refused(option, monkeypatch):
+    """Without a store there is nothing to offload or to encrypt."""
     monkeypatch.setenv("AGENT_KEY", "A" * 43 + "=")
     with pytest.raises(ConfigurationError, match="give a store too"):
         async with mounted(option):

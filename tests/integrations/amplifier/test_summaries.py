@@ -107,7 +107,8 @@ async def test_summarizer(config, asked):
 
 
 @awaited
-async def test_a_strategy_that_tells_of_nothing_asks_nobody_and_says_so():
+async def test_strategy_without_summaries_calls_no_model_and_warns():
+    """A strategy that says of nothing asks no one and says so."""
     provider = Writer()
     config = {"summarizer": True, "compaction_strategy": "truncate"}
     with pytest.warns(RuntimeWarning, match="option 'summarizer' is ignored: .*'truncate' has no summary"):
@@ -141,7 +142,8 @@ async def test_summary_provider(config, serving, asked):
     ],
 )
 @awaited
-async def test_without_the_provider_the_digest_serves_and_an_event_says_why(config, words_of_it):
+async def test_missing_provider_leaves_the_digest_and_emits_an_event(config, words_of_it):
+    """Without the provider the digest serves and an event says why."""
     with pytest.warns(RuntimeWarning, match="no summary could be had"):
         ours, view = await without_provider(SUMMARIZE | config)
     failed = ours.payloads(SUMMARY_FAILED)
@@ -191,7 +193,8 @@ async def test_summary_timeout(seconds, there):
 
 
 @awaited
-async def test_a_request_that_waited_long_enough_goes_on_without_the_model():
+async def test_request_past_the_timeout_goes_on_without_the_model():
+    """A request that waited long enough goes on without the model."""
     provider = Writer(answer=lambda _: asyncio.Event().wait())
     async with mounted(SUMMARIZE | {"summary_timeout": 0.01}, await with_providers(provider)) as ours:
         await ours.add(*TALK)
@@ -214,7 +217,8 @@ async def test_a_provider_that_hangs_is_given_up(monkeypatch):
 
 
 @awaited
-async def test_compact_with_focus_asks_for_what_matters_on_the_lane_that_was_asked_last():
+async def test_focused_compaction_uses_the_last_lane():
+    """Compact with focus asks for what matters on the lane that was asked last."""
     provider = Writer()
     async with mounted(SUMMARIZE | {"target_usage": 0.6}, await with_providers(provider)) as ours:
         await ours.add(*TALK)
@@ -227,7 +231,8 @@ async def test_compact_with_focus_asks_for_what_matters_on_the_lane_that_was_ask
 
 
 @awaited
-async def test_focus_without_a_model_is_ignored_aloud_and_the_rest_is_done():
+async def test_focus_without_a_model_warns_and_compacts():
+    """Focus without a model is ignored aloud and the rest is done."""
     async with mounted({"contract": "1.0"}) as ours:
         await ours.add(*TALK)
         await ours.view(16_000)

@@ -42,7 +42,8 @@ def transcript(tmp_path: Path) -> tuple[Path, dict[str, Any]]:
 
 
 @awaited
-async def test_each_message_is_on_the_disk_as_it_came_when_adding_returns(tmp_path):
+async def test_added_message_is_on_disk_when_adding_returns(tmp_path):
+    """Each message is on the disk as it came when adding returns."""
     path, config = transcript(tmp_path)
     talk = [say("system", "Be brief."), say("user", "go \ud800 ü"), call("c", content=None), result("c", "done")]
     async with mounted(config) as ours:
@@ -81,7 +82,8 @@ async def test_a_compaction_leaves_the_transcript_whole(tmp_path):
 
 
 @awaited
-async def test_clear_and_set_messages_replace_the_file_and_leave_nothing_beside_it(tmp_path):
+async def test_clear_and_set_messages_replace_only_the_file(tmp_path):
+    """Clear and set messages replace the file and leave nothing next to it."""
     path, config = transcript(tmp_path)
     async with mounted(config) as ours:
         await ours.add(*chat(3, "so"))
@@ -122,7 +124,8 @@ async def test_a_new_session_goes_on_with_all_but_what_was_ephemeral(tmp_path):
 
 
 @awaited
-async def test_what_others_wrote_of_ephemeral_messages_does_not_come_back(tmp_path):
+async def test_ephemeral_messages_in_a_foreign_file_do_not_return(tmp_path):
+    """What others wrote of ephemeral messages does not come back."""
     path, config = transcript(tmp_path)
     kept = {**REMINDER, "metadata": {"ephemeral": True, "persisted": True}}
     write(path, [say("user", "go"), REMINDER, kept, say("assistant", "done")])
@@ -154,7 +157,7 @@ async def test_lines_that_hold_no_message_are_named_and_passed_over(tmp_path):
 
 
 @awaited
-async def test_a_reading_that_is_cancelled_is_begun_anew(tmp_path):
+async def test_cancelled_reading_starts_over(tmp_path):
     path, config = transcript(tmp_path)
     write(path, chat(1_500, words(60)))
     async with mounted(config) as ours:
@@ -171,7 +174,8 @@ async def test_a_reading_that_is_cancelled_is_begun_anew(tmp_path):
 
 @REFUSED
 @awaited
-async def test_a_full_disk_costs_nothing_but_the_file_which_is_caught_up_later(tmp_path):
+async def test_full_disk_delays_only_the_file(tmp_path):
+    """A full disk costs nothing but the file which is caught up later."""
     path, config = transcript(tmp_path)
     async with mounted(config) as ours:
         await ours.add(say("user", "go"))
@@ -213,7 +217,8 @@ async def test_what_was_written_half_is_undone_and_written_once(tmp_path):
 
 @REFUSED
 @awaited
-async def test_a_replacement_that_fails_leaves_the_old_file_and_is_done_later(tmp_path):
+async def test_failed_replacement_keeps_the_old_file_and_is_retried(tmp_path):
+    """A replacement that fails leaves the old file and is done later."""
     path, config = transcript(tmp_path)
     async with mounted(config) as ours:
         await ours.add(*chat(3, "so"))
@@ -227,7 +232,8 @@ async def test_a_replacement_that_fails_leaves_the_old_file_and_is_done_later(tm
 
 @REFUSED
 @awaited
-async def test_a_place_that_is_no_file_is_told_and_the_conversation_goes_on(tmp_path):
+async def test_place_that_is_no_file_warns_and_the_talk_goes_on(tmp_path):
+    """A place that is no file is reported and the conversation goes on."""
     path, config = transcript(tmp_path)
     path.mkdir()
     async with mounted(config) as ours:
@@ -256,7 +262,7 @@ async def test_adding_that_is_cancelled_writes_nothing_twice(tmp_path):
 
 
 @awaited
-async def test_a_listener_may_use_the_context_while_the_conversation_begins(tmp_path):
+async def test_listener_may_use_the_context_at_the_start(tmp_path):
     """Whatever it calls and whatever begins the conversation: nobody waits for himself."""
     path, config = transcript(tmp_path)
     (tmp_path / "MEMORY.md").write_text("In French.")
@@ -288,7 +294,8 @@ def memory(path: Path, text: str) -> Message:
 
 
 @awaited
-async def test_memory_files_open_the_conversation_beside_the_system_prompt(tmp_path):
+async def test_memory_files_open_the_talk_after_the_system_prompt(tmp_path):
+    """Memory files open the conversation next to the system prompt."""
     files = [tmp_path / "AGENTS.md", tmp_path / "MEMORY.md"]
     for number, file in enumerate(files):
         file.write_text(f"Rule {number}.")
@@ -305,7 +312,8 @@ async def test_memory_files_open_the_conversation_beside_the_system_prompt(tmp_p
 
 
 @awaited
-async def test_memory_stays_when_a_host_restores_and_is_not_there_twice_when_a_file_is_resumed(tmp_path):
+async def test_memory_survives_restores_without_doubling(tmp_path):
+    """Memory stays when a host restores and is not there twice when a file is resumed."""
     _, config = transcript(tmp_path)
     file = tmp_path / "MEMORY.md"
     file.write_text("In French.")
@@ -316,7 +324,7 @@ async def test_memory_stays_when_a_host_restores_and_is_not_there_twice_when_a_f
 
 
 @awaited
-async def test_a_memory_file_that_is_missing_is_told_once(tmp_path):
+async def test_missing_memory_file_warns_once(tmp_path):
     missing, file = tmp_path / "MISSING.md", tmp_path / "MEMORY.md"
     file.write_text("In French.")
     async with mounted({"memory_files": [str(missing), str(file)]}) as ours:

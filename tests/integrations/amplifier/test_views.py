@@ -33,7 +33,8 @@ async def shown(messages: list[Message], budget: int) -> list[Message]:
 
 
 @awaited
-async def test_the_first_user_message_of_a_long_session_stays_as_it_was():
+async def test_first_user_message_of_a_long_session_stays_verbatim():
+    """The first user message of a long session stays as it was."""
     view = await shown(CHAT, budget=6_000)
     assert len(view) < len(CHAT)
     assert view[0] == CHAT[0]
@@ -41,7 +42,8 @@ async def test_the_first_user_message_of_a_long_session_stays_as_it_was():
 
 
 @awaited
-async def test_calls_that_stand_only_in_the_content_stay_with_their_results():
+async def test_calls_only_in_the_content_stay_with_their_results():
+    """Calls that stand only in the content stay with their results."""
     view = await shown(CALLS_IN_BLOCKS, budget=2_000)
     assert len(view) < len(CALLS_IN_BLOCKS)
     assert problems(view, CALLS_IN_BLOCKS) == []
@@ -57,7 +59,8 @@ async def test_content_of_none_is_sent_as_no_words():
 
 @pytest.mark.parametrize("role", ["user", "system"])
 @awaited
-async def test_what_a_hook_puts_between_a_call_and_its_result_goes_behind_it(role):
+async def test_hook_message_inside_a_pair_moves_behind_it(role):
+    """What a hook puts between a call and its result goes behind it."""
     hook = say(role, "mind the style", metadata={"source": "hook", "hook_name": "style"})
     messages = [say("user", "go"), call("c"), hook, result("c", "done"), say("assistant", "Done.")]
     async with mounted() as ours:
@@ -85,7 +88,8 @@ async def test_developer_messages_stay_with_a_system_prompt_factory():
 
 
 @awaited
-async def test_a_call_that_a_crash_left_without_its_result_is_answered_in_the_request():
+async def test_call_without_a_result_after_a_crash_is_answered():
+    """A call that a crash left without its result is answered in the request."""
     async with mounted() as ours:
         await ours.add(*ORPHAN, say("user", "Are you there?"))
         view = await ours.view()
@@ -190,9 +194,8 @@ async def test_ephemeral_messages_do_not_come_back(tmp_path):
 @pytest.mark.parametrize("mark", ["critical", "pinned"])
 @pytest.mark.parametrize("config", [{}, {"min_batch_tokens": 0}], ids=["masking", "not masking"])
 @awaited
-async def test_one_protected_message_that_nearly_fills_the_budget_does_not_start_a_compaction_for_each_request(
-    mark, config
-):
+async def test_large_protected_message_does_not_recompact_each_time(mark, config):
+    """One protected message that nearly fills the budget does not start a compaction for each request."""
     async with mounted({"max_tokens": 20_000, **config}) as ours:
         rules = say("user", words(3_790), metadata={mark: True})
         await ours.add(say("user", "go"), rules)

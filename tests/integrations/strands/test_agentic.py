@@ -42,7 +42,8 @@ def test_the_oldest_leave_the_view_and_nothing_else_happens(name: str, kind: str
     assert "Turn 7" in last
 
 
-def test_with_a_model_for_summaries_its_text_stands_in_summary_tags():
+def test_model_summary_stands_in_summary_tags():
+    """With a model for summaries its text stands in summary tags."""
     config = {"strategy": "agentic", "compression": {"method": "summarize", "protect_first": 0, "protect_last": 2}}
     model, _ = talked(call("summarize_context", {"keep_recent": 6, "summary_ratio": 0.8}), config=config)
     assert len(model.summaries) == 1
@@ -72,7 +73,8 @@ def test_nothing_to_leave_out_is_an_answer():
     assert "keep is a number of messages" in text_of(agent.messages[4:5])
 
 
-def test_the_status_stands_behind_the_newest_message_of_each_request_and_nowhere_else():
+def test_status_follows_only_the_newest_message():
+    """The status stands behind the newest message of each request and nowhere else."""
     model, agent = talked("Fine.")
     for request in model.requests:
         assert [("<context-status>" in text_of([message])) for message in request["messages"]].index(True) == len(

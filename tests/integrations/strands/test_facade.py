@@ -88,7 +88,7 @@ def test_what_can_never_work_is_refused_by_name(config: Any, wants: str):
         ContextManagerPlugin(config)
 
 
-def test_options_beside_the_configuration_are_checked_too():
+def test_options_outside_the_configuration_are_checked():
     with pytest.raises(ConfigurationError, match="did you mean 'store'"):
         ContextManagerPlugin("auto", stor="sqlite:///agent.db")
     with pytest.raises(ConfigurationError, match="did you mean 'window_size'"):
@@ -128,7 +128,7 @@ def test_without_another_manager_nothing_is_said():
         agent_of(Scripted())
 
 
-def test_strands_own_context_manager_beside_ours_is_refused():
+def test_strands_own_context_manager_with_ours_is_refused():
     with pytest.raises(ConfigurationError, match="give context_manager=False"):
         agent_of(Scripted(), context_manager="auto")
 
@@ -140,7 +140,8 @@ def test_a_model_that_keeps_the_conversation_itself_is_refused(plugin: Any):
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_a_part_of_the_users_own_goes_before_the_composed_one_by_type(first: bool):
+def test_users_part_replaces_the_composed_one_by_type(first: bool):
+    """A part of the users own goes before the composed one by type."""
     own = ContextOffloader(threshold=100, preview_tokens=50)
     plugins = [own, ContextManagerPlugin("auto")] if first else [ContextManagerPlugin("auto"), own]
     agent = agent_of(Scripted(), *plugins)
@@ -154,7 +155,8 @@ def test_a_part_of_the_users_own_goes_before_the_composed_one_by_type(first: boo
     assert attached_to(agent).parts.compression.method == "summarize"
 
 
-def test_strands_own_offloader_takes_the_place_of_the_composed_one():
+def test_strands_own_offloader_replaces_the_composed_one():
+    """Strands' own offloader takes the place of the composed one."""
     agent = agent_of(Scripted(), ContextManagerPlugin("auto"), StrandsOffloader(InMemoryStorage()))
     assert conversation_of(agent)._session.options.previews is None
     assert "retrieve_offloaded_content" in agent.tool_names

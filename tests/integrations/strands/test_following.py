@@ -49,7 +49,8 @@ def test_a_step_compares_no_more_messages_in_a_long_conversation():
     assert many - few < 800
 
 
-def test_an_edit_between_two_invocations_is_noticed_wherever_it_is():
+def test_edit_between_invocations_is_noticed_anywhere():
+    """An edit between two invocations is noticed wherever it is."""
     model = Scripted(["One.", "Two.", "Three."], window=100_000)
     agent = agent_of(model, messages=talked(60))
     agent("Begin.")
@@ -60,7 +61,9 @@ def test_an_edit_between_two_invocations_is_noticed_wherever_it_is():
     assert len(taken_in) == len(agent.messages)
 
 
-def test_an_edit_of_the_newest_messages_within_an_invocation_is_noticed():
+def test_edit_of_the_newest_messages_is_noticed_in_an_invocation():
+    """An edit of the newest messages within an invocation is noticed."""
+
     def redacted(request: Any, n: int) -> Any:
         if n == 1:
             agent.messages[-2]["content"] = [*agent.messages[-2]["content"], {"text": "a note of a guardrail"}]
@@ -72,7 +75,7 @@ def test_an_edit_of_the_newest_messages_within_an_invocation_is_noticed():
     assert "a note of a guardrail" in text_of(model.requests[-1]["messages"])
 
 
-def test_a_list_that_was_replaced_is_compared_anew():
+def test_replaced_list_is_compared_from_the_start():
     model = Scripted(["One.", "Two."], window=100_000)
     agent = agent_of(model, messages=talked(60))
     agent("Begin.")

@@ -111,7 +111,7 @@ def test_a_swarm_hands_over():
     assert len(second.requests) == 1
 
 
-def test_an_agent_as_a_tool_starts_anew_each_time():
+def test_agent_as_a_tool_starts_fresh_each_time():
     inner_model = Scripted(["Inner one.", "Inner two."])
     inner = agent_of(inner_model, name="inner", description="Answers.")
     model = Scripted([call("inner", {"input": "first"}), call("inner", {"input": "second"}), "Done."])
@@ -144,7 +144,8 @@ def test_direct_tool_calls_and_redaction_are_taken_in():
     assert faults(model.requests[-1]["messages"]) == []
 
 
-def test_signed_reasoning_and_cache_points_come_through_as_they_are():
+def test_signed_reasoning_and_cache_points_pass_unchanged():
+    """Signed reasoning and cache points come through as they are."""
     signed = {"reasoningContent": {"reasoningText": {"text": "thinking", "signature": "sig"}}}
     redacted = {"reasoningContent": {"redactedContent": b"\x00\x01"}}
     messages = [
@@ -178,7 +179,7 @@ def test_numbers_that_json_does_not_have_end_no_turn():
         ({"inputTokens": 1_000, "totalTokens": 1_007, "cacheReadInputTokens": 9_000}, (1_000, 0, 0)),
     ],
 )
-def test_what_was_read_from_the_cache_and_written_to_it_is_told_apart(usage, told):
+def test_cache_reads_and_writes_are_reported_apart(usage, told):
     """Models of this framework count cached tokens within their input, or apart from it: the total says which."""
     assert counted_in(usage | {"outputTokens": 7}) == (*told, 7)
 

@@ -22,7 +22,8 @@ def shown(model: Scripted, at: int) -> int:
     return text_of(model.requests[at]["messages"]).count("long.py: line")
 
 
-def test_a_long_result_is_seen_whole_and_previewed_with_the_next_compression():
+def test_long_result_is_seen_whole_and_previewed_later():
+    """A long result is seen whole and previewed with the next compression."""
     both = [call("read", {**LONG, "lines": 800}), call("read", {"path": "other.py", "lines": 800})]
     reads = [call("read", {"path": f"{n}.py", "lines": 200}) for n in range(12)]
     model = Scripted([both, "Done.", *reads], told=60_000)
@@ -48,14 +49,16 @@ def test_over_a_quarter_of_the_window_never_either():
     assert model.refused == 0
 
 
-def test_the_answer_of_the_retrieval_tool_is_not_offloaded_again_at_once():
+def test_retrieval_answer_is_not_offloaded_again_at_once():
+    """The answer of the retrieval tool is not offloaded again at once."""
     again = call("retrieve_offloaded_content", {"reference": "[ref:2.0]"})
     model = Scripted([call("read", LONG), again, "Done."], told=200_000)
     agent_of(model, ContextManagerPlugin({"offloader": {"when": "arrival", "threshold": 1_000}}))("Read")
     assert shown(model, 2) > 200
 
 
-def test_retrieval_takes_patterns_ranges_lines_around_and_offsets():
+def test_retrieval_takes_patterns_ranges_context_and_offsets():
+    """Retrieval takes patterns ranges lines around and offsets."""
     agent = agent_of(Scripted([call("read", LONG), "Done."]))
     agent("Read")
 
@@ -155,7 +158,9 @@ def test_a_storage_that_fails_keeps_the_original_and_warns():
     assert shown(model, 1) == 400
 
 
-def test_previews_do_not_pile_up_and_errors_and_inputs_are_no_exception():
+def test_previews_cover_errors_and_inputs_and_do_not_pile_up():
+    """Previews do not pile up and errors and inputs are no exception."""
+
     @tool
     def explode() -> dict[str, Any]:
         """Explode."""

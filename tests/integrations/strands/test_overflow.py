@@ -42,7 +42,7 @@ def reading(request: Any, n: int) -> Any:
 
 
 @pytest.mark.parametrize("kind", [Scripted, Silent])
-def test_a_smaller_window_than_told_is_found_by_refusals(kind: Any):
+def test_smaller_window_than_declared_is_found_by_refusals(kind: Any):
     model = kind(reading, window=8_000, told=100_000)
     agent = agent_of(model, ContextManagerPlugin("auto"))
     with refusals_expected():
@@ -53,7 +53,8 @@ def test_a_smaller_window_than_told_is_found_by_refusals(kind: Any):
     assert len(agent.messages) == 60
 
 
-def test_without_proactive_nothing_is_compressed_before_the_window_is_full():
+def test_without_proactive_compression_waits_for_the_full_window():
+    """Without proactive nothing is compressed before the window is full."""
     model = Scripted(reading, window=20_000, told=20_000)
     agent = agent_of(model, ContextManagerPlugin({"compression": {"proactive": False, "window_size": 500}}))
     with refusals_expected():
@@ -64,7 +65,7 @@ def test_without_proactive_nothing_is_compressed_before_the_window_is_full():
     assert min(sizes[sizes.index(max(sizes)) :]) < 0.75 * 20_000
 
 
-def test_a_refusal_is_told_by_a_warning():
+def test_refusal_is_reported_by_a_warning():
     model = Scripted(["Done."], window=3_000, told=100_000)
     with pytest.warns(RuntimeWarning, match="the provider refused a request"):
         agent_of(model)("words " * 5_000)

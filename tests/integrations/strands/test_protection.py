@@ -38,7 +38,8 @@ def test_pinning_one_of_a_pair_keeps_both_by_id(member: int):
     assert json.dumps(model.requests[-1]["messages"]).count(f"{PINNED_PATH}: line") < 60
 
 
-def test_the_model_pins_by_tool_and_an_index_out_of_range_is_answered():
+def test_pin_tool_pins_and_answers_an_index_out_of_range():
+    """The model pins by tool and an index out of range is answered."""
     model = Scripted([call("pin_message", {"index": 99}), call("pin_message", {"index": -2}), "Done."])
     agent = agent_of(model)
     agent("Pin something")
@@ -46,7 +47,8 @@ def test_the_model_pins_by_tool_and_an_index_out_of_range_is_answered():
     assert "Pinned message 2" in text_of(agent.messages[4:5])
 
 
-def test_the_flag_of_strands_is_honoured_also_when_it_is_set_later():
+def test_strands_pin_flag_works_even_when_set_later():
+    """The flag of Strands' is honoured also when it is set later."""
     model = Scripted(busy, window=8_000)
     agent = agent_of(model)
     agent("Turn 0")
@@ -71,7 +73,8 @@ def test_first_and_last_are_two_options_for_both_methods(method: str):
     assert shown[-6:] == [message["content"] for message in own[-6:]]
 
 
-def test_the_tool_is_exported_alone_and_says_where_it_has_nothing_to_do():
+def test_pin_tool_works_alone_and_reports_nothing_to_do():
+    """The tool is exported alone and says where it has nothing to do."""
     from strands import Agent
 
     agent = Agent(model=Scripted(), tools=[pin_message], callback_handler=None)

@@ -45,7 +45,8 @@ def result(id: str, text: str) -> dict[str, Any]:
     return {"toolResult": {"toolUseId": id, "content": [{"text": text}]}}
 
 
-def test_1_the_partner_of_a_pair_is_found_by_id_never_by_position():
+def test_1_partner_of_a_pair_is_found_by_id():
+    """The partner of a pair is found by id never by position."""
     begun = history(
         ("user", "Start"), ("assistant", [use("early")]), ("user", "a word in between"), ("assistant", "hm")
     )
@@ -92,7 +93,8 @@ def test_6_of_two_managers_the_warning_says_which_wins():
         agent_of(Scripted(), conversation_manager=SlidingWindowConversationManager(window_size=6))
 
 
-def test_7_first_and_last_are_independent_and_have_one_vocabulary():
+def test_7_protect_first_and_last_are_independent():
+    """First and last are independent and have one vocabulary."""
     for method in ("truncate", "summarize"):
         found = read_config({"compression": {"method": method, "protect_first": 3, "protect_last": 7}}).compression
         assert (found.protect_first, found.protect_last) == (3, 7)
@@ -132,7 +134,7 @@ def test_11_the_storage_names_its_scope():
     assert [setting.name for setting in SETTINGS if "storage" in setting.name] == ["offloader.tool_result_storage"]
 
 
-def test_12_a_users_own_plugin_is_told_by_type_not_by_name():
+def test_12_users_plugin_is_recognised_by_type_not_name():
     class Mine(ContextOffloader):
         name = "something else"
 
@@ -145,7 +147,8 @@ def test_13_names_say_what_they_do():
     assert sorted(public) == ["conversation", "init_agent", "pin", "unpin", "usage"]
 
 
-def test_14_the_summarys_prompt_is_documented_and_can_be_replaced():
+def test_14_summary_prompt_is_documented_and_replaceable():
+    """The summarys prompt is documented and can be replaced."""
     assert "DEFAULT_PROMPT" in PAGE
     assert "bullet points" in DEFAULT_PROMPT
     other = Scripted(summary="- only this")

@@ -36,7 +36,9 @@ def seen(model: Scripted, at: int) -> str:
 
 
 @pytest.mark.parametrize("kind", ["file", "none"])
-def test_with_a_store_the_first_request_after_a_restart_is_the_one_before_it(kind: str, tmp_path):
+def test_stored_session_sends_the_same_request_after_a_restart(kind: str, tmp_path):
+    """With a store the first request after a restart is the one before it."""
+
     def start(model: Scripted) -> Any:
         plugin = ContextManagerPlugin("auto", store=f"sqlite:///{tmp_path}/ours.db", session="the one")
         files = FileSessionManager("one", storage_dir=str(tmp_path)) if kind == "file" else None
@@ -86,7 +88,7 @@ def test_snapshots_and_given_messages_are_taken_in_once(tmp_path):
     assert sorted(once) == ["Turn 0", "Turn 1", "Turn 2"]
 
 
-def test_what_somebody_edits_is_taken_in_anew_from_there_on():
+def test_edited_messages_replace_the_history_from_there():
     model = Scripted(["One.", "Two.", "Three."])
     agent = agent_of(model)
     agent("First"), agent("Second")
