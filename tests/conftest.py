@@ -22,8 +22,8 @@ PEERS = (
     "evaluation/test_compare_ray",
 )
 """Where tests run real code of a framework or of a client."""
-SERVERS = {"postgres", "postgres_server", "bucket", "endpoint"}
-"""Fixtures that start a server."""
+SERVERS = {"postgres", "postgres_server", "bucket", "endpoint", "s3"}
+"""Fixtures that start a server, and parameters that ask for one."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -33,5 +33,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.relative_to(TESTS).as_posix().startswith(PEERS):
             item.add_marker(pytest.mark.peer)
         params = item.callspec.params.values() if hasattr(item, "callspec") else ()
-        if SERVERS.intersection(getattr(item, "fixturenames", ())) or {"postgres", "s3"}.intersection(map(str, params)):
+        asked = {*getattr(item, "fixturenames", ()), *(value for value in params if isinstance(value, str))}
+        if SERVERS & asked:
             item.add_marker(pytest.mark.server)
