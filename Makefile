@@ -33,16 +33,17 @@ demo: $(READY) ## run a session of real tools over this tree, kill it in the mid
 # Tests start many programs: with bytecode, also where the environment forbids to write it, each starts in half the time.
 test: export PYTHONDONTWRITEBYTECODE :=
 test: $(READY) ## run the test suite
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 10
 
 # The lowest versions that pyproject.toml allows, in two environments: those of the hosts would lift the others.
 LOWEST := build/lowest
 LOWEST_own := cli inspect openai anthropic postgres s3 encryption otel tiktoken
 LOWEST_hosts := cli amplifier strands
-TESTS_own := $(addprefix tests/,$(addsuffix .py,test_cli test_cli_reading test_cli_words test_compare test_inspect \
-  test_kept test_replay_summaries test_stores_cli test_summarizers test_telemetry test_tokenizers stores/test_blobs \
-  stores/test_encrypted stores/test_offloading stores/test_postgres stores/test_postgres_search))
-TESTS_hosts := tests/amplifier tests/strands --ignore=tests/amplifier/hosts
+TESTS_own := $(addprefix tests/,$(addsuffix .py,cli/test_cli cli/test_cli_reading cli/test_cli_words cli/test_inspect \
+  cli/test_stores_cli evaluation/test_compare evaluation/test_replay_summaries integrations/test_summarizers \
+  manager/test_telemetry stores/test_blobs stores/test_encrypted stores/test_kept stores/test_offloading \
+  stores/test_postgres stores/test_postgres_search tokens/test_tokenizers))
+TESTS_hosts := tests/integrations/amplifier tests/integrations/strands --ignore=tests/integrations/amplifier/hosts
 $(LOWEST)/%/.ready: $(READY) pyproject.toml
 	@echo "setting up $(LOWEST)/$*"
 	@rm -rf $(LOWEST)/$*
@@ -66,7 +67,7 @@ check: $(READY) ## lint, format, types, import contracts, pictures, tables, and 
 	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/python docs/draw_layers.py --check
 	$(BIN)/python docs/write_settings.py --check
-	$(BIN)/python -m pytest tests/test_wheel.py
+	$(BIN)/python -m pytest tests/project/test_wheel.py
 
 # The peers' dependencies are theirs: they live beside ours in an environment of its own.
 PEERS := build/peers

@@ -21,7 +21,7 @@ from backscroll.integrations.strands import ContextManagerPlugin, estimate_input
 ROOT = Path(__file__).resolve().parent.parent
 FILES = sorted((ROOT / "src" / "backscroll").glob("*/*.py"))[:20]
 LINE = "def test_an_output_without_a_window"
-FIRST = ROOT / "tests" / "test_budget.py"
+FIRST = ROOT / "tests" / "tokens" / "test_budget.py"
 QUESTION = "In the first file that you read, which test is about an output without a window? Look it up if you must."
 
 

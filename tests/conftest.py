@@ -1,7 +1,11 @@
-"""Settings of the whole suite. No fixtures: tests build what they need, so that each can be read by itself."""
+"""Settings of the whole suite, and its markers. No fixtures: tests build what they need, so that each can be read by
+itself.
+"""
 
 import os
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.profiles import USUAL
@@ -9,3 +13,26 @@ from tests.profiles import USUAL
 settings.register_profile("default", max_examples=USUAL, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", max_examples=2_000, deadline=None, suppress_health_check=list(HealthCheck))
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+TESTS = Path(__file__).parent
+PEERS = (
+    "integrations/amplifier/",
+    "integrations/strands/",
+    "integrations/test_summarizers",
+    "evaluation/test_compare_ray",
+)
+"""Where tests run real code of a framework or of a client."""
+SERVERS = {"postgres", "postgres_server", "bucket", "endpoint", "s3"}
+"""Fixtures that start a server, and parameters that ask for one."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by what they run, so that none is forgotten: `pytest -m "not peer and not server"` runs the rest."""
+    for item in items:
+        if item.path.relative_to(TESTS).as_posix().startswith(PEERS):
+            item.add_marker(pytest.mark.peer)
+        params = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        asked = {*getattr(item, "fixturenames", ()), *(value for value in params if isinstance(value, str))}
+        if SERVERS & asked:
+            item.add_marker(pytest.mark.server)

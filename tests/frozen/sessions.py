@@ -11,7 +11,7 @@ from typing import Any
 from backscroll import BudgetError, ContextManager
 from backscroll.stores.memory import MemoryStore
 from backscroll.tokens.budget import Previews
-from tests.histories import Talk
+from tests.builders import MessageFactory
 
 BUDGETS = (1_500, 6_000, 24_000)
 SEEDS = range(20)
@@ -54,7 +54,7 @@ def frozen(dialect: str, seed: int, budget: int) -> Frozen:
         session="frozen", store=store, tokenizer=count, max_tokens=budget, min_batch_tokens=budget // 6,
         on_event=lambda name, payload: found.events.append([name, payload]), **VARIANTS[seed % len(VARIANTS)],
     )  # fmt: skip  # one thought
-    work = Work(Talk(dialect), chance)
+    work = Work(MessageFactory(dialect), chance)
     manager.append(work.talk.say("system", "You are brief."), work.talk.say("user", "Never edit prod.yaml. Begin."))
     for number in range(ROUNDS):
         manager.append(*work.messages(number))
@@ -100,7 +100,7 @@ def steer(manager: ContextManager, number: int, chance: random.Random) -> None:
 class Work:
     """The messages of an agent at work, round by round."""
 
-    def __init__(self, talk: Talk, chance: random.Random) -> None:
+    def __init__(self, talk: MessageFactory, chance: random.Random) -> None:
         self.talk, self._chance = talk, chance
         self._late: list[tuple[str, str]] = []
 

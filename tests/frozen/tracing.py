@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import backscroll
 from backscroll import ContextManager
+from tests.builders import MessageFactory
 from tests.frozen.sessions import count
-from tests.histories import Talk
 
 PACKAGE = str(Path(backscroll.__file__).parent)
 
@@ -48,7 +48,10 @@ def steps() -> dict[str, Way]:
     found: dict[str, Way] = {}
     with TemporaryDirectory() as folder:
         for name, store in (("memory", None), ("sqlite", f"sqlite:///{folder}/a.db")):
-            manager, talk = ContextManager(store=store, session=store and "s", tokenizer=count), Talk("openai")
+            manager, talk = (
+                ContextManager(store=store, session=store and "s", tokenizer=count),
+                MessageFactory("openai"),
+            )
             for number in range(3):
                 manager.append(talk.say("user", f"{number}?"), talk.say("assistant", "yes"))
                 manager.get_messages_for_request()

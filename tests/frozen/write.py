@@ -4,9 +4,9 @@ import json
 import warnings
 from pathlib import Path
 
+from tests.builders import DIALECTS
 from tests.frozen.sessions import BUDGETS, SEEDS, frozen
 from tests.frozen.tracing import steps
-from tests.histories import DIALECTS
 
 HERE = Path(__file__).parent
 

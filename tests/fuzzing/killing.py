@@ -18,9 +18,9 @@ from typing import Any
 
 from backscroll import BudgetError, ContextManager
 from backscroll.stores.addresses import open_store
+from tests.builders import DIALECTS
 from tests.fuzzing.judge import Message, Shown, shown, taken
 from tests.fuzzing.talking import Story
-from tests.histories import DIALECTS
 
 LEAST = 500
 """Messages that must have been acknowledged in a session before it is left alone."""

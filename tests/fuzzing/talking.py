@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from tests.builders import MessageFactory
 from tests.fuzzing.judge import Message, bits
-from tests.histories import Talk
 
 WORDS = ("fix the bug", "src/app.py", "错误处理", "x = 1\n", "def f():\n    return 1\n", "\ud83d", "🙂 ok", "<summary>")
 SIZES = (1, 4, 30, 300, 1_500)
@@ -17,7 +17,7 @@ class Story:
     """What a session should hold."""
 
     def __init__(self, dialect: str, chance: random.Random) -> None:
-        self.talk = Talk(dialect)
+        self.talk = MessageFactory(dialect)
         self.chance = chance
         self.kept: list[tuple[int, Message]] = []
         """The present branch, with the number of each message."""

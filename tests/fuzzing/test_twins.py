@@ -15,12 +15,11 @@ from backscroll import BudgetError, ConfigurationError, ContextManager, Referenc
 from backscroll.stores.memory import MemoryStore
 from backscroll.tokens.budget import Previews
 from backscroll.tokens.reported_usage import ReportedUsage
-from tests.checkpoints import checkpointing
+from tests.builders import DIALECTS
+from tests.fakes import checkpointing, count_quarter
 from tests.fuzzing.judge import Message, Shown, shown, taken, weight
 from tests.fuzzing.talking import Story, replaced
-from tests.histories import DIALECTS
 from tests.profiles import examples
-from tests.test_manager import quarter
 
 BUDGETS = (300, 700, 1_500, 4_000, 30_000)
 LANES = ("main", "main", "main", "small")
@@ -29,7 +28,7 @@ Manager = ContextManager
 
 def options(chance: random.Random) -> dict[str, Any]:
     """How a session is configured."""
-    given: dict[str, Any] = {"tokenizer": quarter, "max_tokens": 4_000}
+    given: dict[str, Any] = {"tokenizer": count_quarter, "max_tokens": 4_000}
     given["min_batch_tokens"] = chance.choice((None, 100, 400, 20_000))
     rest = {
         "strategy": ("auto", None),

@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 from backscroll import BudgetError, ConflictError, ContextManager, ReferenceNotFound
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.sqlite import SqliteStore
-from tests.checkpoints import checkpointing
+from tests.builders import DIALECTS
+from tests.fakes import checkpointing, count_quarter
 from tests.fuzzing.judge import Message, Shown, shown, taken
 from tests.fuzzing.talking import Story, replaced
-from tests.histories import DIALECTS
 from tests.profiles import examples
-from tests.test_manager import quarter
 
 BUDGETS = (400, 1_500, 4_000)
 
@@ -63,7 +62,7 @@ class Two:
         shared = InMemory() if chance.random() < 0.7 else None
         self.stores = [shared or OnDisk(folder / "a.db") for _ in range(2)]
         self.managers = [
-            ContextManager(session="s", store=store, tokenizer=quarter, max_tokens=4_000, min_batch_tokens=400)
+            ContextManager(session="s", store=store, tokenizer=count_quarter, max_tokens=4_000, min_batch_tokens=400)
             for store in self.stores
         ]
         for manager in self.managers:

@@ -51,13 +51,14 @@ def test_an_address_names_a_folder(tmp_path, durability):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_three_slashes_begin_in_the_working_folder_and_four_at_the_root(tmp_path, monkeypatch):
+def test_three_slashes_are_relative_and_four_absolute(tmp_path, monkeypatch):
+    """Three slashes begin in the working folder and four at the root."""
     monkeypatch.chdir(tmp_path)
     assert open_store("sqlite:///a/b.db").path == str(tmp_path / "a" / "b.db")
     assert open_store("sqlite:////a/b.db").path == "/a/b.db"
 
 
-def test_a_file_has_one_store_in_a_process_whatever_it_is_called(tmp_path, monkeypatch):
+def test_file_has_one_store_in_a_process_under_any_spelling(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "link").symlink_to(tmp_path, target_is_directory=True)
     names = ["sqlite:///a.db", f"sqlite:///{tmp_path}/link/../{tmp_path.name}/a.db", Path("a.db"), Path("link/a.db")]

@@ -16,11 +16,11 @@ from backscroll.stores.jsonl import JsonlStore
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.postgres import PostgresStore
 from backscroll.stores.sqlite import SqliteStore
-from tests.histories import Talk
+from tests.builders import MessageFactory
+from tests.fakes import count_quarter
 from tests.profiles import examples
-from tests.test_manager import quarter
 
-TALK = Talk("openai")
+TALK = MessageFactory("openai")
 OLD, NEW = "the old secret", "a new beginning"
 KINDS = ["memory", "sqlite", "jsonl", "postgres", "encrypted", "offloaded", "traced"]
 
@@ -49,7 +49,7 @@ def places(request, tmp_path):
 
 
 def manager(places, **options):
-    options = {"tokenizer": quarter, "max_tokens": 3_000, "min_batch_tokens": 300} | options | places.options
+    options = {"tokenizer": count_quarter, "max_tokens": 3_000, "min_batch_tokens": 300} | options | places.options
     return ContextManager(session="s", store=places(), **options)
 
 
@@ -133,8 +133,8 @@ class Late(MemoryStore):
 def test_deletion_while_messages_are_read_is_found():
     """What was read of a session that began again in this moment is not taken for the old one's."""
     store = Late()
-    old = ContextManager(session="s", store=store, tokenizer=quarter)
-    other = ContextManager(session="s", store=store, tokenizer=quarter)
+    old = ContextManager(session="s", store=store, tokenizer=count_quarter)
+    other = ContextManager(session="s", store=store, tokenizer=count_quarter)
     talked(old, OLD, rounds=1)
     other.append(TALK.say("user", "more"))
 
@@ -150,7 +150,7 @@ def test_deletion_while_messages_are_read_is_found():
 def test_store_put_back_from_an_older_copy_is_named():
     """A log that is shorter than it was is not taken for a deletion."""
     store = MemoryStore()
-    old = ContextManager(session="s", store=store, tokenizer=quarter)
+    old = ContextManager(session="s", store=store, tokenizer=count_quarter)
     talked(old, OLD, rounds=1)
     tip = store.tip("s")
     store.tip = lambda session: Tip(tip.end - 1, tip.incarnation)
@@ -161,11 +161,11 @@ def test_store_put_back_from_an_older_copy_is_named():
 def test_sqlite_file_that_was_replaced_is_another_session(tmp_path):
     """A session in a new file under the old name, with the same number there, is not the one that was known."""
     path = tmp_path / "a.db"
-    old = ContextManager(session="s", store=SqliteStore(path), tokenizer=quarter)
+    old = ContextManager(session="s", store=SqliteStore(path), tokenizer=count_quarter)
     talked(old, OLD, rounds=1)
     for each in tmp_path.glob("a.db*"):
         each.rename(tmp_path / f"old-{each.name}")
-    other = ContextManager(session="s", store=SqliteStore(path), tokenizer=quarter)
+    other = ContextManager(session="s", store=SqliteStore(path), tokenizer=count_quarter)
     other.append(*[TALK.say("user", NEW)] * 30)
     errors = []
     for _ in range(3):
@@ -181,7 +181,7 @@ def test_sqlite_file_that_was_replaced_is_another_session(tmp_path):
 def test_deletions_mix_no_two_conversations(seed):
     """Of writers that append, ask and delete by chance, none ever sends or stores words of two incarnations."""
     chance, store, number, epoch = random.Random(seed), MemoryStore(), 0, 0
-    writers = [ContextManager(session="s", store=store, tokenizer=quarter, max_tokens=400) for _ in range(3)]
+    writers = [ContextManager(session="s", store=store, tokenizer=count_quarter, max_tokens=400) for _ in range(3)]
     for _ in range(60):
         at = chance.randrange(3)
         try:
@@ -198,6 +198,6 @@ def test_deletions_mix_no_two_conversations(seed):
                 case 4:
                     assert all(f"epoch-{epoch} " in message["content"] for message in writers[at].get_messages())
         except ConflictError:
-            writers[at] = ContextManager(session="s", store=store, tokenizer=quarter, max_tokens=400)
+            writers[at] = ContextManager(session="s", store=store, tokenizer=count_quarter, max_tokens=400)
     words = [record.record.body.decode() for record in store.read("s") if record.record.kind == "message"]
     assert all(f"epoch-{epoch} " in word for word in words)

@@ -64,7 +64,8 @@ def test_a_name_is_used_once(blobs):
     assert blobs.get("a") == b"first"
 
 
-def test_names_are_listed_with_their_age_and_by_what_they_begin_with(blobs):
+def test_names_are_listed_by_prefix_with_their_age(blobs):
+    """Names are listed with their age and by what they begin with."""
     assert list(blobs.names()) == []
     for name in NAMES:
         blobs.put(name, name.encode())
@@ -76,7 +77,8 @@ def test_names_are_listed_with_their_age_and_by_what_they_begin_with(blobs):
     assert [blobs.get(name) for name in NAMES] == [name.encode() for name in NAMES]
 
 
-def test_what_is_deleted_is_gone_and_deleting_it_again_is_nothing(blobs):
+def test_deleted_blob_is_gone_and_deleting_twice_is_harmless(blobs):
+    """What is deleted is gone and deleting it again is nothing."""
     blobs.delete("never")
     blobs.put("a", b"a")
     blobs.put("b", b"b")
@@ -114,7 +116,8 @@ def test_threads_that_put_at_once(blobs):
 # -- a folder --
 
 
-def test_a_folder_is_made_at_the_first_put_and_is_for_its_owner_only(tmp_path):
+def test_folder_is_made_at_the_first_put_for_its_owner_only(tmp_path):
+    """A folder is made at the first put and is for its owner only."""
     folder = tmp_path / "deep" / "blobs"
     blobs = FolderBlobs(folder)
     with pytest.raises(DamagedError):
@@ -144,7 +147,8 @@ folder.FolderBlobs(sys.argv[1]).put("a-1", b"secret")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a system without SIGKILL")
-def test_a_put_that_was_killed_leaves_no_blob_but_what_can_be_found_and_deleted(tmp_path):
+def test_killed_put_leaves_no_blob_and_only_removable_files(tmp_path):
+    """A put that was killed leaves no blob but what can be found and deleted."""
     subprocess.run([sys.executable, "-c", CUT_SHORT, str(tmp_path)], cwd=ROOT, check=False, timeout=60)
     blobs = FolderBlobs(tmp_path)
     with pytest.raises(DamagedError):
@@ -176,7 +180,8 @@ print(len(blobs.get("large")))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a system without limits for files")
-def test_without_room_nothing_is_half_put_and_with_room_it_goes_on(tmp_path):
+def test_full_disk_leaves_no_half_blob_and_puts_resume(tmp_path):
+    """Without room nothing is half put and with room it goes on."""
     line = [sys.executable, "-W", "error", "-c", FULL, str(tmp_path)]
     done = subprocess.run(line, cwd=ROOT, check=True, capture_output=True, text=True, timeout=60)
     error, names, size = done.stdout.splitlines()
@@ -214,7 +219,8 @@ def test_more_names_than_a_page_of_a_service_holds(bucket):
     assert len({kept.name for kept in blobs.names("mine-")}) == 1_050
 
 
-def test_a_wrong_secret_is_refused_and_never_looks_like_an_empty_bucket(bucket, monkeypatch):
+def test_wrong_secret_is_refused_and_is_no_empty_bucket(bucket, monkeypatch):
+    """A wrong secret is refused and never looks like an empty bucket."""
     open_blobs(bucket).put("a", b"a")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "another")
     blobs = open_blobs(bucket)
@@ -229,7 +235,7 @@ def test_a_wrong_secret_is_refused_and_never_looks_like_an_empty_bucket(bucket, 
         assert "another" not in str(raised.value)
 
 
-def test_who_may_only_read_reads(bucket, monkeypatch):
+def test_read_only_user_can_read(bucket, monkeypatch):
     open_blobs(bucket).put("a", b"a")
     for name, value in seaweed.environment(seaweed.READER).items():
         monkeypatch.setenv(name, value)

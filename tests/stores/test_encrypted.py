@@ -16,7 +16,7 @@ from backscroll.stores.encryption import EncryptedStore
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.search import search_for
 from backscroll.stores.sqlite import SqliteStore
-from tests.stores.test_offloading import Shelf
+from tests.fakes import FaultyBlobs
 
 KEY, OTHER = bytes(range(32)), bytes(range(32, 64))
 SECRET = b"the wombat sleeps at noon"
@@ -62,7 +62,7 @@ def test_over_sqlite_with_every_body_offloaded(check, tmp_path):
         return EncryptedStore(OffloadingStore(SqliteStore(path), blobs, 10), KEY)
 
     def make():
-        made.append((tmp_path / f"{len(made)}.db", Shelf()))
+        made.append((tmp_path / f"{len(made)}.db", FaultyBlobs()))
         return reopen()
 
     assert check(make, reopen) is None
@@ -91,7 +91,8 @@ def test_what_is_no_key_is_refused_without_repeating_it(key):
     assert "hunter2" not in str(raised.value)
 
 
-def test_a_wrong_key_is_refused_by_everything_and_never_looks_like_an_empty_session():
+def test_wrong_key_is_refused_and_is_no_empty_session():
+    """A wrong key is refused by everything and never looks like an empty session."""
     store, inner = made()
     store.append("a", 0, [message(0)]).result()
     before = {name: raw(inner, name) for name in inner.sessions()}
@@ -168,7 +169,8 @@ class Begun(MemoryStore):
         return super().sessions()
 
 
-def test_a_store_that_begins_while_it_is_looked_at_is_not_taken_for_one_without_encryption():
+def test_store_begun_during_the_check_is_seen_as_encrypted():
+    """A store that begins while it is looked at is not taken for one without encryption."""
     inner = Begun()
     inner.before = lambda: EncryptedStore(inner, KEY).append("a", 0, [message(0)]).result()
     assert list(EncryptedStore(inner, KEY).read("a")) == stored(0, [message(0)])
@@ -207,7 +209,7 @@ def test_equal_messages_look_unlike_each_other():
 
 def test_blobs_are_named_after_what_is_encrypted():
     """So that nobody who knows a text can look whether it was said."""
-    blobs = Shelf()
+    blobs = FaultyBlobs()
     for _ in range(2):
         EncryptedStore(OffloadingStore(MemoryStore(), blobs, 10), KEY).append("a", 0, [message(0)]).result()
     hashes = {name.split("-")[1] for name in blobs.held}
@@ -263,7 +265,8 @@ def test_every_shortened_record_is_noticed():
             list(store.read("a"))
 
 
-def test_records_that_were_swapped_moved_or_relabelled_are_noticed():
+def test_swapped_moved_or_relabelled_records_are_noticed():
+    """Records that were swapped moved or relabelled are noticed."""
     store, inner = made()
     for name in ("a", "b"):
         store.append(name, 0, [message(0, "x"), message(1, "y"), message(2)._replace(seq=1)]).result()
@@ -301,7 +304,8 @@ def test_a_session_under_the_name_of_another_is_noticed():
 # -- forks --
 
 
-def test_a_fork_reads_what_it_shares_also_elsewhere_and_after_it_went_on():
+def test_fork_reads_shared_records_elsewhere_and_later():
+    """A fork reads what it shares also elsewhere and after it went on."""
     store, inner = made()
     store.append("a", 0, [message(at, f"a{at}") for at in range(6)]).result()
     assert store.end("b") == 0
@@ -319,7 +323,8 @@ def test_a_fork_reads_what_it_shares_also_elsewhere_and_after_it_went_on():
         assert each.sessions() == ["a", "b", "c"]
 
 
-def test_records_swapped_between_a_session_and_its_fork_are_noticed():
+def test_records_swapped_between_session_and_fork_are_noticed():
+    """Records swapped between a session and its fork are noticed."""
     store, inner = made()
     store.append("a", 0, [message(at) for at in range(3)]).result()
     store.fork("a", "b", 2).result()
@@ -385,7 +390,7 @@ def test_a_rotated_key_opens_everything_and_the_old_one_nothing():
     assert len(list(EncryptedStore(inner, keys[-1]).read("a"))) == 2
 
 
-def test_a_store_that_nobody_wrote_to_takes_the_new_key():
+def test_unused_store_takes_the_new_key():
     store, inner = made()
     store.rotate(OTHER)
     store.append("a", 0, [message(0)]).result()
@@ -399,7 +404,8 @@ class Stopped(MemoryStore):
         raise KeyboardInterrupt
 
 
-def test_a_rotation_that_was_cut_short_leaves_both_keys_and_can_be_finished():
+def test_interrupted_rotation_keeps_both_keys_and_can_finish():
+    """A rotation that was cut short leaves both keys and can be finished."""
     inner = Stopped()
     store = EncryptedStore(inner, KEY)
     store.append("a", 0, [message(0)]).result()
@@ -416,7 +422,8 @@ def test_a_rotation_that_was_cut_short_leaves_both_keys_and_can_be_finished():
         assert isinstance(failure(EncryptedStore(inner, key).sessions), ConfigurationError)
 
 
-def test_a_rotation_that_was_cut_short_is_finished_by_the_next_one():
+def test_interrupted_rotation_is_finished_by_the_next():
+    """A rotation that was cut short is finished by the next one."""
     inner = Stopped()
     store = EncryptedStore(inner, KEY)
     store.append("a", 0, [message(0)]).result()

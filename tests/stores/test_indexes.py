@@ -167,7 +167,7 @@ def test_an_index_survives_and_only_what_is_new_is_added(store):
     assert answers(first) == answers(second) == expected(SOME)
 
 
-def test_nobody_else_may_read_it_and_nothing_is_kept_open(store):
+def test_index_is_private_and_keeps_no_file_open(store):
     told(store, SOME)
     before = os.umask(0)
     try:
@@ -192,7 +192,8 @@ def test_a_session_uses_its_index_again_after_a_restart(store):
 
 
 @pytest.mark.parametrize("kept_open", [False, True])
-def test_what_was_erased_is_in_no_file_and_a_new_session_of_that_name_does_not_find_it(tmp_path, store, kept_open):
+def test_deleted_session_leaves_no_trace_in_the_index(tmp_path, store, kept_open):
+    """What was erased is in no file and a new session of that name does not find it."""
     told(store, [f"the secret word is swordfish, says {number}" for number in range(50)])
     told(store, ["another one"], "other")
     other = caught_up(store, "other")
@@ -253,7 +254,7 @@ def damage(path, how, chance):
 
 
 @pytest.mark.parametrize("how", ["garbage", "cut"])
-def test_a_damaged_index_is_made_anew_with_a_warning(store, how):
+def test_damaged_index_is_rebuilt_with_a_warning(store, how):
     told(store, SOME)
     search = caught_up(store)
     (path,) = files(store)
@@ -277,7 +278,8 @@ def test_bytes_that_flip_never_alter_what_is_shown(store, seed):
 
 
 @pytest.mark.parametrize("change", ["pragma user_version = 99", "pragma application_id = 7"])
-def test_an_index_of_another_version_or_program_is_made_anew_with_a_warning(store, change):
+def test_index_of_another_version_is_rebuilt_with_a_warning(store, change):
+    """An index of another version or program is made again with a warning."""
     told(store, SOME)
     caught_up(store)
     with sqlite3.connect(files(store)[0]) as connection:
@@ -294,7 +296,7 @@ def test_a_file_that_was_never_filled_is_filled(store):
     assert answers(caught_up(store)) == expected(SOME)
 
 
-def test_an_index_of_another_past_is_made_anew(tmp_path, store):
+def test_index_of_another_past_is_rebuilt(tmp_path, store):
     told(store, SOME[:20])
     store.close()
     backup = (tmp_path / "a.db").read_bytes(), (tmp_path / "a.db-commits").read_bytes()
@@ -311,7 +313,7 @@ def test_an_index_of_another_past_is_made_anew(tmp_path, store):
     again.close()
 
 
-def test_who_has_used_it_before_it_was_thrown_away_fills_the_gap(store):
+def test_reader_of_a_removed_index_fills_the_gap(store):
     told(store, SOME)
     search = SqliteSearch(store, "s")
     search.add([Source(seq, 0, "", SOME[seq]) for seq in range(30)], 30)
@@ -416,7 +418,8 @@ def stores(kind, tmp_path, request):
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite", "postgres"])
-def test_everything_is_searched_at_once_and_a_shared_passage_is_given_once(tmp_path, request, kind):
+def test_search_covers_all_sessions_and_shared_passages_once(tmp_path, request, kind):
+    """Everything is searched at once and a shared passage is given once."""
     store = stores(kind, tmp_path, request)
     for number in range(12):
         told(store, [*SOME[:5], f"alpha of session {number}" + " alpha" * (number == 7)], f"s{number}")
@@ -441,7 +444,8 @@ def test_everything_is_searched_at_once_and_a_shared_passage_is_given_once(tmp_p
     store.close()
 
 
-def test_a_session_that_cannot_be_read_is_left_out_with_a_warning(store):
+def test_unreadable_session_is_skipped_with_a_warning(store):
+    """A session that cannot be read is left out with a warning."""
     told(store, SOME, "good")
     told(store, SOME, "bad")
     with sqlite3.connect(store.path) as connection:

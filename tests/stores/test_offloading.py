@@ -7,48 +7,15 @@ import threading
 import pytest
 
 from backscroll import ConfigurationError, ConflictError, DamagedError, StoreUnavailable
-from backscroll.ports import Kept, Record
+from backscroll.ports import Record
 from backscroll.stores.blobs.folder import FolderBlobs
 from backscroll.stores.blobs.offloading import OffloadingStore
 from backscroll.stores.blobs.pointers import KIND
 from backscroll.stores.conformance import CHECKS, failure, stored
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.sqlite import SqliteStore
+from tests.fakes import FaultyBlobs
 from tests.stores.running import run, start
-
-
-class Shelf:
-    """Blobs in memory, which remembers what was asked for and fails where a test wants it to."""
-
-    def __init__(self):
-        self.held, self.ages = {}, {}
-        self.got, self.fails = [], []
-        self.put_slowly = None
-        """Waited for by every put."""
-
-    def __repr__(self):
-        return "Shelf()"
-
-    def put(self, name, data):
-        if self.put_slowly is not None:
-            self.put_slowly.wait(10)
-        if self.fails:
-            raise self.fails.pop(0)
-        self.held.setdefault(name, bytes(data))
-
-    def get(self, name):
-        self.got.append(name)
-        if name not in self.held:
-            raise DamagedError(f"the blob {name} is missing in Shelf()")
-        return self.held[name]
-
-    def delete(self, name):
-        if self.fails:
-            raise self.fails.pop(0)
-        self.held.pop(name, None)
-
-    def names(self, prefix=""):
-        return iter([Kept(name, self.ages.get(name, 0.0)) for name in list(self.held) if name.startswith(prefix)])
 
 
 def message(at, size, key=None):
@@ -57,7 +24,7 @@ def message(at, size, key=None):
 
 def made(over=100, store=None):
     """A store, what it keeps in itself, and its blobs."""
-    inner, blobs = MemoryStore() if store is None else store, Shelf()
+    inner, blobs = MemoryStore() if store is None else store, FaultyBlobs()
     return OffloadingStore(inner, blobs, over), inner, blobs
 
 
@@ -70,7 +37,7 @@ def bodies(store, session, *places):
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_over_memory(check):
-    missing = check(lambda: OffloadingStore(MemoryStore(), Shelf(), 10), None)
+    missing = check(lambda: OffloadingStore(MemoryStore(), FaultyBlobs(), 10), None)
     assert missing is None or check.__name__ in (
         "check_what_is_durable_survives",
         "check_what_is_shared_is_seen_by_others",
@@ -106,7 +73,8 @@ def test_what_is_large_is_a_blob_and_the_record_a_pointer():
     assert (store.find("a", key="key"), store.find("a", seq=2), store.end("a")) == (1, 2, 3)
 
 
-def test_small_neighbours_are_read_without_fetching_what_is_large():
+def test_small_neighbours_are_read_without_fetching_large_ones():
+    """Small neighbours are read without fetching what is large."""
     store, _, blobs = made()
     sizes = [10, 5_000, 10, 5_000, 10]
     store.append("a", 0, [message(at, size) for at, size in enumerate(sizes)]).result()
@@ -135,10 +103,11 @@ def test_what_looks_like_a_pointer_is_a_record_like_any_other():
 @pytest.mark.parametrize("over", [-1, 1.5, True, None, "64k"])
 def test_a_size_that_is_none_is_refused(over):
     with pytest.raises(ConfigurationError, match="over a number of bytes"):
-        OffloadingStore(MemoryStore(), Shelf(), over)
+        OffloadingStore(MemoryStore(), FaultyBlobs(), over)
 
 
-def test_a_store_of_its_own_for_what_the_layer_needs_is_not_listed_and_not_for_users():
+def test_internal_session_of_the_layer_is_hidden_and_refused():
+    """A store of its own for what the layer needs is not listed and not for users."""
     store, inner, _ = made()
     store.append("a", 0, [message(0, 5_000)]).result()
     assert store.sessions() == ["a"]
@@ -148,7 +117,7 @@ def test_a_store_of_its_own_for_what_the_layer_needs_is_not_listed_and_not_for_u
 
 
 def test_what_else_a_store_can_do_is_passed_on(tmp_path):
-    store = OffloadingStore(SqliteStore(tmp_path / "a.db"), Shelf(), 10)
+    store = OffloadingStore(SqliteStore(tmp_path / "a.db"), FaultyBlobs(), 10)
     store.append("a", 0, [message(0, 5_000)]).result()
     assert list(store.verify()) == []
     assert not hasattr(store, "sing")
@@ -158,7 +127,8 @@ def test_what_else_a_store_can_do_is_passed_on(tmp_path):
 # -- what takes long --
 
 
-def test_a_blob_that_takes_long_holds_up_its_session_in_order_and_nobody_else():
+def test_slow_blob_blocks_only_its_own_session():
+    """A blob that takes long holds up its session in order and no one else."""
     store, inner, blobs = made()
     blobs.put_slowly = threading.Event()
     large = store.append("a", 0, [message(0, 5_000)])
@@ -171,7 +141,7 @@ def test_a_blob_that_takes_long_holds_up_its_session_in_order_and_nobody_else():
     assert [len(body) for body in bodies(store, "a")] == [5_000, 10]
 
 
-def test_who_gives_up_waiting_in_line_is_not_written():
+def test_abandoned_append_in_line_is_not_written():
     store, _, blobs = made()
     blobs.put_slowly = threading.Event()
     first, second = store.append("a", 0, [message(0, 5_000)]), store.append("a", 1, [message(1, 5_000)])
@@ -214,7 +184,8 @@ def test_a_forked_process_has_a_line_of_its_own():
 # -- faults --
 
 
-def test_a_blob_that_cannot_be_put_leaves_the_message_whole_in_the_store_and_says_so():
+def test_failed_put_leaves_the_message_whole_and_warns():
+    """A blob that cannot be put leaves the message whole in the store and says so."""
     store, inner, blobs = made()
     blobs.fails = [StoreUnavailable("no room on the shelf"), OSError("odd")]
     records = [message(0, 5_000), Record(KIND, 1, b"x" * 5_000, 1), message(2, 5_000)]
@@ -231,7 +202,8 @@ def test_a_blob_that_cannot_be_put_leaves_the_message_whole_in_the_store_and_say
     assert heard == [{"seq": 7, "bytes": 5_000, "error": "no room on the shelf"}]
 
 
-def test_a_blob_that_is_missing_or_altered_is_named_and_the_rest_stays_readable():
+def test_missing_or_altered_blob_is_named_and_others_readable():
+    """A blob that is missing or altered is named and the rest stays readable."""
     store, _, blobs = made()
     store.append("a", 0, [message(0, 10), message(1, 5_000), message(2, 10)]).result()
     ((name, body),) = blobs.held.items()
@@ -240,7 +212,7 @@ def test_a_blob_that_is_missing_or_altered_is_named_and_the_rest_stays_readable(
             del blobs.held[name]
         else:
             blobs.held[name] = altered
-        with pytest.raises(DamagedError, match=f"session 'a', the record at place 1: the blob {name} .*Shelf"):
+        with pytest.raises(DamagedError, match=f"session 'a', the record at place 1: the blob {name} .*FaultyBlobs"):
             list(store.read("a"))
         assert (bodies(store, "a", 0, 1), bodies(store, "a", 2)) == ([b"A" * 10], [b"C" * 10])
     blobs.held[name] = body
@@ -265,14 +237,15 @@ def test_a_conflict_leaves_no_blob():
     assert blobs.held == held
 
 
-class Killing(Shelf):
+class Killing(FaultyBlobs):
     """As above, and the blob cannot be taken back."""
 
     def delete(self, name):
         raise StoreUnavailable("away")
 
 
-def test_a_conflict_stays_one_where_its_blob_cannot_be_taken_back():
+def test_conflict_stays_one_if_its_blob_cannot_be_removed():
+    """A conflict stays one where its blob cannot be taken back."""
     blobs = Killing()
     store = OffloadingStore(MemoryStore(), blobs, 100)
     with pytest.raises(ConflictError):
@@ -281,7 +254,8 @@ def test_a_conflict_stays_one_where_its_blob_cannot_be_taken_back():
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="a system without SIGKILL")
-def test_killed_between_blob_and_record_nothing_is_lost_and_the_blob_is_collected_later(tmp_path):
+def test_kill_between_blob_and_record_loses_nothing(tmp_path):
+    """Killed between blob and record nothing is lost and the blob is collected later."""
     with start("offload_and_die", tmp_path) as process:
         process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL
@@ -306,7 +280,8 @@ def test_what_is_queued_is_written_before_the_process_ends(tmp_path):
 # -- what is not needed any more --
 
 
-def test_erasing_a_session_deletes_its_blobs_and_those_of_nobody_else():
+def test_erasing_a_session_deletes_only_its_own_blobs():
+    """Erasing a session deletes its blobs and those of no one else."""
     store, _, blobs = made()
     for name in ("a", "b", "c"):
         store.append(name, 0, [message(0, 5_000), message(1, 10), message(2, 6_000)]).result()
@@ -366,7 +341,8 @@ def test_a_damaged_session_can_be_erased(tmp_path):
     store.close()
 
 
-def test_a_blob_that_cannot_be_deleted_is_told_and_collected_later():
+def test_failed_blob_deletion_is_reported_and_collected_later():
+    """A blob that cannot be deleted is reported and collected later."""
     store, _, blobs = made()
     store.append("a", 0, [message(0, 5_000)]).result()
     blobs.fails = [StoreUnavailable("away")]
@@ -379,7 +355,8 @@ def test_a_blob_that_cannot_be_deleted_is_told_and_collected_later():
     assert blobs.held == {}
 
 
-def test_collecting_takes_what_is_old_and_unused_and_nothing_of_another_store():
+def test_collect_takes_old_unused_blobs_of_this_store_only():
+    """Collecting takes what is old and unused and nothing of another store."""
     store, inner, blobs = made()
     other = OffloadingStore(MemoryStore(), blobs, 100)
     for each in (store, other):
@@ -416,7 +393,8 @@ def test_what_is_being_put_is_never_collected():
     assert [len(body) for body in bodies(late, "a")] == [5_000]
 
 
-def test_collecting_deletes_nothing_where_damage_hides_who_uses_it(tmp_path):
+def test_collect_deletes_nothing_while_damage_hides_the_users(tmp_path):
+    """Collecting deletes nothing where damage hides who uses it."""
     inner = SqliteStore(tmp_path / "a.db")
     store, _, blobs = made(store=inner)
     store.append("a", 0, [message(0, 5_000), message(1, 10)]).result()
@@ -434,4 +412,4 @@ def test_encryption_belongs_outside():
         capabilities = frozenset(("encrypted",))
 
     with pytest.raises(ConfigurationError, match="put the encryption around"):
-        OffloadingStore(Sealed(), Shelf())
+        OffloadingStore(Sealed(), FaultyBlobs())

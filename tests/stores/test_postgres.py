@@ -67,7 +67,8 @@ def test_nothing_is_opened_before_the_first_use():
     store.close()
 
 
-def test_an_address_has_one_store_in_a_process_however_it_is_written():
+def test_address_has_one_store_in_a_process_in_any_spelling():
+    """An address has one store in a process however it is written."""
     one = open_store("postgresql://me@host/db?schema=a&connections=3")
     assert open_store("postgres://me@host:/db?connections=3&schema=%61") is one
     assert open_store("postgresql://me@host/db?schema=b&connections=3") is not one
@@ -96,7 +97,8 @@ def test_an_address_has_one_store_in_a_process_however_it_is_written():
         (f"mysql://host/db?password={SECRET}", "names no store"),
     ],
 )
-def test_an_address_that_can_never_work_is_refused_without_its_password(address, told):
+def test_impossible_address_is_refused_without_its_password(address, told):
+    """An address that can never work is refused without its password."""
     with pytest.raises(ConfigurationError, match=told) as caught:
         open_store(address)
     assert SECRET not in "".join(traceback.format_exception(caught.value))
@@ -113,7 +115,8 @@ def test_an_address_that_can_never_work_is_refused_without_its_password(address,
         f"postgresql://user:{SECRET}@127.0.0.1:1/database?sslmode=wrong",
     ],
 )
-def test_a_server_that_cannot_be_reached_is_told_with_what_to_do_and_without_the_password(address):
+def test_unreachable_server_error_has_a_remedy_and_no_password(address):
+    """A server that cannot be reached is reported with what to do and without the password."""
     store = PostgresStore(address)
     for action in (lambda: store.end("a"), lambda: appended(store, "a", 1), store.sessions, lambda: store.erase("a")):
         with pytest.raises(
@@ -153,7 +156,7 @@ def test_after_a_restart_the_next_call_works(own_server):
     store.close()
 
 
-def test_what_was_acknowledged_survives_a_server_that_is_killed_in_the_middle(own_server):
+def test_acknowledged_appends_survive_a_killed_server(own_server):
     """Four threads append pairs and never stop; what they are told of failures is all that they know."""
     store, over, acknowledged, errors = PostgresStore(own_server.address), threading.Event(), {}, []
 
@@ -198,7 +201,8 @@ def test_what_was_acknowledged_survives_a_server_that_is_killed_in_the_middle(ow
 
 
 @pytest.mark.parametrize("keys", [False, True])
-def test_an_append_whose_answer_was_lost_is_neither_lost_nor_doubled(pooler, postgres, keys):
+def test_append_with_a_lost_answer_is_stored_exactly_once(pooler, postgres, keys):
+    """An append whose answer was lost is neither lost nor doubled."""
     store = PostgresStore(pooler.address + "?schema=" + postgres().rpartition("=")[2])
     store.end("a")
     for at in range(3):
@@ -231,7 +235,8 @@ def test_a_connection_that_the_server_ended_is_replaced(postgres, sql):
 # -- poolers --
 
 
-def test_the_contract_holds_behind_a_pooler_and_nothing_is_left_in_its_connections(pooler, postgres):
+def test_contract_holds_behind_a_pooler(pooler, postgres):
+    """The contract holds behind a pooler and nothing is left in its connections."""
     schemas = []
 
     def reopen():
@@ -255,7 +260,8 @@ def connections(sql, name):
     return sql("select count(*) from pg_stat_activity where application_name = %s", name).fetchone()[0]
 
 
-def test_appends_to_different_sessions_are_under_way_at_once_and_those_of_one_in_their_order(postgres, sql):
+def test_appends_run_parallel_across_sessions_ordered_within(postgres, sql):
+    """Appends to different sessions are under way at once and those of one in their order."""
     store = PostgresStore(postgres())
     for session in "abc":
         appended(store, session, 1)
@@ -270,7 +276,8 @@ def test_appends_to_different_sessions_are_under_way_at_once_and_those_of_one_in
     store.close()
 
 
-def test_a_process_opens_no_more_connections_than_it_is_told_and_none_is_left_when_it_closes(postgres, sql):
+def test_process_opens_bounded_connections_and_closes_all(postgres, sql):
+    """A process opens no more connections than it is reported and none is left when it closes."""
     store = PostgresStore(postgres() + "&connections=2&application_name=two_of_them")
     pending = [store.append(f"s{number % 20}", number // 20, [record("a", 0)]) for number in range(200)]
     most = 0
@@ -294,7 +301,8 @@ def threads():
     return [thread for thread in threading.enumerate() if thread.name.startswith("backscroll-postgres")]
 
 
-def test_there_are_no_threads_before_the_first_append_and_after_the_close(postgres):
+def test_threads_exist_only_between_first_append_and_close(postgres):
+    """There are no threads before the first append and after the close."""
     store, before = PostgresStore(postgres()), len(threads())
     assert store.end("a") == 0
     assert len(threads()) == before
@@ -304,7 +312,7 @@ def test_there_are_no_threads_before_the_first_append_and_after_the_close(postgr
     assert len(threads()) == before
 
 
-def test_whoever_waits_for_an_append_may_close_the_store(postgres):
+def test_append_callback_may_close_the_store(postgres):
     store, closed = PostgresStore(postgres()), threading.Event()
     pending = store.append("a", 0, [record("a", 0)])
     pending.add_done_callback(lambda _: (store.close(), closed.set()))
@@ -443,7 +451,8 @@ def test_a_schema_of_another_program_is_left_alone(postgres, sql, table):
     store.close()
 
 
-def test_a_role_that_may_not_make_the_schema_is_told_and_may_use_one_that_was_made_for_it(postgres, sql):
+def test_role_needs_a_schema_that_was_made_for_it(postgres, sql):
+    """A role that may not make the schema is reported and may use one that was made for it."""
     store = PostgresStore(postgres())
     role = f"role_{schema_of(store)}"
     sql(f"create role {role} login")
@@ -474,7 +483,7 @@ def test_reading_holds_no_connection_while_the_reader_thinks(postgres):
     store.close()
 
 
-def test_a_reader_of_what_is_erased_is_told(postgres):
+def test_reader_of_an_erased_session_gets_an_error(postgres):
     store = PostgresStore(postgres())
     store.append("a", 0, [Record("k", None, b"", 1)] * (BATCH + 1)).result()
     for begins_again in (False, True):

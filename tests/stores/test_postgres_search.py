@@ -52,7 +52,8 @@ def test_what_was_indexed_is_found_verbatim_at_its_place(store):
 
 @pytest.mark.parametrize("query", ["getUserId", "get_user_id", "user id", "GETUSERID or USER"])
 @pytest.mark.parametrize("text", ["def get_user_id():", "const getUserId = 1"])
-def test_a_name_is_found_whole_and_by_its_parts_in_either_spelling(store, query, text):
+def test_name_is_found_whole_or_in_parts_in_any_spelling(store, query, text):
+    """A name is found whole and by its parts in either spelling."""
     search = index(store)
     search.add(sources("nothing of it", text), 2)
     assert found(search, query) == [1]
@@ -92,7 +93,8 @@ def test_no_phrase_begins_in_a_text_and_ends_in_what_it_is_about(store):
     assert found(search, "src/app/main.py") == [1, 0]
 
 
-def test_rare_words_weigh_more_than_common_ones_and_newer_passages_come_first_among_equals(store):
+def test_rare_words_weigh_more_and_newer_passages_win_ties(store):
+    """Rare words weigh more than common ones and newer passages come first among equals."""
     search = index(store)
     search.add(sources(*["the port is set"] * 20, "the quartz", *["the port is set"] * 20), 41)
     assert found(search, "the quartz port")[0] == 20
@@ -142,7 +144,8 @@ def test_threads_that_index_at_once_index_everything_once(store):
     assert (search.indexed, found(search, "word")) == (20, list(range(19, -1, -1)))
 
 
-def test_each_session_finds_its_own_and_erasing_it_erases_its_index(store):
+def test_sessions_are_searched_apart_and_erased_with_their_index(store):
+    """Each session finds its own and erasing it erases its index."""
     one, other = index(store, "a"), index(store, "b")
     one.add(sources("a word"), 1)
     other.add(sources("no such thing", "a word"), 2)
@@ -156,7 +159,9 @@ def test_each_session_finds_its_own_and_erasing_it_erases_its_index(store):
     assert store.server.run(lambda connection: connection.execute(count.encode()).fetchone()) == (2,)
 
 
-def test_many_texts_are_indexed_in_several_steps_none_of_which_is_half_a_message(store):
+def test_indexing_in_steps_never_splits_a_message(store):
+    """Many texts are indexed in several steps none of which is half a message."""
+
     def texts():
         for seq in range(1_500):
             yield Source(seq, 0, "", "common line")
@@ -172,7 +177,7 @@ def test_many_texts_are_indexed_in_several_steps_none_of_which_is_half_a_message
     assert (search.indexed, found(search, "start")) == (1_001, [1_000])
 
 
-def test_a_server_that_cannot_be_reached_is_told():
+def test_unreachable_server_is_reported():
     search = PostgresSearch(PostgresStore("postgresql://user@127.0.0.1:1/database").server, "a")
     for action in (lambda: search.indexed, lambda: search.search("word", 1), lambda: search.add(sources("x"), 1)):
         with pytest.raises(StoreUnavailable, match="cannot be reached"):

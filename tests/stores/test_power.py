@@ -4,13 +4,8 @@ A file system in a file is mounted, and the file is copied while a program write
 told to sync is not in the copy. This needs the rights to mount, so it runs only where `BACKSCROLL_FAULTS` asks for it.
 """
 
-import contextlib
 import os
 import random
-import shutil
-import signal
-import subprocess
-import time
 from functools import partial
 from pathlib import Path
 
@@ -18,46 +13,13 @@ import pytest
 
 from backscroll import DamagedError
 from backscroll.stores.addresses import open_store
+from tests.stores.power_cuts import cut, mounted
 from tests.stores.programs import differs
-from tests.stores.running import FAULTS, KINDS, address_of, start
+from tests.stores.running import FAULTS, KINDS, address_of
 
 CUTS = min(FAULTS, 60)
 
 pytestmark = pytest.mark.skipif(not FAULTS or os.geteuid() != 0, reason="mounts a file system: BACKSCROLL_FAULTS=1000")
-
-
-@contextlib.contextmanager
-def mounted(image: Path, at: Path):
-    at.mkdir(exist_ok=True)
-    subprocess.run(["mount", "-o", "loop", image, at], check=True)
-    try:
-        yield at
-    finally:
-        subprocess.run(["umount", at], check=True)
-
-
-def cut(folder: Path, seconds: float, begun: str, program: str, place):
-    """What a program told before the cut, line by line, and a copy of the disk at that moment. It works at a place on
-    the disk, and tells first that it has begun.
-    """
-    image, copy = folder / "disk", folder / "copy"
-    image.unlink(missing_ok=True)
-    with image.open("wb") as file:
-        file.truncate(48_000_000)
-    subprocess.run(["mkfs.ext4", "-q", "-F", image], check=True)
-    with mounted(image, folder / "mounted") as disk:
-        process = start(program, place(disk))
-        process.stdin.close()
-        assert process.stdout.readline() == begun
-        time.sleep(seconds)
-        process.send_signal(signal.SIGSTOP)
-        shutil.copyfile(image, copy)
-        process.kill()
-        process.wait()
-        lines = process.stdout.read().splitlines(keepends=True)
-        process.stdout.close()
-        process.stderr.close()
-    return [line for line in lines if line.endswith("\n")], copy
 
 
 def survived(folder: Path, kind: str, durability: str):
@@ -80,7 +42,8 @@ def survived(folder: Path, kind: str, durability: str):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_was_acknowledged_at_full_durability_survives_a_power_cut(kind, tmp_path):
+def test_full_durability_survives_a_power_cut(kind, tmp_path):
+    """What was acknowledged at full durability survives a power cut."""
     told = list(survived(tmp_path, kind, "full"))
     assert sum(written for written, _, _ in told) > CUTS
     assert [(gone, said) for _, gone, said in told] == [(0, False)] * CUTS

@@ -1,6 +1,6 @@
 """A power cut while large messages are offloaded: no record that was acknowledged points to a blob that is not there.
 
-See `test_power.py` for how it is cut.
+See `power_cuts.py` for how it is cut.
 """
 
 import contextlib
@@ -12,9 +12,9 @@ import pytest
 from backscroll.stores.blobs.folder import FolderBlobs
 from backscroll.stores.blobs.offloading import OffloadingStore
 from backscroll.stores.sqlite import SqliteStore
+from tests.stores.power_cuts import cut, mounted
 from tests.stores.programs import mixed
 from tests.stores.running import FAULTS
-from tests.stores.test_power import cut, mounted
 
 CUTS = min(FAULTS, 40)
 

@@ -61,7 +61,8 @@ def test_processes_that_compete_lose_nothing_and_split_no_pair(address, writers)
 
 
 @pytest.mark.parametrize("writers", [2, 8] if FAULTS else [8])
-def test_agents_that_share_a_session_lose_nothing_and_split_no_pair(address, writers):
+def test_agents_sharing_a_session_lose_nothing_and_split_no_pair(address, writers):
+    """Agents that share a session lose nothing and split no pair."""
     count = FAULTS or 200 // writers
     assert race("tools", address, writers, count) == [0] * writers
     holds_whole_pairs(address, writers, count)
@@ -95,7 +96,8 @@ def holds_whole_pairs(address, writers, count):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_without_room_nothing_is_half_written_and_with_room_it_goes_on(kind, tmp_path):
+def test_full_disk_writes_nothing_half_and_resumes_later(kind, tmp_path):
+    """Without room nothing is half written and with room it goes on."""
     together, full, again, opened = run("starve", address_of(kind, tmp_path))
     assert together == ["NoneType"] * 5 + ["StoreUnavailable"] + ["NoneType"] * 4, "only what is too large is refused"
     assert full["written"] > 0
@@ -114,6 +116,6 @@ def test_what_is_queued_is_written_before_the_process_ends(address):
     store.close()
 
 
-def test_a_forked_process_opens_anew_and_the_other_goes_on(address):
+def test_forked_process_reopens_and_the_parent_goes_on(address):
     (told,) = run("fork", address)
     assert told == {"statuses": [0] * 10, "problems": [], "written": True}

@@ -20,7 +20,8 @@ def writers(path):
     return [thread for thread in threading.enumerate() if thread.name == f"writes {path}"]
 
 
-def test_a_process_has_one_thread_for_a_store_and_none_when_it_is_closed_or_dropped(address):
+def test_store_has_one_thread_until_closed_or_dropped(address):
+    """A process has one thread for a store and none when it is closed or dropped."""
     store = open_store(address)
     path = store.path
     assert store.end("a") == 0
@@ -43,7 +44,7 @@ def test_a_process_has_one_thread_for_a_store_and_none_when_it_is_closed_or_drop
     again.close()
 
 
-def test_what_nobody_waits_for_is_written_soon_as_well(address):
+def test_unawaited_append_is_written_soon(address):
     store = open_store(address)
     for at in range(4):  # the thread that writes sleeps, dozes, or is awake
         pending = store.append("a", at, [record("a", at)])
@@ -55,7 +56,7 @@ def test_what_nobody_waits_for_is_written_soon_as_well(address):
     store.close()
 
 
-def test_whoever_waits_for_an_append_may_close_the_store(address):
+def test_append_callback_may_close_the_store(address):
     store, closed = open_store(address), threading.Event()
     pending = store.append("a", 0, [record("a", 0)])
     pending.add_done_callback(lambda _: (store.close(), closed.set()))

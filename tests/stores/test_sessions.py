@@ -8,11 +8,11 @@ import pytest
 
 import backscroll
 from backscroll import ContextManager
-from tests.histories import Talk
+from tests.builders import MessageFactory
 from tests.stores.programs import digest
 from tests.stores.running import KINDS, address_of, start
 
-TALK = Talk("openai")
+TALK = MessageFactory("openai")
 
 
 @pytest.fixture(params=KINDS)
@@ -26,7 +26,8 @@ def opened(place, **options):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="a system without SIGKILL")
-def test_a_killed_session_goes_on_where_it_was_with_the_same_view(place):
+def test_killed_session_resumes_with_the_same_view(place):
+    """A killed session goes on where it was with the same view."""
     at = 0
     for rounds in (5, 40, 90):
         with start("converse", place, at) as worker:
@@ -79,6 +80,7 @@ def test_pins_plans_and_usage_are_on_the_disk_as_well(place):
     assert again.recall(query="v17").hits
 
 
-def test_an_address_that_names_no_store_is_refused_at_construction():
+def test_address_without_a_store_is_refused_at_construction():
+    """An address that names no store is refused at construction."""
     with pytest.raises(backscroll.ConfigurationError, match="names no store"):
         ContextManager(session="s", store="redis://somewhere")

@@ -55,7 +55,8 @@ def held(store, session, at):
 # -- files --
 
 
-def test_nothing_is_touched_before_the_first_use_and_then_nobody_else_may_read_it(tmp_path):
+def test_file_is_made_at_first_use_for_its_owner_only(tmp_path):
+    """Nothing is touched before the first use and then no one else may read it."""
     before = os.umask(0)
     try:
         store = SqliteStore(tmp_path / "a.db")
@@ -132,7 +133,8 @@ def test_a_file_that_is_replaced_while_it_is_open_is_noticed(tmp_path):
     store.close()
 
 
-def test_a_lower_number_of_commits_is_a_crash_between_two_writes_and_no_loss(tmp_path):
+def test_lower_commit_number_is_a_crash_and_no_loss(tmp_path):
+    """A lower number of commits is a crash between two writes and no loss."""
     store = SqliteStore(tmp_path / "a.db")
     for at in range(5):
         store.append("a", at, [record("a", at)]).result()
@@ -163,7 +165,8 @@ def test_a_late_process_does_not_lower_the_number_of_commits(tmp_path):
 # -- locks --
 
 
-def test_what_is_locked_for_too_long_is_unavailable_and_available_again(tmp_path):
+def test_long_lock_is_unavailable_and_then_available_again(tmp_path):
+    """What is locked for too long is unavailable and available again."""
     store = SqliteStore(tmp_path / "a.db", timeout=0.2)
     appended(store, "a", 2)
     with blocked(store.path):
@@ -211,7 +214,8 @@ def test_appends_that_wait_together_are_committed_together(tmp_path):
     store.close()
 
 
-def test_its_writer_knows_where_a_log_ends_until_somebody_else_wrote(tmp_path):
+def test_writer_knows_the_end_of_a_log_until_another_writes(tmp_path):
+    """Its writer knows where a log ends until someone else wrote."""
     ours, theirs = SqliteStore(tmp_path / "a.db"), SqliteStore(tmp_path / "a.db")
     appended(ours, "a", 2)
     assert ours.end("a") == 2
@@ -231,7 +235,7 @@ def test_its_writer_knows_where_a_log_ends_until_somebody_else_wrote(tmp_path):
 
 
 @pytest.mark.parametrize(("durability", "number"), [("full", 2), ("normal", 1)])
-def test_durability_is_what_sqlite_is_told(tmp_path, durability, number):
+def test_durability_sets_the_sqlite_pragma(tmp_path, durability, number):
     store = SqliteStore(tmp_path / "a.db", durability)
     with store._database.connect() as connection:
         told = [
@@ -277,7 +281,8 @@ def test_what_was_erased_is_in_no_file(tmp_path, seed):
     assert files().count(b"SECRET") == 0
 
 
-def test_erasing_a_fork_leaves_no_byte_of_it_and_none_of_what_it_shared_is_lost(tmp_path):
+def test_erasing_a_fork_leaves_no_byte_and_keeps_shared_ones(tmp_path):
+    """Erasing a fork leaves no byte of it and none of what it shared is lost."""
     store = SqliteStore(tmp_path / "a.db", "normal")
     store.append("kept", 0, [Record("k", at, b"KEPT-%d" % at * 50, 1) for at in range(60)]).result()
     for number in range(3):
@@ -297,7 +302,8 @@ def test_erasing_a_fork_leaves_no_byte_of_it_and_none_of_what_it_shared_is_lost(
     store.close()
 
 
-def test_erasing_says_when_a_reader_keeps_the_log_and_finishes_later(tmp_path):
+def test_erase_reports_a_reader_and_finishes_later(tmp_path):
+    """Erasing says when a reader keeps the log and finishes later."""
     store = SqliteStore(tmp_path / "a.db", timeout=0.1)
     appended(store, "a", 20)
     reader = other(store.path)
@@ -313,7 +319,7 @@ def test_erasing_says_when_a_reader_keeps_the_log_and_finishes_later(tmp_path):
     store.close()
 
 
-def test_a_reader_of_what_is_erased_is_told(tmp_path):
+def test_reader_of_an_erased_session_gets_an_error(tmp_path):
     store = SqliteStore(tmp_path / "a.db")
     store.append("a", 0, [Record("k", None, b"", 1)] * (BATCH + 1)).result()
     for begins_again in (False, True):
@@ -374,7 +380,8 @@ def test_jobs_of_one_commit_see_each_other(tmp_path):
     store.close()
 
 
-def test_damage_in_what_is_shared_is_told_by_everyone_who_reads_it(tmp_path):
+def test_damage_in_shared_records_is_reported_to_every_reader(tmp_path):
+    """Damage in what is shared is reported by everyone who reads it."""
     store = SqliteStore(tmp_path / "a.db")
     appended(store, "a", 30)
     store.fork("a", "fork", 20).result()
@@ -408,7 +415,8 @@ def test_a_fork_whose_parent_is_gone_says_so(tmp_path):
 # -- leases --
 
 
-def test_a_lease_is_one_for_all_who_use_the_file_and_tells_who_has_it(tmp_path):
+def test_lease_covers_the_whole_file_and_names_its_holder(tmp_path):
+    """A lease is one for all who use the file and says who has it."""
     one, two = SqliteStore(tmp_path / "a.db"), SqliteStore(tmp_path / "a.db")
     one.lease("a", "first worker", 600).result()
     with pytest.raises(ConflictError, match=r"session 'a' is kept by 'first worker' for another (600\.0|599\.\d) s"):
@@ -423,7 +431,7 @@ def test_a_lease_is_one_for_all_who_use_the_file_and_tells_who_has_it(tmp_path):
     two.close()
 
 
-def test_a_damaged_lease_is_told_of_and_repaired(tmp_path):
+def test_damaged_lease_is_reported_and_repaired(tmp_path):
     store = SqliteStore(tmp_path / "a.db")
     store.lease("a", "worker", 600).result()
     altered(store.path, "update lease set owner = 'burglar'")
@@ -520,7 +528,8 @@ CRASHES = (
 
 @pytest.mark.parametrize("looked_at", [False, True])
 @pytest.mark.parametrize("crash", CRASHES)
-def test_a_crash_while_the_file_is_made_leaves_one_that_can_be_used(tmp_path, crash, looked_at):
+def test_crash_while_creating_the_file_leaves_a_usable_one(tmp_path, crash, looked_at):
+    """A crash while the file is made leaves one that can be used."""
     path = tmp_path / "a.db"
     program = f"import os, sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None); {crash}; os._exit(0)"
     subprocess.run([sys.executable, "-c", program, str(path)], check=True, timeout=60)

@@ -55,7 +55,8 @@ ENDS = {"small": 1, "../'; --": 7, "large": 2 * BATCH + 3}
 
 
 @pytest.mark.parametrize(("here", "there"), PAIRS)
-def test_a_session_is_copied_between_any_two_stores_record_by_record(address, here, there):
+def test_session_is_copied_between_any_stores_by_record(address, here, there):
+    """A session is copied between any two stores record by record."""
     source, target, heard = filled(open_store(address(here, "a")), ENDS), open_store(address(there, "b")), []
     for session, end in ENDS.items():
         assert copy_session(source, session, target, progress=heard.append) == end
@@ -68,7 +69,8 @@ def test_a_session_is_copied_between_any_two_stores_record_by_record(address, he
 
 
 @pytest.mark.parametrize(("here", "there"), [pair for pair in PAIRS if "memory" not in pair])
-def test_the_command_line_takes_sessions_through_a_file_from_any_store_to_any_other(tmp_path, address, here, there):
+def test_cli_exports_and_imports_between_any_stores(tmp_path, address, here, there):
+    """The command line takes sessions through a file from any store to any other."""
     source, target = open_store(address(here, "a")), open_store(address(there, "b"))
     filled(source, ENDS)
     source.fork("small", "forked", 1).result()
@@ -91,7 +93,8 @@ def command(*arguments):
     assert done.exit_code == 0, done.output
 
 
-def test_a_session_is_copied_under_another_name_and_never_over_one(tmp_path):
+def test_session_is_copied_to_another_name_never_over_one(tmp_path):
+    """A session is copied under another name and never over one."""
     store = filled(MemoryStore(), {"a": 5, "b": 2})
     assert copy_session(store, "a", store, "c") == 5
     for name in ("b", "a", None):
@@ -132,7 +135,8 @@ class Keeping(Failing):
         return frozenset()
 
 
-def test_what_fails_in_the_middle_leaves_nothing_and_says_so_where_it_must():
+def test_failed_copy_leaves_nothing_or_says_so():
+    """What fails in the middle leaves nothing and says so where it must."""
     source, target = filled(MemoryStore(), ENDS), Failing()
     with pytest.raises(StoreUnavailable, match="no room"):
         copy_session(source, "large", target)
@@ -151,7 +155,7 @@ class Raced(MemoryStore):
         return super().append(session, first, records, **named)
 
 
-def test_what_somebody_else_went_on_with_is_not_taken_back():
+def test_copy_extended_by_another_writer_is_not_removed():
     source, target = filled(MemoryStore(), ENDS), Raced()
     with pytest.raises(ConflictError):
         copy_session(source, "large", target)

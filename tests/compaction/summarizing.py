@@ -1,0 +1,37 @@
+"""Sessions whose older messages a scripted model summarizes, step by step."""
+
+import pytest
+
+from tests.builders import MessageFactory
+from tests.fakes import RecordingSession
+
+TALK = MessageFactory("openai")
+may_fail = pytest.mark.filterwarnings("ignore:no summary could be had|the digest of lane")
+
+
+class SummarizedSession(RecordingSession):
+    """A session whose summaries are ready by the next request."""
+
+    def __init__(self, model, **options):
+        super().__init__(**{"max_tokens": 4_000, "min_batch_tokens": None, "summarizer": model} | options)
+
+    def view(self, **options):
+        self.manager._background.wait(10)
+        view = self.manager.get_messages_for_request(**options)
+        self.manager._background.wait(10)
+        return view
+
+    def rounds(self, count, start=0):
+        """So many tool calls with their results, with a request after each; return the last view."""
+        for number in range(start, start + count):
+            self.manager.append(TALK.call([f"c{number}"], f"Step {number}.", {"path": f"m{number}.py"}))
+            self.manager.append(*TALK.results([(f"c{number}", f"value_{number} = {number * 7919}\n" * 30)]))
+            view = self.view()
+        return view
+
+
+def begin_summarized(model, **options):
+    """Such a session, with a user's first message."""
+    session = SummarizedSession(model, **options)
+    session.manager.append(TALK.say("user", "Never touch config/prod.yaml. Refactor the tests."))
+    return session

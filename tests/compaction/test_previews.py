@@ -1,0 +1,236 @@
+"""Previews: long results as head and tail, once they were seen or from the beginning."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from backscroll import AsyncContextManager, ContextManager
+from backscroll.errors import ConfigurationError
+from backscroll.tokens.budget import Previews
+
+LONG = "\n".join(f"line {number} of the file" for number in range(400))  # about 2,400 tokens
+
+
+def manager(when: str = "seen", **options: Any) -> ContextManager:
+    previews = Previews(over=1_000, keep=200, when=when)
+    made = ContextManager(previews=previews, max_tokens=20_000, strategies=[], protected_recent=0.0, **options)
+    made.append({"role": "user", "content": "Read the file"})
+    return made
+
+
+def read(context: ContextManager, number: int, text: str = LONG, tool: str = "read", **result: Any) -> None:
+    function = {"name": tool, "arguments": f'{{"number": {number}}}'}
+    call = {"id": f"call_{number}", "type": "function", "function": function}
+    context.append({"role": "assistant", "content": None, "tool_calls": [call]})
+    context.append({"role": "tool", "tool_call_id": call["id"], "content": text, **result})
+
+
+def lines(view: list[dict[str, Any]], seq_of_result: int = 2) -> int:
+    return str(view[seq_of_result]["content"]).count("line ")
+
+
+def test_result_is_seen_whole_and_previewed_at_compaction():
+    """A result is seen whole and previewed with the next compaction."""
+    context = manager(min_batch_tokens=None)
+    for number in range(7):
+        read(context, number)
+        assert lines(context.get_messages_for_request(), 2 * number + 2) == 400
+    read(context, 7)
+    view = context.get_messages_for_request()
+    assert [10 < lines(view, at) < 60 for at in range(2, 18, 2)] == [True] * 4 + [False] * 4
+    assert "[ref:2.0]" in view[2]["content"]
+    assert context.explain()[2].reason == "preview"
+    assert context.recall("2.0") == LONG
+
+
+def test_preview_on_arrival_is_constant_and_moves_nothing():
+    """On arrival it is never shown whole and that moves nothing."""
+    context = manager("arrival")
+    before = context.get_messages_for_request()
+    read(context, 0)
+    view = context.get_messages_for_request()
+    assert 10 < lines(view) < 60
+    assert view[: len(before)] == before
+    context.append({"role": "assistant", "content": "I have read it."})
+    assert context.get_messages_for_request()[:3] == view
+
+
+def test_one_over_a_quarter_of_the_budget_is_never_shown_whole():
+    context = manager()
+    read(context, 0, LONG * 3)
+    assert lines(context.get_messages_for_request()) < 60
+    assert lines(context.get_messages()) == 1_200
+
+
+@pytest.mark.parametrize("when", ["seen", "arrival"])
+def test_pinned_result_is_never_previewed(when):
+    """Pinned messages stay word for word, also where they are pinned after they were shown as previews."""
+    context = manager(when)
+    read(context, 0, LONG * 3)
+    assert lines(context.get_messages_for_request()) < 60
+    context.pin(2)
+    assert lines(context.get_messages_for_request()) == 1_200
+    read(context, 1, LONG * 3, metadata={"pinned": True})
+    view = context.get_messages_for_request()
+    assert [lines(view, at) for at in (2, 4)] == [1_200, 1_200]
+
+
+def test_in_a_small_budget_a_preview_is_smaller_as_well():
+    context = ContextManager(previews=Previews(), max_tokens=4_000)
+    context.append({"role": "user", "content": "Read"})
+    read(context, 0)
+    assert 20 < lines(context.get_messages_for_request()) < 120
+
+
+def test_what_brings_back_what_was_left_out_is_shown_whole_once():
+    context = manager("arrival")
+    read(context, 0, tool="recall")
+    assert lines(context.get_messages_for_request()) == 400
+
+
+def test_a_message_may_say_that_it_is_to_stay_whole():
+    context = manager("arrival")
+    read(context, 0, metadata={"whole": True})
+    assert lines(context.get_messages_for_request()) == 400
+
+
+def test_batch_of_old_results_becomes_previews():
+    """A batch of old results becomes previews instead of stubs."""
+    context = manager(min_batch_tokens=4_000)
+    for number in range(7):
+        read(context, number)
+        view = context.get_messages_for_request()
+    cut = [n for n, message in enumerate(view) if "characters left out" in str(message["content"])]
+    assert cut[:2] == [2, 4]
+    assert not any("tool result of" in str(message["content"]) for message in view)
+
+
+def test_preview_plan_survives_a_resume(tmp_path):
+    """The plan is an event and a resumed session shows the same."""
+    address = f"sqlite:///{tmp_path}/previews.db"
+    context = manager("arrival", session="one", store=address)
+    read(context, 0)
+    view = context.get_messages_for_request()
+    context.close()
+    again = ContextManager(
+        session="one", store=address, previews=Previews(1_000, 200, "arrival"), max_tokens=20_000, strategies=[]
+    )
+    assert again.get_messages_for_request() == view
+    assert again.usage().compactions == 1
+    again.close()
+
+
+@pytest.mark.parametrize("values", [{"over": 1}, {"keep": 0}, {"over": 100, "keep": 100}, {"when": "later"}])
+def test_what_can_never_work_is_refused(values: dict[str, Any]):
+    with pytest.raises(ConfigurationError):
+        Previews(**values)
+    with pytest.raises(ConfigurationError, match="`previews` must be a Previews"):
+        ContextManager(previews=values)
+
+
+# -- messages kept by number, and leaving out what is asked for --
+
+
+def talk(turns: int = 20, **options: Any) -> ContextManager:
+    context = ContextManager(**options)
+    context.append({"role": "system", "content": "Be brief."})
+    for turn in range(turns):
+        context.append({"role": "user", "content": f"Question {turn} " + "and words " * 60})
+        context.append({"role": "assistant", "content": f"Answer {turn} " + "and words " * 60})
+    return context
+
+
+def test_messages_at_both_ends_never_leave_by_number():
+    context = talk(max_tokens=3_000, protected_first=3, protected_last=5, protected_recent=0.0)
+    view, whole = context.get_messages_for_request(), context.get_messages()
+    assert len(view) < len(whole)
+    assert view[:2] == whole[:2]
+    assert view[1:].count(whole[2]) == view[1:].count(whole[3]) == 1
+    assert view[-5:] == whole[-5:]
+
+
+def test_where_they_cannot_fit_they_are_cut_and_leave_at_last():
+    context = talk(max_tokens=900, protected_first=8, protected_last=12)
+    view = context.get_messages_for_request()
+    assert view[0]["content"] == "Be brief."
+    assert view[-1]["role"] == "assistant"
+
+
+def test_what_is_asked_for_leaves_the_view_and_can_come_back():
+    context = talk()
+    context.get_messages_for_request()
+    done = context.leave_out(keep=6)
+    view = context.get_messages_for_request()
+    assert done is not None
+    assert done.after_messages == len(view) < 15
+    assert view[-6:] == context.get_messages()[-6:]
+    assert "<summary>" in view[2]["content"]
+    assert context.leave_out(keep=6) is None
+    assert context.undo_compaction()
+    assert context.get_messages_for_request() == context.get_messages()
+
+
+def test_a_share_and_a_kind_narrow_it_down():
+    context = talk(turns=4)
+    read(context, 0)
+    context.append({"role": "assistant", "content": "Read."})
+    context.append({"role": "user", "content": "Go on"})
+    context.get_messages_for_request()
+    assert context.leave_out(keep=2, share=0.4, kind="tools") is None
+    assert context.leave_out(keep=2, kind="tools").removed == 2
+    view = context.get_messages_for_request()
+    assert not any(message["role"] == "tool" for message in view)
+    assert sum("Question" in message["content"] for message in view if message["role"] == "user") == 4
+    context.pin(3)
+    context.leave_out(keep=2, kind="messages")
+    assert context.get_messages()[3] in context.get_messages_for_request()
+
+
+def test_a_summarizer_is_asked_first_where_that_is_wanted():
+    asked = []
+
+    async def summarizer(request: Any) -> str:
+        asked.append(request.prompt)
+        return "<summary>All went well.</summary>"
+
+    async def run() -> list[dict[str, Any]]:
+        context = AsyncContextManager(summarizer=summarizer)
+        for message in talk().get_messages():
+            await context.append(message)
+        await context.get_messages_for_request()
+        await context.leave_out(keep=6, summarize=True)
+        return await context.get_messages_for_request()
+
+    view = asyncio.run(run())
+    assert len(asked) == 1
+    assert "Question 3" in asked[0]
+    assert "All went well." in view[2]["content"]
+
+
+@pytest.mark.parametrize("values", [{"keep": -1}, {"keep": 1, "share": 0}, {"keep": 1, "kind": "texts"}])
+def test_a_wish_that_names_nothing_is_refused(values: dict[str, Any]):
+    with pytest.raises(ConfigurationError):
+        talk(turns=1).leave_out(**values)
+
+
+def test_what_stands_outside_counts_until_a_provider_reported():
+    context = talk(turns=2, max_tokens=10_000)
+    context.get_messages_for_request(outside_tokens=2_000)
+    assert context.usage().overhead.tokens == 2_000
+    tokens = context.usage().used.tokens
+    context.observe_usage(input_tokens=tokens - 1_000)
+    context.append({"role": "user", "content": "Go on"})
+    context.get_messages_for_request(outside_tokens=2_000)
+    assert context.usage().overhead.tokens < 1_500
+
+
+def test_previews_of_new_results_leave_what_was_cut_cut():
+    """A user's text that was cut because nothing else was left stays cut when a small result is previewed."""
+    context = ContextManager(previews=Previews(over=50, keep=40, when="arrival"), max_tokens=3_000)
+    context.append({"role": "user", "content": LONG * 4})
+    read(context, 0, LONG[:300])
+    view = context.get_messages_for_request()
+    assert "characters left out" in view[2]["content"]
+    assert context.usage().upper <= 3_000
+    assert context.get_messages_for_request() == view

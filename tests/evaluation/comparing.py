@@ -1,0 +1,18 @@
+"""How tests run `backscroll compare`."""
+
+import json
+
+from click.testing import CliRunner
+
+from backscroll.cli.stores.commands import app
+
+
+def compare(*arguments):
+    """In this process, so that it is quick; the pool has tests of its own."""
+    return CliRunner().invoke(app, ["compare", "--jobs", "1", *map(str, arguments)])
+
+
+def shown(*arguments):
+    done = compare(*arguments, "--json")
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)

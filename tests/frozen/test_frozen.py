@@ -1,0 +1,34 @@
+"""Views, events and stored bytes are what they were, and a step goes through no more files than it did."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.builders import DIALECTS
+from tests.frozen.sessions import BUDGETS, SEEDS, frozen
+from tests.frozen.tracing import Way, steps
+
+pytestmark = pytest.mark.filterwarnings("ignore::backscroll.BackscrollWarning")  # budgets are small on purpose
+FOLDER = Path(__file__).parent
+
+
+def written(name):
+    return json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_views_events_and_stored_bytes_stay(dialect, seed):
+    for budget in BUDGETS:
+        session = f"{dialect}/{seed}/{budget}"
+        assert frozen(dialect, seed, budget).hashes() == {
+            name: written(name)[session] for name in ("views", "events", "stored")
+        }, session
+
+
+def test_a_step_goes_through_no_more_files():
+    now = steps()
+    for step, before in written("steps").items():
+        assert now[step].files <= Way(*before).files
+        assert now[step].changes <= Way(*before).changes

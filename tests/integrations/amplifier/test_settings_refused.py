@@ -1,0 +1,105 @@
+"""Configurations that cannot work: names that nobody knows, values out of range, and contradictions."""
+
+from typing import Any
+
+import pytest
+
+from backscroll import ConfigurationError
+from backscroll.integrations.amplifier.hooks import OPTION_IGNORED
+from backscroll.integrations.amplifier.settings import SETTINGS
+from tests.integrations.amplifier.harness import awaited, mounted
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("max_token", "max_tokens"), ("protected_results", "protected_tool_results"), ("persistance", "persistence")],
+)
+@awaited
+async def test_unknown_setting_is_refused_with_the_nearest_name(name, near):
+    with pytest.warns(RuntimeWarning, match=f"option '{name}' is ignored: unknown option; did you mean '{near}'?"):
+        async with mounted({name: 5}) as ours:
+            (told,) = ours.payloads(OPTION_IGNORED)
+    assert (told["option"], told["reason"]) == (name, f"unknown option; did you mean '{near}'?")
+
+
+@awaited
+async def test_unknown_setting_without_a_near_name_is_refused(tmp_path):
+    """A name that is near to none and one inside of persistence are reported too."""
+    config = {"colour": "red", "persistence": {"storage_path": str(tmp_path), "storage": 1}}
+    with pytest.warns(RuntimeWarning, match="is ignored"):
+        async with mounted(config) as ours:
+            told = [(payload["option"], payload["reason"]) for payload in ours.payloads(OPTION_IGNORED)]
+    assert told == [
+        ("colour", "unknown option"),
+        ("persistence.storage", "unknown option; did you mean 'storage_path'?"),
+    ]
+
+
+WRONG: dict[str, list[Any]] = {
+    "contract": ["3.0", 2.1],
+    "max_tokens": [0, -1, 2.5, "200k", True],
+    "compact_threshold": [0, 1.5, "0.9", True],
+    "compaction_threshold": [-0.1, 92],
+    "target_usage": [0, 2, "half"],
+    "protected_recent": [-0.1, 30],
+    "protected_tool_results": [-1, 2.0, "five"],
+    "max_messages": [7, 2.5],
+    "compaction_strategy": ["summarise", "", 1],
+    "summarizer": ["yes", 1, "scripted"],
+    "summary_provider": ["", 5, ["scripted"]],
+    "summary_model": ["", 5],
+    "summary_window": [1_999, -1, 2_000.5, "32k", True],
+    "summary_as_turn": ["yes", 1],
+    "summary_timeout": [-1, "long", True, float("nan"), float("inf")],
+    "truncate_chars": [10, "many"],
+    "truncate_boundary": [5],
+    "preserve_system": ["yes", 1],
+    "persistence": ["disk", 1, {"enabled": "yes"}, {"storage_path": 5}],
+    "storage_path": ["", 5],
+    "transcript_path": ["", ["a"]],
+    "store": ["", 5],
+    "blobs": ["", 5],
+    "offload_over": [-1, 2.5, "64k"],
+    "encryption_key_env": ["", 5, "NO_SUCH_VARIABLE"],
+    "memory_files": ["AGENTS.md", [5], [""]],
+    "recall_tool": ["no", 0, 1],
+    "budget_formula": ["simple"],
+    "output_reserve_fraction": [1.5, -1, "all"],
+    "margin_tokens": [-1, 0.5],
+    "overhead_tokens": [-1, "none"],
+    "min_batch_tokens": [-1, 0.5],
+    "prices": [5, {"read": 0.1}, {"cache_read": "cheap"}, {"cache_read": -1}],
+    "tokenizer": ["o300k", 5],
+    "model": ["", 5],
+    "compaction_notice_enabled": ["no"],
+    "compaction_notice_token_reserve": [-1, "some"],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in WRONG.items() for value in values])
+@awaited
+async def test_a_value_that_cannot_work_is_refused_by_its_name(name, value):
+    with pytest.raises(ConfigurationError, match=name):
+        async with mounted({name: value}):
+            pass
+
+
+def test_every_option_that_can_be_wrong_is_in_the_table():
+    anything = {"compaction_notice_verbosity", "compaction_notice_min_level"}
+    assert set(WRONG) | anything == {setting.name for setting in SETTINGS}
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ({"encryption_key": "A" * 43 + "="}, "must not be in a configuration.*encryption_key_env"),
+        ({"compact_threshold": 0.8, "compaction_threshold": 0.9}, "two names of one option"),
+        ({"compact_threshold": 0.5, "target_usage": 0.6}, "`target_usage` .* must be below `compact_threshold`"),
+        ({"persistence": {"enabled": True}, "recall_tool": False}, "persistence needs a place"),
+    ],
+)
+@awaited
+async def test_options_that_contradict_each_other_are_refused(config, words):
+    with pytest.raises(ConfigurationError, match=words):
+        async with mounted(config):
+            pass

@@ -1,0 +1,204 @@
+"""The facade: what is on, what is refused, what gives way to what."""
+
+import warnings
+from typing import Any
+
+import pytest
+from strands import Agent
+from strands.agent.conversation_manager import (
+    NullConversationManager,
+    SlidingWindowConversationManager,
+    SummarizingConversationManager,
+)
+from strands.vended_plugins.context_offloader import ContextOffloader as StrandsOffloader
+from strands.vended_plugins.context_offloader import InMemoryStorage
+
+from backscroll.errors import ConfigurationError
+from backscroll.integrations.strands import ContextCompression, ContextManagerPlugin, ContextOffloader, pin_message
+from backscroll.integrations.strands.registration import attached_to, conversation_of
+from backscroll.integrations.strands.settings import (
+    SETTINGS,
+    Compression,
+    Offloading,
+    core_options,
+    default,
+    read_config,
+)
+from backscroll.notices import BackscrollWarning
+from tests.integrations.strands.agents import TOOLS, agent_of
+from tests.integrations.strands.scripted import Scripted
+
+
+def test_with_a_strategy_everything_is_on_and_keys_override():
+    assert read_config("auto") == read_config({"strategy": "auto"})
+    assert read_config("auto").compression == Compression()
+    assert read_config("auto").offloading == Offloading(read_config({"offloader": True}).offloading.previews)
+    assert read_config({"strategy": "auto", "offloader": False}).offloading is None
+    assert read_config({"strategy": "auto", "compression": False}).compression is None
+    found = read_config({"strategy": "auto", "compression": {"window_size": 60}})
+    assert (found.compression.window_size, found.compression.protect_last) == (60, 10)
+    assert found.offloading is not None
+
+
+def test_without_a_strategy_only_what_is_given_is_on():
+    assert read_config({}).compression is None
+    assert read_config({}).offloading is None
+    found = read_config({"compression": "summarize"})
+    assert (found.compression.method, found.compression.window_size, found.offloading) == ("summarize", None, None)
+    assert read_config({"compression": True}).compression.method == "truncate"
+    assert read_config({"offloader": True}).compression is None
+
+
+def test_the_defaults_are_those_of_the_table():
+    told = {setting.name: setting.default for setting in SETTINGS}
+    made = Compression()
+    assert made == read_config({"compression": True}).compression
+    assert read_config({"compression": "summarize"}).compression.summary_ratio == told["compression.summary_ratio"]
+    for name in ("method", "window_size", "summary_ratio", "protect_first", "protect_last", "system_prompt", "model"):
+        assert getattr(made, name) == told[f"compression.{name}"] == default(f"compression.{name}")
+    assert made.threshold == told["compression.proactive.threshold"] == 0.7
+    previews = read_config({"offloader": True}).offloading.previews
+    assert (previews.over, previews.keep, previews.when) == (2_500, 1_500, "seen")
+
+
+@pytest.mark.parametrize(
+    ("config", "wants"),
+    [
+        ("autt", "strategy is 'auto' or 'agentic'"),
+        (7, "a configuration is"),
+        ({"compresion": True}, "did you mean 'compression'"),
+        ({"compression": {"windowsize": 40}}, "did you mean 'window_size'"),
+        ({"compression": {"window_size": 4}}, "at least 8"),
+        ({"compression": {"window_size": 20, "protect_last": 19}}, "cannot hold protect_first"),
+        ({"compression": {"summary_ratio": 0.3}}, "belongs to the method 'summarize'"),
+        ({"compression": {"method": "summarize", "window_size": 40}}, "belongs to the method 'truncate'"),
+        ({"compression": {"method": "summarize", "summary_ratio": 0.9}}, "a share from 0.1 to 0.8"),
+        ({"compression": {"proactive": {"treshold": 0.5}}}, "did you mean 'threshold'"),
+        ({"compression": {"proactive": 0.7}}, "True, False or"),
+        ({"compression": {"proactive": {"threshold": 0}}}, "above 0"),
+        ({"compression": 3}, "compression is True, False or a mapping"),
+        ({"compression": "drop"}, "'truncate' or 'summarize'"),
+        ({"offloader": {"threshold": 100, "preview_tokens": 100}}, "must be below"),
+        ({"offloader": {"when": "later"}}, "'seen' or 'arrival'"),
+        ({"offloader": {"tool_result_storage": "here"}}, "a Strands storage"),
+    ],
+)
+def test_what_can_never_work_is_refused_by_name(config: Any, wants: str):
+    with pytest.raises(ConfigurationError, match=wants):
+        ContextManagerPlugin(config)
+
+
+def test_options_outside_the_configuration_are_checked():
+    with pytest.raises(ConfigurationError, match="did you mean 'store'"):
+        ContextManagerPlugin("auto", stor="sqlite:///agent.db")
+    with pytest.raises(ConfigurationError, match="did you mean 'window_size'"):
+        ContextCompression(windw_size=30)
+
+
+@pytest.mark.parametrize(
+    ("given", "sizes"), [({"threshold": 1_000}, (1_000, 600)), ({"preview_tokens": 6_000}, (10_000, 6_000))]
+)
+def test_of_two_sizes_the_other_follows(given: dict[str, int], sizes: tuple[int, int]):
+    previews = read_config({"offloader": given}).offloading.previews
+    assert (previews.over, previews.keep) == sizes
+
+
+def test_the_default_sliding_window_gives_way_with_one_notice():
+    with pytest.warns(BackscrollWarning, match="default SlidingWindowConversationManager does not") as told:
+        agent = agent_of(Scripted(), context_manager=None)
+    assert len(told) == 1
+    assert isinstance(agent.conversation_manager, NullConversationManager)
+
+
+@pytest.mark.parametrize(
+    "manager", [SlidingWindowConversationManager(window_size=4, per_turn=True), SummarizingConversationManager()]
+)
+def test_of_two_managers_ours_wins_and_says_so(manager: Any):
+    with pytest.warns(BackscrollWarning, match=f"the {type(manager).__name__} given does not") as told:
+        agent = agent_of(Scripted(), conversation_manager=manager)
+    assert len(told) == 1
+    for turn in range(6):
+        agent(f"Turn {turn}")
+    assert len(agent.messages) == 12
+
+
+def test_without_another_manager_nothing_is_said():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        agent_of(Scripted())
+
+
+def test_strands_own_context_manager_with_ours_is_refused():
+    with pytest.raises(ConfigurationError, match="give context_manager=False"):
+        agent_of(Scripted(), context_manager="auto")
+
+
+@pytest.mark.parametrize("plugin", [ContextManagerPlugin("auto"), ContextCompression(), ContextOffloader()])
+def test_a_model_that_keeps_the_conversation_itself_is_refused(plugin: Any):
+    with pytest.raises(ConfigurationError, match="keeps the conversation on its server"):
+        Agent(model=Scripted(stateful=True), plugins=[plugin], callback_handler=None)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_users_part_replaces_the_composed_one_by_type(first: bool):
+    """A part of the users own goes before the composed one by type."""
+    own = ContextOffloader(threshold=100, preview_tokens=50)
+    plugins = [own, ContextManagerPlugin("auto")] if first else [ContextManagerPlugin("auto"), own]
+    agent = agent_of(Scripted(), *plugins)
+    assert attached_to(agent).parts.offloading.previews.over == 100
+    assert attached_to(agent).parts.compression == Compression()
+
+    class Mine(ContextCompression):
+        name = "my own name for it"
+
+    agent = agent_of(Scripted(), ContextManagerPlugin("auto"), Mine("summarize"))
+    assert attached_to(agent).parts.compression.method == "summarize"
+
+
+def test_strands_own_offloader_replaces_the_composed_one():
+    """Strands' own offloader takes the place of the composed one."""
+    agent = agent_of(Scripted(), ContextManagerPlugin("auto"), StrandsOffloader(InMemoryStorage()))
+    assert conversation_of(agent)._session.config.options.previews is None
+    assert "retrieve_offloaded_content" in agent.tool_names
+
+
+def test_parts_are_plugins_of_their_own():
+    compressed = agent_of(Scripted(), ContextCompression(window_size=30))
+    assert conversation_of(compressed)._session.config.options.max_messages == 30
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kept = agent_of(Scripted(), ContextOffloader(), context_manager=None)
+    assert isinstance(kept.conversation_manager, SlidingWindowConversationManager), "the offloader is no manager"
+
+
+def test_the_tools_are_there_once():
+    agent = agent_of(Scripted(), tools=[*TOOLS, pin_message])
+    assert {"retrieve_offloaded_content", "pin_message"} <= set(agent.tool_names)
+    assert "summarize_context" not in agent.tool_names
+    agentic = agent_of(Scripted(), ContextManagerPlugin("agentic"))
+    assert {"summarize_context", "truncate_context", "pin_context", "pin_message"} <= set(agentic.tool_names)
+
+
+def test_a_part_alone_of_another_agent_is_not_there():
+    agent = agent_of(Scripted(), ContextManagerPlugin("auto"))
+    with pytest.raises(ConfigurationError, match="no Backscroll plugin"):
+        ContextManagerPlugin("auto").usage(Agent(model=Scripted(), callback_handler=None))
+    assert ContextManagerPlugin("auto").usage(agent).messages == 0
+
+
+@pytest.mark.parametrize(
+    ("compression", "threshold", "target"),
+    [
+        (True, 0.7, 0.5),
+        ({"proactive": {"threshold": 0.9}}, 0.9, 0.5),
+        ({"proactive": {"threshold": 0.3}}, 0.3, 0.225),
+        ({"proactive": False}, 1.0, 0.5),
+        ({"method": "summarize"}, 0.7, 0.49),
+        ({"method": "summarize", "summary_ratio": 0.8}, 0.7, 0.14),
+        ({"method": "summarize", "summary_ratio": 0.1, "proactive": False}, 1.0, 0.9),
+    ],
+)
+def test_threshold_and_target_follow_from_the_settings(compression: Any, threshold: float, target: float):
+    options = core_options(read_config({"compression": compression}).compression, None)
+    assert options["compact_threshold"] == threshold
+    assert options["target_usage"] == pytest.approx(target)

@@ -1,0 +1,58 @@
+"""The benchmark beside peers measures what it says, with the peers that need no package of their own."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    place = tmp_path_factory.mktemp("bench")
+    asked = ["--only", "ours,contract,ours-full", "--lengths", "60", "--repeat", "2", "--steps", "30"]
+    sizes = ["--tokens", "12000", "--budget", "6000", "--budgets", "8000", "--place", str(place)]
+    command = [sys.executable, "-W", "error", str(BENCHMARKS / "side_by_side.py"), *asked, *sizes]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads((place / "results.json").read_text("utf-8"))["rows"], done.stdout
+
+
+def rows(run, measure, peer):
+    return [row for row in run[0] if (row["measure"], row["peer"]) == (measure, peer)]
+
+
+def test_everybody_has_as_many_turns(run):
+    for peer in ("ours", "contract"):
+        assert [(row["length"], row["repeat"], row["steps"]) for row in rows(run, "steps", peer)] == [
+            (60, 0, 30),
+            (60, 1, 30),
+        ]
+
+
+def test_our_steps_have_a_floor_to_compare_with(run):
+    assert all(row["floor"] > 0 for row in rows(run, "steps", "ours"))
+    assert all(row["floor"] is None for row in rows(run, "steps", "contract"))
+
+
+def test_what_is_kept_is_come_back_to(run):
+    assert [row["steps"] for row in rows(run, "append", "ours-full")] == [40, 40]  # in turns of 20
+    assert all(0 < row["shown"] <= 60 for row in rows(run, "resume", "ours-full"))
+
+
+def test_invalid_view_or_lost_task_is_counted(run):
+    """A view that could not be sent or lost its task is counted."""
+    [ours], [contract] = rows(run, "cost", "ours"), rows(run, "cost", "contract")
+    assert ours["requests"] == contract["requests"] > 10
+    assert (ours["over"], ours["broken"], ours["lost"], ours["refused"]) == (0, 0, 0, 0)
+    assert contract["lost"] > 0
+
+
+def test_tables_show_which_peers_were_measured_and_how(run):
+    text = run[1]
+    assert "| Backscroll | everything, memory |" in text
+    assert "| Amplifier, contract's example | amplifier-core 2" in text
+    assert "LangChain" not in text

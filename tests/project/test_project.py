@@ -1,0 +1,195 @@
+"""What holds for the project as a whole: layers, sizes, public names, and what an import costs."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import backscroll
+from backscroll import errors
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "src" / "backscroll"
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+MADE = {".git", ".venv", "build", "dist", "__pycache__", ".hypothesis", ".mypy_cache", ".ruff_cache"}
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+CONTRACTS = {contract["id"]: contract for contract in PROJECT["tool"]["importlinter"]["contracts"]}
+
+LINT = ("--no-cache", "--no-logo")
+
+
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, *command]
+    return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+
+
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+# -- layers --
+
+
+def test_import_contracts_are_kept():
+    done = run("-c", "from importlinter.cli import lint_command; lint_command()", *LINT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"Contracts: {len(CONTRACTS)} kept, 0 broken." in done.stdout
+
+
+def test_the_core_is_everything_at_or_below_the_session():
+    """Two files apart: those that warn and that name the engines, which count tokens, do I/O."""
+    layers = [re.split(r"\s*[|:]\s*", layer) for layer in CONTRACTS["rooms"]["layers"]]
+    first = next(number for number, rooms in enumerate(layers) if "session" in rooms)
+    core = {room for rooms in layers[first:] for room in rooms}
+    pure = {module.split(".")[1] for module in CONTRACTS["pure"]["source_modules"]}
+    assert core - pure == {"notices"}
+    parts = {module for module in CONTRACTS["pure"]["source_modules"] if module.count(".") > 1}
+    tokens = {f"backscroll.tokens.{path.stem}" for path in SOURCES if path.parent.name == "tokens"}
+    assert parts == tokens - {"backscroll.tokens.__init__"}
+
+
+def test_every_third_party_package_is_kept_out_of_the_core():
+    nodes = [node for path in SOURCES for node in ast.walk(tree(path))]
+    imported = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    imported |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    roots = {module.partition(".")[0] for module in imported} - sys.stdlib_module_names - {"backscroll"}
+    assert roots <= set(CONTRACTS["pure"]["forbidden_modules"])
+
+
+@pytest.mark.parametrize("program", ["draw_layers", "write_settings"])
+def test_what_is_drawn_and_written_into_documents_is_fresh(program):
+    done = run(f"docs/{program}.py", "--check")
+    assert done.returncode == 0, done.stderr
+
+
+# -- files --
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_file_says_what_may_live_in_it_and_is_short(path):
+    assert ast.get_docstring(tree(path)), "every file opens with its law"
+    assert len(path.read_text(encoding="utf-8").splitlines()) < 500
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_functions_are_short(path):
+    functions = [node for node in ast.walk(tree(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    lengths = {node.name: (node.end_lineno or 0) - node.lineno + 1 for node in functions}
+    assert {function: lines for function, lines in lengths.items() if lines >= 40} == {}
+
+
+def test_no_file_names_a_place_on_somebodys_machine():
+    """Transcripts that tests make up may name invented users, but only `user`, `me` or `dev`."""
+    place = re.compile(rb"(?<![\w.])[/](?:home|Users)/(?!user\b|me\b|dev\b)\w+|(?<![\w.])[/]root/\w|[C]:\\\\?Users\\")
+    files = [path for path in ROOT.rglob("*") if path.is_file() and not MADE.intersection(path.relative_to(ROOT).parts)]
+    found = {name(path): match[0] for path in files if (match := place.search(path.read_bytes()))}
+    own = {name(path) for path in files if len(ROOT.parts) > 2 and str(ROOT).encode() in path.read_bytes()}
+    assert (found, own) == ({}, set())
+
+
+def test_the_lock_holds_hashes_and_no_place_to_fetch_from():
+    text = (ROOT / "requirements-dev.lock").read_text(encoding="utf-8")
+    assert "://" not in text
+    assert not re.search(r"^\s*-", text.replace("    --hash=sha256:", ""), re.MULTILINE)
+    pinned = re.findall(r"^([\w.-]+)==.*(?:\n +--hash=sha256:[0-9a-f]{64}.*)+", text, re.MULTILINE)
+    assert len(pinned) == len(re.findall(r"^\w", text, re.MULTILINE))
+    named = [*PROJECT["project"]["dependencies"], *PROJECT["dependency-groups"]["dev"]]
+    named += [asked for extra in PROJECT["project"]["optional-dependencies"].values() for asked in extra]
+    wanted = {re.match(r"[\w.-]+", asked)[0].lower() for asked in named} - {"backscroll"}
+    assert wanted <= set(pinned), "run: make lock"
+
+
+# -- the package --
+
+
+def test_public_names():
+    assert backscroll.__all__ == [
+        "AsyncContextManager",
+        "BackscrollError",
+        "BackscrollWarning",
+        "BudgetError",
+        "Compaction",
+        "ConfigurationError",
+        "ConflictError",
+        "ContextManager",
+        "DamagedError",
+        "Explained",
+        "Family",
+        "Hit",
+        "MessageError",
+        "Prices",
+        "Recalled",
+        "ReferenceNotFound",
+        "Status",
+        "StoreError",
+        "StoreUnavailable",
+        "SummaryAnswer",
+        "SummaryRequest",
+        "TranscriptError",
+        "Usage",
+        "is_overflow",
+        "overflow_sizes",
+    ]
+    assert all(hasattr(backscroll, public) for public in backscroll.__all__)
+
+
+IMPORTING = """
+import json, sys, threading
+before, heard = set(sys.modules), []
+def hear(event, arguments):
+    writing = event == "open" and isinstance(arguments[1], str) and arguments[1].strip("rbt")
+    outside = event.split(".")[0] in ("socket", "subprocess", "sqlite3", "shutil", "tempfile", "urllib")
+    if writing or outside or event in ("os.mkdir", "os.remove", "os.rename", "os.putenv", "os.system", "os.fork"):
+        heard.append((event, repr(arguments)))
+sys.addaudithook(hear)
+import backscroll, backscroll.manager.sync_manager
+print(json.dumps({"loaded": sorted(set(sys.modules) - before), "heard": heard, "threads": threading.active_count()}))
+"""
+
+
+def importing() -> Any:
+    done = run("-B", "-W", "error", "-c", IMPORTING)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+def test_importing_loads_no_third_party_package():
+    roots = {module.partition(".")[0] for module in importing()["loaded"]}
+    assert roots - sys.stdlib_module_names == {"backscroll"}
+
+
+def test_importing_loads_neither_the_replay_nor_the_command_line():
+    rooms = {module.split(".")[1] for module in importing()["loaded"] if module.startswith("backscroll.")}
+    assert rooms.isdisjoint({"replay", "cli"})
+
+
+def test_importing_does_nothing_else():
+    done = importing()
+    assert (done["heard"], done["threads"]) == ([], 1)
+
+
+def test_the_tree_of_errors_is_drawn_as_it_is():
+    drawn, above = set(), {-1: "Exception"}
+    for line in (errors.__doc__ or "").splitlines():
+        if found := re.match(r"^([ |`-]*)(\w+(?:Error|NotFound|Unavailable))\b(?: \((\w+)\))?(?=  |$)", line):
+            depth = len(found[1])
+            parent = above[max(level for level in above if level < depth)]
+            above = {level: known for level, known in above.items() if level < depth} | {depth: found[2]}
+            drawn.add((found[2], parent, found[3]))
+    real = set()
+    for error in vars(errors).values():
+        if isinstance(error, type) and issubclass(error, Exception):
+            parent, *others = [base.__name__ for base in error.__bases__]
+            real.add((error.__name__, parent, others[0] if others else None))
+    assert drawn == real

@@ -1,0 +1,82 @@
+"""What holds for the tests themselves: what they import, how they are named, and what they may replace."""
+
+import ast
+import re
+from collections import Counter
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[1]
+FILES = {path.relative_to(TESTS).as_posix(): path for path in sorted(TESTS.rglob("*.py"))}
+
+TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in FILES.items()}
+LONG_NAMES = {
+    "evaluation/test_compare.py": 1,
+    "evaluation/test_facts.py": 1,
+    "integrations/strands/test_shipped.py": 3,
+    "stores/test_damage.py": 2,
+    "stores/test_damage_jsonl.py": 8,
+    "stores/test_jsonl.py": 10,
+    "stores/test_kept.py": 6,
+    "stores/test_repair.py": 4,
+    "stores/test_repair_jsonl.py": 1,
+}
+"""Names that are still too long. This list only shrinks."""
+PATCHES = {
+    "evaluation/test_compare.py": 2,  # the width of a terminal, and jobs that fail
+    "integrations/amplifier/test_summaries.py": 1,  # seconds of one call of a provider
+    # what is installed on the machine: a package that is missing
+    "evaluation/test_compare_ray.py": 1,
+    "evaluation/test_replay_summaries.py": 1,
+    "integrations/test_summarizers.py": 1,
+    "manager/test_telemetry.py": 1,
+}
+"""Patches that are left, by file. This list only shrinks: give a fake to a constructor instead."""
+OF_THE_SYSTEM = {"setenv", "delenv", "chdir", "syspath_prepend"}
+"""What `monkeypatch` may replace anywhere: the environment that the operating system gives a process."""
+
+
+def imported(tree: ast.Module) -> set[str]:
+    """Modules that a file imports; of `from a import b` both `a` and `a.b`."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def test_no_file_imports_a_test_module():
+    """What two test modules need lies in `tests/fakes.py`, `tests/builders.py` or a helper of their folder."""
+    modules = {"tests." + name.removesuffix(".py").replace("/", ".") for name in FILES if "/test_" in f"/{name}"}
+    assert {name: both for name, tree in TREES.items() if (both := modules & imported(tree))} == {}
+
+
+def names_in(tree: ast.Module) -> list[str]:
+    """Names of the test functions of a file."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return [function.name for function in functions if function.name.startswith("test_")]
+
+
+def test_names_of_tests_have_at_most_60_letters():
+    """`test_<unit>_<condition>_<outcome>`; what such a name cannot say is the docstring of the test."""
+    found = {name: sum(len(test) > 60 for test in names_in(tree)) for name, tree in TREES.items()}
+    assert {name: count for name, count in found.items() if count} == LONG_NAMES
+
+
+def test_names_of_tests_use_the_glossary():
+    avoided = re.compile(r"_(told|tells|anew|whoever|whatever|besides?)(?=_|$)")
+    found = {(name, test) for name, tree in TREES.items() for test in names_in(tree) if avoided.search(test)}
+    assert {test for name, test in found if name not in LONG_NAMES} == set()
+
+
+def patches(tree: ast.Module) -> int:
+    """How often a file replaces something of a module by `monkeypatch` or `unittest.mock`."""
+    uses = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)]
+    count = sum(use.value.id == "monkeypatch" and use.attr not in OF_THE_SYSTEM for use in uses)
+    return count + sum(use.value.id in ("patch", "mock") for use in uses)
+
+
+def test_nothing_is_patched_but_the_system_and_what_is_listed():
+    found = Counter({name: patches(tree) for name, tree in TREES.items()})
+    assert +found == Counter(PATCHES)

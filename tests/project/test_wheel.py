@@ -1,0 +1,189 @@
+"""The built wheel by itself: what a bare installation gives, without extras, source tree or development packages."""
+
+import compileall
+import json
+import shutil
+import subprocess
+import sys
+import textwrap
+import zipfile
+from dataclasses import dataclass
+from email.message import Message
+from email.parser import Parser
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BASE = ("toktok", "imagesize")  # what the base installation names, by import name
+NEEDS_EXTRA = (
+    *(f"backscroll.cli.{name}" for name in ("compare", "compare_table")),
+    *(f"backscroll.cli.inspect.{name}" for name in ("command", "data", "export", "server")),
+    *(f"backscroll.cli.{name}" for name in ("replay", "replay_table", "screen")),
+    *(f"backscroll.cli.stores.{name}" for name in ("commands", "context_bar", "locate", "render", "transfer")),
+    "backscroll.cli.summary_options",
+)
+NEEDS_STRANDS = "backscroll.integrations.strands"
+NEEDS_DRIVER = ("backscroll.stores.postgres", "backscroll.stores.search.postgres")  # and what begins like these
+WITHHELD = ("click", "rich", "psycopg", "pydantic", "tiktoken", "strands", "amplifier_core")
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """An unpacked wheel beside its base dependencies, in a folder that holds nothing else."""
+
+    folder: Path
+    names: frozenset[str]
+
+    def run(self, program: str) -> str:
+        """The output of a program that sees the standard library, the wheel and its base dependencies only."""
+        visible = f"import sys; sys.path.insert(0, {str(self.folder)!r})\n"
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-B", "-W", "error", "-c", visible + textwrap.dedent(program)],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    def metadata(self) -> Message:
+        (path,) = self.folder.glob("backscroll-*.dist-info/METADATA")
+        return Parser().parsestr(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Wheel:
+    made, folder = tmp_path_factory.mktemp("made"), tmp_path_factory.mktemp("bare")
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(made), str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (path,) = made.glob("*.whl")
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(folder)
+        names = frozenset(archive.namelist())
+    for dependency in BASE:
+        reveal(dependency, folder)
+    compileall.compile_dir(folder, quiet=1)  # each program reads what an installation has compiled
+    return Wheel(folder, names)
+
+
+def reveal(dependency: str, folder: Path) -> None:
+    spec = find_spec(dependency)
+    assert spec is not None
+    assert spec.origin is not None
+    if spec.submodule_search_locations:
+        shutil.copytree(spec.submodule_search_locations[0], folder / dependency)
+    else:
+        shutil.copy(spec.origin, folder)
+
+
+def test_wheel_holds_only_package_types_and_licence(wheel):
+    """It holds the package its types and its licence and nothing else."""
+    files = [*(ROOT / "src" / "backscroll").rglob("*.py"), *(ROOT / "src/backscroll/cli/inspect/page").iterdir()]
+    package = {path.relative_to(ROOT / "src").as_posix() for path in files}
+    held = {name for name in wheel.names if ".dist-info/" not in name}
+    assert held == package | {"backscroll/py.typed", "amplifier_module_context_backscroll/__init__.py"}
+    assert any(name.endswith("/licenses/LICENSE") for name in wheel.names)
+
+
+def test_it_asks_for_the_base_dependencies_only(wheel):
+    asked = wheel.metadata().get_all("Requires-Dist", [])
+    base = sorted(line.partition(">")[0].partition("<")[0] for line in asked if "extra ==" not in line)
+    assert base == ["imagesize", "regex", "toktok-rs"]
+    assert sorted(wheel.metadata().get_all("Provides-Extra", [])) == [
+        "all", "amplifier", "anthropic", "cli", "encryption", "inspect", "openai", "otel", "postgres", "ray", "s3",
+        "strands", "tiktoken",
+    ]  # fmt: skip
+
+
+def test_nothing_else_is_visible_to_it(wheel):
+    program = f"""
+        from importlib.util import find_spec
+        print([name for name in {WITHHELD!r} if find_spec(name)])
+    """
+    assert wheel.run(program) == "[]\n"
+
+
+def test_every_module_of_the_base_installation_imports_by_itself(wheel):
+    modules = sorted(name.removesuffix(".py").replace("/", ".") for name in wheel.names if name.endswith(".py"))
+    modules = [module.removesuffix(".__init__") for module in modules]
+    program = f"""
+        import backscroll, importlib, json
+        def ours():
+            return {{name for name in sys.modules if name.partition(".")[0] == "backscroll"}}
+        # whichever module is asked for, the package itself comes first: what that loads has been imported so
+        first, failed = ours(), {{}}
+        for module in {modules!r}:
+            for loaded in ours() - first:
+                parent, _, name = loaded.rpartition(".")
+                if parent in first:
+                    vars(sys.modules[parent]).pop(name, None)
+                del sys.modules[loaded]
+            try:
+                importlib.import_module(module)
+            except (ModuleNotFoundError, ValueError) as error:
+                failed[module] = (getattr(error, "name", None) or str(error)).partition(".")[0]
+        print(json.dumps(failed))
+    """
+    failed = json.loads(wheel.run(program))
+    asked = {why for module, why in list(failed.items()) if module.startswith(NEEDS_STRANDS) and failed.pop(module)}
+    assert asked == {"Strands is not installed: pip install 'backscroll[strands]'"}
+    told = {why for module, why in list(failed.items()) if module.startswith(NEEDS_DRIVER) and failed.pop(module)}
+    assert [why.partition("(")[0] for why in told] == ["a store in PostgreSQL needs psycopg "]
+    assert tuple(failed) == NEEDS_EXTRA
+    assert set(failed.values()) <= {"click", "rich", "plotly"}
+
+
+def test_a_conversation_is_compacted_and_recalled(wheel):
+    program = """
+        import asyncio
+        from backscroll import AsyncContextManager, ContextManager
+
+        context = ContextManager(max_tokens=2_000)
+        context.add_message({"role": "user", "content": "Read them all."})
+        for number in range(20):
+            function = {"name": "read", "arguments": "{}"}
+            calls = [{"id": f"call_{number}", "type": "function", "function": function}]
+            context.add_message({"role": "assistant", "content": None, "tool_calls": calls})
+            text = f"file {number} " + "word " * 400
+            context.add_message({"role": "tool", "tool_call_id": f"call_{number}", "content": text})
+            view = context.get_messages_for_request()
+        assert context.usage().compactions > 0 and context.usage().upper <= 2_000
+        assert len(context.get_messages()) == 41 and view[0] == context.get_messages()[0]
+        assert context.recall(2) == "file 0 " + "word " * 400
+        assert context.recall(query="file 7").hits
+        context.close()
+
+        async def main():
+            context = AsyncContextManager()
+            await context.add_message({"role": "user", "content": "hello world, how are you?"})
+            return await context.get_messages_for_request(), context.usage().used.tokens
+
+        print(asyncio.run(main()))
+    """
+    assert wheel.run(program) == "([{'role': 'user', 'content': 'hello world, how are you?'}], 11)\n"
+
+
+def test_media_are_measured_by_their_headers(wheel):
+    program = """
+        from backscroll.tokens.engines.media import image_size
+        import base64, struct
+        header = b"\\x89PNG\\r\\n\\x1a\\n" + struct.pack(">I", 13) + b"IHDR" + struct.pack(">II", 640, 480)
+        print(image_size(base64.b64encode(header + b"\\x08\\x02\\x00\\x00\\x00").decode()))
+    """
+    assert wheel.run(program) == "(640, 480)\n"
+
+
+def test_the_command_says_in_one_line_what_is_missing(wheel):
+    program = """
+        import contextlib, io
+        from backscroll.cli.main import main
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            code = main(["replay", "x.json"])
+        print(code, said.getvalue(), end="")
+    """
+    assert wheel.run(program) == "2 backscroll: the package 'click' is missing; run: pip install 'backscroll[cli]'\n"

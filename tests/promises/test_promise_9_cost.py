@@ -1,0 +1,46 @@
+"""Promise 9: a step costs the same at any length of the history."""
+
+import sys
+from typing import Any
+
+import pytest
+
+from tests.builders import MessageFactory, session_with_both_triggers
+from tests.profiles import THOROUGH
+
+
+def _calls_of_a_step(watched: session_with_both_triggers, message: dict[str, Any]) -> int:
+    """Function calls of one add and one view: a measure of cost that is the same on every machine."""
+    calls = 0
+
+    def count(frame: Any, event: str, argument: Any) -> None:
+        nonlocal calls
+        calls += event == "call" or event == "c_call"
+
+    sys.setprofile(count)
+    try:
+        watched.manager.add_message(message)
+        watched.view(4_000)
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+@pytest.mark.parametrize("dialect", ["openai", "anthropic"])
+def test_9_a_step_costs_the_same_at_any_length(dialect):
+    talk, watched, counted = MessageFactory(dialect), session_with_both_triggers(), {}
+    watched.manager.add_message(talk.say("user", "begin"))
+    end = 16_000 if THOROUGH else 14_000
+    for number in range(10_000, end):  # numbers of one length all along, so that all messages weigh alike
+        call = talk.call([f"c{number}"], "look", {"path": f"file {number}"})
+        watched.manager.add_message(call)
+        (result,) = talk.results([(f"c{number}", f"line {number} " * 40)])
+        if 11_600 <= number < 12_000 or number >= end - 400:  # the digest has filled its quarter by then
+            counted[number] = _calls_of_a_step(watched, result)
+        else:
+            watched.manager.add_message(result)
+            watched.view(4_000)
+    early, late = ([calls for number, calls in counted.items() if (number < 12_000) == at] for at in (True, False))
+    assert len(early) == len(late) == 400
+    assert sum(late) <= 1.1 * sum(early)
+    assert len(watched.manager._session.lanes["main"].plan.edits) < 200

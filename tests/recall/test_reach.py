@@ -1,0 +1,59 @@
+"""What a view left out of real transcripts is one recall away, by a reference that stands in that view."""
+
+import json
+import re
+
+import pytest
+
+from backscroll import BudgetError, ContextManager
+from backscroll.evaluation.readers import read
+from tests.real import RECORDED, needs_recordings
+
+# some recordings hold tool results as words of a user, with more "rules" than a tenth of them can hold
+pytestmark = [needs_recordings, pytest.mark.filterwarnings("ignore:the digest of lane")]
+REFERENCE = re.compile(r"\[ref:(\d+)(?:-(\d+)|\.(\d+))?\]")
+
+
+def references(view):
+    """First, last and part of every reference in a view."""
+    found = REFERENCE.findall(json.dumps(view, ensure_ascii=False))
+    return [(int(first), int(last or first), int(part) if part else None) for first, last, part in found]
+
+
+def whole(manager, ref):
+    text, offset = "", 0
+    while offset is not None:
+        page = manager.recall(ref, offset=offset, limit=50_000)
+        text, offset = text + page, page.next_offset
+    return text
+
+
+@pytest.mark.parametrize("file", RECORDED, ids=lambda file: f"{file.parent.name}-{file.stem}")
+def test_everything_left_out_returns_verbatim_by_reference(file):
+    """Everything left out at a tenth comes back verbatim by a reference of the view."""
+    for transcript in read(file, file.name):
+        manager = ContextManager(max_tokens=2_000_000)
+        manager.append(*transcript.messages)
+        manager.get_messages_for_request()
+        budget = manager.usage().used.tokens // 10
+        try:
+            view = manager.get_messages_for_request(token_budget=budget)
+        except BudgetError:
+            continue
+        refs, recalled = references(view), {}
+        for found in manager.explain():
+            if found.state == "whole" or found.reason == "answers no call of this branch":
+                continue
+            entry = manager._session.history.entry(found.seq)
+            for number, part in enumerate(entry.reading.parts):
+                reaching = [
+                    ref for ref in refs if ref[0] <= found.seq <= ref[1] and (ref[2] is None or ref[2] == number)
+                ]
+                if not part.text or (found.state in ("clipped", "masked") and not reaching):
+                    continue  # of a message that stands in the view, only some parts are cut
+                assert reaching, f"nothing in the view leads to message {found.seq}, which is {found.state}"
+                first, last, asked = min(reaching, key=lambda ref: ref[1] - ref[0])
+                ref = f"{first}.{asked}" if asked is not None else f"{first}-{last}"
+                text = recalled.setdefault(ref, None) or whole(manager, ref)
+                recalled[ref] = text
+                assert part.text in text

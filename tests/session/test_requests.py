@@ -1,0 +1,244 @@
+"""What was sent: each request again, byte for byte, through compactions, restarts, pins, rewinds and other writers."""
+
+import asyncio
+import json
+from itertools import takewhile
+
+import pytest
+
+import backscroll
+from backscroll import ContextManager
+from backscroll.errors import ReferenceNotFound
+from backscroll.manager.driver import drive_held
+from backscroll.session.breakdown import MESSAGE_KINDS, divided, estimates_of
+from backscroll.session.log_replay import LogReplay, Step
+from backscroll.session.request_log import lane_of_request
+from backscroll.session.store_sync import refresh_lane
+from backscroll.session.system_prompt import prompt_of
+from backscroll.stores.memory import MemoryStore
+from backscroll.view.view import unstored
+from tests.builders import MessageFactory
+from tests.session.worker import OPTIONS, Worker
+
+
+def same(found, expected):
+    """Byte for byte, keys in their order."""
+    return json.dumps(found) == json.dumps(expected)
+
+
+@pytest.mark.parametrize(("dialect", "steps"), [("openai", 1_000), ("anthropic", 80)])
+def test_each_of_a_thousand_requests_is_shown_as_it_was_sent(dialect, steps):
+    worker = Worker(dialect, MemoryStore())
+    for _ in range(steps):
+        worker.step()
+    worker.restart()
+    requests = worker.manager.requests()
+    assert len(requests) == len(worker.sent) == steps
+    assert sum(request.compacted for request in requests) > steps // 20
+    for request, expected in zip(requests, worker.sent, strict=True):
+        found = worker.manager.sent(request.at)
+        assert same(found.messages, expected), request
+        assert [line.message for line in found.lines if line.message is not None] == found.messages
+    assert {key for view in worker.sent for m in view for key in m} >= {"ephemeral"}
+
+
+def walk_log(manager):
+    """Everything that a walk through the log finds, and the walk."""
+    walk, found = LogReplay(manager._session), []
+    while steps := drive_held(walk.advance(50)):
+        found += steps
+    return walk, list({step.at: step for step in found}.values())  # the newest of each request
+
+
+def test_replay_shows_what_each_request_was_made_of():
+    """A walk says of each request what it was made of and what of it stood there before."""
+    worker = Worker("openai", MemoryStore())
+    for _ in range(200):
+        worker.step()
+    worker.restart()
+    requests = worker.manager.requests()
+    _, steps = walk_log(worker.manager)
+    assert [step.at for step in steps] == [request.at for request in requests]
+    before = {}
+    for step, request in zip(steps, requests, strict=True):
+        view = worker.manager.sent(request.at)
+        earlier, before[request.lane] = before.get(request.lane, []), view.messages
+        assert step.messages == len(view.messages)
+        assert 0.9 < sum(step.parts.values()) / max(1, sum(line.tokens for line in view.lines)) < 1.1
+        if view.messages[: len(earlier)] == earlier:
+            assert (step.kept > 0) == bool(earlier)
+        if not earlier or view.messages[0] != earlier[0]:
+            assert step.kept == (step.parts["overhead"] if earlier else 0)
+    assert sum(step.kept for step in steps) > 0.6 * sum(sum(step.parts.values()) for step in steps)
+
+
+def test_a_walk_goes_on_with_what_came_since():
+    worker = Worker("openai", MemoryStore())
+    worker.step()
+    worker.restart()
+    walk, found = walk_log(worker.manager)
+    assert len(found) == 1
+    assert drive_held(walk.advance(50)) == []
+    worker.step()
+    worker.restart()
+    assert {step.at for step in drive_held(walk.advance(50))} == {worker.manager.requests()[-1].at}
+
+
+def test_a_session_in_memory_shows_its_requests_too():
+    manager, sent = ContextManager(**OPTIONS), []
+    talk = MessageFactory("openai")
+    for number in range(40):
+        manager.append(talk.say("user", f"{number} " * 100), talk.say("assistant", "ok " * 20))
+        sent.append(manager.get_messages_for_request())
+    requests = manager.requests()
+    assert [manager.sent(request.at).messages for request in requests] == sent
+    assert manager.requests(requests[-1].at) == requests[-1:]
+    assert manager.requests(stop=requests[1].at) == requests[:1]
+    assert len(walk_log(manager)[1]) == 40
+
+
+def test_each_line_says_what_became_of_it():
+    manager, talk = ContextManager(**OPTIONS), MessageFactory("openai")
+    manager.append(talk.say("user", "Never touch prod.yaml."))
+    pinned = manager.append(talk.say("user", "Remember the milk."))
+    manager.pin(pinned)
+    for number in range(40):
+        name = f"c{number}"
+        manager.append(talk.call([name], "I look.", {}), *talk.results([(name, f"{name} = 1\n" * 40)]))
+        view = manager.get_messages_for_request()
+    sent = manager.sent(manager.requests()[-1].at)
+    kinds = {line.kind for line in sent.lines}
+    assert kinds == {"message", "digest", "left out"}
+    told = {line.first: line for line in sent.lines if line.kind == "message"}
+    explained = {each.seq: each for each in manager.explain() if each.state not in {"folded", "out"}}
+    assert {seq: (line.state, line.reason, line.original, line.ref) for seq, line in told.items()} == {
+        seq: (each.state, each.reason, each.tokens, each.ref) for seq, each in explained.items()
+    }
+    assert (told[pinned].state, told[pinned].reason) == ("whole", "pinned")
+    (gap, *_) = [line for line in sent.lines if line.kind == "left out"]
+    assert (gap.state, gap.message, gap.ref) == ("folded", None, f"[ref:{gap.first}-{gap.last}]")
+    assert sent.messages == view
+
+
+def test_request_stored_after_another_writer_is_shown_as_sent():
+    """A request that was stored behind what another writer added is shown as it was."""
+    store, talk = MemoryStore(), MessageFactory("openai")
+    one, two = (ContextManager(session="s", store=store, **OPTIONS) for _ in range(2))
+    one.append(talk.say("user", "first"))
+    view = one.get_messages_for_request()
+    two.append(talk.say("assistant", "second"))
+    one.append(talk.say("user", "third"))
+    (request,) = two.requests()
+    assert (request.last, two.sent(request.at).messages) == (0, view)
+
+
+def test_request_record_has_measured_and_summarizer_tokens():
+    """What the provider measured and the summarizer took is reported with the request."""
+    manager, talk = (
+        ContextManager(session="s", store=MemoryStore(), **OPTIONS, summarizer=lambda request: "It went well."),
+        MessageFactory("openai"),
+    )
+    for number in range(40):
+        manager.append(talk.say("user", f"{number} " * 100), talk.say("assistant", "ok " * 20))
+        manager.get_messages_for_request()
+        manager.observe_usage(input_tokens=manager.usage().used.tokens + 3)
+    requests = manager.requests()
+    assert all(request.tokens == request.measured == request.estimated + 3 for request in requests[:-1])
+    assert sum(sum(request.summarizer) for request in requests) > 0
+    assert any(request.compacted for request in requests)
+
+
+def test_request_record_has_the_providers_cache_tokens():
+    """What the provider reported of its cache is reported with the request."""
+    store, talk = MemoryStore(), MessageFactory("openai")
+    manager = ContextManager(session="s", store=store, **OPTIONS)
+    for cache in ({}, {"cache_read_tokens": 30, "cache_write_tokens": 4}, {"cache_write_tokens": 5}, None):
+        manager.append(talk.say("user", "word " * 100))
+        manager.get_messages_for_request()
+        if cache is not None:
+            rest = manager.usage().used.tokens - sum(cache.values())
+            manager.observe_usage(input_tokens=rest, output_tokens=9, **cache)
+    manager.close()
+    again = ContextManager(session="s", store=store, **OPTIONS)
+    told = [(each.cached, each.written, each.answer) for each in again.requests()]
+    assert told == [(None, None, 9), (30, 4, 9), (0, 5, 9), (None, None, None)]
+    assert [each.measured is None for each in again.requests()] == [False, False, False, True]
+
+
+@pytest.mark.parametrize("wrong", [-1, 0, 10_000, "1", True, None])
+def test_a_place_without_a_request_is_refused(wrong):
+    for where in ({}, {"store": MemoryStore(), "session": "s"}):
+        manager = ContextManager(**where, **OPTIONS)
+        manager.append(MessageFactory("openai").say("user", "hello"))
+        manager.get_messages_for_request()
+        with pytest.raises(ReferenceNotFound, match="there is no request at place"):
+            manager.sent(wrong)
+
+
+def test_async_manager_lists_the_same_requests():
+    async def main():
+        manager = backscroll.AsyncContextManager(**OPTIONS)
+        await manager.add_message({"role": "user", "content": "hello"})
+        view = await manager.get_messages_for_request()
+        (request,) = await manager.requests()
+        return view, (await manager.sent(request.at)).messages
+
+    view, found = asyncio.run(main())
+    assert view == found
+
+
+def slowly(manager, requests):
+    """What a walk tells, of each request by itself: nothing is remembered from one to the next but what was sent."""
+    session, before = manager._session, {}
+    for request in requests:
+        event, past, lane = drive_held(lane_of_request(session, request.at))
+        past.ephemerals = unstored(event.ephemerals)
+        drive_held(refresh_lane(past, lane, drive_held(prompt_of(past, event.prompt))))
+        pieces = [
+            ([piece.bridge, *piece.messages] if piece.bridge else piece.messages, [*estimates_of(piece, lane)])
+            for piece in lane.view.pieces
+        ]
+        earlier, before[request.lane] = before.get(request.lane, []), pieces
+        pairs = zip(pieces, earlier, strict=False)
+        kept = [parts for (now, parts), _ in takewhile(lambda pair: pair[0][0] == pair[1][0], pairs)]
+        sums = dict.fromkeys(MESSAGE_KINDS, 0)
+        for _, parts in pieces:
+            for part, tokens in parts:
+                sums[part] += tokens
+        total = sum(tokens for parts in kept for _, tokens in parts)
+        parts, scale = divided(sums, 0, request.tokens)
+        yield Step(request.at, len(lane.view.flat), parts, round(total * scale))
+
+
+@pytest.mark.parametrize("dialect", ["openai", "anthropic"])
+def test_replay_equals_each_request_to_the_token(dialect):
+    """A walk says to the token what each request says by itself."""
+    worker = Worker(dialect, MemoryStore())
+    for _ in range(270):
+        worker.step()
+    worker.restart()
+    requests = worker.manager.requests()
+    _, steps = walk_log(worker.manager)
+    assert steps == list(slowly(worker.manager, requests))
+
+
+def test_replay_counts_a_piece_once_and_reads_shown_digests():
+    """A walk reckons a piece once and reads of a digest only what is shown."""
+    manager, talk = ContextManager(session="s", store=MemoryStore(), **OPTIONS), MessageFactory("openai")
+    walk, most = LogReplay(manager._session), 0
+    for number in range(120):
+        name = f"c{number}"
+        manager.append(talk.call([name], "I look.", {}), *talk.results([(name, f"{name} = 1\n" * 40)]))
+        manager.get_messages_for_request()
+        manager.append(talk.say("user", f"And {number}?"))
+        seen = walk._views.get("main")
+        before = {id(parts) for parts in seen.parts} if seen else set()
+        drive_held(walk.advance(10))
+        after = walk._views["main"].parts if "main" in walk._views else []
+        if seen and walk._replica.lanes["main"].plan.number != most:
+            most = walk._replica.lanes["main"].plan.number
+            assert len(before.intersection(map(id, after))) > len(after) / 4
+    assert most > 3
+    digest, seen = manager._session.lanes["main"].plan.digest, walk._replica.lanes["main"].plan.digest
+    assert (seen.notes, seen.weights, seen.spare) == (digest.notes, (), ())
+    assert digest.weights

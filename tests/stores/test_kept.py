@@ -1,0 +1,224 @@
+"""Sessions whose large messages are offloaded, or that are encrypted: as a user of the manager sees it."""
+
+import base64
+import inspect
+
+import pytest
+
+import backscroll
+from backscroll import ConfigurationError, ContextManager, DamagedError, StoreUnavailable
+from backscroll.history.journal import Logbook
+from backscroll.manager.driver import drive_held
+from backscroll.stores.blobs.folder import FolderBlobs
+from backscroll.stores.blobs.offloading import OffloadingStore
+from backscroll.stores.sqlite import SqliteStore
+from tests.builders import MessageFactory
+from tests.fakes import FaultyBlobs
+
+TALK = MessageFactory("openai")
+KEY = base64.b64encode(bytes(range(32))).decode()
+
+
+def opened(tmp_path, session="s", **options):
+    options = {"tokenizer": len, "max_tokens": 100_000, "blobs": tmp_path / "blobs"} | options
+    return ContextManager(session=session, store=f"sqlite:///{tmp_path}/agent.db", **options)
+
+
+def files(tmp_path):
+    return [path for path in (tmp_path / "blobs").rglob("*") if path.is_file()]
+
+
+# -- large messages --
+
+
+def test_a_message_of_50_megabytes_is_stored_offloaded_and_recalled_page_by_page(tmp_path):
+    text = "".join(f"line {number % 997} of a very long log\n" for number in range(1_900_000))[:50_000_000]
+    first = opened(tmp_path)
+    first.append(TALK.say("user", "Read it."), *[TALK.call(["c1"], "", {}), *TALK.results([("c1", text)])])
+    first.close()
+    (blob,) = files(tmp_path)
+    assert blob.stat().st_size > len(text) == 50_000_000
+    assert sum(path.stat().st_size for path in tmp_path.glob("agent.db*")) < 1_000_000
+    again = opened(tmp_path, strategy="mask")
+    view = again.get_messages_for_request()
+    assert len(str(view)) < 100_000
+    pages, offset = [], 0
+    while offset is not None:
+        page = again.recall("[ref:2.0]", offset=offset, limit=5_000_000)
+        pages.append(str(page))
+        offset = page.next_offset
+    assert len(pages) >= 10
+    assert "".join(pages) == text
+    again.close()
+
+
+def test_only_what_is_larger_than_asked_for_is_offloaded(tmp_path):
+    context = opened(tmp_path, offload_over=1_000)
+    context.append(TALK.say("user", "x" * 500), TALK.say("assistant", "y" * 1_000))
+    context.close()
+    (blob,) = files(tmp_path)
+    assert b"y" * 1_000 in blob.read_bytes()
+    assert opened(tmp_path).get_messages() == context.get_messages()
+
+
+def test_a_place_that_fails_costs_no_message_and_is_told(tmp_path):
+    heard, shelf = [], FaultyBlobs()
+    context = opened(tmp_path, blobs=shelf, on_event=lambda *event: heard.append(event))
+    shelf.fails = [StoreUnavailable("the shelf is full")]
+    with pytest.warns(RuntimeWarning, match="could not be put into `blobs` .*the shelf is full"):
+        context.append(TALK.say("user", "x" * 70_000))
+    ((_, payload),) = [event for event in heard if event[0] == "context:offload_failed"]
+    assert (payload["seq"], payload["bytes"] > 70_000, payload["error"]) == (0, True, "the shelf is full")
+    context.close()
+    assert shelf.held == {}
+    assert opened(tmp_path, blobs=shelf).get_messages() == [TALK.say("user", "x" * 70_000)]
+
+
+def test_a_blob_that_is_gone_is_named(tmp_path):
+    context = opened(tmp_path)
+    context.append(TALK.say("user", "x" * 70_000))
+    context.close()
+    (blob,) = files(tmp_path)
+    blob.unlink()
+    with pytest.raises(DamagedError, match=f"session 's', the record at place 0: the blob {blob.name} is missing"):
+        opened(tmp_path).get_messages()
+
+
+def test_fetching_a_small_message_fetches_no_large_neighbour(tmp_path):
+    shelf = FaultyBlobs()
+    context = opened(tmp_path, blobs=shelf)
+    for number in range(6):
+        context.append(TALK.say("user", "small" if number % 2 == 0 else "x" * 70_000))
+    context.close()
+    log = Logbook(OffloadingStore(SqliteStore(tmp_path / "agent.db"), shelf), "s")
+    (found,) = drive_held(log.load([2]))
+    assert (found.message["content"], shelf.got) == ("small", [])
+    assert [event.seq for event in drive_held(log.load([0, 1, 4]))] == [0, 1, 4]
+    assert len(shelf.got) == 1
+    log.store.close()
+
+
+def test_what_is_offloaded_is_searched_by_an_index_that_is_kept(tmp_path):
+    shelf = FaultyBlobs()
+    first = opened(tmp_path, blobs=shelf, offload_over=1_000)
+    first.append(TALK.say("user", "Where is the wombat?"), TALK.say("assistant", "filler\n" * 500 + "in the burrow\n"))
+    first.append(TALK.say("user", "Thanks."))
+    assert [hit.seq for hit in first.recall(query="burrow").hits] == [1]
+    first.close()
+    shelf.got.clear()
+    again = opened(tmp_path, blobs=shelf, offload_over=1_000)
+    assert again._opened.search.indexed == 3
+    assert [hit.seq for hit in again._opened.search.search("burrow", 3)] == [1]
+    assert shelf.got == []
+    again.close()
+
+
+# -- encryption --
+
+
+def test_an_encrypted_session_goes_on_where_it_was_and_no_file_tells_of_it(tmp_path):
+    first = opened(tmp_path, encryption_key=KEY, offload_over=2_000, max_tokens=9_000, min_batch_tokens=900)
+    first.append(TALK.say("user", "The wombat sleeps at noon."), id="wombat-id")
+    for number in range(30):
+        first.append(TALK.call([f"c{number}"], "I look at the wombat.", {"path": "wombat.txt"}))
+        first.append(*TALK.results([(f"c{number}", f"wombat_{number}\n" * (200 if number % 5 else 400))]))
+        view = first.get_messages_for_request()
+    kept = first.get_messages()
+    assert first.usage().compactions > 0
+    assert first.recall(query="wombat_7").hits
+    first.close()
+    assert len(files(tmp_path)) > 5
+    held = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"wombat" not in held
+    again = opened(tmp_path, encryption_key=KEY, offload_over=2_000, max_tokens=9_000, min_batch_tokens=900)
+    assert again.get_messages() == kept
+    assert again.get_messages_for_request() == view
+    assert again.append(TALK.say("user", "The wombat sleeps at noon."), id="wombat-id") == 0
+    again.close()
+
+
+def test_a_wrong_key_is_no_empty_session(tmp_path):
+    context = opened(tmp_path, encryption_key=KEY)
+    context.append(TALK.say("user", "secret"))
+    context.close()
+    for session in ("s", "another"):
+        with pytest.raises(ConfigurationError, match="the encryption key is not the one that"):
+            opened(tmp_path, session, encryption_key=bytes(32)).get_messages()
+    assert opened(tmp_path, encryption_key=KEY).get_messages() == [TALK.say("user", "secret")]
+
+
+# -- forks --
+
+
+def test_a_fork_is_offloaded_encrypted_and_redacted_like_its_origin_and_reports_for_itself():
+    heard, shelf = [], FaultyBlobs()
+    first = ContextManager(
+        session="s", store="memory:", tokenizer=len, blobs=shelf, offload_over=1_000, encryption_key=KEY,
+        on_event=lambda *event: heard.append(event),
+        redact=lambda message: message | {"content": message["content"].replace("wombat", "[animal]")},
+    )  # fmt: skip  # one thought
+    first.append(TALK.say("user", "wombat" * 500))
+    fork = first.fork("f")
+    fork.append(TALK.say("assistant", "A wombat?" * 500))
+    assert fork.get_messages() == [TALK.say("user", "[animal]" * 500), TALK.say("assistant", "A [animal]?" * 500)]
+    assert len(shelf.held) == 2
+    assert not any(b"animal" in body for body in shelf.held.values())
+    shelf.fails = [StoreUnavailable("full")]
+    with pytest.warns(RuntimeWarning, match="could not be put into `blobs`"):
+        fork.append(TALK.say("user", "x" * 5_000))
+    assert "context:offload_failed" in [name for name, _ in heard]
+    fork.erase()
+    assert len(shelf.held) == 1
+    assert first.get_messages() == [TALK.say("user", "[animal]" * 500)]
+
+
+# -- configuration --
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"blobs": "gs://bucket"}, "names no place for blobs"),
+        ({"blobs": ""}, "names no folder"),
+        ({"blobs": 7}, "`blobs` must be a folder"),
+        ({"blobs": "s3://bucket?endpoint=http://example.com"}, "without TLS"),
+        ({"offload_over": -1}, "over a number of bytes"),
+        ({"blobs": None, "offload_over": "1k"}, "`offload_over` must be a whole number of bytes"),
+        ({"encryption_key": "short"}, "an encryption key is 32 random bytes"),
+    ],
+)
+def test_what_can_never_work_is_refused_at_construction(tmp_path, options, told):
+    with pytest.raises(ConfigurationError, match=told):
+        opened(tmp_path, **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", [{"blobs": "folder"}, {"encryption_key": KEY}])
+def test_what_is_kept_in_memory_is_neither_offloaded_nor_encrypted(option):
+    with pytest.raises(ConfigurationError, match="give a store too"):
+        ContextManager(**option)
+
+
+def test_constructing_touches_nothing_and_both_managers_take_the_same(tmp_path):
+    for manager in (ContextManager, backscroll.AsyncContextManager):
+        blobs = FolderBlobs(tmp_path / "b")
+        manager(session="s", store=tmp_path / "a.db", blobs=blobs, offload_over=0, encryption_key=KEY)
+    assert list(tmp_path.iterdir()) == []
+    assert inspect.signature(ContextManager) == inspect.signature(backscroll.AsyncContextManager)
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ({"encryption_key": KEY, "blobs": None}, "record 0 is encrypted: give the `encryption_key`"),
+        ({}, "record 0 has its body elsewhere: give the `blobs`"),
+    ],
+)
+def test_a_store_that_is_opened_without_what_it_was_written_with_says_what_is_missing(tmp_path, option, told):
+    context = opened(tmp_path, offload_over=0, **option)
+    context.append(TALK.say("user", "hello"))
+    context.close()
+    again = ContextManager(session="s", store=f"sqlite:///{tmp_path}/agent.db")
+    for use in (again.get_messages, lambda: again.append(TALK.say("assistant", "hi"))):
+        with pytest.raises(ConfigurationError, match=told):
+            use()
