@@ -114,7 +114,7 @@ def test_the_table_of_events_names_all_that_the_amplifier_module_emits():
 def test_options_of_other_modules_are_options_here(heading):
     named = [name for row in table(ROOT / "docs/amplifier.md", heading) for name in re.findall(r"`(\w+)`", row[0])]
     assert named
-    assert set(named) <= set(settings.BY_NAME)
+    assert set(named) <= set(settings.Config.model_fields)
 
 
 def test_every_command_that_a_page_names_is_a_target_of_the_makefile():

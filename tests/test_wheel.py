@@ -25,6 +25,10 @@ NEEDS_EXTRA = (
     "backscroll.cli.summary_options",
 )
 NEEDS_STRANDS = "backscroll.integrations.strands"
+NEEDS_PYDANTIC = (
+    *("amplifier_module_context_backscroll", "backscroll.integrations.settings"),
+    *(f"backscroll.integrations.amplifier.{name}" for name in ("mount", "settings")),
+)
 NEEDS_DRIVER = ("backscroll.stores.postgres", "backscroll.stores.search.postgres")  # and what begins like these
 WITHHELD = ("click", "rich", "psycopg", "pydantic", "tiktoken", "strands", "amplifier_core")
 
@@ -131,6 +135,7 @@ def test_every_module_of_the_base_installation_imports_by_itself(wheel):
     failed = json.loads(wheel.run(program))
     asked = {why for module, why in list(failed.items()) if module.startswith(NEEDS_STRANDS) and failed.pop(module)}
     assert asked == {"Strands is not installed: pip install 'backscroll[strands]'"}
+    assert {failed.pop(module) for module in NEEDS_PYDANTIC} == {"pydantic"}, "Amplifier brings it"
     told = {why for module, why in list(failed.items()) if module.startswith(NEEDS_DRIVER) and failed.pop(module)}
     assert [why.partition("(")[0] for why in told] == ["a store in PostgreSQL needs psycopg "]
     assert tuple(failed) == NEEDS_EXTRA
