@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from backscroll.cli.group import parse_budget
 from backscroll.cli.main import main
-from backscroll.cli.replay import parse_budget
 from backscroll.cli.screen import clean, line
 from backscroll.cli.stores.commands import app
 from backscroll.compaction.strategies import STRATEGIES

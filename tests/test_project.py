@@ -184,6 +184,16 @@ def test_importing_loads_neither_the_replay_nor_the_command_line():
     assert rooms.isdisjoint({"replay", "cli"})
 
 
+def test_commands_import_no_other_command_to_print():
+    """Stores and the inspector need the group of commands and its errors, and no replay for them."""
+    program = "import sys, backscroll.cli.stores.commands, backscroll.cli.inspect.command; print(*sys.modules)"
+    done = run("-B", "-W", "error", "-c", program)
+    assert done.returncode == 0, done.stderr
+    rooms = {module.removeprefix("backscroll.cli.") for module in done.stdout.split()}
+    assert {"group", "stores.commands", "inspect.command"} <= rooms
+    assert rooms.isdisjoint({"replay", "replay_table", "view", "transcripts", "compare", "summary_options"})
+
+
 def test_importing_does_nothing_else():
     done = importing()
     assert (done["heard"], done["threads"]) == ([], 1)

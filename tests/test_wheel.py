@@ -18,11 +18,11 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 BASE = ("toktok", "imagesize")  # what the base installation names, by import name
 NEEDS_EXTRA = (
-    *(f"backscroll.cli.{name}" for name in ("compare", "compare_table")),
+    *(f"backscroll.cli.{name}" for name in ("compare", "compare_table", "group")),
     *(f"backscroll.cli.inspect.{name}" for name in ("command", "data", "export", "server")),
     *(f"backscroll.cli.{name}" for name in ("replay", "replay_table", "screen")),
     *(f"backscroll.cli.stores.{name}" for name in ("commands", "context_bar", "locate", "render", "transfer")),
-    "backscroll.cli.summary_options",
+    *(f"backscroll.cli.{name}" for name in ("summary_options", "transcripts", "view")),
 )
 NEEDS_STRANDS = "backscroll.integrations.strands"
 NEEDS_PYDANTIC = (
