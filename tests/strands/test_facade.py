@@ -103,6 +103,8 @@ def test_none_is_the_default_and_turns_a_part_off():
     assert (found.window_size, found.threshold, found.model) == (40, 0.7, None)
     assert read_config({"strategy": "auto", "compression": None}).compression is None
     assert read_config({"strategy": None, "offloader": True}).compression is None
+    with pytest.raises(ConfigurationError, match=r"unknown key `compression\.proactive\.treshold`"):
+        read_config({"compression": {"proactive": {"treshold": None}}})
 
 
 def test_no_error_quotes_a_client_or_a_mapping():

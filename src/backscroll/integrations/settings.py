@@ -11,7 +11,7 @@ from functools import reduce
 from operator import getitem
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from backscroll.errors import ConfigurationError
 from backscroll.stores.addresses import shown as without_password
@@ -31,6 +31,13 @@ class SettingsModel(BaseModel):
     model_config = ConfigDict(
         strict=True, extra="forbid", frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _none_is_the_default(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        return {key: value for key, value in given.items() if value is not None or key not in cls.model_fields}
 
 
 M = TypeVar("M", bound=SettingsModel)
@@ -60,19 +67,18 @@ def read(model: type[M], given: Mapping[str, Any], part: str = "") -> M:
     Raises `ConfigurationError` with every unknown key and every value that cannot work. A text or a number is quoted,
     of everything else the type: a connection or a client may hold a secret.
     """
-    values = _without_nones(given)
     try:
-        return model.model_validate(values)
+        return model.model_validate(given)
     except ValidationError as error:
         problems = error.errors(include_url=False)
     # Raised behind the handler: as the context of this error pydantic's own would reach logs, with all values in it.
     found: dict[tuple[Any, ...], list[Any]] = {}
     for problem in problems:
-        found.setdefault(tuple(_keys(problem["loc"], values)), []).append(problem)
+        found.setdefault(tuple(_keys(problem["loc"], given)), []).append(problem)
     inner = {path[:length] for path in found for length in range(len(path))}  # their problems say more
     meanings = {row.name: row.meaning for row in rows(model, part)}
     raise ConfigurationError(
-        "; ".join(_sentence(path, found[path], values, meanings, part) for path in found if path not in inner)
+        "; ".join(_sentence(path, found[path], given, meanings, part) for path in found if path not in inner)
     )
 
 
@@ -96,16 +102,10 @@ def shown(value: Any) -> str:
     return f"{without_password(repr(value)):.80}"
 
 
-def _without_nones(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _without_nones(item) for key, item in value.items() if item is not None}
-    return value
-
-
 def _keys(place: Sequence[Any], value: Any) -> Iterator[Any]:
     """The keys of a place; what pydantic calls the types of a union is left out."""
     for key in place:
-        if (isinstance(value, dict) and key in value) or (isinstance(value, list) and type(key) is int):
+        if (isinstance(value, Mapping) and key in value) or (isinstance(value, list) and type(key) is int):
             value = value[key]
             yield key
 
