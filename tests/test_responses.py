@@ -215,7 +215,7 @@ def test_a_stream_without_usage_is_ignored_and_says_how_to_get_it():
         manager.append(Talk("openai").say("assistant", "Done."))
     (payload,) = [payload for name, payload in heard if name == "context:usage_ignored"]
     assert payload["lane"] == "main"
-    assert not manager._session._lanes["main"].meter.measured
+    assert not manager._session.lanes["main"].meter.measured
 
 
 def test_a_response_on_another_lane_is_about_its_view():

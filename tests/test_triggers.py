@@ -299,7 +299,7 @@ def test_rewinding_turn_after_turn_does_not_make_the_plan_grow():
             told.round(number * 10 + step, words(400))
         told.manager.get_messages_for_request(token_budget=2_500)
         told.manager.set_messages(told.manager.get_messages()[:-2])
-    assert len(told.manager._session._lanes["main"].plan.edits) < 30
+    assert len(told.manager._session.lanes["main"].plan.edits) < 30
 
 
 def test_an_orphan_result_stays_in_the_history_out_of_the_view_and_is_reported():

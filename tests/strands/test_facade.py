@@ -184,13 +184,13 @@ def test_a_part_of_the_users_own_goes_before_the_composed_one_by_type(first: boo
 
 def test_strands_own_offloader_takes_the_place_of_the_composed_one():
     agent = agent_of(Scripted(), ContextManagerPlugin("auto"), StrandsOffloader(InMemoryStorage()))
-    assert conversation_of(agent)._session.options.previews is None
+    assert conversation_of(agent)._session.config.options.previews is None
     assert "retrieve_offloaded_content" in agent.tool_names
 
 
 def test_parts_are_plugins_of_their_own():
     compressed = agent_of(Scripted(), ContextCompression(window_size=30))
-    assert conversation_of(compressed)._session.options.max_messages == 30
+    assert conversation_of(compressed)._session.config.options.max_messages == 30
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         kept = agent_of(Scripted(), ContextOffloader(), context_manager=None)

@@ -114,7 +114,8 @@ class View:
         self._gap: Gap | None = None
         """What was left out at the very end, where the next message will show it."""
         self._cursor = 0
-        self._epoch = -1
+        self.epoch = -1
+        """That of the history whose branch it shows: while both are the same, `advance` is enough."""
         self._aside: list[int] = []
         """Not shown although no gap covers them: the prompt stands for them, or the rest of their group is left out."""
         self._ephemerals = 0
@@ -155,7 +156,7 @@ class View:
         pieces.sort(key=_key)
         for piece in pieces:
             view._append(piece)
-        view._cursor, view._epoch = len(history.branch), history.epoch
+        view._cursor, view.epoch = len(history.branch), history.epoch
         view._ephemerals = ephemerals[-1].number + 1 if ephemerals else 0
         return view
 
@@ -168,12 +169,8 @@ class View:
         """The `seq`s of what was appended since."""
         return history.branch.between(self._cursor, len(history.branch))
 
-    def current(self, history: History) -> bool:
-        """Whether `advance` is enough to bring this view up to date."""
-        return self._epoch == history.epoch
-
     def advance(self, history: History, ephemerals: Sequence[Ephemeral] = ()) -> None:
-        """Takes in what was appended since. `current` must hold."""
+        """Takes in what was appended since. `epoch` must be that of the history."""
         branch = history.branch
         waiting = deque(found for found in ephemerals if found.number >= self._ephemerals)
         if self._cursor < len(branch):

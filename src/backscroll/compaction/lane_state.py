@@ -1,10 +1,15 @@
-"""Where a lane stands: everything that follows from its events. Nothing here looks at messages or decides anything."""
+"""The state of one lane: its plan, its view, and what compactions, usage reports and summaries left behind.
+
+A lane is a sequence of requests that share one plan and one prompt cache, usually one per model. Everything that must
+survive a restart follows from events; what does not is named so below. `policy.py` decides on this state.
+"""
 
 from collections import deque
 from dataclasses import replace
 
 from backscroll.compaction.report import Compaction
 from backscroll.history.log import (
+    LaneEvent,
     LaneMark,
     Overflowed,
     PlanAt,
@@ -20,14 +25,15 @@ from backscroll.history.plan import Plan, until
 from backscroll.tokens.budget import Options
 from backscroll.tokens.model_profiles import Counting, family_that_counts
 from backscroll.tokens.reported_usage import ReportedUsage
-from backscroll.tokens.usage import Estimate, Meter, Spent
+from backscroll.tokens.usage import Estimate, Meter, Report, Spent
 from backscroll.view.view import Surroundings, View
 
+REFUSED = 0.8  # of a request that a provider refused as too long: the next may be no longer than that
 _UNDO_DEPTH = 32
 
 
-class Standing:
-    """A lane's state. Everything that must survive a restart comes from events."""
+class LaneState:
+    """What is known of a lane."""
 
     def __init__(self, name: str, around: Surroundings, options: Options, plan: Plan) -> None:
         self.name = name
@@ -45,10 +51,11 @@ class Standing:
         """The estimate of the newest view that was handed out: what a usage report is about."""
         self.prompt: str | None = None
         """Digest of the system prompt of the newest request."""
-        self._around = around
+        self.around = around
         self._before: deque[Plan | PlanAt] = deque(maxlen=_UNDO_DEPTH)
-        self._settled = self._batched = self._settled_messages = 0
-        self._refused: Overflowed | None = None
+        self.settled = self.batched = self.settled_messages = 0
+        """Tokens and messages of the view when a compaction, or a batch of old results, was looked at last."""
+        self.refused: Overflowed | None = None
         """What the provider refused last as too long."""
         self._guessed = False
         """Whether nothing was known then of what stands outside the messages."""
@@ -56,19 +63,39 @@ class Standing:
         """A model's summary that no compaction has told of yet."""
         self.spent = Spent(0, 0, 0, 0)
         self.tried = Tried()
-        self._little = 0
-        """How many compactions won too little since it was better, as nearly all of the budget must stay."""
-        self._sent_messages = 0
-        self._shown = 0
-        """Ephemeral messages with a lower number were shown at least once."""
-        self._asked: float | None = None
-        """When the newest view was handed out."""
+        # Of this process only: a resumed lane begins with these.
         self.view: View | None = None
         self.last_compaction: Compaction | None = None
+        self.little = 0
+        """How many compactions won too little since it was better, as nearly all of the budget must stay."""
+        self.sent_messages = 0
+        """Messages of the newest view that was handed out."""
+        self.shown = 0
+        """Ephemeral messages with a lower number were shown at least once."""
+        self.asked: float | None = None
+        """When the newest view was handed out, in seconds of the session's clock."""
 
     # -- events of this lane --
 
-    def recorded(self, event: PlanRecorded) -> None:
+    def apply(self, event: LaneEvent) -> None:
+        """Take one event of this lane in."""
+        match event:
+            case PlanRecorded():
+                self._recorded(event)
+            case Settled():
+                self._settled(event)
+            case UsageObserved():
+                self._observed(event)
+            case Overflowed():
+                self._overflowed(event)
+            case Requested():
+                self._requested(event)
+            case SummaryMade():
+                self._summarised(event)
+            case SummaryFailed():
+                self._not_summarised(event)
+
+    def _recorded(self, event: PlanRecorded) -> None:
         """A new plan holds from now on."""
         if event.undone:
             if self._before:  # else what it undoes was lost
@@ -83,48 +110,48 @@ class Standing:
             note.kind == "prose" and note.last >= self.summary.last for note in event.plan.digest.notes
         ):
             self.summary = None
-        self._settled = self._batched = event.tokens
-        self._settled_messages = event.messages
+        self.settled = self.batched = event.tokens
+        self.settled_messages = event.messages
         self.meter.compacted(Estimate(*event.removed))
 
-    def settled(self, event: Settled) -> None:
+    def _settled(self, event: Settled) -> None:
         """A compaction would have won too little."""
         if event.batch:
-            self._batched = event.tokens
+            self.batched = event.tokens
         else:
-            self._settled, self._settled_messages = event.tokens, event.messages
+            self.settled, self.settled_messages = event.tokens, event.messages
 
-    def observed(self, event: UsageObserved) -> None:
+    def _observed(self, event: UsageObserved) -> None:
         """The provider counted a view; what was refused before it ever did is of no more use."""
         self.meter.observe(event.report)
         if self._guessed:
-            self._refused, self._guessed = None, False
+            self.refused, self._guessed = None, False
 
-    def overflowed(self, event: Overflowed) -> None:
+    def _overflowed(self, event: Overflowed) -> None:
         """The provider refused a view as too long: from now on requests are shorter."""
-        self._refused, self._guessed = event, event.limit is None and not self.meter.informed
+        self.refused, self._guessed = event, event.limit is None and not self.meter.informed
 
     def rewound(self, to: int) -> None:
         """The branch ends at `to` now: edits of later entries have nothing to edit."""
         self.plan = until(self.plan, to)
         self._before = deque((_cut(plan, to) for plan in self._before), maxlen=_UNDO_DEPTH)
-        self._settled = self._batched = self._settled_messages = 0
+        self.settled = self.batched = self.settled_messages = 0
         self.sent = None
         if self.summary is not None and self.summary.last > to:
             self.summary = None
         self.meter.forget()
 
-    def summarised(self, event: SummaryMade) -> None:
+    def _summarised(self, event: SummaryMade) -> None:
         """A summary is ready for the next compaction."""
         self.summary, self.tried = event, Tried()
         self.spent = self.spent.plus(1, 0, event.input_tokens, event.output_tokens)
 
-    def not_summarised(self, event: SummaryFailed) -> None:
+    def _not_summarised(self, event: SummaryFailed) -> None:
         """There is none; the digest serves."""
         self.tried = Tried(self.tried.failures + 1, event.last, self.compactions, self.plan.digest.told)
         self.spent = self.spent.plus(0, 1, event.input_tokens, event.output_tokens)
 
-    def requested(self, event: Requested) -> None:
+    def _requested(self, event: Requested) -> None:
         """A view was handed out: usage reports are about it."""
         self.budget, self.sent, self.prompt = event.budget, Estimate(*event.estimate), event.prompt
         if event.counting is not None:
@@ -132,15 +159,44 @@ class Standing:
 
     def _count_as(self, counting: Counting) -> None:
         self.counting = counting
-        if self._around.adopts:
+        if self.around.adopts:
             self.family, self.view = family_that_counts(counting), None
-            self._around = replace(self._around, family=self.family)
+            self.around = replace(self.around, family=self.family)
+
+    # -- what follows from it --
+
+    @property
+    def earlier(self) -> Plan | PlanAt | None:
+        """The plan before the newest compaction; None where there is none."""
+        return self._before[-1] if self._before else None
+
+    def used(self, budget: int) -> Estimate:
+        """The whole request under the present view, which there must be."""
+        assert self.view is not None
+        return self.meter.total(self.view.estimate, budget)
+
+    def allowed(self, budget: int) -> int:
+        """Tokens that a request of this budget may take: less where the provider refused a shorter one."""
+        refused = self.refused
+        return budget if refused is None else min(budget, refused.limit or int(refused.tokens * REFUSED))
+
+    def report(self, tokens: int, answer: int) -> Report | None:
+        """A provider's figure with our own for the newest view; None if nothing was handed out yet."""
+        return None if self.sent is None else Report(tokens, self.sent.middle, self.sent.upper, answer)
+
+    def overflow(self, limit: int | None) -> Overflowed | None:
+        """The event to record when a provider refused the newest view; None if nothing was handed out yet."""
+        if self.sent is None:
+            return None
+        return Overflowed(self.name, self.meter.total(self.sent, self.budget).upper, limit)
+
+    # -- checkpoints --
 
     def mark(self) -> LaneMark:
         """Where it stands, for `resume`."""
-        refused = (self._refused.tokens, self._refused.limit) if self._refused else None
+        refused = (self.refused.tokens, self.refused.limit) if self.refused else None
         return LaneMark(
-            self.name, self.plan, tuple(self._before), self._settled, self._batched, self._settled_messages,
+            self.name, self.plan, tuple(self._before), self.settled, self.batched, self.settled_messages,
             self.compactions, self.budget, self.sent, refused, self._guessed, self.prompt,
             self.summary, self.spent, self.tried, self.meter.mark(), self.counting,
         )  # fmt: skip  # one thought
@@ -148,11 +204,11 @@ class Standing:
     def resume(self, mark: LaneMark) -> None:
         """Goes on where it stood; the plan is given at its making."""
         self._before.extend(mark.before)
-        self._settled, self._batched, self._settled_messages = mark.settled, mark.batched, mark.settled_messages
+        self.settled, self.batched, self.settled_messages = mark.settled, mark.batched, mark.settled_messages
         self.compactions, self.budget, self._guessed = mark.compactions, mark.budget, mark.guessed
         self.prompt, self.summary, self.spent, self.tried = mark.prompt, mark.summary, mark.spent, Tried(*mark.tried)
         self.sent = None if mark.sent is None else Estimate(*mark.sent)
-        self._refused = None if mark.refused is None else Overflowed(self.name, *mark.refused)
+        self.refused = None if mark.refused is None else Overflowed(self.name, *mark.refused)
         self.meter.restore(mark.meter)
         if mark.counting is not None:
             self._count_as(mark.counting)
