@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from backscroll import events
 from backscroll.compaction.cache_pricing import Prices
-from backscroll.compaction.strategies import masks_batches
+from backscroll.compaction.strategies import AUTO, masks_batches
 from backscroll.errors import BudgetError, ConfigurationError
 from backscroll.evaluation.kept import KeptFacts
 from backscroll.evaluation.summarizers import TELLING, Asked, Bill, Summarizing
@@ -202,15 +202,14 @@ def backscroll_manager(
 
     def make(budget: int, on_event: EventHandler) -> Manager:
         options: dict[str, Any] = {
-            "strategy": "auto" if strategies is None else None,
-            "strategies": None if strategies is None else list(strategies),
-            "max_tokens": budget,
+            "strategies": AUTO if strategies is None else list(strategies),
+            "budget": budget,
             "tokenizer": tokenizer,
             "model": model,
             "on_event": on_event,
         }
-        if prices is not None and masks_batches(options["strategy"], options["strategies"]):
-            options["prices"] = prices
+        if prices is not None and masks_batches(options["strategies"]):
+            options["cache_pricing"] = prices
         if summaries is None or not tells(strategies):
             return ContextManager(**options)
         return Summarizing(summaries, **options)
