@@ -66,7 +66,7 @@ def test_fifty_compactions_of_real_work_keep_rules_and_size(times, share):
         known = step.before
         told = "\n".join(part.text for message in step.view for part in read_message(message).parts)
         assert [rule for rule in rules if rule not in told] == []
-        plan = manager._session._lanes["main"].plan
+        plan = manager._session.lanes["main"].plan
         assert [note.text for note in plan.digest.notes if note.kind in LINES and note.text not in told] == []
         if plan.digest.notes:
             sizes.append(count_quarter(summary_in(step.view)))

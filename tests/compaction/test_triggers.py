@@ -291,7 +291,7 @@ def test_rewinding_turn_after_turn_does_not_make_the_plan_grow():
             add_round(told, number * 10 + step, words(400))
         told.manager.get_messages_for_request(token_budget=2_500)
         told.manager.set_messages(told.manager.get_messages()[:-2])
-    assert len(told.manager._session._lanes["main"].plan.edits) < 30
+    assert len(told.manager._session.lanes["main"].plan.edits) < 30
 
 
 def test_orphan_result_is_stored_hidden_and_reported():

@@ -5,18 +5,15 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll import BudgetError, ConflictError, ContextManager, ReferenceNotFound
-from backscroll.history import journal as logbook
-from backscroll.session import state
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.sqlite import SqliteStore
-from tests.builders import DIALECTS
+from tests.builders import DIALECTS, checkpointing
 from tests.fakes import count_quarter
 from tests.fuzzing.judge import Message, Shown, shown, taken
 from tests.fuzzing.talking import Story, replaced
@@ -58,7 +55,7 @@ class OnDisk(Interrupted, SqliteStore):
 class Two:
     """Two managers, and what their session should hold."""
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    def __init__(self, folder: Path, seed: int, every: int) -> None:
         self.chance = chance = random.Random(seed)
         self.dialect = chance.choice(DIALECTS)
         self.story = Story(self.dialect, chance)
@@ -68,6 +65,8 @@ class Two:
             ContextManager(session="s", store=store, tokenizer=count_quarter, max_tokens=4_000, min_batch_tokens=400)
             for store in self.stores
         ]
+        for manager in self.managers:
+            checkpointing(manager, every)
         self.refused = 0
 
     def close(self) -> None:
@@ -143,14 +142,10 @@ class Two:
 @pytest.mark.filterwarnings("ignore::backscroll.BackscrollWarning")  # rules that find no room in so small a digest
 @given(st.integers(0, 2**64), st.integers(1, 60), st.sampled_from([3, 10, 10_000]))
 @settings(max_examples=examples(30))
-def test_two_managers_keep_one_conversation(seed, steps, far):
+def test_two_managers_keep_one_conversation(seed, steps, every):
     """Nothing is lost, doubled or mixed up, and what one of them sends is always what a provider takes."""
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        patch.object(logbook, "FAR", far),
-        patch.object(state, "FAR", far),
-    ):
-        two = Two(Path(folder), seed)
+    with tempfile.TemporaryDirectory() as folder:
+        two = Two(Path(folder), seed, every)
         try:
             two.story.took(first := [two.story.talk.say("user", "begin")], two.managers[0].append(*first))
             for _ in range(steps):

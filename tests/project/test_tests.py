@@ -23,10 +23,7 @@ LONG_NAMES = {
 """Names that are still too long. This list only shrinks."""
 PATCHES = {
     "evaluation/test_compare.py": 2,  # the width of a terminal, and jobs that fail
-    "fuzzing/test_twins.py": 2,  # how far a session goes between two checkpoints
-    "fuzzing/test_two_managers.py": 2,  # the same
     "integrations/amplifier/test_summaries.py": 1,  # seconds of one call of a provider
-    "session/test_window.py": 4,  # as in `fuzzing`
     # what is installed on the machine: a package that is missing
     "evaluation/test_compare_ray.py": 1,
     "evaluation/test_replay_summaries.py": 1,

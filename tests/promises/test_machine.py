@@ -156,8 +156,8 @@ class SessionMachine(RuleBasedStateMachine):
             twin._session.apply(event)
         assert twin.get_messages() == self.manager.get_messages()
         for lane, budget in BUDGETS.items():
-            self.manager._session._ephemerals.clear()
-            for known in self.manager._session._lanes.values():
+            self.manager._session.ephemerals.clear()
+            for known in self.manager._session.lanes.values():
                 known.view = None
             assert self.attempt(twin, lane, budget) == self.attempt(self.manager, lane, budget)
         self.manager.close()

@@ -43,4 +43,4 @@ def test_9_a_step_costs_the_same_at_any_length(dialect):
     early, late = ([calls for number, calls in counted.items() if (number < 12_000) == at] for at in (True, False))
     assert len(early) == len(late) == 400
     assert sum(late) <= 1.1 * sum(early)
-    assert len(watched.manager._session._lanes["main"].plan.edits) < 200
+    assert len(watched.manager._session.lanes["main"].plan.edits) < 200

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -15,7 +16,7 @@ from backscroll.cli.stores.commands import app
 from backscroll.cli.stores.render import Reader
 from backscroll.manager.driver import drive_held
 from backscroll.session.breakdown import KINDS, MESSAGE_KINDS, divided
-from backscroll.session.log_replay import Walk
+from backscroll.session.log_replay import LogReplay
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.sqlite import SqliteStore
 from tests.builders import DIALECTS, MessageFactory
@@ -91,7 +92,7 @@ def test_after_a_resume_usage_is_what_it_was():
         return asked.usage()
 
     assert asyncio.run(main()) == before
-    assert store.end("s") == manager._session._logbook.end
+    assert store.end("s") == manager._session.logbook.end
 
 
 def test_before_the_first_request_usage_is_of_what_there_is():
@@ -122,7 +123,8 @@ def test_reader_has_the_figures_of_the_agent(reports):
     status = manager.status()
     manager.close()
     reader = Reader(store, "s")
-    reader._session._count = manager._session._count
+    counting = replace(reader._session.config, count=manager._session.config.count)
+    reader._session.config = counting
     found = reader.status()
     assert (found.usage.used, found.usage.upper, found.parts) == (status.usage.used, status.usage.upper, status.parts)
     assert found.usage.upper <= found.usage.window
@@ -138,8 +140,8 @@ def test_a_request_has_one_figure():
     assert (last.tokens, last.upper, last.measured) == (usage.used.tokens, usage.upper, None)
     assert all(each.tokens == each.measured == each.estimated + 5 for each in measured)
     assert all(each.upper <= each.budget for each in [*measured, last])
-    walk, found = Walk(manager._session), {}
-    while steps := drive_held(walk.further(7)):
+    walk, found = LogReplay(manager._session), {}
+    while steps := drive_held(walk.advance(7)):
         found |= {step.at: step for step in steps}
     assert [sum(found[each.at].parts.values()) for each in measured] == [each.tokens for each in measured]
     assert all(step.kept <= sum(step.parts.values()) for step in found.values())

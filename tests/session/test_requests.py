@@ -11,7 +11,10 @@ from backscroll import ContextManager
 from backscroll.errors import ReferenceNotFound
 from backscroll.manager.driver import drive_held
 from backscroll.session.breakdown import MESSAGE_KINDS, divided, estimates_of
-from backscroll.session.log_replay import Step, Walk
+from backscroll.session.log_replay import LogReplay, Step
+from backscroll.session.request_log import lane_of_request
+from backscroll.session.store_sync import refresh_lane
+from backscroll.session.system_prompt import prompt_of
 from backscroll.stores.memory import MemoryStore
 from backscroll.view.view import unstored
 from tests.builders import MessageFactory
@@ -41,8 +44,8 @@ def test_each_of_a_thousand_requests_is_shown_as_it_was_sent(dialect, steps):
 
 def walk_log(manager):
     """Everything that a walk through the log finds, and the walk."""
-    walk, found = Walk(manager._session), []
-    while steps := drive_held(walk.further(50)):
+    walk, found = LogReplay(manager._session), []
+    while steps := drive_held(walk.advance(50)):
         found += steps
     return walk, list({step.at: step for step in found}.values())  # the newest of each request
 
@@ -75,10 +78,10 @@ def test_a_walk_goes_on_with_what_came_since():
     worker.restart()
     walk, found = walk_log(worker.manager)
     assert len(found) == 1
-    assert drive_held(walk.further(50)) == []
+    assert drive_held(walk.advance(50)) == []
     worker.step()
     worker.restart()
-    assert {step.at for step in drive_held(walk.further(50))} == {worker.manager.requests()[-1].at}
+    assert {step.at for step in drive_held(walk.advance(50))} == {worker.manager.requests()[-1].at}
 
 
 def test_a_session_in_memory_shows_its_requests_too():
@@ -188,11 +191,9 @@ def slowly(manager, requests):
     """What a walk tells, of each request by itself: nothing is remembered from one to the next but what was sent."""
     session, before = manager._session, {}
     for request in requests:
-        event = drive_held(session._requested_at(request.at))
-        past = drive_held(session._before_request(request.at, event))
-        lane = past._make_lane(event.lane, past._look(event.lane).plan)
-        past._ephemerals = unstored(event.ephemerals)
-        drive_held(past._refreshed(lane, None if event.prompt is None else drive_held(past._prompt_of(event.prompt))))
+        event, past, lane = drive_held(lane_of_request(session, request.at))
+        past.ephemerals = unstored(event.ephemerals)
+        drive_held(refresh_lane(past, lane, drive_held(prompt_of(past, event.prompt))))
         pieces = [
             ([piece.bridge, *piece.messages] if piece.bridge else piece.messages, [*estimates_of(piece, lane)])
             for piece in lane.view.pieces
@@ -224,7 +225,7 @@ def test_replay_equals_each_request_to_the_token(dialect):
 def test_replay_counts_a_piece_once_and_reads_shown_digests():
     """A walk reckons a piece once and reads of a digest only what is shown."""
     manager, talk = ContextManager(session="s", store=MemoryStore(), **OPTIONS), MessageFactory("openai")
-    walk, most = Walk(manager._session), 0
+    walk, most = LogReplay(manager._session), 0
     for number in range(120):
         name = f"c{number}"
         manager.append(talk.call([name], "I look.", {}), *talk.results([(name, f"{name} = 1\n" * 40)]))
@@ -232,12 +233,12 @@ def test_replay_counts_a_piece_once_and_reads_shown_digests():
         manager.append(talk.say("user", f"And {number}?"))
         seen = walk._views.get("main")
         before = {id(parts) for parts in seen.parts} if seen else set()
-        drive_held(walk.further(10))
+        drive_held(walk.advance(10))
         after = walk._views["main"].parts if "main" in walk._views else []
-        if seen and walk._twin._lanes["main"].plan.number != most:
-            most = walk._twin._lanes["main"].plan.number
+        if seen and walk._replica.lanes["main"].plan.number != most:
+            most = walk._replica.lanes["main"].plan.number
             assert len(before.intersection(map(id, after))) > len(after) / 4
     assert most > 3
-    digest, seen = manager._session._lanes["main"].plan.digest, walk._twin._lanes["main"].plan.digest
+    digest, seen = manager._session.lanes["main"].plan.digest, walk._replica.lanes["main"].plan.digest
     assert (seen.notes, seen.weights, seen.spare) == (digest.notes, (), ())
     assert digest.weights

@@ -1,17 +1,14 @@
 """Of a stored session only a window is held: what is let go comes back, and nobody can tell the difference."""
 
 import random
-from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backscroll import BackscrollError, ContextManager
-from backscroll.history import journal as logbook
-from backscroll.session import state
 from backscroll.stores.memory import MemoryStore
-from tests.builders import MessageFactory, conversations
+from tests.builders import MessageFactory, checkpointing, conversations
 from tests.fakes import count_quarter
 from tests.profiles import examples
 
@@ -22,13 +19,13 @@ OPTIONS = {"tokenizer": count_quarter, "min_batch_tokens": 300, "max_tokens": 2_
 class Pair:
     """The same session twice: held whole, and as a window over a store, which is left and resumed now and then."""
 
-    def __init__(self):
-        self.store = MemoryStore()
+    def __init__(self, every):
+        self.store, self.every = MemoryStore(), every
         self.whole = ContextManager(**OPTIONS)
         self.resume()
 
     def resume(self):
-        self.window = ContextManager(session="s", store=self.store, **OPTIONS)
+        self.window = checkpointing(ContextManager(session="s", store=self.store, **OPTIONS), self.every)
 
     def add(self, *messages):
         for message in messages:
@@ -77,18 +74,17 @@ def act(pair, chance, budget):
 @pytest.mark.filterwarnings("ignore::backscroll.BackscrollWarning")  # budgets too small for what random users rule
 @settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(conversations(most=30), st.integers(300, 2_500), st.integers(0, 2**32), st.sampled_from([3, 10, 10_000]))
-def test_a_window_over_a_store_does_what_a_whole_history_does(messages, budget, seed, far):
-    chance, pair = random.Random(seed), Pair()
-    with patch.object(logbook, "FAR", far), patch.object(state, "FAR", far):
-        for message in messages:
-            pair.both(lambda manager, message=message: manager.append(message))
-            if chance.random() < 0.5:
-                pair.both(lambda manager: manager.get_messages_for_request(token_budget=budget))
-            if chance.random() < 0.4:
-                act(pair, chance, budget)
-        pair.both(lambda manager: manager.get_messages_for_request(token_budget=budget))
-        pair.both(lambda manager: manager.get_messages())
-        pair.both(lambda manager: manager.explain())
+def test_a_window_over_a_store_does_what_a_whole_history_does(messages, budget, seed, every):
+    chance, pair = random.Random(seed), Pair(every)
+    for message in messages:
+        pair.both(lambda manager, message=message: manager.append(message))
+        if chance.random() < 0.5:
+            pair.both(lambda manager: manager.get_messages_for_request(token_budget=budget))
+        if chance.random() < 0.4:
+            act(pair, chance, budget)
+    pair.both(lambda manager: manager.get_messages_for_request(token_budget=budget))
+    pair.both(lambda manager: manager.get_messages())
+    pair.both(lambda manager: manager.explain())
 
 
 # What a view does not show although no gap covers it: a later compaction asks for it.
@@ -96,8 +92,7 @@ def test_a_window_over_a_store_does_what_a_whole_history_does(messages, budget, 
 
 @pytest.fixture
 def pair():
-    with patch.object(logbook, "FAR", 3), patch.object(state, "FAR", 3):
-        yield Pair()
+    return Pair(3)
 
 
 def calling(*known):

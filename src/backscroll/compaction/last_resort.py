@@ -23,7 +23,7 @@ def clip_floor(draft: Draft) -> None:
     """Clips rung by rung until the view fits its budget, or nothing is left to clip."""
     for rung in (_newest_results, _older_results, _long_user_texts, _user_texts, _newest_texts):
         for _ in range(_ROUNDS):
-            excess = draft.settle() - draft.goals.budget
+            excess = draft.settle() - draft.targets.total
             if excess <= 0:
                 return
             draft.look_again()
@@ -32,7 +32,7 @@ def clip_floor(draft: Draft) -> None:
             if not edits:
                 break
             draft.apply(edits)
-        if rung is _newest_results and draft.settle() > draft.goals.budget:
+        if rung is _newest_results and draft.settle() > draft.targets.total:
             _drop_unseen(draft)
 
 
@@ -80,7 +80,7 @@ def _newest_texts(draft: Draft, window: Window) -> Iterable[Candidate]:
 def _drop_unseen(draft: Draft) -> None:
     """Unseen results in groups before the newest leave altogether, oldest first."""
     window = draft.window
-    excess = draft.used - draft.goals.budget
+    excess = draft.used - draft.targets.total
     edits: list[Edit] = []
     for unit in window.units:
         if excess > 0 and unit.unseen and not (unit.floor or unit.kept):

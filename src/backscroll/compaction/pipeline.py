@@ -25,7 +25,7 @@ def compact(draft: Draft, strategies: Sequence[Strategy], options: Options) -> N
 
     Leaves `draft.used` above the budget only where the floor itself, clipped as far as may be, does not fit.
     """
-    goals = draft.goals
+    targets = draft.targets
     if options.previews is not None:
         strategies = (PreviewStrategy(options.previews), *strategies)
     for recent, results, cut_kept in ((options.protected_recent, options.protected_results, False), (0.0, 0, True)):
@@ -33,16 +33,16 @@ def compact(draft: Draft, strategies: Sequence[Strategy], options: Options) -> N
         if options.max_messages is not None:
             _thin_out(draft, options.max_messages, options.target_usage)
         for strategy in strategies:
-            if draft.used <= goals.target:
+            if draft.used <= targets.target:
                 break
-            edits = _allowed(strategy(draft.window, draft.used - goals.target), draft)
+            edits = _allowed(strategy(draft.window, draft.used - targets.target), draft)
             if edits:
                 draft.apply(edits)
-        if draft.used <= goals.threshold and not crowded(draft.view, options):
+        if draft.used <= targets.threshold and not crowded(draft.view, options):
             break
-    if draft.settle() > goals.budget:
+    if draft.settle() > targets.total:
         draft.forget_fresh()
-    if draft.settle() > goals.budget:
+    if draft.settle() > targets.total:
         draft.look_again()
         _drop_all_but_floor(draft)
     _cut_what_must_stay(draft)
@@ -50,7 +50,7 @@ def compact(draft: Draft, strategies: Sequence[Strategy], options: Options) -> N
 
 def _cut_what_must_stay(draft: Draft) -> None:
     """Nothing is left that may leave: what may only be cut is cut, and what was kept by number leaves at last."""
-    budget = draft.goals.budget
+    budget = draft.targets.total
     if draft.settle() > budget:
         draft.shrink_digest()
     if draft.settle() > budget:
@@ -103,7 +103,7 @@ def _drop_all_but_floor(draft: Draft) -> None:
 
 def _drop_oldest(draft: Draft, free: Sequence[Unit]) -> None:
     for choose in (lambda unit: not of_user(unit), of_user):
-        excess = draft.settle() - draft.goals.budget
+        excess = draft.settle() - draft.targets.total
         edits: list[Edit] = []
         for unit in filter(choose, free):
             if excess <= 0:

@@ -1,40 +1,19 @@
 """A plan in the making: the edits chosen so far, what they win, and the view that they make. Chooses nothing itself."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from backscroll.compaction.candidates import look, within
 from backscroll.compaction.digest.writer import Frame, shrink, write
 from backscroll.history.history import Entry, History
 from backscroll.history.plan import GAPS, Digest, Edit, Fold, Gap, Note, Plan, hidden, merge, without
-from backscroll.tokens.budget import Options
+from backscroll.tokens.budget import TokenTargets
 from backscroll.tokens.usage import NOTHING, Estimate, Meter
 from backscroll.view.view import EPHEMERAL, Ephemeral, Surroundings, View
 
 _SLACK = 64  # tokens by which a digest shrinks more than asked, for the lines around it
 LAST_CUT = "floor"
 """The reason that edits of what must stay carry."""
-
-
-@dataclass(frozen=True, slots=True)
-class Goals:
-    """Tokens of the whole request, overhead included."""
-
-    budget: int
-    threshold: int
-    target: int
-
-    @classmethod
-    def of(cls, budget: int, overhead: int, options: Options) -> "Goals":
-        """Threshold and target are shares of what the overhead leaves."""
-        room = max(0, budget - overhead)
-        return cls(
-            budget, overhead + int(room * options.compact_threshold), overhead + int(room * options.target_usage)
-        )
-
-    def exactly(self) -> "Goals":
-        """The same budget without any share of it kept free."""
-        return Goals(self.budget, self.budget, self.budget)
 
 
 class Draft:
@@ -45,7 +24,7 @@ class Draft:
         history: History,
         view: View,
         meter: Meter,
-        goals: Goals,
+        targets: TokenTargets,
         around: Surroundings,
         *,
         fresh: Sequence[Ephemeral] = (),
@@ -57,10 +36,10 @@ class Draft:
         self.fresh = fresh
         """Ephemeral messages that were not shown yet; all others expire with this plan."""
         self.before = view
-        self.goals = goals
+        self.targets = targets
         self.refused: list[Edit] = []
         """Edits that a strategy made of what it may not touch."""
-        self.room = max(0, goals.budget - meter.overhead(goals.budget))
+        self.room = targets.room
         self._meter = meter
         self.around = around
         self.retain = retain
@@ -101,8 +80,8 @@ class Draft:
         if self._edits and not self._folded:
             view, won = self._view.estimate, self._won.plus(self._removed())
             left = Estimate(view.middle - self._won.middle, view.upper - self._won.upper)
-            return self._meter.after(left, won, self.goals.budget).upper
-        return self._meter.after(self.view.estimate, self._removed(), self.goals.budget).upper
+            return self._meter.after(left, won, self.targets.total).upper
+        return self._meter.after(self.view.estimate, self._removed(), self.targets.total).upper
 
     @property
     def view(self) -> View:
@@ -157,7 +136,7 @@ class Draft:
 
     def shrink_digest(self, *, rules_too: bool = False) -> None:
         """What the summary tells gives way before anything that must stay is cut; the user's rules only at the end."""
-        excess = self.settle() - self.goals.budget
+        excess = self.settle() - self.targets.total
         plan = self._view.plan
         if plan.digest.notes:
             left = max(0, self.window.digest_tokens - excess - _SLACK)

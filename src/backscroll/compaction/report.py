@@ -40,12 +40,12 @@ class Compaction:
     @classmethod
     def of(cls, lane: str, draft: Draft, used: int, after: int, trigger: Trigger) -> "Compaction":
         """What a draft does, from `used` tokens to `after`."""
-        before, view, goals = draft.before, draft.view, draft.goals
+        before, view, targets = draft.before, draft.view, draft.targets
         shown = {piece.key for piece in view.pieces}
         removed = sum(len(piece.messages) for piece in before.pieces if piece.group and piece.key not in shown)
         shortened = sum(1 for edit in view.plan.edits if not isinstance(edit, GAPS))
         sizes = used, after, len(before.flat), len(view.flat)
-        return cls(lane, *sizes, removed, shortened, goals.target, goals.budget, trigger)
+        return cls(lane, *sizes, removed, shortened, targets.target, targets.total, trigger)
 
 
 def refusals(lane: str, draft: Draft) -> list[Event]:
@@ -119,7 +119,7 @@ def too_large(draft: Draft, needed: int, overhead: int, refused: Overflowed | No
     parts = "; ".join(f"{name} {tokens:,}" for name, tokens in sums.most_common())
     why = f", since the provider refused a request of {refused.tokens:,} tokens" if refused else ""
     return BudgetError(
-        f"what must stay needs {needed:,} tokens, the budget is {draft.goals.budget:,}{why} "
+        f"what must stay needs {needed:,} tokens, the budget is {draft.targets.total:,}{why} "
         f"({parts}; outside the messages {overhead:,}): "
         "raise token_budget or max_tokens, unpin messages, or shorten the system prompt"
     )

@@ -42,7 +42,7 @@ class Staying(NamedTuple):
 
 def staying(draft: Draft, after: int) -> Staying:
     """What must stay of a draft, which takes `after` tokens in all."""
-    overhead, view, history = draft.goals.budget - draft.room, draft.view, draft.history
+    overhead, view, history = draft.targets.total - draft.room, draft.view, draft.history
     scale = max(0, after - overhead) / max(1, view.estimate.upper)  # what a provider counted is not what was estimated
     sums = Counter({_OUTSIDE: overhead})
     ends = kept_ends(history, draft.around.kept)

@@ -16,6 +16,7 @@ from backscroll.integrations.summarizers.openai import OpenAISummarizer
 from backscroll.manager.driver import drive, drive_held
 from backscroll.manager.sync_manager import ContextManager
 from backscroll.ports import Background, Operation
+from backscroll.session.store_sync import enter
 
 SUMMARIZERS: dict[str, Callable[..., Summarizer]] = {"openai": OpenAISummarizer, "anthropic": AnthropicSummarizer}
 OUTPUT = 5.0
@@ -104,7 +105,7 @@ class Summarizing(ContextManager):
 
     def bill(self) -> Bill:
         """What its summaries took so far."""
-        drive(self._opened, self._session.enter())  # the newest one may not be taken in yet
+        drive(self._opened, enter(self._session))  # the newest one may not be taken in yet
         spent = self.usage().summarizer
         cost = self._price * (spent.input_tokens + OUTPUT * spent.output_tokens) / 1e6
         made, failed, tokens = spent.summaries, spent.failures, (spent.input_tokens, spent.output_tokens)

@@ -50,6 +50,8 @@ class History:
         """Changes whenever something other than an append changed the branch, so that lanes build their views anew."""
         self.newest: Group | None = None
         """The group that was opened last, of those that views show: the only one whose unanswered calls are pending."""
+        self.last: Entry | None = None
+        """The newest message of the branch."""
         self.let_go_of = -1
         """The highest `seq` that was ever let go; -1 while everything is held."""
         self._turns = Turns()
@@ -90,11 +92,6 @@ class History:
     def reminder(self) -> int | None:
         """`seq` of the newest reminder: what a host said once and does not repeat while it holds."""
         return self._marks.reminder
-
-    @property
-    def last(self) -> Entry | None:
-        """The newest message of the branch."""
-        return self._held[self.branch[-1]] if self.branch else None
 
     @property
     def newest_seqs(self) -> set[int]:
@@ -145,6 +142,10 @@ class History:
         """The group of an entry that is held, or that more may join; None where it must be loaded first."""
         return entry.group if (entry := self._held.get(seq)) else self._apart.get(seq)
 
+    def since(self, length: int) -> list[Entry]:
+        """What was added to the branch since it had this length. All of it must be held."""
+        return [self._held[seq] for seq in self.branch.between(length, len(self.branch))]
+
     def outside(self, gaps: Iterable[Gap]) -> Iterator[tuple[int, Gap | None]]:
         """The `seq`s of the branch that these gaps leave, each with the gap directly before it."""
         branch, at, before = self.branch, 0, None
@@ -193,6 +194,7 @@ class History:
         if reading.results:
             self._joined(group, merged, noted=event.joins is not None)
         self.branch.add(entry.seq)
+        self.last = entry
         self.next_seq = max(self.next_seq, entry.seq + 1)
         self._mark(entry)
         return entry
@@ -248,6 +250,7 @@ class History:
         else:
             self._held, self._apart, self._unnoted = past._held, past._apart, past._unnoted
             self.let_go_of = self.next_seq - 1
+        self.last = self._held[self.branch[-1]] if self.branch else None
         self.epoch += 1
         for seq in self._pins:
             if seq in self.branch:
@@ -318,6 +321,7 @@ class History:
         self._apart = {seq: group for group in groups.values() for seq in group.members}
         self._pins = dict(mark.pins)
         self.admit(kept)
+        self.last = self._held[self.branch[-1]] if self.branch else None
         self.newest = None if mark.newest is None else self._held[mark.newest].group
         if self.newest is not None and self.newest.open_calls and self.newest.first not in groups:
             self.newest = self._held[self.branch[-1]].group  # a result of it was lost: what stands for it came later

@@ -17,7 +17,7 @@ from backscroll.history.log import Checkpoint, Event, Identified, MessageAdded, 
 from backscroll.history.plan import Plan
 from backscroll.ports import Ask, Keeper, Operation, Record, Store, Stored, Tip, Turn
 
-FAR = 2_000  # records behind a checkpoint from which another one is due
+CHECKPOINT_EVERY = 2_000  # records: as many behind a checkpoint make another one due
 _PAGE = 256  # records that are read at once on the way back to a checkpoint
 _GIVE_UP = 20_000  # records without a checkpoint: then everything is read
 _FOREIGN = (TypeError, ValueError, AttributeError, LookupError, AssertionError, ArithmeticError, RecursionError)
@@ -36,8 +36,11 @@ class _Asked(NamedTuple):
 class Logbook:
     """One session's log in a store."""
 
-    def __init__(self, store: Store, session: str, lease: Keeper | None = None) -> None:
+    def __init__(
+        self, store: Store, session: str, lease: Keeper | None = None, *, checkpoint_every: int = CHECKPOINT_EVERY
+    ) -> None:
         self.session = session
+        self.checkpoint_every = checkpoint_every
         self.lease = lease
         """Keeps the session for this writer alone: then whoever else wrote is a conflict, and not taken in."""
         self.store = store
@@ -59,7 +62,7 @@ class Logbook:
     @property
     def due(self) -> bool:
         """Whether it is time for a checkpoint."""
-        return self._since >= FAR
+        return self._since >= self.checkpoint_every
 
     def later(self, event: Event) -> None:
         """To be stored with the next event that counts."""

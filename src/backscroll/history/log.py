@@ -48,8 +48,15 @@ def digest_of(id: str) -> str:
     return sha256(id.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+class LaneEvent:
+    """An event of one lane."""
+
+    __slots__ = ()
+    lane: str
+
+
 @dataclass(frozen=True, slots=True)
-class PlanRecorded:
+class PlanRecorded(LaneEvent):
     """A lane's new plan: a compaction, or its undoing."""
 
     lane: str
@@ -72,7 +79,7 @@ class PinChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class UsageObserved:
+class UsageObserved(LaneEvent):
     """What a provider reported for a view of a lane."""
 
     lane: str
@@ -90,7 +97,7 @@ class Rewound:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(LaneEvent):
     """A compaction of this lane would have won too little; it is not tried again before the view has grown."""
 
     lane: str
@@ -102,7 +109,7 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
-class Overflowed:
+class Overflowed(LaneEvent):
     """A provider refused the newest view of a lane as too long."""
 
     lane: str
@@ -113,7 +120,7 @@ class Overflowed:
 
 
 @dataclass(frozen=True, slots=True)
-class LaneOpened:
+class LaneOpened(LaneEvent):
     """A lane's first request: it starts from the newest plan of the session."""
 
     lane: str
@@ -130,7 +137,7 @@ class PromptSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class Requested:
+class Requested(LaneEvent):
     """A view was handed out: with the log up to here it can be made again."""
 
     lane: str
@@ -152,7 +159,7 @@ class Requested:
 
 
 @dataclass(frozen=True, slots=True)
-class SummaryMade:
+class SummaryMade(LaneEvent):
     """A model summarised what a lane will fold next; told from the lane's next compaction on."""
 
     lane: str
@@ -184,7 +191,7 @@ class Tried(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class SummaryFailed:
+class SummaryFailed(LaneEvent):
     """A summary could not be had, or not be used."""
 
     lane: str

@@ -6,7 +6,7 @@ The only place that knows both the core and the edges it is put together from.
 import inspect
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -25,7 +25,7 @@ from backscroll.manager.telemetry import Telemetry
 from backscroll.messages import Redact
 from backscroll.ports import Background, Blobs, Event, EventHandler, Pattern, Store, Tokenizer
 from backscroll.recall.all_sessions import Found
-from backscroll.session.session import Session
+from backscroll.session.state import SessionConfig, SessionState, Write
 from backscroll.stores.addresses import open_store
 from backscroll.stores.search import Index, search_everywhere, search_for
 from backscroll.stores.search.index import SearchIndex
@@ -58,7 +58,7 @@ class Opened:
     """A session with everything it needs around it."""
 
     name: str
-    session: Session
+    session: SessionState
     store: Store | None
     inner: Store | None
     """The store without the layers around it, which report to this session."""
@@ -66,10 +66,10 @@ class Opened:
     search: Index
     everywhere: Callable[[str, int], Found] | None
     """The search over all sessions of the store."""
-    compile: Callable[[str], Pattern]
-    turnstile: Turnstile
     on_event: EventHandler | None
     telemetry: Telemetry | None
+    compile: Callable[[str], Pattern] = LimitedPattern
+    turnstile: Turnstile = field(default_factory=Turnstile)
 
 
 def open_session(
@@ -89,28 +89,27 @@ def open_session(
     background: Background,
     on_event: EventHandler | None,
     telemetry: bool,
+    write: Write | None = None,
+    reads_only: bool = False,
 ) -> Opened:
-    """Puts a session together. Raises `ConfigurationError` for what can never work."""
+    """Put a session together. Raises `ConfigurationError` for what can never work."""
     reports: deque[Event] = deque()
     measurer = Measurer(counter := resolve(tokenizer, partial(_reported, reports)))
     name = new_name() if name is None else name
     inner, keeper, search, everywhere = _kept(store, name, around, partial(_reported, reports, events.OFFLOAD_FAILED))
     traced = Telemetry(name) if telemetry else None
-    session = Session(
-        options,
-        choose(strategy, strategies),
-        measure=measurer.measure,
-        count=measurer.count,
-        counted_by=lambda: counter.name,
+    config = SessionConfig(
+        options, tuple(choose(strategy, strategies)), measure=measurer.measure, count=measurer.count,
+        counted_by=lambda: counter.name, family=_families(model, not isinstance(tokenizer, str), counter),
         prices=prices or (Prices() if masks_batches(strategy, strategies) else None),
-        logbook=_logbook(keeper if keeper is None or traced is None else traced.store(keeper), name, lease),
-        summaries=_summaries(summarizing, background, traced),
-        family=_families(model, counted=not isinstance(tokenizer, str), counter=counter),
-    )
-    session.outbox = reports  # tokenizer and store report into the same queue, from wherever they find the fault
-    session.redact, session.listened_to, session.clock = redact, on_event is not None, monotonic
-    known = name, session, keeper, inner, measurer, search, everywhere
-    return Opened(*known, LimitedPattern, Turnstile(), on_event, traced)
+        redact=redact, write=write, reads_only=reads_only,
+    )  # fmt: skip  # names that repeat themselves tell nothing
+    session = SessionState(  # tokenizer and store report into the same queue, from wherever they find the fault
+        config, logbook=_logbook(keeper if keeper is None or traced is None else traced.store(keeper), name, lease),
+        summaries=_summaries(summarizing, background, traced), outbox=reports, clock=monotonic,
+        listened_to=on_event is not None,
+    )  # fmt: skip  # one thought
+    return Opened(name, session, keeper, inner, measurer, search, everywhere, on_event, traced)
 
 
 def _kept(

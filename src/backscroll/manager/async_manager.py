@@ -12,9 +12,14 @@ from backscroll.manager.driver import drive_async, drive_each_async
 from backscroll.ports import Background
 from backscroll.recall.pages import Recalled
 from backscroll.recall.tool import answer, tool_definition
-from backscroll.session.explain import Explained
-from backscroll.session.request_log import Request, Sent
-from backscroll.session.window_report import Status
+from backscroll.session.append import append
+from backscroll.session.branching import clear, erase, fork, pin, replace, rewind
+from backscroll.session.explain import Explained, explain
+from backscroll.session.past import get_messages, messages_at, view_at
+from backscroll.session.request import request, undo_compaction
+from backscroll.session.request_log import Request, Sent, requests, what_was_sent
+from backscroll.session.store_sync import flush
+from backscroll.session.window_report import Status, status
 
 
 class AsyncContextManager(ManagerBase):
@@ -93,7 +98,7 @@ class AsyncContextManager(ManagerBase):
         """Adds one message: a mapping, or what a client answered (an object with `model_dump()`, or a whole answer
         with one message in it). Views leave out what only answers hold. Raises `MessageError`; then nothing was added.
         """
-        await drive_async(self._opened, self._session.append((message,)))
+        await drive_async(self._opened, append(self._session, (message,)))
 
     async def get_messages_for_request(
         self, token_budget: int | None = None, provider: Any = None, *, lane: str = "main", outside_tokens: int = 0
@@ -106,19 +111,21 @@ class AsyncContextManager(ManagerBase):
         reported usage says better. Raises `BudgetError` if the messages that must stay do not fit. What is returned is
         a copy: changing it changes nothing here.
         """
-        return await drive_async(self._opened, self._session.request(token_budget, provider, lane, outside_tokens))
+        return await drive_async(
+            self._opened, request(self._session, token_budget, provider, lane, outside=outside_tokens)
+        )
 
     async def get_messages(self) -> list[dict[str, Any]]:
         """Everything stored on the current branch, as it came. Compaction never changes it."""
-        return await drive_async(self._opened, self._session.messages())
+        return await drive_async(self._opened, get_messages(self._session))
 
     async def set_messages(self, messages: Sequence[Any]) -> None:
         """Makes the conversation these messages: rewinds to what both begin with and appends the rest."""
-        await drive_async(self._opened, self._session.replace(messages))
+        await drive_async(self._opened, replace(self._session, messages))
 
     async def clear(self) -> None:
         """Empties the conversation. The log keeps what was said, and recall by reference still finds it."""
-        await drive_async(self._opened, self._session.clear())
+        await drive_async(self._opened, clear(self._session))
 
     # -- more --
 
@@ -128,15 +135,15 @@ class AsyncContextManager(ManagerBase):
         `id`: an idempotency key; the same key with the same messages adds nothing and answers the same. Raises
         `ConflictError` if it was used for other messages.
         """
-        return await drive_async(self._opened, self._session.append(messages, id))
+        return await drive_async(self._opened, append(self._session, messages, id))
 
     async def pin(self, seq: int) -> None:
         """Keeps message `seq`, and its whole tool pair, in every view from now on. Raises `ReferenceNotFound`."""
-        await drive_async(self._opened, self._session.pin(seq, True))
+        await drive_async(self._opened, pin(self._session, seq, True))
 
     async def unpin(self, seq: int) -> None:
         """Takes a pin back; `critical` messages stay protected. Raises `ReferenceNotFound`."""
-        await drive_async(self._opened, self._session.pin(seq, False))
+        await drive_async(self._opened, pin(self._session, seq, False))
 
     async def compact(self, focus: str | None = None, *, lane: str = "main") -> Compaction | None:
         """Compacts the lane now, down to `target_usage` of its last budget; None if there was nothing to win.
@@ -163,27 +170,27 @@ class AsyncContextManager(ManagerBase):
 
         If the view is over its budget then, the next request compacts again: raise the budget first.
         """
-        return await drive_async(self._opened, self._session.undo_compaction(lane))
+        return await drive_async(self._opened, undo_compaction(self._session, lane))
 
     async def history(self, at: int | None = None) -> list[dict[str, Any]]:
         """The messages of the branch: now, or as they were when message `at` had just been added.
 
         Raises `ReferenceNotFound`.
         """
-        operation = self._session.messages() if at is None else self._session.messages_at(at)
+        operation = get_messages(self._session) if at is None else messages_at(self._session, at)
         return await drive_async(self._opened, operation)
 
     async def view(self, at: int | None = None, *, lane: str = "main") -> list[dict[str, Any]]:
         """The view without a new compaction: now, or the last that was sent, or would have been, before a message came
         behind `at`. Without ephemeral messages, which are never stored. Raises `ReferenceNotFound`.
         """
-        return await drive_async(self._opened, self._session.view_at(at, lane))
+        return await drive_async(self._opened, view_at(self._session, at, lane))
 
     async def rewind(self, to: int) -> None:
         """Ends the conversation behind message `to`; -1 empties it. The log keeps what came later, and recall by
         reference still finds it. Raises `ReferenceNotFound` for what is not on the current branch.
         """
-        await drive_async(self._opened, self._session.rewind(to))
+        await drive_async(self._opened, rewind(self._session, to))
 
     async def fork(self, session: str | None = None, at: int | None = None) -> "AsyncContextManager":
         """A manager of a new session that shares this one's past up to message `at`, or all of it; both go on by
@@ -193,7 +200,7 @@ class AsyncContextManager(ManagerBase):
         `ReferenceNotFound` for an `at` that is not there, `ConfigurationError` without a store that can fork.
         """
         name = self._fork_name(session)
-        await drive_async(self._opened, self._session.fork(name, at))
+        await drive_async(self._opened, fork(self._session, name, at))
         return AsyncContextManager(**{**self._given, "session": name, "store": self._opened.inner})
 
     async def erase(self, *, cascade: bool = False) -> None:
@@ -201,7 +208,7 @@ class AsyncContextManager(ManagerBase):
 
         Raises `ConflictError` while forks share its past, and names them, unless they go as well: `cascade`.
         """
-        await drive_async(self._opened, self._session.erase(cascade))
+        await drive_async(self._opened, erase(self._session, cascade))
         self._forget_search()
 
     async def recall(
@@ -251,7 +258,7 @@ class AsyncContextManager(ManagerBase):
 
     async def explain(self, lane: str = "main") -> list[Explained]:
         """What became of each message in the lane's newest view, and why."""
-        return await drive_async(self._opened, self._session.explain(lane))
+        return await drive_async(self._opened, explain(self._session, lane))
 
     async def requests(self, start: int = 0, stop: int | None = None) -> list[Request]:
         """The requests that were made, oldest first, each with its place in the log, by which `sent` shows it.
@@ -260,7 +267,7 @@ class AsyncContextManager(ManagerBase):
         request is stored with the next change of the session or by `aclose`: one that was made directly before a kill
         is not among them.
         """
-        return await drive_async(self._opened, self._session.requests(start, stop))
+        return await drive_async(self._opened, requests(self._session, start, stop))
 
     async def sent(self, request: int) -> Sent:
         """What `get_messages_for_request` returned for the request at that place, and why each message stood there.
@@ -268,16 +275,16 @@ class AsyncContextManager(ManagerBase):
         Ephemeral messages, which are never stored, stand as `{"role": ..., "ephemeral": SHA-256}`. Costs as much as
         the view is long, from the nearest checkpoint on. Raises `ReferenceNotFound`.
         """
-        return await drive_async(self._opened, self._session.what_was_sent(request))
+        return await drive_async(self._opened, what_was_sent(self._session, request))
 
     async def status(self, lane: str = "main") -> Status:
         """What the lane's window is made of, what takes the most of it, and what a compaction now would do."""
-        return await drive_async(self._opened, self._session.status(lane))
+        return await drive_async(self._opened, status(self._session, lane))
 
     async def aclose(self) -> None:
         """Stores what is not stored yet and frees what the session holds open. It can still be used: it opens anew what
         it needs.
         """
-        await drive_async(self._opened, self._session.flush())
+        await drive_async(self._opened, flush(self._session))
         await self._background.cancel()
         self._opened.search.close()

@@ -5,6 +5,7 @@ here.
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any, Never, TypeVar
 
@@ -23,6 +24,13 @@ from backscroll.ports import Background, Blobs, EventHandler, Operation, Store, 
 from backscroll.recall import retrieval as recalling
 from backscroll.recall.all_sessions import Elsewhere
 from backscroll.recall.pages import Recalled
+from backscroll.session.past import page_tokens, texts_in_view
+from backscroll.session.request import compact, leave_out
+from backscroll.session.state import Write
+from backscroll.session.store_sync import enter, fetch
+from backscroll.session.summaries import begin_summary, summary_made
+from backscroll.session.usage_reports import observe_overflow, observe_usage, reject_usage
+from backscroll.session.window_report import usage, usage_as_stored
 from backscroll.tokens.budget import Options, Previews
 from backscroll.tokens.model_profiles import Family
 from backscroll.tokens.responses import IN_STREAMS, Counted, named, read_usage
@@ -36,6 +44,11 @@ SystemPrompt = Callable[[], str | Awaitable[str]]
 
 class ManagerBase(ABC):
     """A session with its options; the managers add the methods that wait."""
+
+    _write_view: Write | None = None
+    """Makes of each view what the caller sends: an adapter's own, as a static method."""
+    _reads_only = False
+    """Whether lanes count as the program did that made their requests."""
 
     def __init__(
         self,
@@ -84,7 +97,7 @@ class ManagerBase(ABC):
             Options(**{name: given[name] for name in figures}), name=given["session"],
             around=Around(*(given[name] for name in Around._fields)),
             summarizing=Summarizing(*(given[name] for name in Summarizing._fields)),
-            background=self._make_background(),
+            background=self._make_background(), write=self._write_view, reads_only=self._reads_only,
             **{name: value for name, value in given.items() if name not in taken},
         )  # fmt: skip  # one thought
         self._session = self._opened.session
@@ -126,7 +139,7 @@ class ManagerBase(ABC):
         long as a resume and waits for the store (`status` does not block an event loop); then it raises `StoreError`
         where the store fails.
         """
-        return self._session.usage(lane) or drive_held(self._session.usage_as_stored(lane))
+        return usage(self._session, lane) or drive_held(usage_as_stored(self._session, lane))
 
     def observe_usage(
         self,
@@ -145,7 +158,8 @@ class ManagerBase(ABC):
         aborted. A figure that cannot be about that view is ignored, and totals of several requests and cached tokens
         that were counted twice are corrected, with an event and a warning.
         """
-        self._session.observe(lane, Counted(input_tokens, cache_read_tokens, cache_write_tokens, output_tokens))
+        counted = Counted(input_tokens, cache_read_tokens, cache_write_tokens, output_tokens)
+        observe_usage(self._session, lane, counted)
 
     def observe_response(self, response: object, *, lane: str = "main") -> None:
         """Reads from a provider's response what it counted for the view last handed out on this lane.
@@ -164,9 +178,9 @@ class ManagerBase(ABC):
         """
         counted = read_usage(response)
         if counted is None:
-            self._session.usage_ignored(lane, named(response), IN_STREAMS)
+            reject_usage(self._session, lane, named(response), IN_STREAMS)
         else:
-            self._session.observe(lane, counted, read=True)
+            observe_usage(self._session, lane, counted, read=True)
 
     def observe_overflow(
         self, *, requested_tokens: int | None = None, limit_tokens: int | None = None, lane: str = "main"
@@ -178,26 +192,26 @@ class ManagerBase(ABC):
         was refused, whatever the budget says; with an event and a warning. A limit that had to be guessed before
         anything was known of what stands outside the messages is lifted by the first usage that is reported.
         """
-        self._session.overflowed(lane, requested_tokens, limit_tokens)
+        observe_overflow(self._session, lane, requested_tokens, limit_tokens)
 
     def _compaction(self, lane: str, focus: str | None) -> Steps[Compaction | None]:
         """What `compact` has to do, step by step: a summary is waited for without the lock."""
         if focus is not None:
             yield from self._summarise(lane, focus, None)
-        done: Compaction | None = yield self._session.compact(lane)
+        done: Compaction | None = yield compact(self._session, lane)
         return done
 
     def _leaving_out(self, lane: str, wish: Wish, summarize: bool) -> Steps[Compaction | None]:
         """The same of `leave_out`; of a kind of messages only the digest tells."""
-        if summarize and self._session.summarises and wish.kind == "all":
+        if summarize and self._session.summaries is not None and wish.kind == "all":
             yield from self._summarise(lane, None, wish)
-        done: Compaction | None = yield self._session.leave_out(lane, wish)
+        done: Compaction | None = yield leave_out(self._session, lane, wish)
         return done
 
     def _summarise(self, lane: str, focus: str | None, wish: Wish | None) -> Steps[None]:
-        while not (yield self._session.begin_summary(lane, focus, wish)):
-            yield self._session.summary_made()
-        yield self._session.summary_made()
+        while not (yield begin_summary(self._session, lane, focus, wish)):
+            yield summary_made(self._session)
+        yield summary_made(self._session)
 
     def _begin_search(self) -> None:
         self._finder = recalling.Finder(self._opened.search)
@@ -219,12 +233,13 @@ class ManagerBase(ABC):
         everywhere: bool = False,
     ) -> Operation[Recalled]:
         wanted = recalling.Wanted(
-            ref, query, pattern, lines, offset, self._session.page_tokens() if limit is None else limit, around
+            ref, query, pattern, lines, offset, page_tokens(self._session) if limit is None else limit, around
         )
         recalling.check(wanted)
         if everywhere:
             return (yield from self._elsewhere.recall(wanted, self._opened.measurer.tokenizer.count))
         session = self._session
-        yield from session.enter()
-        scroll = recalling.Scroll(session.history, session.fetch, session.in_view, self._opened.compile)
+        yield from enter(session)
+        in_view = partial(texts_in_view, session)
+        scroll = recalling.Scroll(session.history, partial(fetch, session), in_view, self._opened.compile)
         return (yield from recalling.recall(scroll, self._finder, self._opened.measurer.tokenizer.count, wanted))

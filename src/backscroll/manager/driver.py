@@ -17,6 +17,7 @@ from backscroll import events
 from backscroll.manager.assembly import Opened
 from backscroll.notices import warn
 from backscroll.ports import Ask, Event, Exclusive, Operation
+from backscroll.session.past import newest_request
 
 T = TypeVar("T")
 _VALUES = frozenset((type(None), int, float, str, tuple, list, dict))
@@ -162,7 +163,7 @@ def _steps(opened: Opened, operation: Operation[T]) -> Operation[T]:
             opened.turnstile.release()
     for name, payload in reports:
         yield from _emit(opened, name, payload)
-    if opened.telemetry is not None and _name(operation) == "request" and (newest := opened.session.newest()):
+    if opened.telemetry is not None and _name(operation) == "request" and (newest := newest_request(opened.session)):
         opened.telemetry.shown(*newest)
     if failure is not None:
         raise failure

@@ -12,9 +12,14 @@ from backscroll.manager.driver import drive, drive_each
 from backscroll.ports import Background
 from backscroll.recall.pages import Recalled
 from backscroll.recall.tool import answer, tool_definition
-from backscroll.session.explain import Explained
-from backscroll.session.request_log import Request, Sent
-from backscroll.session.window_report import Status
+from backscroll.session.append import append
+from backscroll.session.branching import clear, erase, fork, pin, replace, rewind
+from backscroll.session.explain import Explained, explain
+from backscroll.session.past import get_messages, messages_at, view_at
+from backscroll.session.request import request, undo_compaction
+from backscroll.session.request_log import Request, Sent, requests, what_was_sent
+from backscroll.session.store_sync import flush
+from backscroll.session.window_report import Status, status
 
 __all__ = ["ContextManager"]
 
@@ -52,39 +57,39 @@ class ContextManager(ManagerBase):
         """Adds one message: a mapping, or what a client answered (an object with `model_dump()`, or a whole answer
         with one message in it). Views leave out what only answers hold. Raises `MessageError`; then nothing was added.
         """
-        drive(self._opened, self._session.append((message,)))
+        drive(self._opened, append(self._session, (message,)))
 
     def get_messages_for_request(
         self, token_budget: int | None = None, provider: Any = None, *, lane: str = "main", outside_tokens: int = 0
     ) -> list[dict[str, Any]]:
         """The view to send: fits the budget, breaks no tool pair, extends the view before it wherever it can."""
-        return drive(self._opened, self._session.request(token_budget, provider, lane, outside_tokens))
+        return drive(self._opened, request(self._session, token_budget, provider, lane, outside=outside_tokens))
 
     def get_messages(self) -> list[dict[str, Any]]:
         """Everything stored on the current branch, as it came. Compaction never changes it."""
-        return drive(self._opened, self._session.messages())
+        return drive(self._opened, get_messages(self._session))
 
     def set_messages(self, messages: Sequence[Any]) -> None:
         """Makes the conversation these messages: rewinds to what both begin with and appends the rest."""
-        drive(self._opened, self._session.replace(messages))
+        drive(self._opened, replace(self._session, messages))
 
     def clear(self) -> None:
         """Empties the conversation. The log keeps what was said, and recall by reference still finds it."""
-        drive(self._opened, self._session.clear())
+        drive(self._opened, clear(self._session))
 
     # -- more --
 
     def append(self, *messages: Any, id: str | None = None) -> int:
         """Adds several messages in one step and answers the last `seq`."""
-        return drive(self._opened, self._session.append(messages, id))
+        return drive(self._opened, append(self._session, messages, id))
 
     def pin(self, seq: int) -> None:
         """Keeps message `seq`, and its whole tool pair, in every view from now on. Raises `ReferenceNotFound`."""
-        drive(self._opened, self._session.pin(seq, True))
+        drive(self._opened, pin(self._session, seq, True))
 
     def unpin(self, seq: int) -> None:
         """Takes a pin back; `critical` messages stay protected. Raises `ReferenceNotFound`."""
-        drive(self._opened, self._session.pin(seq, False))
+        drive(self._opened, pin(self._session, seq, False))
 
     def compact(self, focus: str | None = None, *, lane: str = "main") -> Compaction | None:
         """Compacts the lane now, down to `target_usage` of its last budget; None if there was nothing to win.
@@ -108,27 +113,27 @@ class ContextManager(ManagerBase):
 
     def undo_compaction(self, *, lane: str = "main") -> bool:
         """Brings back the plan before the lane's newest compaction; False if there is none."""
-        return drive(self._opened, self._session.undo_compaction(lane))
+        return drive(self._opened, undo_compaction(self._session, lane))
 
     def history(self, at: int | None = None) -> list[dict[str, Any]]:
         """The messages of the branch: now, or as they were when message `at` had just been added.
 
         Raises `ReferenceNotFound`.
         """
-        operation = self._session.messages() if at is None else self._session.messages_at(at)
+        operation = get_messages(self._session) if at is None else messages_at(self._session, at)
         return drive(self._opened, operation)
 
     def view(self, at: int | None = None, *, lane: str = "main") -> list[dict[str, Any]]:
         """The view without a new compaction: now, or the last that was sent, or would have been, before a message came
         behind `at`. Without ephemeral messages, which are never stored. Raises `ReferenceNotFound`.
         """
-        return drive(self._opened, self._session.view_at(at, lane))
+        return drive(self._opened, view_at(self._session, at, lane))
 
     def rewind(self, to: int) -> None:
         """Ends the conversation behind message `to`; -1 empties it. The log keeps what came later, and recall by
         reference still finds it. Raises `ReferenceNotFound` for what is not on the current branch.
         """
-        drive(self._opened, self._session.rewind(to))
+        drive(self._opened, rewind(self._session, to))
 
     def fork(self, session: str | None = None, at: int | None = None) -> "ContextManager":
         """A manager of a new session that shares this one's past up to message `at`, or all of it; both go on by
@@ -138,7 +143,7 @@ class ContextManager(ManagerBase):
         `ReferenceNotFound` for an `at` that is not there, `ConfigurationError` without a store that can fork.
         """
         name = self._fork_name(session)
-        drive(self._opened, self._session.fork(name, at))
+        drive(self._opened, fork(self._session, name, at))
         return ContextManager(**{**self._given, "session": name, "store": self._opened.inner})
 
     def erase(self, *, cascade: bool = False) -> None:
@@ -146,7 +151,7 @@ class ContextManager(ManagerBase):
 
         Raises `ConflictError` while forks share its past, and names them, unless they go as well: `cascade`.
         """
-        drive(self._opened, self._session.erase(cascade))
+        drive(self._opened, erase(self._session, cascade))
         self._forget_search()
 
     def recall(
@@ -176,7 +181,7 @@ class ContextManager(ManagerBase):
 
     def explain(self, lane: str = "main") -> list[Explained]:
         """What became of each message in the lane's newest view, and why."""
-        return drive(self._opened, self._session.explain(lane))
+        return drive(self._opened, explain(self._session, lane))
 
     def requests(self, start: int = 0, stop: int | None = None) -> list[Request]:
         """The requests that were made, oldest first, each with its place in the log, by which `sent` shows it.
@@ -185,7 +190,7 @@ class ContextManager(ManagerBase):
         request is stored with the next change of the session or by `close`: one that was made directly before a kill
         is not among them.
         """
-        return drive(self._opened, self._session.requests(start, stop))
+        return drive(self._opened, requests(self._session, start, stop))
 
     def sent(self, request: int) -> Sent:
         """What `get_messages_for_request` returned for the request at that place, and why each message stood there.
@@ -193,16 +198,16 @@ class ContextManager(ManagerBase):
         Ephemeral messages, which are never stored, stand as `{"role": ..., "ephemeral": SHA-256}`. Costs as much as
         the view is long, from the nearest checkpoint on. Raises `ReferenceNotFound`.
         """
-        return drive(self._opened, self._session.what_was_sent(request))
+        return drive(self._opened, what_was_sent(self._session, request))
 
     def status(self, lane: str = "main") -> Status:
         """What the lane's window is made of, what takes the most of it, and what a compaction now would do."""
-        return drive(self._opened, self._session.status(lane))
+        return drive(self._opened, status(self._session, lane))
 
     def close(self) -> None:
         """Stores what is not stored yet and frees what the session holds open. It can still be used: it opens anew what
         it needs.
         """
-        drive(self._opened, self._session.flush())
+        drive(self._opened, flush(self._session))
         self._background.cancel()
         self._opened.search.close()

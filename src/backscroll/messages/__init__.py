@@ -20,7 +20,7 @@ from backscroll.messages.copying import Copier
 from backscroll.messages.parts import Media, Part
 from backscroll.messages.reader import SYSTEM_ROLES, Flags, Reading, read_message
 from backscroll.messages.rewriter import block_at
-from backscroll.messages.shapes import check_shape
+from backscroll.messages.shapes import read_new
 from backscroll.messages.validation import (
     MAX_DEPTH,
     Message,
@@ -50,10 +50,3 @@ __all__ = [
     "same_json",
     "sendable",
 ]
-
-
-def read_new(message: Message) -> Reading:
-    """Reads an accepted message that is about to be added. Raises `MessageError` for a shape that no dialect has."""
-    reading = read_message(message)
-    check_shape(message, reading)
-    return reading

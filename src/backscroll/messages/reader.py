@@ -34,7 +34,7 @@ class Flags(NamedTuple):
 class Reading:
     """What was read from one message."""
 
-    __slots__ = ("calls", "flags", "parts", "results", "rigid", "role")
+    __slots__ = ("calls", "flags", "is_system", "is_user_turn", "parts", "results", "rigid", "role")
 
     def __init__(self, role: str, parts: tuple[Part, ...], flags: Flags, rigid: bool, answers: str | None) -> None:
         self.role = role
@@ -50,6 +50,13 @@ class Reading:
             own = {answered for answered, _ in self.results}.intersection(self.calls)
             self.calls = tuple([call for call in self.calls if call not in own])
             self.results = tuple([result for result in self.results if result[0] not in own])
+        self.is_system = role in SYSTEM_ROLES
+        """Whether it instructs the model from outside the conversation."""
+        self.is_user_turn = role == "user" and not (flags.ephemeral or flags.injected) and self._says_something()
+        """Whether a user wrote something here: role `user` with content beside tool results, not injected by a hook."""
+
+    def _says_something(self) -> bool:
+        return not self.results or any(part.kind in ("text", "media") and part.id is None for part in self.parts)
 
     @property
     def call_parts(self) -> list[Part]:
@@ -57,22 +64,10 @@ class Reading:
         return [part for part in self.parts if part.kind == "call" and (part.id or "") in self.calls]
 
     @property
-    def is_user_turn(self) -> bool:
-        """Whether a user wrote something here: role `user` with content beside tool results, not injected by a hook."""
-        if self.role != "user" or self.flags.ephemeral or self.flags.injected:
-            return False
-        return not self.results or any(part.kind in ("text", "media") and part.id is None for part in self.parts)
-
-    @property
     def typed(self) -> str:
         """What its author typed: its texts, without documents and files that were attached to them."""
         texts = [part.text for part in self.parts if part.kind == "text" and part.id is None and not part.attached]
         return "\n".join(typed for text in texts if (typed := _without_files(text)).strip()).strip()
-
-    @property
-    def is_system(self) -> bool:
-        """Whether it instructs the model from outside the conversation."""
-        return self.role in SYSTEM_ROLES
 
 
 NO_FLAGS = Flags()

@@ -8,7 +8,7 @@ asked again.
 from typing import Any
 
 from backscroll.errors import MessageError
-from backscroll.messages.reader import Reading
+from backscroll.messages.reader import Reading, read_message
 from backscroll.messages.validation import Message
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
@@ -18,6 +18,13 @@ _OTHERS = {
     "parts": "Gemini's `parts` are not read: convert the message to `content` with text, calls and results",
     "output": "an item of OpenAI's Responses API is not read: convert it to a message with `role` and `content`",
 }
+
+
+def read_new(message: Message) -> Reading:
+    """Read an accepted message that is about to be added. Raises `MessageError` for a shape that no dialect has."""
+    reading = read_message(message)
+    check_shape(message, reading)
+    return reading
 
 
 def check_shape(message: Message, reading: Reading) -> None:

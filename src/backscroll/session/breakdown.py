@@ -8,9 +8,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from backscroll.compaction.lane_state import LaneState
 from backscroll.history.history import Entry
 from backscroll.history.plan import Clip, Mask
-from backscroll.session.lane import Lane
 from backscroll.tokens.usage import estimate_message
 from backscroll.view.rendering import edited_counts
 from backscroll.view.view import SUMMARY, Piece
@@ -32,7 +32,7 @@ class Breakdown(NamedTuple):
     """By which the estimates of messages were multiplied."""
 
 
-def break_down(lane: Lane) -> Breakdown:
+def break_down(lane: LaneState) -> Breakdown:
     """A lane's newest view, which there must be, and what stands outside of it."""
     assert lane.view is not None
     estimates = dict.fromkeys(MESSAGE_KINDS, 0)
@@ -54,7 +54,7 @@ def divided(estimates: Mapping[str, int], overhead: int, total: int) -> Breakdow
     return Breakdown(tokens, (total - overhead) / estimated if estimated else 1.0)
 
 
-def estimates_of(piece: Piece, lane: Lane) -> Iterator[tuple[str, int]]:
+def estimates_of(piece: Piece, lane: LaneState) -> Iterator[tuple[str, int]]:
     """What a piece of a view adds to which of `MESSAGE_KINDS`, by the middle estimate."""
     if piece.bridge is not None:
         yield "digest", piece.bridge_estimate.middle
@@ -72,7 +72,7 @@ def estimates_of(piece: Piece, lane: Lane) -> Iterator[tuple[str, int]]:
         yield "results", filled
 
 
-def shown_entries(piece: Piece, lane: Lane) -> Iterator[tuple[Entry, int]]:
+def shown_entries(piece: Piece, lane: LaneState) -> Iterator[tuple[Entry, int]]:
     """The entries of a piece, with what each takes as it stands there, by the middle estimate."""
     edits: defaultdict[int, list[Clip | Mask]] = defaultdict(list)
     for edit in piece.edits:

@@ -1,14 +1,18 @@
-"""Saying what a view holds and why: `explain` and `usage`. Pure, reads only, decides nothing."""
+"""Say what a view holds and why: what became of each message."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from backscroll.compaction.lane_state import LaneState
 from backscroll.history.history import Entry, History
+from backscroll.history.loading import chunks, hold
 from backscroll.history.plan import Clip, Fold, Gap, Mask, Note, Plan, covers, reference
-from backscroll.session.breakdown import break_down
-from backscroll.session.lane import Lane
-from backscroll.tokens.usage import Figure, Usage, estimate_message
+from backscroll.ports import Operation
+from backscroll.session.lane import not_loaded
+from backscroll.session.state import SessionState
+from backscroll.session.store_sync import enter, fetch
+from backscroll.tokens.usage import estimate_message
 from backscroll.view.view import replaced_by_prompt
 
 State = Literal["whole", "clipped", "masked", "folded", "out"]
@@ -31,7 +35,17 @@ class Explained:
     """The reference under which `recall` returns the original."""
 
 
-def explain(history: History, lane: Lane, entries: Iterable[Entry]) -> list[Explained]:
+def explain(state: SessionState, lane_name: str) -> Operation[list[Explained]]:
+    """What became of each message in the lane's newest view."""
+    yield from enter(state)
+    lane, explained, history = state.look(lane_name), list[Explained](), state.history
+    yield from hold(history, state.logbook, not_loaded(lane, state.policy_input(None)))
+    for seqs in chunks(list(history.branch.between(0, len(history.branch)))):
+        explained += explain_entries(history, lane, (yield from fetch(state, seqs)))
+    return explained
+
+
+def explain_entries(history: History, lane: LaneState, entries: Iterable[Entry]) -> list[Explained]:
     """What became of these messages of the branch."""
     gaps = list(lane.plan.gaps())
     rewritten = lane.plan.rewritten()
@@ -51,7 +65,7 @@ def explain(history: History, lane: Lane, entries: Iterable[Entry]) -> list[Expl
 class _Reasons:
     """Why an untouched message stands where it stands."""
 
-    def __init__(self, history: History, lane: Lane) -> None:
+    def __init__(self, history: History, lane: LaneState) -> None:
         self.protected = history.protected
         self.leading = set(history.leading_seqs)
         self.first = history.first_user.seq if history.first_user else -1
@@ -59,7 +73,7 @@ class _Reasons:
         self.newest = history.newest
         self.prompt = lane.view is not None and lane.view.prompt is not None
         self.planned = bool(lane.plan.edits)
-        self.prose = _prose(lane.plan)
+        self.prose = prose_of(lane.plan)
 
     def of(self, entry: Entry) -> str:
         if entry.reading.flags.critical:
@@ -97,28 +111,6 @@ def _state(entry: Entry, gaps: Sequence[Gap], edits: Sequence[Clip | Mask], reas
     return "whole", reasons.of(entry)
 
 
-def _prose(plan: Plan) -> Note | None:
+def prose_of(plan: Plan) -> Note | None:
     """The model's summary that a plan tells."""
     return next((note for note in plan.digest.notes if note.kind == "prose"), None)
-
-
-def usage(history: History, lane: Lane) -> Usage:
-    """The breakdown of a lane's newest view, which there must be."""
-    assert lane.view is not None
-    prose = _prose(lane.plan)
-    total = lane.used(lane.budget)
-    origin: Literal["measured", "estimated"] = "measured" if lane.meter.measured else "estimated"
-    by_kind = {kind: Figure(tokens, "estimated") for kind, tokens in break_down(lane).tokens.items()}
-    by_kind["overhead"] = Figure(by_kind["overhead"].tokens, origin)
-    return Usage(
-        window=lane.budget,
-        used=Figure(total.middle, origin),
-        upper=total.upper,
-        free=max(0, lane.allowed(lane.budget) - total.upper),
-        by_kind=by_kind,
-        messages=len(lane.view.flat),
-        stored=len(history.branch),
-        compactions=lane.compactions,
-        summarizer=lane.spent,
-        summarized_by=None if prose is None else prose.by or "a model",
-    )

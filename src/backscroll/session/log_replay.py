@@ -1,7 +1,6 @@
 """Going through a session's log once, request by request: what each was made of, and what of it stood there before.
 
-Pure, as the operations in `session.py`. A walk has a session of its own; it remembers where it is, so that what came
-since is found by going on.
+A replay has a replica of the session, and remembers where it is, so that what came since is found by going on.
 """
 
 from collections.abc import Sequence
@@ -9,14 +8,15 @@ from dataclasses import dataclass, field
 from operator import add
 from typing import NamedTuple
 
+from backscroll.compaction.lane_state import LaneState
 from backscroll.history.codec import Codec
 from backscroll.history.journal import Logbook
 from backscroll.history.log import Checkpoint, Event, PromptSeen, Requested, UsageObserved
 from backscroll.messages import Message
 from backscroll.ports import Operation
 from backscroll.session.breakdown import MESSAGE_KINDS, divided, estimates_of
-from backscroll.session.lane import Lane
-from backscroll.session.timeline import Timeline
+from backscroll.session.state import SessionState
+from backscroll.session.store_sync import load_and_apply, refresh_lane
 from backscroll.view.view import Piece, unstored
 
 _Parts = tuple[int, ...]
@@ -25,7 +25,7 @@ _NONE = (0,) * len(MESSAGE_KINDS)
 
 
 class Step(NamedTuple):
-    """What the walk through a log finds of one request: first as it was estimated, and again once its provider counted
+    """What a replay finds of one request: first as it was estimated, and again once its provider counted
     it.
     """
 
@@ -39,56 +39,57 @@ class Step(NamedTuple):
     """
 
 
-class Walk:
+class LogReplay:
     """Goes through a log once, from its beginning, and remembers where it is: what came since is found by going on."""
 
-    def __init__(self, session: Timeline) -> None:
-        logbook = session._logbook
-        self._twin = twin = session._twin(None if logbook is None else Logbook(logbook.store, logbook.session))
-        self._events: Sequence[Event] = session.events
-        self._codec: Codec | None = None if twin._logbook is None else twin._logbook.codec()
+    def __init__(self, state: SessionState) -> None:
+        known = state.logbook
+        logbook = None if known is None else Logbook(known.store, known.session)
+        self._replica = state.replica(logbook)
+        self._events: Sequence[Event] = state.events
+        self._codec: Codec | None = None if logbook is None else logbook.codec()
         self._prompts: dict[str, str] = {}
         self._views: dict[str, _Seen] = {}
         self._newest: dict[str, _Estimated] = {}
         self.place = 0
         """What is before it was gone through."""
 
-    def further(self, most: int) -> Operation[list[Step]]:
+    def advance(self, most: int) -> Operation[list[Step]]:
         """The requests that are among the next `most` events, or were measured there; none of these at the end."""
-        twin, found = self._twin, list[Step]()
-        if twin._logbook is None:
+        replica, found = self._replica, list[Step]()
+        if replica.logbook is None:
             page = list(enumerate(self._events[self.place : self.place + most], self.place))
         else:
             assert self._codec is not None
-            page = yield from twin._logbook.page_from(self.place, most, self._codec)
+            page = yield from replica.logbook.page_from(self.place, most, self._codec)
         for at, event in page:
             if isinstance(event, PromptSeen):
                 self._prompts[event.digest] = event.text
             if isinstance(event, Checkpoint):
                 self._let_go()
                 continue
-            yield from (twin._take(event, at) if twin._logbook is not None else twin._take_own(event))
+            yield from load_and_apply(replica, event, at)
             if isinstance(event, Requested):
                 found.append((yield from self._step(at, event)))
             elif isinstance(event, UsageObserved) and (newest := self._newest.get(event.lane)) is not None:
-                found.append(newest.as_step(event.report.tokens, twin._lanes[event.lane]))
-            twin.outbox.clear()
+                found.append(newest.as_step(event.report.tokens, replica.lanes[event.lane]))
+            replica.outbox.clear()
         self.place += len(page)
         return found
 
     def _let_go(self) -> None:
-        twin = self._twin
-        if twin.history.noted:
-            shown = {seq for lane in twin._lanes.values() if lane.view for seq in lane.view.shown()}
-            twin.history.let_go(shown, twin.history.next_seq)
+        replica = self._replica
+        if replica.history.noted:
+            shown = {seq for lane in replica.lanes.values() if lane.view for seq in lane.view.shown()}
+            replica.history.let_go(shown, replica.history.next_seq)
 
     def _step(self, at: int, event: Requested) -> Operation[Step]:
-        twin, lane = self._twin, self._twin._lanes[event.lane]
+        replica, lane = self._replica, self._replica.lanes[event.lane]
         seen = self._views.setdefault(event.lane, _Seen())
         if event.ephemerals[: len(seen.ephemerals)] != seen.ephemerals:
             lane.view = None  # what it showed and was never stored is gone
-        seen.ephemerals, twin._ephemerals = event.ephemerals, unstored(event.ephemerals)
-        yield from twin._refreshed(lane, None if event.prompt is None else self._prompts.get(event.prompt))
+        seen.ephemerals, replica.ephemerals = event.ephemerals, unstored(event.ephemerals)
+        yield from refresh_lane(replica, lane, None if event.prompt is None else self._prompts.get(event.prompt))
         assert lane.view is not None
         follows = event.lane in self._newest
         total = lane.used(event.budget).middle if event.total is None else event.total[0]
@@ -106,7 +107,7 @@ class _Estimated(NamedTuple):
     follows: bool
     """Whether its lane had a request before."""
 
-    def as_step(self, total: int, lane: Lane) -> Step:
+    def as_step(self, total: int, lane: LaneState) -> Step:
         """The same as parts of what the whole request takes."""
         parts, scale = divided(self.parts, lane.meter.overhead(lane.budget), total)
         outside = parts["overhead"] if self.follows else 0
@@ -125,7 +126,7 @@ class _Seen:
     """Up to each piece, with its bridge."""
     ephemerals: tuple[tuple[int, str, str], ...] = ()
 
-    def take(self, lane: Lane) -> tuple[dict[str, int], int]:
+    def take(self, lane: LaneState) -> tuple[dict[str, int], int]:
         """Tokens by part, and how many of them stood there before. Costs as much as is new."""
         assert lane.view is not None
         pieces, same = lane.view.pieces, len(self.pieces)
@@ -140,7 +141,7 @@ class _Seen:
         parts = dict(zip(MESSAGE_KINDS, self.sums[-1] if self.sums else _NONE, strict=True))
         return parts, sum(self.sums[stands - 1]) if stands else 0
 
-    def _go_on_from(self, same: int, pieces: list[Piece], lane: Lane) -> None:
+    def _go_on_from(self, same: int, pieces: list[Piece], lane: LaneState) -> None:
         """Takes over the pieces behind those that are the same; what one is made of is reckoned once."""
         old = zip(self.pieces[same:], self.parts[same:], strict=True)
         known: dict[int, tuple[list[Message], _Parts | None]] = {}
@@ -161,7 +162,7 @@ class _Seen:
             self.messages.append(_flat(piece))
 
 
-def _reckoned(piece: Piece, lane: Lane) -> _Parts:
+def _reckoned(piece: Piece, lane: LaneState) -> _Parts:
     found = dict.fromkeys(MESSAGE_KINDS, 0)
     for part, tokens in estimates_of(piece, lane):
         found[part] += tokens

@@ -1,17 +1,17 @@
 """What was sent: the requests of a session, and the exact messages of each, with why each stood there.
 
-Operations, as in `session.py`. Nothing here changes a session or decides anything: what a request held follows from the
-log up to it, by a session of its own that stands where this one stood.
+Nothing here changes a session or decides anything: what a request held follows from the log up to it, by a replica that
+stands where the session stood.
 """
 
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Self
+from typing import Literal
 
+from backscroll.compaction.lane_state import LaneState
 from backscroll.errors import ReferenceNotFound
-from backscroll.history.codec import Codec
-from backscroll.history.history import Entry
+from backscroll.history.history import Entry, History
 from backscroll.history.journal import Logbook
 from backscroll.history.log import Checkpoint, Event, Requested, SummaryFailed, SummaryMade, UsageObserved
 from backscroll.history.plan import Fold, Gap, reference
@@ -19,9 +19,11 @@ from backscroll.messages import Message, copy_message
 from backscroll.messages.rewriter import NO_RESULT
 from backscroll.ports import Operation
 from backscroll.session.breakdown import shown_entries
-from backscroll.session.explain import Explained, explain
-from backscroll.session.lane import Lane
-from backscroll.session.timeline import Timeline
+from backscroll.session.explain import Explained, explain_entries
+from backscroll.session.past import state_at
+from backscroll.session.state import Position, SessionState
+from backscroll.session.store_sync import enter, fetch, flush_deferred, load_and_apply, refresh_lane
+from backscroll.session.system_prompt import prompt_of
 from backscroll.view.rendering import Sources
 from backscroll.view.view import EPHEMERAL, SUMMARY, Piece, unstored
 
@@ -108,112 +110,93 @@ class Sent:
     """The same in order, with what is left out."""
 
 
-class _Past(NamedTuple):
-    """A session that stands before a place of the log, and what reads on from there."""
+def requests(state: SessionState, start: int, stop: int | None) -> Operation[list[Request]]:
+    """The requests at these places of the log, in order."""
+    yield from enter(state)
+    if state.logbook is None:
+        found = [(at, event) for at, event in enumerate(state.events) if at >= start and (stop is None or at < stop)]
+    else:
+        yield from flush_deferred(state)
+        found = yield from state.logbook.events_of(_KINDS, start, stop)
+    return list(_listed(found, whole=start <= 0))
 
-    place: int
-    twin: Any
-    codec: Codec
+
+def what_was_sent(state: SessionState, at: int) -> Operation[Sent]:
+    """The request at a place of the log. Raises `ReferenceNotFound`."""
+    yield from enter(state)
+    event, past, lane = yield from lane_of_request(state, at)
+    past.ephemerals = unstored(event.ephemerals)
+    yield from refresh_lane(past, lane, (yield from prompt_of(past, event.prompt)))
+    messages = _messages(lane)
+    return Sent(event.lane, event.budget, event.plan, messages, tuple(_lines(past.history, lane, messages)))
 
 
-class Requests(Timeline):
-    """A session that tells what was sent."""
+def left_out(state: SessionState, at: int, first: int, last: int) -> Operation[list[tuple[Explained, Message]]]:
+    """Messages that the request at a place left out, with what became of each in it."""
+    yield from enter(state)
+    _, past, lane = yield from lane_of_request(state, at)
+    branch = past.history.branch
+    seqs = list(branch.between(branch.position(first), branch.position(last + 1)))
+    entries = yield from fetch(past, seqs)
+    told = explain_entries(past.history, lane, entries)
+    return [(each, copy_message(entry.message)) for each, entry in zip(told, entries, strict=True)]
 
-    _looked_at: _Past | None = None
-    """Where the request stood that was looked at last: the next one is near, mostly."""
 
-    def requests(self, start: int, stop: int | None) -> Operation[list[Request]]:
-        """The requests at these places of the log, in order."""
-        yield from self.enter()
-        if self._logbook is None:
-            found = [(at, event) for at, event in enumerate(self.events) if at >= start and (stop is None or at < stop)]
+def lane_of_request(state: SessionState, at: int) -> Operation[tuple[Requested, SessionState, LaneState]]:
+    """The request at a place, a replica that stands where the session stood then, and the request's lane in it, of
+    which no view is made yet. With the lock held already. Raises `ReferenceNotFound`.
+    """
+    event = yield from _requested_at(state, at)
+    past = yield from _before_request(state, at, event)
+    return event, past, past.make_lane(event.lane, past.look(event.lane).plan)
+
+
+def _requested_at(state: SessionState, at: int) -> Operation[Requested]:
+    found: Sequence[tuple[int, Event]] = ()
+    if type(at) is int and at >= 0:
+        if state.logbook is None:
+            found = list(enumerate(state.events))[at : at + 1]
         else:
-            yield from self._flushed()
-            found = yield from self._logbook.events_of(_KINDS, start, stop)
-        return list(_listed(found, whole=start <= 0))
+            yield from flush_deferred(state)
+            found = yield from state.logbook.events_of(("request",), at, at + 1)
+    for _, event in found:
+        if isinstance(event, Requested):
+            return event
+    raise ReferenceNotFound(f"there is no request at place {at!r} of this session's log: `requests()` tells them")
 
-    def what_was_sent(self, at: int) -> Operation[Sent]:
-        """The request at a place of the log. Raises `ReferenceNotFound`."""
-        yield from self.enter()
-        event = yield from self._requested_at(at)
-        past = yield from self._before_request(at, event)
-        prompt = None if event.prompt is None else (yield from past._prompt_of(event.prompt))
-        lane = past._make_lane(event.lane, past._look(event.lane).plan)
-        past._ephemerals = unstored(event.ephemerals)
-        yield from past._refreshed(lane, prompt)
-        messages = _messages(lane)
-        return Sent(event.lane, event.budget, event.plan, messages, tuple(_lines(past, lane, messages)))
 
-    def left_out(self, at: int, first: int, last: int) -> Operation[list[tuple[Explained, Message]]]:
-        """Messages that the request at a place left out, with what became of each in it."""
-        yield from self.enter()
-        event = yield from self._requested_at(at)
-        past = yield from self._before_request(at, event)
-        lane = past._make_lane(event.lane, past._look(event.lane).plan)
-        branch = past.history.branch
-        seqs = list(branch.between(branch.position(first), branch.position(last + 1)))
-        entries = yield from past.fetch(seqs)
-        told = explain(past.history, lane, entries)
-        return [(each, copy_message(entry.message)) for each, entry in zip(told, entries, strict=True)]
+def _before_request(state: SessionState, at: int, event: Requested) -> Operation[SessionState]:
+    """A replica that stands where the session stood when a request was made."""
+    logbook = state.logbook
+    if logbook is None:
+        replica = state.replica(None)
+        for earlier in state.events[:at]:
+            replica.apply(earlier)
+        return replica
+    replica = yield from _going_on(state, logbook, at)
+    last = replica.history.last
+    if event.last >= 0 and (last is None or last.seq != event.last):  # others wrote before this request was stored
+        place = yield from logbook.place_before_next(event.last)
+        replica = yield from state_at(state, logbook, min(place, at))
+    return replica
 
-    def _requested_at(self, at: int) -> Operation[Requested]:
-        found: Sequence[tuple[int, Event]] = ()
-        if type(at) is int and at >= 0:
-            if self._logbook is None:
-                found = list(enumerate(self.events))[at : at + 1]
-            else:
-                yield from self._flushed()
-                found = yield from self._logbook.events_of(("request",), at, at + 1)
-        for _, event in found:
-            if isinstance(event, Requested):
-                return event
-        raise ReferenceNotFound(f"there is no request at place {at!r} of this session's log: `requests()` tells them")
 
-    def _before_request(self, at: int, event: Requested) -> Operation[Self]:
-        """A session of its own that stands where this one stood when a request was made."""
-        logbook = self._logbook
-        if logbook is None:
-            twin = self._twin(None)
-            for earlier in self.events[:at]:
-                twin.apply(earlier)
-            return twin
-        twin = yield from self._going_on(logbook, at)
-        if event.last >= 0 and not twin._stands_as(event):  # others wrote before this request was stored
-            place = yield from logbook.place_before_next(event.last)
-            twin = yield from self._standing_at(logbook, min(place, at))
-        return twin
-
-    def _standing_at(self, logbook: Logbook, place: int) -> Operation[Self]:
-        twin = self._twin(Logbook(logbook.store, logbook.session))
-        mark, behind = yield from logbook.standing(place)
-        yield from twin._stand(logbook, mark, behind, place)
-        return twin
-
-    def _going_on(self, logbook: Logbook, at: int) -> Operation[Self]:
-        """A session that stands before a place: the one that was asked for last, where that is a little before it."""
-        before, self._looked_at = self._looked_at, None
-        if before is None or not before.place <= at <= before.place + _NEAR:
-            found = _Past(at, (yield from self._standing_at(logbook, at)), logbook.codec())
-        else:
-            found, twin = before, before.twin
-            page = yield from logbook.page_from(found.place, at - found.place, found.codec)
-            for place, event in page:
-                if not isinstance(event, Checkpoint):
-                    yield from twin._take(event, place)
-                elif twin.history.noted:
-                    twin.history.let_go(set(), twin.history.next_seq)
-            twin.outbox.clear()
-        self._looked_at = _Past(at, found.twin, found.codec)
-        stands: Self = found.twin
-        return stands
-
-    def _begin(self) -> None:
-        super()._begin()
-        self._looked_at = None
-
-    def _stands_as(self, event: Requested) -> bool:
-        last = self.history.last
-        return (last.seq if last else -1) == event.last
+def _going_on(state: SessionState, logbook: Logbook, at: int) -> Operation[SessionState]:
+    """A replica that stands before a place: the one that was asked for last, where that is a little before it."""
+    before, state.looked_at = state.looked_at, None
+    if before is None or not before.place <= at <= before.place + _NEAR:
+        found = Position(at, (yield from state_at(state, logbook, at)), logbook.codec())
+    else:
+        found, replica = before, before.state
+        page = yield from logbook.page_from(found.place, at - found.place, found.codec)
+        for place, event in page:
+            if not isinstance(event, Checkpoint):
+                yield from load_and_apply(replica, event, place)
+            elif replica.history.noted:
+                replica.history.let_go(set(), replica.history.next_seq)
+        replica.outbox.clear()
+    state.looked_at = Position(at, found.state, found.codec)
+    return found.state
 
 
 def _listed(events: Sequence[tuple[int, Event]], whole: bool) -> Iterator[Request]:
@@ -247,7 +230,7 @@ def _told(seen: UsageObserved | None) -> tuple[int | None, int | None, int | Non
     return seen.report.tokens, seen.cached, seen.written, seen.report.answer or None
 
 
-def _messages(lane: Lane) -> list[Message]:
+def _messages(lane: LaneState) -> list[Message]:
     assert lane.view is not None
     copies = lane.view.copies()
     for piece in lane.view.pieces:
@@ -261,7 +244,7 @@ def _unstored(piece: Piece) -> Message:
     return {"role": message["role"], "ephemeral": str(message["content"]).rpartition(" ")[2]}
 
 
-def _lines(past: Requests, lane: Lane, messages: Sequence[Message]) -> Iterator[Line]:
+def _lines(history: History, lane: LaneState, messages: Sequence[Message]) -> Iterator[Line]:
     """The view's messages in order, with what is left out where it would stand."""
     assert lane.view is not None
     gaps = list(lane.plan.gaps())
@@ -272,7 +255,7 @@ def _lines(past: Requests, lane: Lane, messages: Sequence[Message]) -> Iterator[
         if piece.bridge is not None:
             yield _made("bridge", shown.pop(0), piece.bridge_estimate.middle)
         if piece.group is not None:
-            yield from _members(past, lane, piece, shown)
+            yield from _members(history, lane, piece, shown)
             continue
         kind: LineKind = "prompt"
         if piece.key[1] == SUMMARY:
@@ -284,9 +267,9 @@ def _lines(past: Requests, lane: Lane, messages: Sequence[Message]) -> Iterator[
     yield from map(_gap, gaps)
 
 
-def _members(past: Requests, lane: Lane, piece: Piece, shown: list[Message]) -> Iterator[Line]:
+def _members(history: History, lane: LaneState, piece: Piece, shown: list[Message]) -> Iterator[Line]:
     """The messages of a group. One more than it has entries stands for a result that never came."""
-    told = explain(past.history, lane, piece.entries)
+    told = explain_entries(history, lane, piece.entries)
     tokens = dict(shown_entries(piece, lane))
     filled = piece.estimate.middle - sum(tokens.values())
     if piece.sources is not None:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from backscroll.messages import Message, read_message, same_json
 from backscroll.ports import Operation
 from backscroll.session.state import SessionState
+from backscroll.session.store_sync import enter, fetch
 
 Kept = Callable[[Message], Message | None]
 """What a host keeps of a message in its transcript; None where it leaves the message out."""
@@ -56,10 +57,10 @@ def following(
     None if it is not. Messages of systems and hooks may be missing in between: a host need not keep them.
     """
     copy = kept(message)
-    yield from state.enter()
+    yield from enter(state)
     branch = state.history.branch
     for index, seq in enumerate(branch.between(start, len(branch)), start):
-        (entry,) = yield from state.fetch([seq])
+        (entry,) = yield from fetch(state, [seq])
         if same_json(kept(entry.message), copy):
             return index + 1
         if not (entry.reading.is_system or entry.reading.flags.injected):
@@ -69,11 +70,11 @@ def following(
 
 def newest(state: SessionState, wanted: Callable[[Message], bool]) -> Operation[int | None]:
     """The `seq` of the newest message of the branch that is wanted; None without one."""
-    yield from state.enter()
+    yield from enter(state)
     branch, stop = state.history.branch, len(state.history.branch)
     while stop > 0:
         start = max(0, stop - _LOOKED_THROUGH)
-        for entry in reversed((yield from state.fetch(list(branch.between(start, stop))))):
+        for entry in reversed((yield from fetch(state, list(branch.between(start, stop))))):
             if wanted(entry.message):
                 return entry.seq
         stop = start

@@ -1,14 +1,22 @@
-"""What a lane's window is made of, what takes the most of it, and what a compaction would do. Pure; reads only."""
+"""What a lane's window is made of, what takes the most of it, and what a compaction would do. Reads only."""
 
+from copy import copy
 from dataclasses import dataclass
 
+from backscroll.compaction.lane_state import LaneState
+from backscroll.compaction.policy import PolicyInput, next_compaction
 from backscroll.compaction.report import Compaction
 from backscroll.history.history import Entry, History
+from backscroll.history.journal import Logbook
+from backscroll.history.log import Overflowed, UsageObserved
 from backscroll.history.plan import reference
+from backscroll.ports import Ask, Operation
 from backscroll.session.breakdown import KINDS, break_down, shown_entries
-from backscroll.session.explain import usage
-from backscroll.session.lane import Lane, Situation
-from backscroll.tokens.usage import Usage
+from backscroll.session.explain import prose_of
+from backscroll.session.past import lane_now
+from backscroll.session.state import SessionState
+from backscroll.session.store_sync import enter, load_session
+from backscroll.tokens.usage import Figure, Origin, Usage
 
 PARTS = (*KINDS, "free")
 """The kinds of which a request is made, and what is left of the window."""
@@ -46,17 +54,28 @@ class Status:
     usage: Usage
 
 
-def status(history: History, lane: Lane, now: Situation) -> Status:
+def status(state: SessionState, lane_name: str) -> Operation[Status]:
+    """What the lane's window is made of, and what a compaction now would do. Changes nothing."""
+    yield from enter(state)
+    lane, now = yield from lane_now(state, lane_name)
+    found = yield Ask(_status, (lane, now), heavy=True, tolerant=True)
+    if isinstance(found, Exception):
+        raise found
+    seen: Status = found
+    return seen
+
+
+def _status(lane: LaneState, now: PolicyInput) -> Status:
     """Of a lane whose view is up to date."""
     assert lane.view is not None
-    used, scale = usage(history, lane), break_down(lane).scale
+    used, scale = _usage(now.history, lane), break_down(lane).scale
     parts = {kind: figure.tokens for kind, figure in used.by_kind.items()} | {"free": used.free}
     each: list[tuple[int, Entry]] = []
     for piece in lane.view.pieces:
         each += [(round(tokens * scale), entry) for entry, tokens in shown_entries(piece, lane)]
     each.sort(key=lambda found: (-found[0], found[1].seq))
     largest = tuple(_contributor(entry, tokens) for tokens, entry in each[:LARGEST])
-    threshold, coming = lane.preview(now)
+    threshold, coming = next_compaction(lane, now)
     return Status(lane.name, parts, largest, threshold, coming, used)
 
 
@@ -67,3 +86,51 @@ def _contributor(entry: Entry, tokens: int) -> Contributor:
     beginning = " ".join(text.lstrip()[:_LOOKED_AT].split())[:_BEGINNING]
     told = f"calls {names}" if names else beginning
     return Contributor(entry.seq, reading.role, reference(entry.seq), tokens, told)
+
+
+def usage(state: SessionState, lane_name: str) -> Usage | None:
+    """What is in the lane's window, by what its provider said last; None where no view of it was made here yet."""
+    known = state.lanes.get(lane_name)
+    if known is None or known.view is None:
+        return None
+    lane = copy(known)
+    lane.meter = copy(known.meter)
+    for reported in state.pending_usage:
+        if isinstance(reported, UsageObserved | Overflowed) and reported.lane == lane_name:
+            lane.apply(reported)
+    return _usage(state.history, lane)
+
+
+def usage_as_stored(state: SessionState, lane_name: str) -> Operation[Usage]:
+    """What is in the window of a lane of which no view was made here yet. It needs no lock: what is stored is read by a
+    replica.
+    """
+    replica = state
+    if (logbook := state.logbook) is not None:
+        own = Logbook(logbook.store, logbook.session)
+        replica = state.replica(own)
+        yield from load_session(replica, own)
+    lane, _ = yield from lane_now(replica, lane_name)
+    return _usage(replica.history, lane)
+
+
+def _usage(history: History, lane: LaneState) -> Usage:
+    """The breakdown of a lane's newest view, which there must be."""
+    assert lane.view is not None
+    prose = prose_of(lane.plan)
+    total = lane.used(lane.budget)
+    origin: Origin = "measured" if lane.meter.measured else "estimated"
+    by_kind = {kind: Figure(tokens, "estimated") for kind, tokens in break_down(lane).tokens.items()}
+    by_kind["overhead"] = Figure(by_kind["overhead"].tokens, origin)
+    return Usage(
+        window=lane.budget,
+        used=Figure(total.middle, origin),
+        upper=total.upper,
+        free=max(0, lane.allowed(lane.budget) - total.upper),
+        by_kind=by_kind,
+        messages=len(lane.view.flat),
+        stored=len(history.branch),
+        compactions=lane.compactions,
+        summarizer=lane.spent,
+        summarized_by=None if prose is None else prose.by or "a model",
+    )

@@ -4,7 +4,7 @@ outside.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from backscroll.errors import BudgetError, ConfigurationError
 from backscroll.ports import Ask, Operation
@@ -119,6 +119,25 @@ class Budget:
 
     tokens: int
     source: str
+
+
+class TokenTargets(NamedTuple):
+    """What one request of a lane may take and what a compaction of it aims at, in tokens of the whole request."""
+
+    total: int
+    """The request may take this much: the budget, or less where the provider refused a shorter request."""
+    overhead: int
+    """Expected outside the messages, of the total."""
+    room: int
+    """What the overhead leaves to the messages; never below 0."""
+    threshold: int
+    """A request above this is compacted."""
+    target: int
+    """A compaction ends here."""
+
+    def exactly(self) -> "TokenTargets":
+        """The same total, with no share of it kept free."""
+        return self._replace(threshold=self.total, target=self.total)
 
 
 @dataclass(frozen=True, slots=True)

@@ -212,6 +212,10 @@ class Meter:
         """Tokens of a request whose messages are estimated at `middle`, by all recent reports and not by the anchor."""
         return self.overhead(budget) + middle * self.slope
 
+    def request(self, view: Estimate, budget: int) -> tuple[int, Estimate]:
+        """The overhead, and the whole request."""
+        return self.overhead(budget), self.total(view, budget)
+
     def total(self, view: Estimate, budget: int) -> Estimate:
         """The whole request: overhead and messages."""
         anchor, slope = self._anchor, self.slope

@@ -105,14 +105,14 @@ def render_group(
             message = leave_out(message, group.orphans[entry.seq])
         if message is None:
             continue
-        messages.append(sendable(message))
+        messages.append(sendable(message) if entry.reading.role == "assistant" else message)
         owners.append(entry)
         if group.open_calls and not pending and (calls := unanswered(group, entry)):
             open_calls.append((entry.message, calls))
     for call, parts in open_calls:
         at = next(n for n, entry in enumerate(entries) if entry.message is call) + 1
         messages[at:] = answer_missing(call, parts, messages[at:])
-    if not rounds.out_of_place([entry.reading for entry in entries]):
+    if not any(entry.reading.results for entry in entries) or not rounds.out_of_place([e.reading for e in entries]):
         return messages, None
     found, sources = rounds.arranged(messages)
     known = len(owners)  # what is behind was made here, for calls without a result

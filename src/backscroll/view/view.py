@@ -114,7 +114,8 @@ class View:
         self._gap: Gap | None = None
         """What was left out at the very end, where the next message will show it."""
         self._cursor = 0
-        self._epoch = -1
+        self.epoch = -1
+        """That of the history whose branch it shows: while both are the same, `advance` is enough."""
         self._aside: list[int] = []
         """Not shown although no gap covers them: the prompt stands for them, or the rest of their group is left out."""
         self._ephemerals = 0
@@ -144,7 +145,7 @@ class View:
             if entry.group.first != seq or (keep_prompts and replaced_by_prompt(entry)):
                 view._aside.append(seq)
                 continue
-            piece = view._piece(history, entry.group, old)
+            piece = view._piece(history, entry, old)
             if piece.messages:
                 piece.gap, gap = gap, None
             pieces.append(piece)
@@ -155,7 +156,7 @@ class View:
         pieces.sort(key=_key)
         for piece in pieces:
             view._append(piece)
-        view._cursor, view._epoch = len(history.branch), history.epoch
+        view._cursor, view.epoch = len(history.branch), history.epoch
         view._ephemerals = ephemerals[-1].number + 1 if ephemerals else 0
         return view
 
@@ -168,27 +169,24 @@ class View:
         """The `seq`s of what was appended since."""
         return history.branch.between(self._cursor, len(history.branch))
 
-    def current(self, history: History) -> bool:
-        """Whether `advance` is enough to bring this view up to date."""
-        return self._epoch == history.epoch
-
     def advance(self, history: History, ephemerals: Sequence[Ephemeral] = ()) -> None:
-        """Takes in what was appended since. `current` must hold."""
-        branch = history.branch
-        waiting = deque(found for found in ephemerals if found.number >= self._ephemerals)
-        if self._cursor < len(branch):
-            self._close_last(history, branch[self._cursor])
-            for seq in branch.between(self._cursor, len(branch)):
-                while waiting and waiting[0].after < seq:
-                    self._take_ephemeral(waiting.popleft())
-                self._take(history, history.entry(seq))
-            self._cursor = len(branch)
+        """Takes in what was appended since. `epoch` must be that of the history."""
+        waiting = deque(found for found in ephemerals if found.number >= self._ephemerals) if ephemerals else deque()
+        added = history.since(self._cursor)
+        if added:
+            self._close_last(history, added[0].seq)
+        for entry in added:
+            while waiting and waiting[0].after < entry.seq:
+                self._take_ephemeral(waiting.popleft())
+            self._take(history, entry)
+        self._cursor += len(added)
         while waiting:
             self._take_ephemeral(waiting.popleft())
 
     def copies(self) -> list[Message]:
         """The messages as they are sent, as copies that share nothing mutable with what is stored."""
-        return self._written(self._copier.copies(self.flat))
+        copies = self._copier.copies(self.flat)
+        return copies if self._around.write is None else self._written(copies)
 
     def written(self) -> list[Message]:
         """The messages as they are sent, not to be changed by who gets them."""
@@ -220,7 +218,7 @@ class View:
         elif group.first != entry.seq:
             self._aside.append(entry.seq)
         elif group.first == entry.seq:
-            piece = self._piece(history, group, {})
+            piece = self._piece(history, entry, {})
             if piece.messages:
                 piece.gap, self._gap = self._gap, None
             self._append(piece)
@@ -243,7 +241,7 @@ class View:
         group = old.group
         if group is None or old.state == _state(group, history):
             return
-        piece = self._piece(history, group, {})
+        piece = self._piece(history, history.entry(group.members[0]), {})
         piece.gap = old.gap
         behind = self.pieces[at + 1 :]
         if behind or piece.messages[: len(old.messages)] != old.messages:
@@ -331,7 +329,9 @@ class View:
             for seq in history.branch.between(start, stop)
         )
 
-    def _piece(self, history: History, group: Group, old: dict[Key, Piece]) -> Piece:
+    def _piece(self, history: History, entry: Entry, old: dict[Key, Piece]) -> Piece:
+        """The piece of the group that this entry is in."""
+        group = entry.group
         key = (group.first, GROUP, 0)
         state = _state(group, history)
         edits: tuple[Clip | Mask, ...] = ()
@@ -343,7 +343,7 @@ class View:
                 key, reused.messages, reused.estimate, reused.entries, group, edits, state,
                 None, reused.bridge, reused.bridge_text, reused.bridge_estimate, sources=reused.sources,
             )  # fmt: skip  # by hand: dataclasses.replace takes five times as long, and this runs for every piece
-        entries = tuple([history.entry(seq) for seq in group.members])
+        entries = (entry,) if group.members == [entry.seq] else tuple([history.entry(seq) for seq in group.members])
         messages, sources = rendering.render_group(group, entries, self._edits, pending=state[2])
         if edits or group.orphans or sources or (group.open_calls and not state[2]):
             check_group([read_message(message) for message in messages], state[2])

@@ -158,13 +158,13 @@ def test_users_part_replaces_the_composed_one_by_type(first: bool):
 def test_strands_own_offloader_replaces_the_composed_one():
     """Strands' own offloader takes the place of the composed one."""
     agent = agent_of(Scripted(), ContextManagerPlugin("auto"), StrandsOffloader(InMemoryStorage()))
-    assert conversation_of(agent)._session.options.previews is None
+    assert conversation_of(agent)._session.config.options.previews is None
     assert "retrieve_offloaded_content" in agent.tool_names
 
 
 def test_parts_are_plugins_of_their_own():
     compressed = agent_of(Scripted(), ContextCompression(window_size=30))
-    assert conversation_of(compressed)._session.options.max_messages == 30
+    assert conversation_of(compressed)._session.config.options.max_messages == 30
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         kept = agent_of(Scripted(), ContextOffloader(), context_manager=None)

@@ -15,8 +15,8 @@ from backscroll.history.loading import chunks
 from backscroll.manager.driver import drive
 from backscroll.ports import Store
 from backscroll.recall.retrieval import heading, part_text
-from backscroll.session.log_replay import Step, Walk
-from backscroll.session.request_log import Line, Request, Sent
+from backscroll.session.log_replay import LogReplay, Step
+from backscroll.session.request_log import Line, Request, Sent, left_out
 
 _AT_ONCE = 200  # records that a walk goes on by before the time is looked at
 PAGE = 100  # messages that were left out that are told at once
@@ -49,7 +49,7 @@ class Told:
 
     def __init__(self, store: Store, name: str) -> None:
         self._reader = Reader(store, name)
-        self._walk: Walk | None = None
+        self._walk: LogReplay | None = None
         self._steps: list[Step] = []
         self._lock = Lock()
 
@@ -70,9 +70,9 @@ class Told:
         """Whether there was anything to go on to."""
         walk, self._walk = self._walk, None
         if walk is None:  # the first time, or the last one failed half way
-            walk, self._steps = Walk(self._reader._session), []
+            walk, self._steps = LogReplay(self._reader._session), []
         before = walk.place
-        self._steps += drive(self._reader._opened, walk.further(_AT_ONCE))
+        self._steps += drive(self._reader._opened, walk.advance(_AT_ONCE))
         self._walk = walk
         return walk.place > before
 
@@ -105,7 +105,7 @@ class Told:
 
     def left_out(self, at: int, first: int, last: int) -> list[Any]:
         """Messages that a request left out, some of them from the first on."""
-        told = drive(self._reader._opened, self._reader._session.left_out(at, first, min(last, first + PAGE - 1)))
+        told = drive(self._reader._opened, left_out(self._reader._session, at, first, min(last, first + PAGE - 1)))
         return [[e.seq, e.role, e.state, e.reason, e.tokens, e.ref, message] for e, message in told]
 
     def kept(self) -> Iterator[list[Any]]:

@@ -15,6 +15,7 @@ from backscroll.messages import Message
 from backscroll.ports import Extent, Operation, Store
 from backscroll.recall.pages import Hit
 from backscroll.session.explain import Explained
+from backscroll.session.store_sync import enter, fetch
 
 PAGE = 50  # messages that are loaded and printed at once
 
@@ -22,9 +23,10 @@ PAGE = 50  # messages that are loaded and printed at once
 class Reader(ContextManager):
     """A session that is only looked at. Stores nothing: what opening it would note is never flushed."""
 
+    _reads_only = True
+
     def __init__(self, store: Store, session: str, tokenizer: str = "estimate") -> None:
         super().__init__(session=session, store=store, tokenizer=tokenizer)
-        self._session.reads_only = True
 
     def pages(self, told: Sequence[Explained]) -> Iterator[list[tuple[Explained, Message]]]:
         """Messages with what is told of them, some at a time."""
@@ -34,8 +36,8 @@ class Reader(ContextManager):
             yield [(each, entry.message) for each, entry in zip(some, entries, strict=True)]
 
     def _entries(self, seqs: Sequence[int]) -> Operation[list[Entry]]:
-        yield from self._session.enter()
-        return (yield from self._session.fetch(seqs))
+        yield from enter(self._session)
+        return (yield from fetch(self._session, seqs))
 
 
 def messages_of(store: Store, session: str) -> int:

@@ -28,8 +28,12 @@ from backscroll.manager.lock import Turnstile
 from backscroll.messages import accept, read_message, read_new
 from backscroll.notices import warn
 from backscroll.ports import Operation
-from backscroll.session.additions import passing
+from backscroll.session.append import append, passing
+from backscroll.session.branching import replace
+from backscroll.session.past import estimated_tokens, stored_messages
+from backscroll.session.request import is_due, request
 from backscroll.session.restoring import following, newest
+from backscroll.session.store_sync import enter
 from backscroll.tokens.budget import NO_LIMITS, Limits
 
 Message = dict[str, Any]
@@ -37,6 +41,8 @@ Message = dict[str, Any]
 
 class AmplifierContext(AsyncContextManager):
     """One session. Made in `mount()`; opens no file before its first use, so that it may be made in vain."""
+
+    _write_view = staticmethod(as_sent)
 
     def __init__(
         self,
@@ -49,7 +55,6 @@ class AmplifierContext(AsyncContextManager):
         providers: MountedProviders | None = None,
     ) -> None:
         super().__init__(**options, summarizer=summarizer, on_event=signals.emit)
-        self._session.write = as_sent
         self._summarizer = summarizer
         self._providers = providers or MountedProviders(None)
         self._signals = signals
@@ -126,7 +131,7 @@ class AmplifierContext(AsyncContextManager):
         if self._summarizer is not None and provider is not None:
             self._summarizer.serving = provider
         lane = lane or (self._sent if provider is None else await self._providers.lane(provider))
-        asked = self._session.request(token_budget or None, provider, lane, outside, limits)
+        asked = request(self._session, token_budget or None, provider, lane, outside=outside, limits=limits)
         try:
             view = await drive_async(self._opened, asked)
         except BudgetError as error:
@@ -210,7 +215,7 @@ class AmplifierContext(AsyncContextManager):
         """Makes the conversation these messages; whether that changed anything."""
         kept = self._restoration.copied_by(given)
         if kept is not None:
-            return await drive_async(self._opened, self._session.replace(messages, kept))
+            return await drive_async(self._opened, replace(self._session, messages, kept))
         if held and without_none([entry for entry in held if entry["role"] not in SYSTEM]) == without_none(given):
             return False
         await super().set_messages(messages)
@@ -295,7 +300,7 @@ class AmplifierContext(AsyncContextManager):
         if self._loaded:
             return
         if self._file is None:
-            await drive_async(self._opened, self._session.enter())
+            await drive_async(self._opened, enter(self._session))
             if not self._loaded:  # another task may have been quicker
                 self._was_loaded()
             return
@@ -330,7 +335,7 @@ class AmplifierContext(AsyncContextManager):
 
     def _restored(self, messages: Sequence[Message]) -> Operation[None]:
         """The conversation goes on from here before anybody hears of it: a listener may use it at once."""
-        yield from self._session.append(messages)
+        yield from append(self._session, messages)
         self._saved, self._saved_epoch = len(self._session.history.branch), self._session.history.epoch
         self._was_loaded()
 
@@ -348,7 +353,7 @@ class AmplifierContext(AsyncContextManager):
                 except OSError as error:
                     failed.append((path, str(error)))
                     self._memory_files = tuple(known for known in self._memory_files if known != path)
-            await drive_async(self._opened, self._session.append(found))
+            await drive_async(self._opened, append(self._session, found))
         finally:
             self._opening.release()
         for path, why in failed:
@@ -373,7 +378,7 @@ class AmplifierContext(AsyncContextManager):
                 history = self._session.history
                 epoch, held = history.epoch, len(history.branch)
                 anew = epoch != self._saved_epoch or held < self._saved
-                new = drive_held(self._session.stored(0 if anew else self._saved))
+                new = drive_held(stored_messages(self._session, 0 if anew else self._saved))
             finally:
                 self._opened.turnstile.release()
             if anew and self._unread:
@@ -400,7 +405,7 @@ class AmplifierContext(AsyncContextManager):
     def _take_usage(self, payload: Mapping[str, Any]) -> None:
         """The first report after a request is about it; loops and providers both tell of the same call."""
         counted = signals.usage_in(payload) if self._unreported else None
-        estimate = self._session.sent(self._sent)
+        estimate = estimated_tokens(self._session, self._sent)
         if counted is not None and estimate is not None:
             self._unreported = False
             fresh, read, written = signals.prompt_parts(counted, estimate)
@@ -444,7 +449,7 @@ class OldContext(AmplifierContext):
     async def should_compact(self) -> bool:
         """Whether the request is over the threshold."""
         await self._load()
-        return await drive_async(self._opened, self._session.is_due(self._sent))
+        return await drive_async(self._opened, is_due(self._session, self._sent))
 
 
 def _is_memory(message: Message) -> bool:

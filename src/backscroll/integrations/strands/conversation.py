@@ -22,6 +22,10 @@ from backscroll.manager.lock import Turnstile
 from backscroll.messages import accept
 from backscroll.notices import warn
 from backscroll.ports import Operation
+from backscroll.session.append import append
+from backscroll.session.branching import pin, rewind
+from backscroll.session.past import estimated_tokens, get_messages
+from backscroll.session.usage_reports import observe_usage
 from backscroll.tokens.usage import Usage
 
 MOST_REFUSALS = 24  # of one request in a row: each is followed by one of four fifths, so this is a two-hundredth
@@ -87,7 +91,7 @@ class Conversation(AsyncContextManager):
     def restore(self, agent: Any) -> None:
         """An agent that has no messages yet goes on with those of the store."""
         if not agent.messages:
-            stored = drive(self._opened, self._session.messages())
+            stored = drive(self._opened, get_messages(self._session))
             agent.messages[:] = [from_json(message) for message in stored]
         self.follow_now(agent)
 
@@ -103,20 +107,20 @@ class Conversation(AsyncContextManager):
         self._seen = messages
         new = messages[len(known) :]
         if new:
-            yield self._session.append([self._for_session(message) for message in new])
+            yield append(self._session, [self._for_session(message) for message in new])
             known += deepcopy(new)
             yield from self._pins_of(agent, new)
 
     def _stored(self, messages: Sequence[Message]) -> Generator[Operation[Any], Any, list[Message]]:
         """How far the agent's messages are those that the session has; what follows there is taken back."""
-        stored = yield self._session.messages()
+        stored = yield get_messages(self._session)
         same = 0
         for there, here in zip(stored, messages, strict=False):
-            if said(there) != said(accept(to_json(here), self._session.redact)):
+            if said(there) != said(accept(to_json(here), self._session.config.redact)):
                 break
             same += 1
         if same < len(stored):
-            yield self._session.rewind(self._seq(same - 1))
+            yield rewind(self._session, self._seq(same - 1))
         return deepcopy(list(messages[:same]))
 
     def _corrected(self, messages: Sequence[Message]) -> Steps:
@@ -129,9 +133,9 @@ class Conversation(AsyncContextManager):
         at = min(len(known), len(messages)) if at is None else at
         for number in range(at):
             if pinned(known[number]) != pinned(messages[number]):
-                yield self._session.pin(self._seq(number), pinned(messages[number]))
+                yield pin(self._session, self._seq(number), pinned(messages[number]))
         if at < len(known):
-            yield self._session.rewind(self._seq(at - 1))
+            yield rewind(self._session, self._seq(at - 1))
         known[:] = deepcopy(list(messages[:at]))
 
     def _for_session(self, message: Message) -> Message:
@@ -156,7 +160,7 @@ class Conversation(AsyncContextManager):
         at = index + total if index < 0 else index
         if not 0 <= at < total:
             raise IndexError(f"there is no message {index}: the conversation has {total}, 0 to {total - 1}")
-        drive(self._opened, self._session.pin(self._seq(at), wanted))
+        drive(self._opened, pin(self._session, self._seq(at), wanted))
         self._note(agent, agent.messages[at], wanted)
         return f"{'Pinned' if wanted else 'Unpinned'} message {at}, with the call or results that belong to it."
 
@@ -174,7 +178,7 @@ class Conversation(AsyncContextManager):
         for number, message in enumerate(messages, len(known) - len(messages)):
             wanted = pins.get(message.get("tracking_id"))
             if wanted is not None and wanted != (self._seq(number) in self._session.history.protected):
-                yield self._session.pin(self._seq(number), wanted)
+                yield pin(self._session, self._seq(number), wanted)
 
     # -- requests --
 
@@ -239,7 +243,7 @@ class Conversation(AsyncContextManager):
             self._refusals = 0
             counted = counted_in((event.stop_response.message.get("metadata") or {}).get("usage"))
             if counted is not None and counted.prompt and event.stop_response.stop_reason != "cancelled":
-                self._session.observe(self._lane, counted)
+                observe_usage(self._session, self._lane, counted)
 
     def refused(self, event: Any) -> None:
         """The provider refused the request as too long: it is made shorter and sent again.
@@ -252,9 +256,10 @@ class Conversation(AsyncContextManager):
         self._refusals += 1
         if self._refusals > MOST_REFUSALS:
             self._refusals = 0
+            tokens = estimated_tokens(self._session, self._lane)
             error = BudgetError(
                 f"the provider refused the request {MOST_REFUSALS} times in a row as too long, the last with about "
-                f"{self._session.sent(self._lane):,} tokens by our estimate; it said: {event.exception!s:.200}"
+                f"{tokens:,} tokens by our estimate; it said: {event.exception!s:.200}"
             )
             raise RequestTooLarge(error) from event.exception
         requested, limit = overflow_sizes(event.exception)
@@ -265,8 +270,9 @@ class Conversation(AsyncContextManager):
         """Takes in the answer. With an invocation its event loop may end, and with it a summary that is being made."""
         if not failed:  # what made it fail must not be hidden by what is found here: it is found again
             await self.follow(agent)
-        if self._background.running and self._session.summary_timeout:
-            await self._background.wait(self._session.summary_timeout)
+        summaries = self._session.summaries
+        if summaries is not None and summaries.timeout and self._background.running:
+            await self._background.wait(summaries.timeout)
 
 
 def status_line(usage: Usage) -> str:

@@ -1,0 +1,233 @@
+"""The state of one lane: its plan, its view, and what compactions, usage reports and summaries left behind.
+
+A lane is a sequence of requests that share one plan and one prompt cache, usually one per model. Everything that must
+survive a restart follows from events; what does not is named so below. `policy.py` decides on this state.
+"""
+
+from collections import deque
+from dataclasses import dataclass, field, replace
+
+from backscroll.compaction.report import Compaction
+from backscroll.history.log import (
+    LaneEvent,
+    LaneMark,
+    Overflowed,
+    PlanAt,
+    PlanRecorded,
+    Requested,
+    Settled,
+    SummaryFailed,
+    SummaryMade,
+    Tried,
+    UsageObserved,
+)
+from backscroll.history.plan import Plan, until
+from backscroll.tokens.model_profiles import Counting, Family, counting_of, family_that_counts
+from backscroll.tokens.reported_usage import ReportedUsage
+from backscroll.tokens.usage import Estimate, Meter, Report, Spent
+from backscroll.view.view import Surroundings, View
+
+REFUSED = 0.8  # of a request that a provider refused as too long: the next may be no longer than that
+_UNDO_DEPTH = 32
+NOTHING_SPENT, NOT_TRIED = Spent(0, 0, 0, 0), Tried()
+
+
+@dataclass(slots=True, eq=False)
+class LaneState:
+    """What is known of a lane."""
+
+    name: str
+    around: Surroundings
+    plan: Plan
+    meter: Meter
+    budget: int
+    """Tokens that its newest request was allowed; before the first one, what the options allow."""
+    family: Family = field(init=False)
+    own_counting: Counting = field(init=False)
+    """How the lane counts here."""
+    counting: Counting | None = None
+    """The same as its requests say."""
+    reported: ReportedUsage = field(init=False)
+    compactions: int = 0
+    expired: int = 0
+    """Ephemeral messages with a lower number are no longer shown."""
+    sent: Estimate | None = None
+    """The estimate of the newest view that was handed out: what a usage report is about."""
+    prompt: str | None = None
+    """SHA-256 of the system prompt of the newest request."""
+    settled: int = 0
+    batched: int = 0
+    settled_messages: int = 0
+    """Tokens and messages of the view when a compaction, or a batch of old results, was looked at last."""
+    refused: Overflowed | None = None
+    """What the provider refused last as too long."""
+    summary: SummaryMade | None = None
+    """A model's summary that no compaction has told of yet."""
+    spent: Spent = NOTHING_SPENT
+    tried: Tried = NOT_TRIED
+    _before: deque[Plan | PlanAt] = field(default_factory=lambda: deque(maxlen=_UNDO_DEPTH))
+    _guessed: bool = False
+    """Whether nothing was known of what stands outside the messages when the provider refused."""
+
+    # Of this process only: a resumed lane begins with these.
+    view: View | None = None
+    last_compaction: Compaction | None = None
+    little: int = 0
+    """How many compactions won too little since it was better, as nearly all of the budget must stay."""
+    sent_messages: int = 0
+    """Messages of the newest view that was handed out."""
+    shown: int = 0
+    """Ephemeral messages with a lower number were shown at least once."""
+    asked: float | None = None
+    """When the newest view was handed out, in seconds of the session's clock."""
+
+    def __post_init__(self) -> None:
+        """Counts as its surroundings say."""
+        self.family, self.reported = self.around.family, ReportedUsage(self.name)
+        self.own_counting = counting_of(self.family)
+
+    # -- events of this lane --
+
+    def apply(self, event: LaneEvent) -> None:
+        """Take one event of this lane in."""
+        match event:
+            case PlanRecorded():
+                self._recorded(event)
+            case Settled():
+                self._settled(event)
+            case UsageObserved():
+                self._observed(event)
+            case Overflowed():
+                self._overflowed(event)
+            case Requested():
+                self._requested(event)
+            case SummaryMade():
+                self._summarised(event)
+            case SummaryFailed():
+                self._not_summarised(event)
+
+    def _recorded(self, event: PlanRecorded) -> None:
+        """A new plan holds from now on."""
+        if event.undone:
+            if self._before:  # else what it undoes was lost
+                self._before.pop()
+        else:
+            self._before.append(self.plan)
+            self.compactions += 1
+        self.plan = event.plan
+        if event.plan.digest.told < self.tried.folded:  # undone, or planned anew: what is folded again is not new
+            self.tried = self.tried._replace(folded=event.plan.digest.told)
+        if self.summary and any(
+            note.kind == "prose" and note.last >= self.summary.last for note in event.plan.digest.notes
+        ):
+            self.summary = None
+        self.settled = self.batched = event.tokens
+        self.settled_messages = event.messages
+        self.meter.compacted(Estimate(*event.removed))
+
+    def _settled(self, event: Settled) -> None:
+        """A compaction would have won too little."""
+        if event.batch:
+            self.batched = event.tokens
+        else:
+            self.settled, self.settled_messages = event.tokens, event.messages
+
+    def _observed(self, event: UsageObserved) -> None:
+        """The provider counted a view; what was refused before it ever did is of no more use."""
+        self.meter.observe(event.report)
+        if self._guessed:
+            self.refused, self._guessed = None, False
+
+    def _overflowed(self, event: Overflowed) -> None:
+        """The provider refused a view as too long: from now on requests are shorter."""
+        self.refused, self._guessed = event, event.limit is None and not self.meter.informed
+
+    def rewound(self, to: int) -> None:
+        """The branch ends at `to` now: edits of later entries have nothing to edit."""
+        self.plan = until(self.plan, to)
+        self._before = deque((_cut(plan, to) for plan in self._before), maxlen=_UNDO_DEPTH)
+        self.settled = self.batched = self.settled_messages = 0
+        self.sent = None
+        if self.summary is not None and self.summary.last > to:
+            self.summary = None
+        self.meter.forget()
+
+    def _summarised(self, event: SummaryMade) -> None:
+        """A summary is ready for the next compaction."""
+        self.summary, self.tried = event, Tried()
+        self.spent = self.spent.plus(1, 0, event.input_tokens, event.output_tokens)
+
+    def _not_summarised(self, event: SummaryFailed) -> None:
+        """There is none; the digest serves."""
+        self.tried = Tried(self.tried.failures + 1, event.last, self.compactions, self.plan.digest.told)
+        self.spent = self.spent.plus(0, 1, event.input_tokens, event.output_tokens)
+
+    def _requested(self, event: Requested) -> None:
+        """A view was handed out: usage reports are about it."""
+        self.budget, self.sent, self.prompt = event.budget, Estimate(*event.estimate), event.prompt
+        if event.counting is not None:
+            self._count_as(event.counting)
+
+    def _count_as(self, counting: Counting) -> None:
+        self.counting = counting
+        if self.around.adopts:
+            self.family, self.view = family_that_counts(counting), None
+            self.own_counting = counting_of(self.family)
+            self.around = replace(self.around, family=self.family)
+
+    # -- what follows from it --
+
+    @property
+    def earlier(self) -> Plan | PlanAt | None:
+        """The plan before the newest compaction; None where there is none."""
+        return self._before[-1] if self._before else None
+
+    def used(self, budget: int) -> Estimate:
+        """The whole request under the present view, which there must be."""
+        assert self.view is not None
+        return self.meter.total(self.view.estimate, budget)
+
+    def allowed(self, budget: int) -> int:
+        """Tokens that a request of this budget may take: less where the provider refused a shorter one."""
+        refused = self.refused
+        return budget if refused is None else min(budget, refused.limit or int(refused.tokens * REFUSED))
+
+    def report(self, tokens: int, answer: int) -> Report | None:
+        """A provider's figure with our own for the newest view; None if nothing was handed out yet."""
+        return None if self.sent is None else Report(tokens, self.sent.middle, self.sent.upper, answer)
+
+    def overflow(self, limit: int | None) -> Overflowed | None:
+        """The event to record when a provider refused the newest view; None if nothing was handed out yet."""
+        if self.sent is None:
+            return None
+        return Overflowed(self.name, self.meter.total(self.sent, self.budget).upper, limit)
+
+    # -- checkpoints --
+
+    def mark(self) -> LaneMark:
+        """Where it stands, for `resume`."""
+        refused = (self.refused.tokens, self.refused.limit) if self.refused else None
+        return LaneMark(
+            self.name, self.plan, tuple(self._before), self.settled, self.batched, self.settled_messages,
+            self.compactions, self.budget, self.sent, refused, self._guessed, self.prompt,
+            self.summary, self.spent, self.tried, self.meter.mark(), self.counting,
+        )  # fmt: skip  # one thought
+
+    def resume(self, mark: LaneMark) -> None:
+        """Goes on where it stood; the plan is given at its making."""
+        self._before.extend(mark.before)
+        self.settled, self.batched, self.settled_messages = mark.settled, mark.batched, mark.settled_messages
+        self.compactions, self.budget, self._guessed = mark.compactions, mark.budget, mark.guessed
+        self.prompt, self.summary, self.spent, self.tried = mark.prompt, mark.summary, mark.spent, Tried(*mark.tried)
+        self.sent = None if mark.sent is None else Estimate(*mark.sent)
+        self.refused = None if mark.refused is None else Overflowed(self.name, *mark.refused)
+        self.meter.restore(mark.meter)
+        if mark.counting is not None:
+            self._count_as(mark.counting)
+
+
+def _cut(plan: Plan | PlanAt, to: int) -> Plan | PlanAt:
+    """A plan without what it says of entries behind `to`."""
+    if isinstance(plan, Plan):
+        return until(plan, to)
+    return replace(plan, until=to if plan.until is None else min(plan.until, to))

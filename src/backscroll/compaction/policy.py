@@ -1,0 +1,410 @@
+"""When a lane is compacted, and how far. Pure: state, view and targets in, a decision out.
+
+Between two triggers a lane keeps its plan, so that each view extends the one before. At a trigger the pipeline runs
+once; what comes of it is a `Decision`, of which nothing holds before its event is recorded. `due` looks whether there
+is anything to decide, which every request asks and which must stay cheap; the work itself may run in a thread.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from backscroll.compaction.cache_pricing import Prices, batch
+from backscroll.compaction.candidates import Strategy, look, spare
+from backscroll.compaction.lane_state import LaneState
+from backscroll.compaction.pipeline import compact, crowded
+from backscroll.compaction.plan_builder import Draft
+from backscroll.compaction.report import (
+    Compaction,
+    Trigger,
+    attachments_left_out,
+    refusals,
+    reports_of,
+    rules_left_out,
+    too_large,
+    too_large_as_measured,
+)
+from backscroll.compaction.required import staying, won_little
+from backscroll.compaction.strategies.preview import arrivals, preview, shown_whole
+from backscroll.compaction.summarization import Order, Summaries
+from backscroll.compaction.trim import Wish, chosen_by, fold
+from backscroll.compaction.upcoming import may_try, next_order, worth_telling
+from backscroll.history.history import History
+from backscroll.history.log import PlanRecorded, Settled
+from backscroll.history.plan import Note, hidden
+from backscroll.ports import Event
+from backscroll.tokens.budget import NO_LIMITS, Limits, Options, TokenTargets
+from backscroll.tokens.usage import Estimate
+from backscroll.view.view import Ephemeral, View
+
+LOOK_AGAIN = 0.9  # of a batch: after a look that found too little, a tenth more has to come before the next
+WORTH = 0.05  # a compaction that wins less than this share of the room costs more in rewritten cache than it saves
+MEASURED_TRIES = 6  # of a budget for which a view holds the budget in the caller's measure
+MEASURED_SLACK = 0.97  # cut a little deeper than asked, so that one further try is mostly enough
+ENOUGH = 0.5  # of what a compaction is meant to win: so much has to come before the next, as long as the view fits
+STAYS, BETTER = 0.85, 0.80  # of the budget: from the one on what must stay is too much, below the other it is better
+EARLY = 0.5  # of the way from target to threshold: a summary is begun there, and a lane with a cold cache compacted
+
+
+class PolicyInput(NamedTuple):
+    """What a decision about a lane rests on, besides the lane's own state."""
+
+    history: History
+    options: Options
+    strategies: Sequence[Strategy]
+    ephemerals: Sequence[Ephemeral]
+    prompt: str | None
+    prices: Prices | None = None
+    """Prices by which batches of old results are masked; None = they are not."""
+    seconds: float | None = None
+    """The time by a clock that only goes forward; None where nobody knows."""
+    limits: Limits = NO_LIMITS
+    """What the caller asks of this request in addition to its budget."""
+
+
+class Decision(NamedTuple):
+    """What came of deciding on a lane. Nothing of it holds before the lane applies it, with its event recorded."""
+
+    event: PlanRecorded | Settled | None
+    """To be recorded, if anything is."""
+    reports: list[Event]
+    view: View | None = None
+    """Under the plan that the event records."""
+    expired: int = 0
+    """Ephemeral messages with a lower number are not in it."""
+    compaction: Compaction | None = None
+    little: bool | None = None
+    """Whether so much must stay that this won too little; None where that is not known."""
+
+
+NOTHING_DUE = Decision(None, [])
+
+
+class Due(NamedTuple):
+    """What a lane's request takes as it is, and what has to be decided before it is sent."""
+
+    total: int
+    """Tokens that the request may take."""
+    used: Estimate
+    """Tokens of the whole request under the present view."""
+    decide: Callable[[], Decision] | None
+    """The work, if there is any. It reads what the view shows and changes nothing, so that it may run anywhere while
+    the lane is held. Raises `BudgetError` if what must stay does not fit.
+    """
+
+
+def _reckoned(lane: LaneState, now: PolicyInput, budget: int) -> tuple[TokenTargets, Estimate]:
+    """What a request of this budget may take, and what it takes as it is."""
+    assert lane.view is not None
+    total = budget if lane.refused is None else lane.allowed(budget)
+    overhead, used = lane.meter.request(lane.view.estimate, total)
+    return _targets(total, overhead, now.options), used
+
+
+def _targets(total: int, overhead: int, options: Options) -> TokenTargets:
+    """Threshold and target are shares of what the overhead leaves."""
+    room = max(0, total - overhead)
+    return TokenTargets(
+        total, overhead, room, overhead + int(room * options.compact_threshold),
+        overhead + int(room * options.target_usage),
+    )  # fmt: skip  # one thought
+
+
+def is_due(lane: LaneState, now: PolicyInput, budget: int) -> bool:
+    """Whether a request now would start a compaction down to the target."""
+    targets, used = _reckoned(lane, now, budget)
+    return _is_due(lane, now, targets, used.upper)
+
+
+def due(lane: LaneState, now: PolicyInput, budget: int, force: bool = False) -> Due:
+    """Look whether a lane has to be compacted, or a part of it shortened, before its view is sent.
+
+    `force`: compact down to the target although no trigger asks for it.
+    """
+    targets, estimate = _reckoned(lane, now, budget)
+    used, decide = estimate.upper, None
+    if now.limits is not NO_LIMITS:
+        decide = _due_within_limits(lane, now, budget, targets, used)
+    elif force or _is_due(lane, now, targets, used):
+        decide = partial(_fit, lane, now, targets, used, force)
+    if decide is None and not now.limits.hard and (_arrived(lane, now, targets) or _batch_due(lane, now, used)):
+        decide = partial(_fit_results, lane, now, targets, used)
+    return Due(targets.total, estimate, decide)
+
+
+def _due_within_limits(
+    lane: LaneState, now: PolicyInput, budget: int, targets: TokenTargets, used: int
+) -> Callable[[], Decision] | None:
+    """The same where the caller asks for more than a budget."""
+    exact = targets.exactly() if now.limits.hard else targets
+    fits = not _is_due(lane, now, exact, used) and not hidden(lane.plan, now.limits.retain)
+    if fits and _measured(now, lane.view, budget) <= budget:
+        return None
+    return partial(_fit_limited, lane, now, budget, exact, used)
+
+
+def _fit(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int, force: bool) -> Decision:
+    draft, previewed = _compacted(lane, now, targets)
+    return _decide(lane, now, draft, used, _trigger(lane, now, targets, used, force), force=force or previewed)
+
+
+def _fit_limited(lane: LaneState, now: PolicyInput, budget: int, targets: TokenTargets, used: int) -> Decision:
+    """The same where the caller asks for more than a budget."""
+    limits = now.limits
+    over = _measured(now, lane.view, budget) > budget
+    back = bool(hidden(lane.plan, limits.retain))
+    draft, measured = _compacted_in_both(lane, now, targets, budget, used)
+    if limits.hard and measured > budget:
+        raise too_large_as_measured(measured, budget)
+    trigger: Trigger = "threshold" if over else _trigger(lane, now, targets, used, force=False)
+    if back and not over and used <= targets.threshold:
+        trigger = "retained"
+    return _decide(lane, now, draft, used, trigger, force=True, budget=targets.total)
+
+
+def _compacted_in_both(
+    lane: LaneState, now: PolicyInput, targets: TokenTargets, budget: int, used: int
+) -> tuple[Draft, int]:
+    """The draft that holds the budget in the caller's measure too, else the smallest that holds it in ours; and
+    what it takes in the caller's. A budget in that measure is a smaller one in ours, which is found by trying.
+    """
+    asked, measured = targets, _measured(now, lane.view, budget)
+    if measured > budget:
+        targets = _scaled(lane, now, targets, used / measured)
+    best: tuple[Draft, int] | None = None
+    for _ in range(MEASURED_TRIES):
+        draft, _ = _compacted(lane, now, targets)
+        measured = _measured(now, draft.view, budget)
+        after = draft.settle()
+        if after <= asked.total and (best is None or measured < best[1]):
+            best = draft, measured
+        if measured <= budget or after > targets.total:
+            break
+        targets = _scaled(lane, now, targets, MEASURED_SLACK * min(1.0, budget * after / measured / targets.total))
+    return best or (draft, measured)
+
+
+def _measured(now: PolicyInput, view: View | None, budget: int) -> int:
+    """What a view takes in the caller's measure; as much as it may where there is none."""
+    assert view is not None
+    measure = now.limits.measure
+    return budget if measure is None else measure(view.written())
+
+
+def _scaled(lane: LaneState, now: PolicyInput, targets: TokenTargets, share: float) -> TokenTargets:
+    total = max(1, int(targets.total * min(1.0, share)))
+    scaled = _targets(total, lane.meter.overhead(total), now.options)
+    return scaled.exactly() if now.limits.hard else scaled
+
+
+def _compacted(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> tuple[Draft, bool]:
+    """A draft that was taken down to these targets, and whether results were previewed in it."""
+    draft = _draft(lane, now, targets)
+    edits = arrivals(draft.window, now.options.previews, now.history.protected | draft.retain)
+    draft.apply(edits)
+    if draft.used > targets.threshold or not hidden(lane.plan, now.limits.retain):
+        compact(draft, now.strategies, now.options)
+    return draft, bool(edits)
+
+
+def _trigger(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int, force: bool) -> Trigger:
+    if force or used > targets.threshold:
+        return "asked" if force else "threshold"
+    return "cold cache" if _is_cold(lane, now) else "messages"
+
+
+def leave_out(lane: LaneState, now: PolicyInput, wish: Wish) -> Decision:
+    """The plan to record that leaves out what somebody asks for, within the budget of the request before."""
+    targets, estimate = _reckoned(lane, now, lane.budget)
+    used = estimate.upper
+    draft = _draft(lane, now, targets)
+    draft.apply(fold(draft.window, wish))
+    return _decide(lane, now, draft, used, "asked", force=True)
+
+
+def next_compaction(lane: LaneState, now: PolicyInput) -> tuple[int, Compaction]:
+    """From how many tokens on a request is compacted, and what that would do now. Changes nothing."""
+    targets, estimate = _reckoned(lane, now, lane.budget)
+    used = estimate.upper
+    draft = _draft(lane, now, targets)
+    compact(draft, now.strategies, now.options)
+    return targets.threshold, Compaction.of(lane.name, draft, used, draft.settle(), "asked")
+
+
+def _is_due(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> bool:
+    """Over the threshold, and by half of what a compaction is meant to win over where the last one ended: where so
+    much must stay that it ended high, the next one waits until it has something to win, or the view would not fit.
+
+    Where the provider's cache is cold, the whole request is paid in full whatever it holds, and a compaction that
+    would come soon costs nothing but itself: then half of the way to the threshold is enough.
+    """
+    if used > targets.total:
+        return True
+    cold = _is_cold(lane, now)
+    threshold, least = (_early(targets), WORTH * targets.room) if cold else (targets.threshold, _enough(targets))
+    if used > threshold and used > lane.settled + least:
+        return True
+    if now.options.max_messages is None:
+        return False
+    assert lane.view is not None
+    return crowded(lane.view, now.options) and len(lane.view.flat) > lane.settled_messages * (1 + WORTH)
+
+
+def _is_cold(lane: LaneState, now: PolicyInput) -> bool:
+    """Whether the provider has forgotten the newest view by now. What was asked before a resume is not known."""
+    if now.prices is None or now.seconds is None or lane.asked is None:
+        return False
+    return now.seconds - lane.asked >= now.prices.cache_lifetime
+
+
+def _arrived(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> bool:
+    """Whether a new result may be too large to be shown whole even once."""
+    if now.options.previews is None:
+        return False
+    assert lane.view is not None
+    return shown_whole(lane.view, now.history, targets.room, now.options.previews)
+
+
+def _batch_due(lane: LaneState, now: PolicyInput, used: int) -> bool:
+    """The second trigger: looked at when the view has grown by a batch, or by a tenth of one since it was."""
+    least = now.options.min_batch_tokens
+    return now.prices is not None and least is not None and used - lane.batched >= least
+
+
+def _fit_results(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
+    """New results that are too large, or else old ones that are worth a batch."""
+    found = _fit_arrivals(lane, now, targets, used) if _arrived(lane, now, targets) else None
+    if found is None and _batch_due(lane, now, used):
+        found = _fit_batch(lane, now, targets, used)
+    return found or NOTHING_DUE
+
+
+def _fit_arrivals(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision | None:
+    """Results too large to be shown whole even once; None where there are none."""
+    draft = _draft(lane, now, targets, regrow=False)
+    edits = arrivals(draft.window, now.options.previews, now.history.protected | draft.retain)
+    if not edits:
+        return None
+    draft.apply(edits)
+    return _recorded(lane, now, draft, used, after=draft.settle(), trigger="arrival")
+
+
+def _fit_batch(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
+    """Old results masked for their price."""
+    least = now.options.min_batch_tokens
+    assert now.prices is not None
+    assert least is not None
+    draft = _draft(lane, now, targets, regrow=False)
+    previews = now.options.previews
+    make = None if previews is None else partial(preview, draft.window, previews)
+    spared, cold = now.options.protected_results, _is_cold(lane, now)
+    edits = batch(draft.window, least, now.prices, spared, make, cold=cold)
+    if not edits:
+        return Decision(Settled(lane.name, used - int(least * LOOK_AGAIN), len(draft.before.flat), batch=True), [])
+    draft.apply(edits)
+    after = draft.settle()
+    return _recorded(lane, now, draft, used, after=after, trigger="batch")
+
+
+def _draft(lane: LaneState, now: PolicyInput, targets: TokenTargets, *, regrow: bool = True) -> Draft:
+    assert lane.view is not None
+    fresh = [found for found in now.ephemerals if found.number >= max(lane.expired, lane.shown)]
+    return Draft(
+        now.history, lane.view, lane.meter, targets, lane.around,
+        fresh=fresh, regrow=regrow, prose=_prose(lane), retain=now.limits.retain,
+    )  # fmt: skip  # one thought
+
+
+def next_summary(
+    lane: LaneState,
+    now: PolicyInput,
+    budget: int,
+    summaries: Summaries,
+    *,
+    focus: str | None = None,
+    wish: Wish | None = None,
+) -> Order | None:
+    """The summary to have made of what the next compaction will fold; None where it is too early for that, where
+    one is ready, or where several failed and there is little new. A `focus` is always asked for.
+    """
+    targets, estimate = _reckoned(lane, now, budget)
+    used = estimate.upper
+    if lane.view is None or (lane.summary is not None and focus is None):
+        return None
+    may = may_try(lane.tried, lane.compactions, lane.plan.digest.told, targets.room)
+    if focus is None and wish is None and (used < _early(targets) or not may):
+        return None
+    window = look(now.history, lane.view, targets.room, lane.around)
+    spare(window, int(window.budget * now.options.protected_recent), now.options.protected_results)
+    tokens = max(targets.threshold, used) - targets.target
+    leaving = worth_telling(window, tokens) if wish is None else chosen_by(window, wish)
+    newest, room = now.history.newest, window.summary_room()
+    pending = newest is not None and newest.open_calls > 0
+    return next_order(lane.name, lane.view, leaving, room=room, summaries=summaries, focus=focus, pending=pending)
+
+
+def _prose(lane: LaneState) -> Note | None:
+    found = lane.summary
+    return None if found is None else Note(found.first, found.last, "prose", found.text, found.by)
+
+
+def _decide(
+    lane: LaneState,
+    now: PolicyInput,
+    draft: Draft,
+    used: int,
+    trigger: Trigger,
+    *,
+    force: bool,
+    budget: int | None = None,
+) -> Decision:
+    """`budget`: what must hold; by default what the draft was made for."""
+    budget, room = draft.targets.total if budget is None else budget, draft.room
+    after = draft.settle()
+    reports = refusals(lane.name, draft)
+    if after > budget:
+        raise too_large(draft, after, lane.meter.overhead(budget), lane.refused)
+    little: bool | None = None
+    if trigger == "threshold":
+        little, more = _wins_little(lane, draft, used - after, after)
+        reports += more
+    unchanged = draft.view.plan.edits == draft.before.plan.edits
+    poor = used - after < WORTH * room and not crowded(draft.before, now.options)
+    if used <= budget and (unchanged or (not force and poor)):
+        event = None if force else Settled(lane.name, used, len(draft.before.flat))
+        return Decision(event, reports, little=little)
+    made = _recorded(lane, now, draft, used, after=after, trigger=trigger)
+    return made._replace(reports=reports + made.reports, little=little)
+
+
+def _wins_little(lane: LaneState, draft: Draft, won: int, after: int) -> tuple[bool | None, list[Event]]:
+    """Whether so much must stay that it won too little, None where that is hard to say; reported the second time,
+    and then not again before it was better.
+    """
+    targets, stays = draft.targets, staying(draft, after)
+    if stays.tokens < BETTER * targets.total:
+        return False, []
+    enough = _enough(targets) * targets.total / max(1, targets.room)  # also where the overhead takes it all
+    if stays.tokens < STAYS * targets.total or won >= enough:
+        return None, []
+    return True, [won_little(lane.name, stays, targets.total)] if lane.little == 1 else []
+
+
+def _recorded(lane: LaneState, now: PolicyInput, draft: Draft, used: int, *, after: int, trigger: Trigger) -> Decision:
+    done = Compaction.of(lane.name, draft, used, after, trigger)
+    reports = [*reports_of(done, draft), *rules_left_out(lane.name, draft)]
+    reports += attachments_left_out(lane.name, draft)
+    expired = max((found.number + 1 for found in now.ephemerals), default=lane.expired)
+    expired = min((found.number for found in draft.fresh), default=expired)
+    view = draft.view
+    event = PlanRecorded(lane.name, view.plan, draft.removed(), after, len(view.flat))
+    return Decision(event, reports, view, expired, done)
+
+
+def _enough(targets: TokenTargets) -> float:
+    """What a compaction has to win, so that it is not one that is soon followed by the next."""
+    return max(WORTH * targets.room, ENOUGH * (targets.threshold - targets.target))
+
+
+def _early(targets: TokenTargets) -> float:
+    return targets.target + (targets.threshold - targets.target) * EARLY

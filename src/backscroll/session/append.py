@@ -1,0 +1,174 @@
+"""Add messages: check, read, count, commit, apply."""
+
+import json
+from collections.abc import Container, Iterator, Sequence
+from hashlib import sha256
+from typing import NamedTuple
+
+from backscroll import events
+from backscroll.errors import ConflictError
+from backscroll.history.groups import Joining
+from backscroll.history.history import History
+from backscroll.history.log import Event, Identified, MessageAdded, digest_of
+from backscroll.messages import Message, Reading, accept, read_message, read_new, same_json
+from backscroll.ports import LONG, Ask, Operation
+from backscroll.session.state import SessionState
+from backscroll.session.store_sync import (
+    LOCK,
+    catch_up,
+    commit,
+    fetch,
+    take_news,
+    too_many_conflicts,
+    tries,
+    write_checkpoint,
+)
+from backscroll.tokens.usage import Counts
+from backscroll.view.view import Ephemeral
+
+Read = tuple[Message, Reading, Counts]
+_MOST_EPHEMERALS = 256
+
+
+class Addition(NamedTuple):
+    """One message that is about to be added."""
+
+    reading: Reading
+    message: Message
+    counts: Counts
+    event: MessageAdded | None
+    """None for a message that is never stored."""
+
+
+def append(state: SessionState, messages: Sequence[object], id: str | None = None) -> Operation[int]:
+    """Add messages in one step and answer the last `seq`. The same `id` again changes nothing and answers the same."""
+    read = yield from read_messages(state, messages)
+    yield LOCK
+    yield from catch_up(state, look=False)
+    met, looked = state.met, state.logbook is None
+    with tries(state) as attempts:
+        for _ in attempts:
+            if id is not None and (known := (yield from _identified(state, id))):
+                return (yield from _repeated(state, known, [message for message, _, _ in read]))
+            reason = why_not(read, state.history, state.theirs, outrun=state.met > met)
+            if reason and not looked and state.logbook is not None:
+                yield from take_news(state, state.logbook)  # it may not hold any more
+                looked, reason = True, why_not(read, state.history, state.theirs, outrun=state.met > met)
+            if reason:
+                raise ConflictError(f"these messages do not follow what was stored meanwhile: {reason}")
+            if (yield from _appended(state, read, id)):
+                return state.history.next_seq - 1
+    raise too_many_conflicts()
+
+
+def read_messages(state: SessionState, messages: Sequence[object]) -> Operation[list[Read]]:
+    """Check, copy, read and measure messages; changes nothing."""
+    accepted = [accept(message, state.config.redact) for message in messages]
+    readings = list(map(read_new, accepted))
+    heavy = not state.measured or any(len(part.text) > LONG for reading in readings for part in reading.parts)
+    counts = yield Ask(state.config.measure, (readings,), heavy)
+    state.measured = True
+    return list(zip(accepted, readings, counts, strict=True))
+
+
+def _appended(state: SessionState, read: Sequence[Read], id: str | None) -> Operation[bool]:
+    first = state.history.next_seq
+    joining = state.history.joining() if any(each.calls or each.results for _, each, _ in read) else None
+    added = list(additions(read, first, state.config.counted_by(), joining))
+    happening: list[Event] = [addition.event for addition in added if addition.event is not None]
+    if id is not None:
+        digested = state.config.redact is not None  # an id may hold what a message must not
+        name = digest_of(id) if digested else id
+        happening.append(Identified(name, first, first + len(happening) - 1, digested))
+    if not (yield from commit(state, happening)):
+        return False
+    for addition in added:
+        add(state, addition)
+    if id is not None:
+        state.apply(happening[-1])
+    if state.logbook is not None and state.logbook.due:
+        write_checkpoint(state)
+    return True
+
+
+def _identified(state: SessionState, id: str) -> Operation[Identified | None]:
+    if (digest := digest_of(id)) in state.ids or state.logbook is None:
+        return state.ids.get(digest)
+    return (yield from state.logbook.identified(id))
+
+
+def _repeated(state: SessionState, known: Identified, messages: list[Message]) -> Operation[int]:
+    entries = yield from fetch(state, range(known.first, known.last + 1))
+    stored = [entry.message for entry in entries]
+    if not same_json(stored, [message for message in messages if not passing(read_message(message))]):
+        name = "this id" if state.config.redact is not None else f"id {known.id!r}"
+        raise ConflictError(f"{name} was used before, for other messages ({known.first}-{known.last})")
+    return known.last
+
+
+def add(state: SessionState, addition: Addition) -> None:
+    """Apply one addition whose event is stored."""
+    reading, message, counts, event = addition
+    if event is None:
+        after = state.history.branch[-1] if state.history.branch else -1
+        digest = sha256(json.dumps(message).encode()).hexdigest()
+        state.ephemerals.append(Ephemeral(after, state.ephemeral_number, message, reading, counts, digest))
+        state.ephemeral_number += 1
+        del state.ephemerals[:-_MOST_EPHEMERALS]
+        return
+    if reading.flags.ephemeral:  # half of a tool pair cannot be forgotten without breaking the other half
+        state.outbox.append((events.EPHEMERAL_KEPT, {"seq": event.seq}))
+    entry = state.history.append(event, reading)
+    state.follow(event)
+    if reading.results and entry.group.orphans and entry.seq in entry.group.orphans:
+        state.outbox.append((events.ORPHAN_RESULT, {"seq": entry.seq, "ids": [name for name, _ in reading.results]}))
+    if state.listened_to:
+        length = sum([len(part.text) for part in reading.parts])
+        added = {"role": reading.role, "content_length": length, "total_messages": len(state.history.branch)}
+        state.outbox.append((events.MESSAGE_ADDED, added))
+
+
+def passing(reading: Reading) -> bool:
+    """Whether a message is shown and never stored; half of a tool pair has to be stored whatever it says of itself."""
+    return reading.flags.ephemeral and not reading.calls and not reading.results
+
+
+def additions(read: Sequence[Read], next_seq: int, counted_by: str, joining: Joining | None) -> Iterator[Addition]:
+    """What adding these messages does, in order; the first that is stored gets `next_seq`.
+
+    `joining`: tells which groups they join; may be None where none of them calls or answers.
+    """
+    for message, reading, counts in read:
+        if passing(reading):
+            yield Addition(reading, message, counts, None)
+        else:
+            joins = () if joining is None else joining.of(next_seq, reading)
+            yield Addition(reading, message, counts, MessageAdded(next_seq, message, counts, counted_by, joins))
+            next_seq += 1
+
+
+def why_not(read: Sequence[Read], history: History, theirs: Container[int], *, outrun: bool) -> str | None:
+    """Why these messages cannot follow what is stored; None if they can.
+
+    `theirs`: messages that other writers stored while this one was at work; what was there before is everybody's.
+    `outrun`: some of them, or a rewind, came while these messages were on their way.
+    """
+    stored = [reading for _, reading, _ in read if not passing(reading)]
+    calls = {call for reading in stored for call in reading.calls}
+    answered = [answer for reading in stored for answer, _ in reading.results if answer not in calls]
+    newest, last = history.newest, history.last
+    if stored and newest is not None and newest.open_calls and newest.first in theirs:
+        waiting = history.waiting(newest)
+        if not any(answer in waiting for answer in answered):
+            return (
+                f"the calls {waiting} of another writer wait for their results: append again when these are there; if "
+                "that writer is gone, append the results, or rewind to before the calls"
+            )
+    if not stored or not outrun:
+        return None
+    open_calls = set(history.waiting()) if answered else set()
+    if gone := [answer for answer in answered if answer not in open_calls]:
+        return f"the calls {gone} were answered by another writer, or taken back"
+    if last is None or last.seq not in theirs or last.reading.role != "assistant" or last.reading.calls:
+        return None
+    return "another writer answered already" if stored[0].role == "assistant" else None

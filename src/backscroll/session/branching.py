@@ -1,0 +1,133 @@
+"""Change the branch: rewind, replace, clear, pin, fork, delete. What was added stays in the log through all but the
+last.
+"""
+
+from collections.abc import Sequence
+
+from backscroll.history.history import Entry
+from backscroll.history.loading import chunks, hold_group, past
+from backscroll.history.log import PinChanged, Rewound
+from backscroll.messages import Message, accept, read_new, same_json
+from backscroll.ports import Ask, Operation
+from backscroll.session.append import add, additions
+from backscroll.session.past import state_before_next, stored_messages
+from backscroll.session.restoring import Kept, Match, match
+from backscroll.session.state import SessionState
+from backscroll.session.store_sync import (
+    commit,
+    commit_and_apply,
+    enter,
+    fetch,
+    fetch_one,
+    flush_deferred,
+    too_many_conflicts,
+    tries,
+)
+
+
+def rewind(state: SessionState, to: int) -> Operation[None]:
+    """The branch ends at `to`; -1 empties it. Raises `ReferenceNotFound` for what is not on it."""
+    yield from enter(state)
+    branch = state.history.branch
+    state.check_on_branch(to)
+    if to != (branch[-1] if branch else -1):
+        yield from commit_and_apply(state, Rewound(to), lambda: state.check_on_branch(to))
+
+
+def replace(state: SessionState, messages: Sequence[object], kept: Kept | None = None) -> Operation[bool]:
+    """Make the branch hold these messages: back to what both begin with, then the rest is appended. Returns whether
+    that changed anything. `kept`: by what a host's own copies of messages are known.
+    """
+    accepted = [accept(message, state.config.redact) for message in messages]
+    yield from enter(state)
+    with tries(state) as attempts:
+        for _ in attempts:
+            branch = state.history.branch
+            same, given = yield from _in_common(state, accepted, kept)
+            rest = accepted[given:]
+            if same == len(branch) and not rest:
+                return False
+            readings = list(map(read_new, rest))
+            counts = yield Ask(state.config.measure, (readings,), heavy=True)
+            back = [Rewound(branch[same - 1] if same else -1)] if same < len(branch) else []
+            before = (yield from past(state.history, state.logbook, back[0].to)) if back else None
+            joining, read = (before or state.history).joining(), list(zip(rest, readings, counts, strict=True))
+            added = list(additions(read, state.history.next_seq, state.config.counted_by(), joining))
+            stored = [addition.event for addition in added if addition.event is not None]
+            if (yield from commit(state, [*back, *stored])):
+                if before is not None:
+                    state.history.rewind_to(before)
+                    state.follow(back[0])
+                for addition in added:
+                    add(state, addition)
+                return True
+    raise too_many_conflicts()
+
+
+def _in_common(state: SessionState, messages: Sequence[Message], kept: Kept | None) -> Operation[Match]:
+    """With how many of these the branch begins, and with how many of its own."""
+    if kept is not None:
+        return match(messages, (yield from stored_messages(state)), kept)
+    same = 0
+    branch = state.history.branch
+    for seqs in chunks(list(branch.between(0, min(len(branch), len(messages))))):
+        for entry in (yield from fetch(state, seqs)):
+            if not same_json(entry.message, messages[same]):
+                return Match(same, same)
+            same += 1
+    return Match(same, same)
+
+
+def clear(state: SessionState) -> Operation[None]:
+    """Empty the branch; the log keeps everything, and no `seq` is used again."""
+    yield from enter(state)
+    yield from commit_and_apply(state, Rewound(-1))
+    state.ephemerals.clear()
+
+
+def pin(state: SessionState, seq: int, pinned: bool) -> Operation[None]:
+    """Pin or unpin the message `seq`, and with it its whole tool pair."""
+    yield from enter(state)
+    if seq in state.history.branch:
+        yield from hold_group(state.history, state.logbook, seq)
+    entry: Entry = yield from fetch_one(state, seq)
+    if entry.reading.flags.critical and not pinned:
+        return  # a critical message stays protected whatever else is said of it
+    yield from commit_and_apply(state, PinChanged(seq, pinned))
+
+
+def fork(state: SessionState, new: str, at: int | None) -> Operation[None]:
+    """Begin a session of the same store with this one's past, up to the message `at`; None = up to now."""
+    yield from enter(state)
+    if at is not None:
+        state.check_seq(at)
+    yield from flush_deferred(state)
+    logbook = state.logbook
+    assert logbook is not None
+    place = yield from (logbook.place_before_next(at) if at is not None else logbook.place_at_end())
+    pins = [] if at is None else (yield from _pinned_since(state, at))
+    if place:
+        yield Ask(logbook.store.fork, (logbook.session, new, place))
+        yield from logbook.behind(new, place, pins)
+
+
+def _pinned_since(state: SessionState, at: int) -> Operation[list[PinChanged]]:
+    """What was pinned and unpinned behind `at` of the messages up to it, which a rewind to it would keep."""
+    pins = {seq: pinned for seq, pinned in state.history.pins.items() if seq <= at}
+    if not pins:
+        return []
+    before = (yield from state_before_next(state, at)).history
+    return [PinChanged(seq, now) for seq, now in pins.items() if seq in before.branch and before.pins.get(seq) != now]
+
+
+def erase(state: SessionState, cascade: bool) -> Operation[None]:
+    """Delete the session, in its store and here."""
+    yield from enter(state)
+    if state.logbook is not None:
+        yield Ask(state.logbook.store.erase, (state.logbook.session, cascade), heavy=True)
+        state.logbook.forget()
+        yield from state.logbook.release()  # it went with the session: who begins anew takes it anew
+    state.entered = False
+    state.ephemerals.clear()
+    state.events.clear()
+    state.begin()

@@ -1,0 +1,173 @@
+"""Make the view of a request: catch up, decide, commit, hand out. And compactions that somebody asks for."""
+
+from collections.abc import Callable
+from functools import partial
+
+from backscroll import events
+from backscroll.compaction import policy
+from backscroll.compaction.lane_state import LaneState
+from backscroll.compaction.policy import NOTHING_DUE, Decision, PolicyInput
+from backscroll.compaction.report import Compaction
+from backscroll.compaction.trim import Wish
+from backscroll.errors import StoreUnavailable
+from backscroll.history.loading import hold
+from backscroll.history.log import PlanAt, PlanRecorded, Settled
+from backscroll.messages import Message
+from backscroll.ports import Ask, Operation
+from backscroll.session.lane import apply_decision, hand_out, undo
+from backscroll.session.state import SessionState
+from backscroll.session.store_sync import (
+    LOCK,
+    catch_up,
+    commit,
+    enter,
+    refresh_lane,
+    too_many_conflicts,
+    tries,
+    write_checkpoint,
+)
+from backscroll.session.summaries import begin_next_summary, wait_for_summary
+from backscroll.session.system_prompt import ask_prompt, record_prompt
+from backscroll.tokens.budget import NO_LIMITS, Limits, provider_window, resolve_budget
+
+Find = Callable[[PolicyInput], Callable[[], Decision] | None]
+"""What there is to decide; None where there is nothing."""
+
+
+def request(
+    state: SessionState,
+    token_budget: int | None,
+    provider: object,
+    lane_name: str,
+    *,
+    outside: int = 0,
+    limits: Limits = NO_LIMITS,
+) -> Operation[list[Message]]:
+    """The view to send now. Raises `BudgetError` if what must stay does not fit."""
+    told = None
+    if token_budget is None and provider is not None:
+        told, failures = yield from provider_window(provider)
+        state.outbox += [(events.PROVIDER_IGNORED, {"reason": failure}) for failure in failures]
+    budget = resolve_budget(token_budget, told, state.config.options).tokens
+    prompt = None if state.prompt is None else (yield from ask_prompt(state))
+    if state.clock is not None and state.config.prices is not None:
+        state.seconds = yield Ask(state.clock)
+    yield LOCK
+    yield from catch_up(state)
+    lane = state.lanes.get(lane_name) or state.open_lane(lane_name)
+    lane.meter.outside = outside
+    if state.summaries is not None:
+        yield from wait_for_summary(state, lane, prompt, budget)
+    now = yield from refresh_lane(state, lane, prompt, limits)
+    due = policy.due(lane, now, budget)
+    used = due.used
+    if due.decide is not None:
+        yield from _fit(state, lane, now, lambda now: policy.due(lane, now, budget).decide)
+        now = state.policy_input(prompt)
+    if due.decide is not None or due.total != budget:
+        used = lane.used(budget)
+    digest = None if prompt is None else (yield from record_prompt(state, prompt))
+    state.apply_deferred(hand_out(lane, now, budget, used, digest))
+    state.asked = lane
+    if state.summaries is not None:
+        yield from begin_next_summary(state, lane, prompt, budget)
+    assert lane.view is not None
+    return lane.view.copies()
+
+
+def _fit(state: SessionState, lane: LaneState, now: PolicyInput, find: Find) -> Operation[bool]:
+    """Have the lane's next plan decided, store it and apply it. Returns whether there was one."""
+    with tries(state) as attempts:
+        for _ in attempts:
+            decide = find(now)
+            decision = NOTHING_DUE if decide is None else (yield Ask(decide, heavy=True, tolerant=True))
+            if isinstance(decision, Exception):
+                raise decision
+            event = decision.event
+            if isinstance(event, PlanRecorded) and not (yield from _record(state, event)):
+                now = yield from refresh_lane(state, lane, now.prompt, now.limits)  # another writer came first
+                continue
+            apply_decision(lane, decision)
+            if isinstance(event, Settled):
+                state.apply_deferred(event)
+            elif event is not None:
+                state.apply(event)
+                _forget_expired(state)
+                write_checkpoint(state)
+            state.outbox += decision.reports
+            return isinstance(event, PlanRecorded)
+    raise too_many_conflicts()
+
+
+def _record(state: SessionState, event: PlanRecorded) -> Operation[bool]:
+    """Store a plan. A store that fails must not stop a request: the plan waits for better times, with a report."""
+    try:
+        return (yield from commit(state, [event]))
+    except StoreUnavailable as error:
+        assert state.logbook is not None
+        state.logbook.later(event)
+        state.outbox.append((events.STORE_UNAVAILABLE, {"lane": event.lane, "error": str(error)[:200]}))
+        return True
+
+
+def _forget_expired(state: SessionState) -> None:
+    oldest = min(lane.expired for lane in state.lanes.values())
+    if state.ephemerals and state.ephemerals[0].number < oldest:
+        state.ephemerals = [found for found in state.ephemerals if found.number >= oldest]
+
+
+def compact(state: SessionState, lane_name: str) -> Operation[Compaction | None]:
+    """Compact now, down to the target. Returns None where nothing could be won."""
+    prompt = yield from ask_prompt(state)
+    yield from enter(state)
+    lane = state.lane(lane_name)
+    now = yield from refresh_lane(state, lane, prompt)
+    budget = lane.budget
+    changed = yield from _fit(state, lane, now, lambda now: policy.due(lane, now, budget, force=True).decide)
+    return lane.last_compaction if changed else None
+
+
+def leave_out(state: SessionState, lane_name: str, wish: Wish) -> Operation[Compaction | None]:
+    """Leave out of the lane's view what somebody asks for. Returns None where there is nothing of that."""
+    prompt = yield from ask_prompt(state)
+    yield from enter(state)
+    lane = state.lane(lane_name)
+    now = yield from refresh_lane(state, lane, prompt)
+    changed = yield from _fit(state, lane, now, lambda now: partial(policy.leave_out, lane, now, wish))
+    return lane.last_compaction if changed else None
+
+
+def is_due(state: SessionState, lane_name: str) -> Operation[bool]:
+    """Whether a request now would start a compaction, within the budget of the one before."""
+    prompt = yield from ask_prompt(state)
+    if state.clock is not None and state.config.prices is not None:
+        state.seconds = yield Ask(state.clock)
+    yield from enter(state)
+    lane = state.lane(lane_name)
+    return policy.is_due(lane, (yield from refresh_lane(state, lane, prompt)), lane.budget)
+
+
+def undo_compaction(state: SessionState, lane_name: str) -> Operation[bool]:
+    """Bring back the plan before the newest compaction of the lane; False where there is none."""
+    prompt = yield from ask_prompt(state)
+    yield from enter(state)
+    lane = state.lane(lane_name)
+    with tries(state) as attempts:
+        for _ in attempts:
+            earlier = lane.earlier
+            if earlier is None:
+                return False
+            if isinstance(earlier, PlanAt):
+                assert state.logbook is not None
+                earlier = yield from state.logbook.plan(lane_name, earlier)
+            now = state.policy_input(prompt)
+            missing = state.history.missing(seq for seq, _ in state.history.outside(earlier.gaps()))
+            yield from hold(state.history, state.logbook, missing)
+            event = undo(lane, now, earlier)
+            if (yield from commit(state, [event])):
+                break
+        else:
+            raise too_many_conflicts()
+    state.apply(event)
+    state.outbox.append((events.PLAN_CHANGED, {"lane": lane_name, "undone": event.plan.number - 1}))
+    return True

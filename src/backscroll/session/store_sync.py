@@ -1,0 +1,214 @@
+"""Keep a session and its store in step: catch up with what is stored, commit what happens, write checkpoints.
+
+Operations, as everywhere in this room: generators that yield what they ask of the shell (`ports.py`). What could not be
+stored does not happen.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from backscroll.compaction.lane_state import LaneState
+from backscroll.compaction.policy import PolicyInput
+from backscroll.errors import ConflictError
+from backscroll.history.history import Entry
+from backscroll.history.journal import Logbook
+from backscroll.history.loading import fetch as fetch_entries
+from backscroll.history.loading import hold, hold_group, restored, take
+from backscroll.history.log import Checkpoint, Event, MessageAdded, Rewound
+from backscroll.history.plan import Plan, hidden
+from backscroll.ports import Exclusive, Operation
+from backscroll.session.lane import not_loaded, refresh
+from backscroll.session.state import SessionState
+from backscroll.session.usage_reports import take_in_reports
+from backscroll.tokens.budget import NO_LIMITS, Limits
+
+LOSSES = 4  # of a change, before its writer takes a turn: to try again is quicker, as long as it succeeds
+TRIES = 8  # of one change against other writers; each of them got further meanwhile
+LOCK = Exclusive()
+
+
+def too_many_conflicts() -> ConflictError:
+    """The error after so many tries."""
+    return ConflictError(f"other writers were faster {TRIES} times in a row; try again")
+
+
+# -- catching up --
+
+
+def enter(state: SessionState) -> Operation[None]:
+    """Hold the lock from here on, with everything taken in."""
+    yield LOCK
+    yield from catch_up(state)
+
+
+def catch_up(state: SessionState, *, look: bool = True) -> Operation[None]:
+    """With the lock held: take in what is stored and not known here, and what was reported meanwhile.
+
+    `look`: whether to find what others stored since; else only a session that was not opened yet is.
+    """
+    logbook = state.logbook
+    if logbook is not None and not state.entered:
+        yield from load_session(state, logbook)
+    elif logbook is not None and look:
+        yield from take_news(state, logbook)
+    if state.summaries is not None or state.pending_usage:
+        take_in_reports(state)
+
+
+def load_session(state: SessionState, logbook: Logbook) -> Operation[None]:
+    """Go on where the session stands in its store."""
+    checkpoint, behind = yield from logbook.open()
+    try:
+        yield from stand_at(state, logbook, checkpoint, behind, logbook.end)
+    except BaseException:
+        state.begin()  # nothing of what was taken in half
+        raise
+
+
+def stand_at(
+    state: SessionState, logbook: Logbook, checkpoint: Checkpoint | None, behind: Sequence[Event], place: int
+) -> Operation[None]:
+    """Stand where a checkpoint and the events behind it say, which are what is stored before a place."""
+    state.begin()
+    first = place - len(behind)
+    with logbook.at(first - 1):
+        state.history = yield from restored(logbook, checkpoint, [])
+        for mark in checkpoint.lanes if checkpoint else ():
+            assert isinstance(mark.plan, Plan)
+            lane = state.lanes[mark.name] = state.make_lane(mark.name, mark.plan)
+            lane.resume(mark)
+        state.newest_lane = checkpoint.newest_lane if checkpoint else None
+        if state.newest_lane not in (None, *state.lanes):
+            raise ValueError(f"its newest lane is {state.newest_lane!r:.80}, and it has no such lane")
+    for at, event in enumerate(behind, first):
+        yield from load_and_apply(state, event, at)
+    state.entered = True
+
+
+def take_news(state: SessionState, logbook: Logbook) -> Operation[None]:
+    """Take in what was stored since: by a caller of ours that gave up before the answer came, and by others."""
+    state.entered = False  # where some of it is taken in, and the rest cannot be had now: begin again
+    own, others = yield from logbook.news()
+    for at, event in own:
+        yield from load_and_apply(state, event, at)
+    for at, event in others:
+        yield from load_and_apply(state, event, at)
+        if isinstance(event, MessageAdded):
+            state.theirs.append(event.seq)
+        if isinstance(event, MessageAdded | Rewound):
+            state.met += 1
+    state.entered = True
+
+
+def load_and_apply(state: SessionState, event: Event, at: int | None = None) -> Operation[None]:
+    """Apply an event, with what it needs from the store. `at`: its place, where it was stored before."""
+    if at is None or state.logbook is None:
+        yield from take(state.history, state.logbook, event)
+        state.follow(event)
+        return
+    with state.logbook.at(at):
+        yield from take(state.history, state.logbook, event)
+        state.follow(event)
+
+
+def refresh_lane(
+    state: SessionState, lane: LaneState, prompt: str | None, limits: Limits = NO_LIMITS
+) -> Operation[PolicyInput]:
+    """Bring a lane's view up to date, with what it shows of what is not held. Returns what to decide on."""
+    now = state.policy_input(prompt)
+    if missing := not_loaded(lane, now):
+        yield from hold(state.history, state.logbook, missing)
+    if reports := refresh(lane, now):
+        state.outbox += reports
+    if limits is NO_LIMITS:
+        return now
+    for seq in sorted(hidden(lane.plan, limits.retain)):
+        yield from hold_group(state.history, state.logbook, seq)
+    return now._replace(limits=limits)
+
+
+def fetch(state: SessionState, seqs: Sequence[int]) -> Operation[list[Entry]]:
+    """These entries, for reading only; `seqs` grow."""
+    return (yield from fetch_entries(state.history, state.logbook, seqs))
+
+
+def fetch_one(state: SessionState, seq: int) -> Operation[Entry]:
+    """The entry `seq`. Raises `ReferenceNotFound`."""
+    state.check_seq(seq)
+    (found,) = yield from fetch(state, [seq])
+    return found
+
+
+# -- committing --
+
+
+def commit(state: SessionState, happening: Sequence[Event]) -> Operation[bool]:
+    """Store events that are about to happen; False where another writer was first, whose events happened now."""
+    logbook = state.logbook
+    if logbook is None:
+        return True
+    stored = yield from logbook.commit(happening)
+    if not stored:
+        state.lost += 1
+        if state.lost >= LOSSES:
+            yield from logbook.take_turn()
+        yield from take_news(state, logbook)
+    return stored
+
+
+@contextmanager
+def tries(state: SessionState) -> Iterator[range]:
+    """The tries of a change that others may come before. A writer that lost often has a turn, which ends here."""
+    state.lost = 0
+    try:
+        yield range(TRIES)
+    finally:
+        if state.logbook is not None:
+            state.logbook.end_turn()
+
+
+def commit_and_apply(state: SessionState, event: Event, check: Callable[[], None] = lambda: None) -> Operation[None]:
+    """Store an event, behind what others did meanwhile, and apply it. `check` raises where it cannot follow that."""
+    with tries(state) as attempts:
+        for _ in attempts:
+            check()
+            if (yield from commit(state, [event])):
+                state.entered = False  # until it is taken in
+                yield from load_and_apply(state, event)
+                state.entered = True
+                return
+    raise too_many_conflicts()
+
+
+def flush_deferred(state: SessionState) -> Operation[None]:
+    """Store what waits for the next event."""
+    with tries(state) as attempts:
+        for _ in attempts:
+            if (yield from commit(state, [])):
+                return
+    raise too_many_conflicts()
+
+
+def flush(state: SessionState) -> Operation[None]:
+    """Store what waits for the next event, and give a lease back."""
+    logbook = state.logbook
+    if logbook is None or not logbook.gone:  # else nothing of it is to be stored, which was said
+        yield LOCK
+        yield from catch_up(state, look=False)
+        yield from flush_deferred(state)
+    if logbook is not None:
+        yield from logbook.release()
+
+
+def write_checkpoint(state: SessionState) -> None:
+    """Note where the session stands, and evict messages that no view shows."""
+    logbook, history = state.logbook, state.history
+    if logbook is None or not history.noted:
+        return
+    shown = {seq for lane in state.lanes.values() if lane.view for seq in lane.view.shown()}
+    fresh = (
+        logbook.checkpoint_every if logbook.due else 0
+    )  # nobody asked for a view lately: the newest will be asked for
+    history.let_go(shown, history.next_seq - fresh)
+    marks = tuple(lane.mark() for lane in state.lanes.values())
+    state.apply_deferred(Checkpoint(history.mark(), marks, state.newest_lane))

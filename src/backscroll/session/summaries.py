@@ -1,0 +1,75 @@
+"""Have summaries made while requests go on, and wait for them where somebody wants that."""
+
+from backscroll import events
+from backscroll.compaction import policy
+from backscroll.compaction.lane_state import LaneState
+from backscroll.compaction.summarization import Made, Order, Summaries, ask
+from backscroll.compaction.trim import Wish
+from backscroll.errors import ConfigurationError
+from backscroll.messages import accept_text
+from backscroll.ports import Ask, Operation
+from backscroll.session.state import SessionState
+from backscroll.session.store_sync import enter, refresh_lane
+from backscroll.session.system_prompt import ask_prompt
+from backscroll.session.usage_reports import take_in_reports
+
+_FOREVER = 1e8  # seconds; a summarizer's own time limit comes before
+
+
+def begin_summary(state: SessionState, lane_name: str, focus: str | None, wish: Wish | None = None) -> Operation[bool]:
+    """Have a summary made for what will be compacted next, if it is worth one; False while another is being made.
+
+    `focus`: what matters most. Raises `ConfigurationError` without a summarizer.
+    """
+    summaries = state.summaries
+    if summaries is None:
+        raise ConfigurationError("focus tells a summarizer what to keep, and there is none: give summarizer=")
+    focus = None if focus is None else accept_text(focus, "user", state.config.redact)
+    prompt = yield from ask_prompt(state)
+    yield from enter(state)
+    if summaries.background.running:
+        return False
+    lane = state.lane(lane_name)
+    now = yield from refresh_lane(state, lane, prompt)
+    order = policy.next_summary(lane, now, lane.budget, summaries, focus=focus, wish=wish)
+    yield from _begin(state, lane, order, summaries)
+    return True
+
+
+def summary_made(state: SessionState) -> Operation[None]:
+    """Wait until no summary is being made; without the lock, so that requests go on meanwhile."""
+    if state.summaries is not None:
+        yield Ask(state.summaries.background.wait, (_FOREVER,))
+
+
+def wait_for_summary(state: SessionState, lane: LaneState, prompt: str | None, budget: int) -> Operation[None]:
+    """Wait for a summary that is being made, where one is needed now and the user allows for it."""
+    summaries = state.summaries
+    if summaries is None or not summaries.timeout:
+        return
+    now = yield from refresh_lane(state, lane, prompt)
+    if not policy.is_due(lane, now, budget):
+        return
+    yield from begin_next_summary(state, lane, prompt, budget)
+    yield Ask(summaries.background.wait, (summaries.timeout,))
+    take_in_reports(state)
+
+
+def begin_next_summary(state: SessionState, lane: LaneState, prompt: str | None, budget: int) -> Operation[None]:
+    """Have a summary made while requests go on, once the lane nears its next compaction."""
+    summaries = state.summaries
+    if summaries is None or summaries.background.running:
+        return
+    order = policy.next_summary(lane, state.policy_input(prompt), budget, summaries)
+    yield from _begin(state, lane, order, summaries)
+
+
+def _begin(state: SessionState, lane: LaneState, order: Order | None, summaries: Summaries) -> Operation[None]:
+    if order is not None:
+        state.outbox.append((events.SUMMARY_STARTED, {"lane": lane.name, "first": order.first, "last": order.last}))
+        yield Ask(summaries.background.start, (_made(state, order, summaries),))
+
+
+def _made(state: SessionState, order: Order, summaries: Summaries) -> Operation[Made]:
+    count, redact = state.config.count, state.config.redact
+    return ask(order, summaries.summarizer, lambda text: count(text).tokens, summaries.blocking, redact)
