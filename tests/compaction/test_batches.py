@@ -8,7 +8,7 @@ from backscroll import ConfigurationError, ContextManager, events
 from backscroll.compaction.cache_pricing import Prices
 from backscroll.compaction.strategies.clear import MaskStrategy
 from tests.builders import MessageFactory
-from tests.fakes import count_quarter
+from tests.fakes import RecordingSession, count_quarter
 
 TALK = MessageFactory("openai")
 BUDGET = 1_000_000  # so large that nothing but a batch can be the reason of a compaction
@@ -17,13 +17,11 @@ SPARED = 3  # newest groups with results that the model has seen
 BATCH = "mask batch"
 
 
-class Working:
+class Working(RecordingSession):
     """An agent at work far below its budget: one call, its result and one request at each step."""
 
     def __init__(self, **options: Any) -> None:
-        self.told: list[tuple[str, dict[str, Any]]] = []
-        listener = {"on_event": lambda name, payload: self.told.append((name, payload))}
-        self.manager = ContextManager(**{"tokenizer": count_quarter, "min_batch_tokens": 3_000, **listener, **options})
+        super().__init__(**{"min_batch_tokens": 3_000, **options})
         self.manager.append(TALK.say("system", "be brief"), TALK.say("user", "read every file"))
         self.results: list[int] = []
         self.views: list[list[dict[str, Any]]] = []
@@ -56,11 +54,6 @@ class Working:
         return self.views[-1]
 
     @property
-    def compactions(self) -> int:
-        """Compactions that were reported."""
-        return sum(name == events.COMPACTION for name, _ in self.told)
-
-    @property
     def masked(self) -> dict[int, str]:
         """What is masked, and why."""
         return {found.seq: found.reason for found in self.manager.explain() if found.state == "masked"}
@@ -70,7 +63,7 @@ def test_old_results_are_cleared_early_once_they_fill_a_batch():
     """Old results are cleared far below the threshold once they are a batch."""
     working = Working().until_batch()
     assert working.manager.usage().upper < 0.01 * BUDGET
-    (payload,) = [payload for name, payload in working.told if name == events.COMPACTION]
+    (payload,) = [payload for name, payload in working.events if name == events.COMPACTION]
     assert payload["before_tokens"] - payload["after_tokens"] >= 3_000
     assert payload["strategies"] == {BATCH: len(working.masked)}
     states = {found.state for found in working.manager.explain() if found.seq not in working.masked}
@@ -120,7 +113,7 @@ def test_below_the_least_worth_nothing_is_masked():
     large.steps(len(small.results))
     assert large.masked == {}
     large.until_batch()
-    before, after = (next(p for n, p in w.told if n == events.COMPACTION) for w in (small, large))
+    before, after = (next(p for n, p in w.events if n == events.COMPACTION) for w in (small, large))
     assert before["before_tokens"] - before["after_tokens"] < 9_000
     assert after["before_tokens"] - after["after_tokens"] >= 9_000
 
@@ -197,7 +190,7 @@ def test_what_one_batch_masked_the_next_leaves_as_it_is():
     working.until_batch()
     assert first.items() < working.masked.items()
     assert all(working.views[-1][seq] == stubs[seq] for seq in first)
-    for name, payload in working.told:
+    for name, payload in working.events:
         if name == events.COMPACTION:
             assert payload["before_tokens"] - payload["after_tokens"] >= 3_000
 

@@ -5,20 +5,17 @@ import pytest
 from backscroll import ConfigurationError, ContextManager, Prices, events
 from backscroll.stores.memory import MemoryStore
 from tests.builders import MessageFactory
-from tests.fakes import count_quarter
+from tests.fakes import RecordingSession, count_quarter
 
 TALK = MessageFactory("openai")
 BUDGET = 20_000
 
 
-class Timed:
+class Timed(RecordingSession):
     """An agent at work, whose clock a test moves."""
 
     def __init__(self, **options):
-        self.reports = []
-        self.manager = ContextManager(
-            **{"tokenizer": count_quarter, "on_event": lambda *told: self.reports.append(told), **options}
-        )
+        super().__init__(**options)
         self.now = 1_000.0
         self.manager._session.clock = lambda: self.now
         self.manager.append(TALK.say("user", "go"))
@@ -41,7 +38,7 @@ class Timed:
     @property
     def triggers(self):
         """Why it was compacted, each time."""
-        return [payload["trigger"] for name, payload in self.reports if name == events.COMPACTION]
+        return [payload["trigger"] for payload in self.payloads(events.COMPACTION)]
 
 
 def test_view_with_a_cold_cache_compacts_below_its_threshold():

@@ -11,7 +11,7 @@ from backscroll.compaction.candidates import Window
 from backscroll.compaction.strategies.deduplicate import SupersedeStrategy
 from backscroll.history.plan import Mask
 from tests.builders import MessageFactory
-from tests.fakes import count_quarter
+from tests.fakes import RecordingSession, count_quarter
 
 TALK = MessageFactory("openai")
 PATH = "src/app/billing.py"
@@ -22,12 +22,11 @@ def lines(name: str, first: int = 0, last: int = 60) -> str:
     return "".join(f"{name}: this is line {number} of it\n" for number in range(first, last))
 
 
-class Session:
+class Session(RecordingSession):
     """A session in which tools are called; numbers of messages are those of its results."""
 
     def __init__(self, strategy: Any = "supersede", **options: Any) -> None:
-        listed = {"strategies": [strategy], "protected_recent": 0.0}
-        self.manager = ContextManager(**{"tokenizer": count_quarter, **listed, **options})
+        super().__init__(**{"strategies": [strategy], "protected_recent": 0.0, **options})
         self.manager.append(TALK.say("user", "go"))
         self.calls = 0
 

@@ -8,10 +8,10 @@ from backscroll import ContextManager
 from backscroll.compaction.digest.notes import Facts, brief
 from backscroll.compaction.digest.stale_lines import removed_lines, written_values
 from backscroll.compaction.digest.writer import fit_headings, shrink
-from backscroll.events import COMPACTION, RULES_LEFT_OUT
+from backscroll.events import RULES_LEFT_OUT
 from backscroll.history.plan import Digest, Fold, Note, Plan, until
 from tests.builders import MessageFactory
-from tests.fakes import count_quarter
+from tests.fakes import RecordingSession, count_quarter
 
 
 def test_a_turn_that_looks_like_a_tally_is_a_turn():
@@ -75,14 +75,12 @@ def test_the_error_of_a_traceback_ends_a_turn():
     assert Facts(tuple(map(history.entry, history.branch))).turn_line().endswith("-> ValueError: bad_value")
 
 
-class Ruled:
+class Ruled(RecordingSession):
     """A session in which a user states a rule in each round."""
 
     def __init__(self, budget):
-        self.told, self.talk = [], MessageFactory("openai")
-        self.manager = ContextManager(
-            tokenizer=count_quarter, max_tokens=budget, on_event=lambda *event: self.told.append(event)
-        )
+        super().__init__(max_tokens=budget)
+        self.talk = MessageFactory("openai")
         self.seqs = []
 
     def rounds(self, count):
@@ -105,7 +103,7 @@ class Ruled:
 
     def left_out(self):
         """What was reported of rules."""
-        return [payload for name, payload in self.told if name == RULES_LEFT_OUT]
+        return self.payloads(RULES_LEFT_OUT)
 
 
 def test_each_rule_leaving_the_view_is_reported_once():
@@ -117,7 +115,7 @@ def test_each_rule_leaving_the_view_is_reported_once():
         session.manager.pin(session.seqs[rule])
     with pytest.warns(RuntimeWarning, match="has no room for"):
         assert session.rounds(24)[:8] == pinned
-    assert 2 < len(session.left_out()) <= [name for name, _ in session.told].count(COMPACTION)
+    assert 2 < len(session.left_out()) <= session.compactions
 
 
 def test_rules_displaced_by_required_messages_return():
@@ -130,7 +128,7 @@ def test_rules_displaced_by_required_messages_return():
         held = session.held()
     assert session.left_out() == [{"lane": "main", "rules": 30 - len(held)}]
     session.manager.unpin(large)
-    session.told.clear()
+    session.events.clear()
     assert session.rounds(3) == list(range(33))
 
 

@@ -15,32 +15,35 @@ TALK = MessageFactory("openai")
 
 def test_view_over_the_message_limit_folds_to_the_target():
     """A view of too many messages folds its oldest down to the target and extends itself in between."""
-    told, sizes, before, extended = RecordingSession(max_messages=41), [], [], 0
-    told.manager.add_message(TALK.say("user", "go"))
+    session, sizes, before, extended = RecordingSession(max_messages=41), [], [], 0
+    session.manager.add_message(TALK.say("user", "go"))
     for number in range(200):
-        add_round(told, number, f"result_{number} is fine")
-        view = told.manager.get_messages_for_request()
+        add_round(session, number, f"result_{number} is fine")
+        view = session.manager.get_messages_for_request()
         sizes.append(len(view))
         extended += view[: len(before)] == before
         before = view
     assert max(sizes) == 41
     assert min(sizes[sizes.index(41) :]) <= 26
-    assert 200 - extended == told.compactions
-    assert told.compactions <= 25
-    folded = [found for found in told.manager.explain() if found.state == "folded"]
+    assert 200 - extended == session.compactions
+    assert session.compactions <= 25
+    folded = [found for found in session.manager.explain() if found.state == "folded"]
     assert {found.reason for found in folded} == {"max_messages"}
-    assert told.manager.get_messages()[1:3] == [TALK.call(["c0"], "", {}), *TALK.results([("c0", "result_0 is fine")])]
+    assert session.manager.get_messages()[1:3] == [
+        TALK.call(["c0"], "", {}),
+        *TALK.results([("c0", "result_0 is fine")]),
+    ]
 
 
 def test_required_messages_over_the_limit_cause_no_recompaction():
     """What must stay may be more messages than that and starts no storm."""
-    told = RecordingSession(max_messages=8)
+    session = RecordingSession(max_messages=8)
     for number in range(30):
         pinned = TALK.say("user" if number % 2 == 0 else "assistant", f"fact {number}")
-        told.manager.add_message({**pinned, "metadata": {"pinned": True}})
-        view = told.manager.get_messages_for_request()
+        session.manager.add_message({**pinned, "metadata": {"pinned": True}})
+        view = session.manager.get_messages_for_request()
     assert len(view) == 30
-    assert told.compactions == 0
+    assert session.compactions == 0
 
 
 def test_message_limit_holds_for_results_in_user_messages():
@@ -62,32 +65,32 @@ def whole_results(manager, budget):
 
 @pytest.mark.parametrize("protected", [0, 1, 5])
 def test_the_newest_results_stay_whole_where_they_fit(protected):
-    told = RecordingSession(protected_results=protected, protected_recent=0)
-    told.manager.add_message(TALK.say("user", "go"))
+    session = RecordingSession(protected_results=protected, protected_recent=0)
+    session.manager.add_message(TALK.say("user", "go"))
     for number in range(24):
-        add_round(told, number, "\n".join(f"line {line} of it is all about nothing" for line in range(90)))
-        told.manager.add_message(TALK.say("assistant", "seen"))
-    assert whole_results(told.manager, 16_000) == max(protected, 1)  # one would stay whole anyway
+        add_round(session, number, "\n".join(f"line {line} of it is all about nothing" for line in range(90)))
+        session.manager.add_message(TALK.say("assistant", "seen"))
+    assert whole_results(session.manager, 16_000) == max(protected, 1)  # one would stay whole anyway
 
 
 def test_protected_results_that_cannot_fit_are_shortened():
     """Results that cannot fit are cut although they are protected."""
-    told = RecordingSession(protected_results=8)
-    told.manager.add_message(TALK.say("user", "go"))
+    session = RecordingSession(protected_results=8)
+    session.manager.add_message(TALK.say("user", "go"))
     for number in range(8):
-        add_round(told, number, words(900))
-    view = told.manager.get_messages_for_request(token_budget=4_000)
-    assert told.manager.usage().upper <= 4_000
+        add_round(session, number, words(900))
+    view = session.manager.get_messages_for_request(token_budget=4_000)
+    assert session.manager.usage().upper <= 4_000
     assert len(view) > 3
 
 
 def test_a_batch_spares_protected_results_too():
-    told = RecordingSession(protected_results=6, min_batch_tokens=2_000)
-    told.manager.add_message(TALK.say("user", "go"))
+    session = RecordingSession(protected_results=6, min_batch_tokens=2_000)
+    session.manager.add_message(TALK.say("user", "go"))
     for number in range(60):
-        add_round(told, number, words(500))
-        told.manager.get_messages_for_request()
-    states = [found.state for found in told.manager.explain() if found.role == "tool"]
+        add_round(session, number, words(500))
+        session.manager.get_messages_for_request()
+    states = [found.state for found in session.manager.explain() if found.role == "tool"]
     assert states.count("masked") > 30
     assert states[-6:] == ["whole"] * 6
 
@@ -95,43 +98,43 @@ def test_a_batch_spares_protected_results_too():
 # -- what a provider refused --
 
 
-def filled(told, count=20):
-    told.manager.add_message(TALK.say("user", "go"))
+def filled(session, count=20):
+    session.manager.add_message(TALK.say("user", "go"))
     for number in range(count):
-        add_round(told, number, words(400))
-    return told.manager
+        add_round(session, number, words(400))
+    return session.manager
 
 
 def test_requests_after_a_refusal_get_shorter_and_stay_so():
     """After a refusal the next request is shorter each time and the session stays so."""
-    told = RecordingSession()
-    manager, sizes = filled(told), []
+    session = RecordingSession()
+    manager, sizes = filled(session), []
     for _ in range(4):
         with pytest.warns(RuntimeWarning, match="the provider refused") if sizes else pytest.MonkeyPatch.context():
             manager.get_messages_for_request(token_budget=20_000)
         sizes.append(manager.usage().upper)
         manager.observe_overflow()
     assert all(after <= 0.8 * before for before, after in pairwise(sizes))
-    assert told.names.count(events.COMPACTION) == 3
+    assert session.names.count(events.COMPACTION) == 3
     with pytest.warns(RuntimeWarning, match="the provider refused a request"):
         manager.get_messages_for_request(token_budget=20_000)
     for number in range(60):
-        add_round(told, 100 + number, words(100))
+        add_round(session, 100 + number, words(100))
         manager.get_messages_for_request(token_budget=20_000)
         assert manager.usage().upper <= 0.8 * sizes[-1]
 
 
 def test_first_provider_count_lifts_only_a_guessed_limit():
     """The first count of a provider lifts a limit that was guessed and no other."""
-    told = RecordingSession(min_batch_tokens=None)
-    manager = filled(told)
+    session = RecordingSession(min_batch_tokens=None)
+    manager = filled(session)
     manager.get_messages_for_request(token_budget=20_000)
     manager.observe_overflow()
     with pytest.warns(RuntimeWarning, match="the provider refused a request"):
         manager.get_messages_for_request(token_budget=20_000)
     manager.observe_usage(input_tokens=manager.usage().used.tokens + 2_000)
     for number in range(14):
-        add_round(told, 100 + number, words(400))
+        add_round(session, 100 + number, words(400))
         manager.get_messages_for_request(token_budget=20_000)
     assert manager.usage().upper > 9_000  # more than the refused request was, by our count, is allowed again
     refused = manager.usage().upper
@@ -140,14 +143,14 @@ def test_first_provider_count_lifts_only_a_guessed_limit():
         manager.get_messages_for_request(token_budget=20_000)
     manager.observe_usage(input_tokens=manager.usage().used.tokens)
     for number in range(30):
-        add_round(told, 200 + number, words(400))
+        add_round(session, 200 + number, words(400))
         manager.get_messages_for_request(token_budget=20_000)
         assert manager.usage().upper <= 0.8 * refused
 
 
 def test_a_refusal_that_names_sizes_is_taken_at_its_word():
-    told = RecordingSession()
-    manager = filled(told)
+    session = RecordingSession()
+    manager = filled(session)
     manager.get_messages_for_request(token_budget=20_000)
     ours = manager.usage().used.tokens
     manager.observe_overflow(requested_tokens=ours + 3_000, limit_tokens=8_000)
@@ -158,14 +161,14 @@ def test_a_refusal_that_names_sizes_is_taken_at_its_word():
     assert 4_000 < usage.upper <= 6_500
     manager.observe_usage(input_tokens=usage.used.tokens)
     for number in range(30):
-        add_round(told, 100 + number, words(400))
+        add_round(session, 100 + number, words(400))
         manager.get_messages_for_request(token_budget=20_000)
         assert manager.usage().upper <= 8_000
 
 
 def test_a_refusal_is_of_one_lane():
-    told = RecordingSession()
-    manager = filled(told)
+    session = RecordingSession()
+    manager = filled(session)
     manager.get_messages_for_request(token_budget=20_000, lane="small")
     before = manager.get_messages_for_request(token_budget=20_000)
     manager.observe_overflow(lane="small")
@@ -204,8 +207,8 @@ def test_attachment_that_cannot_fit_is_left_out_aloud():
     with pytest.warns(BackscrollWarning, match="the document in the user's message 0 does not fit"):
         view = manager.get_messages_for_request()
     assert "recall [ref:0.1]" in str(view)
-    (told,) = [payload for name, payload in heard if name == events.ATTACHMENT_LEFT_OUT]
-    assert told == {"lane": "main", "seq": 0, "kind": "document"}
+    (session,) = [payload for name, payload in heard if name == events.ATTACHMENT_LEFT_OUT]
+    assert session == {"lane": "main", "seq": 0, "kind": "document"}
     assert manager.get_messages_for_request() == view
     assert len([name for name, _ in heard if name == events.ATTACHMENT_LEFT_OUT]) == 1
 

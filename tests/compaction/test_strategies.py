@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from backscroll import ConfigurationError, ContextManager, events
+from backscroll import ConfigurationError, events
 from backscroll.compaction.candidates import Unit, Window
 from backscroll.compaction.strategies.excerpt import ClipStrategy
 from backscroll.compaction.strategies.importance import ImportanceStrategy, mentions_score
 from tests.builders import LONG, MessageFactory
-from tests.fakes import count_quarter
+from tests.fakes import RecordingSession, count_quarter
 
 TALK = MessageFactory("openai")
 MARK = re.compile(r"\n\[\.\.\. [\d,]+ characters left out, recall (\[ref:\d+\.\d+\]) \.\.\.\]\n|\n\[\.\.\.\]\n")
@@ -25,13 +25,11 @@ def output(place: float, lines: int = 600) -> str:
     return "\n".join(["$ make report", *printed, "finished after 9 minutes", ""])
 
 
-class Session:
+class Session(RecordingSession):
     """A session with one strategy."""
 
     def __init__(self, strategy: Any, question: str = "go", **options: Any) -> None:
-        self.told: list[str] = []
-        listener = {"on_event": lambda name, _: self.told.append(name)}
-        self.manager = ContextManager(**{"tokenizer": count_quarter, "strategies": [strategy], **listener, **options})
+        super().__init__(**{"strategies": [strategy], **options})
         self.manager.append(TALK.say("user", question))
         self.calls = 0
 
@@ -203,7 +201,7 @@ def test_user_rules_stay_verbatim_over_twenty_compactions(strategies):
         assert buried in view
     assert session.states()[2][0] == session.states()[4][0] == "folded"
     assert story not in view
-    assert session.told.count(events.COMPACTION) == 20
+    assert session.names.count(events.COMPACTION) == 20
 
 
 def test_what_scores_least_is_folded_first_wherever_it_stands():

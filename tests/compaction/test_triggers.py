@@ -13,14 +13,14 @@ TALK = MessageFactory("openai")
 
 def test_compaction_goes_from_the_threshold_to_the_target():
     """Nothing is touched below the threshold and a compaction goes down to the target."""
-    told = RecordingSession()
-    told.manager.add_message(TALK.say("user", "go"))
+    session = RecordingSession()
+    session.manager.add_message(TALK.say("user", "go"))
     before = 0
     for number in range(40):
-        add_round(told, number, words(900))
-        told.manager.get_messages_for_request(token_budget=20_000)
-        upper = told.manager.usage().upper
-        if told.compactions:
+        add_round(session, number, words(900))
+        session.manager.get_messages_for_request(token_budget=20_000)
+        upper = session.manager.usage().upper
+        if session.compactions:
             assert before > 0.92 * 20_000 - 1_000
             assert upper <= 0.60 * 20_000
             return
@@ -30,62 +30,62 @@ def test_compaction_goes_from_the_threshold_to_the_target():
 
 def test_compactions_are_rare_and_most_views_extend_the_last():
     """Compactions are rare and most views extend the one before."""
-    told, extended, before = RecordingSession(), 0, []
-    told.manager.add_message(TALK.say("user", "go"))
+    session, extended, before = RecordingSession(), 0, []
+    session.manager.add_message(TALK.say("user", "go"))
     for number in range(300):
-        add_round(told, number, words(200 + number % 7 * 100))
-        view = told.manager.get_messages_for_request(token_budget=20_000)
+        add_round(session, number, words(200 + number % 7 * 100))
+        view = session.manager.get_messages_for_request(token_budget=20_000)
         extended += view[: len(before)] == before
         before = view
-    assert told.compactions <= 30
+    assert session.compactions <= 30
     assert extended >= 270
 
 
 def test_large_pinned_message_does_not_recompact_every_request():
     """One pinned message of 95 percent of the budget starts no storm."""
-    told = RecordingSession()
-    told.manager.add_message({**TALK.say("user", words(9_300)), "metadata": {"pinned": True}})
+    session = RecordingSession()
+    session.manager.add_message({**TALK.say("user", words(9_300)), "metadata": {"pinned": True}})
     for number in range(100):
-        told.manager.append(TALK.say("assistant", f"step {number} is done"), TALK.say("user", f"and {number + 1}?"))
-        before = told.compactions
+        session.manager.append(TALK.say("assistant", f"step {number} is done"), TALK.say("user", f"and {number + 1}?"))
+        before = session.compactions
         for _ in range(3):
-            told.manager.get_messages_for_request(token_budget=10_000)
-        assert told.compactions <= before + 1
-    assert told.compactions <= 10
+            session.manager.get_messages_for_request(token_budget=10_000)
+        assert session.compactions <= before + 1
+    assert session.compactions <= 10
 
 
 def test_overhead_above_the_threshold_starts_no_storm():
-    told = RecordingSession(overhead_tokens=9_400)
-    told.manager.add_message(TALK.say("user", "go"))
+    session = RecordingSession(overhead_tokens=9_400)
+    session.manager.add_message(TALK.say("user", "go"))
     for number in range(60):
-        add_round(told, number, words(30))
-        told.manager.get_messages_for_request(token_budget=10_000)
-    assert told.compactions <= 15  # 60 rounds of 50 tokens, where a compaction makes room for 200
+        add_round(session, number, words(30))
+        session.manager.get_messages_for_request(token_budget=10_000)
+    assert session.compactions <= 15  # 60 rounds of 50 tokens, where a compaction makes room for 200
 
 
 def test_reports_above_the_count_do_not_recompact_repeatedly():
     """Reports that stay a tenth above the count do not trigger compactions again and again."""
-    told = RecordingSession()
-    told.manager.add_message(TALK.say("user", "go"))
+    session = RecordingSession()
+    session.manager.add_message(TALK.say("user", "go"))
     for number in range(120):
-        add_round(told, number, words(500))
-        view = told.manager.get_messages_for_request(token_budget=20_000)
-        told.manager.observe_usage(
+        add_round(session, number, words(500))
+        view = session.manager.get_messages_for_request(token_budget=20_000)
+        session.manager.observe_usage(
             input_tokens=500 + int(1.1 * sum(count_quarter(str(m["content"])) + 10 for m in view))
         )
-    assert told.compactions <= 120 * 500 * 1.1 / (0.25 * 20_000)
+    assert session.compactions <= 120 * 500 * 1.1 / (0.25 * 20_000)
 
 
 def test_a_smaller_budget_is_met_in_one_step():
-    told = RecordingSession()
-    told.manager.add_message(TALK.say("user", "go"))
+    session = RecordingSession()
+    session.manager.add_message(TALK.say("user", "go"))
     for number in range(100):
-        add_round(told, number, words(900))
-    told.manager.get_messages_for_request(token_budget=100_000)
-    told.events.clear()
-    told.manager.get_messages_for_request(token_budget=8_000)
-    assert told.compactions == 1
-    assert told.manager.usage().upper <= 8_000
+        add_round(session, number, words(900))
+    session.manager.get_messages_for_request(token_budget=100_000)
+    session.events.clear()
+    session.manager.get_messages_for_request(token_budget=8_000)
+    assert session.compactions == 1
+    assert session.manager.usage().upper <= 8_000
 
 
 class Model:
@@ -102,77 +102,77 @@ class Model:
 @pytest.mark.parametrize("lane", ["main", "small"])
 def test_switch_to_a_smaller_window_compacts_once(lane):
     """A switch to a model with a smaller window is met in one step."""
-    told = RecordingSession(min_batch_tokens=None)
-    told.manager.append(TALK.say("user", "Never touch prod.yaml. Go."))
+    session = RecordingSession(min_batch_tokens=None)
+    session.manager.append(TALK.say("user", "Never touch prod.yaml. Go."))
     for number in range(100):
-        add_round(told, number, words(900))
-    told.manager.get_messages_for_request(provider=Model(128_000), lane="main")
-    told.events.clear()
-    view = told.manager.get_messages_for_request(provider=Model(16_000), lane=lane)
-    assert told.compactions == 1
-    assert told.manager.usage(lane).window == 14_000
-    assert told.manager.usage(lane).upper <= 0.6 * 14_000
+        add_round(session, number, words(900))
+    session.manager.get_messages_for_request(provider=Model(128_000), lane="main")
+    session.events.clear()
+    view = session.manager.get_messages_for_request(provider=Model(16_000), lane=lane)
+    assert session.compactions == 1
+    assert session.manager.usage(lane).window == 14_000
+    assert session.manager.usage(lane).upper <= 0.6 * 14_000
     assert "Never touch prod.yaml. Go." in view[0]["content"]
-    told.manager.append(TALK.say("assistant", "done"))
-    assert told.manager.get_messages_for_request(provider=Model(16_000), lane=lane)[:-1] == view
+    session.manager.append(TALK.say("assistant", "done"))
+    assert session.manager.get_messages_for_request(provider=Model(16_000), lane=lane)[:-1] == view
 
 
 def test_an_unseen_result_is_whole_unless_it_cannot_fit():
-    told = RecordingSession()
-    told.manager.add_message(TALK.say("user", "go"))
+    session = RecordingSession()
+    session.manager.add_message(TALK.say("user", "go"))
     for number in range(10):
-        add_round(told, number, words(900))
-    add_round(told, 10, words(6_000, "fresh"))
-    view = told.manager.get_messages_for_request(token_budget=8_000)
+        add_round(session, number, words(900))
+    add_round(session, 10, words(6_000, "fresh"))
+    view = session.manager.get_messages_for_request(token_budget=8_000)
     assert view[-1]["content"] == words(6_000, "fresh")
-    add_round(told, 11, words(20_000, "huge"))
-    view = told.manager.get_messages_for_request(token_budget=8_000)
+    add_round(session, 11, words(20_000, "huge"))
+    view = session.manager.get_messages_for_request(token_budget=8_000)
     assert view[-1]["content"].startswith("huge huge")
     assert "characters left out, recall [ref:24.0]" in view[-1]["content"]
     assert view[-1]["content"].endswith("huge huge ")
 
 
-def states(told: RecordingSession) -> dict[int, str]:
+def states(session: RecordingSession) -> dict[int, str]:
     """What became of each message."""
-    return {found.seq: found.state for found in told.manager.explain()}
+    return {found.seq: found.state for found in session.manager.explain()}
 
 
 def test_short_user_words_stay_while_a_long_text_can_be_cut():
     """Short words of the user are not cut where a long text can be."""
-    told = RecordingSession()
-    told.manager.append(TALK.say("user", words(90, "task")), TALK.say("assistant", "what about it?"))
-    told.manager.append(TALK.say("user", words(20_000, "paste")))
-    view = told.manager.get_messages_for_request(token_budget=8_000)
+    session = RecordingSession()
+    session.manager.append(TALK.say("user", words(90, "task")), TALK.say("assistant", "what about it?"))
+    session.manager.append(TALK.say("user", words(20_000, "paste")))
+    view = session.manager.get_messages_for_request(token_budget=8_000)
     assert view[0]["content"] == words(90, "task")
     assert "characters left out, recall [ref:2.0]" in view[-1]["content"]
 
 
 def test_last_resort_cut_is_undone_by_the_next_compaction():
     """What was cut as a last resort is whole again after the next compaction."""
-    told = RecordingSession()
+    session = RecordingSession()
     task = TALK.say("user", words(3_000, "task"))
-    told.manager.append(task, TALK.say("assistant", "on it"), TALK.say("user", words(6_000, "paste")))
-    assert task not in told.manager.get_messages_for_request(token_budget=8_000)
-    told.manager.append(TALK.say("assistant", "read it"), TALK.say("user", "good"))
+    session.manager.append(task, TALK.say("assistant", "on it"), TALK.say("user", words(6_000, "paste")))
+    assert task not in session.manager.get_messages_for_request(token_budget=8_000)
+    session.manager.append(TALK.say("assistant", "read it"), TALK.say("user", "good"))
     for number in range(8):
-        add_round(told, number, words(700))
-    assert told.manager.get_messages_for_request(token_budget=8_000)[0] == task
+        add_round(session, number, words(700))
+    assert session.manager.get_messages_for_request(token_budget=8_000)[0] == task
 
 
 def test_last_resort_cuts_new_then_old_results_then_user_texts():
     """The floor is cut in order newest results then older ones then user texts."""
-    told = RecordingSession()
-    told.manager.append(TALK.say("system", words(300)), TALK.say("user", words(2_000, "first")))
-    told.manager.append(TALK.call(["p"], "", {}), {**TALK.results([("p", words(2_000, "pinned"))])[0]})
-    told.manager.append(TALK.call(["q"], "", {}), *TALK.results([("q", words(2_000, "old"))]))
-    told.manager.append(TALK.say("assistant", "hm"), TALK.say("user", words(1_000, "last")))
-    told.manager.pin(3)
-    told.manager.append(TALK.call(["n"], "", {}), *TALK.results([("n", words(2_000, "new"))]))
+    session = RecordingSession()
+    session.manager.append(TALK.say("system", words(300)), TALK.say("user", words(2_000, "first")))
+    session.manager.append(TALK.call(["p"], "", {}), {**TALK.results([("p", words(2_000, "pinned"))])[0]})
+    session.manager.append(TALK.call(["q"], "", {}), *TALK.results([("q", words(2_000, "old"))]))
+    session.manager.append(TALK.say("assistant", "hm"), TALK.say("user", words(1_000, "last")))
+    session.manager.pin(3)
+    session.manager.append(TALK.call(["n"], "", {}), *TALK.results([("n", words(2_000, "new"))]))
     system, first, pinned, last, newest = 0, 1, 3, 7, 9
 
     def cut(budget: int) -> set[int]:
         twin = RecordingSession()
-        for event in told.manager._session.events:
+        for event in session.manager._session.events:
             twin.manager._session.apply(event)
         twin.manager.get_messages_for_request(token_budget=budget)
         return {seq for seq, state in states(twin).items() if state in ("clipped", "masked")}
@@ -189,75 +189,75 @@ def test_last_resort_cuts_new_then_old_results_then_user_texts():
 @pytest.mark.parametrize("dialect", ["openai", "amplifier", "anthropic", "bedrock"])
 def test_eight_parallel_results_are_all_shown_shortened(dialect):
     """Eight parallel results in a small window are all shown shortened."""
-    talk, told = MessageFactory(dialect), RecordingSession()
+    talk, session = MessageFactory(dialect), RecordingSession()
     ids = [f"c{number}" for number in range(8)]
-    told.manager.append(talk.say("user", "look everywhere"), talk.call(ids, "", {}))
-    told.manager.append(*talk.results([(name, f"{name} {words(1_450)}") for name in ids]))
-    view = str(told.manager.get_messages_for_request(token_budget=8_000))
+    session.manager.append(talk.say("user", "look everywhere"), talk.call(ids, "", {}))
+    session.manager.append(*talk.results([(name, f"{name} {words(1_450)}") for name in ids]))
+    view = str(session.manager.get_messages_for_request(token_budget=8_000))
     assert all(f"{name} word" in view for name in ids)
-    assert told.manager.usage().upper <= 8_000
+    assert session.manager.usage().upper <= 8_000
 
 
 @pytest.mark.parametrize("dialect", ["openai", "anthropic"])
 def test_many_short_values_in_arguments_give_way_as_well(dialect):
-    talk, told = MessageFactory(dialect), RecordingSession()
-    told.manager.append(talk.say("user", "go"), talk.call(["c"], "", {"rows": list(range(20_000))}))
-    told.manager.append(*talk.results([("c", "ok")]))
-    view = told.manager.get_messages_for_request(token_budget=2_000)
+    talk, session = MessageFactory(dialect), RecordingSession()
+    session.manager.append(talk.say("user", "go"), talk.call(["c"], "", {"rows": list(range(20_000))}))
+    session.manager.append(*talk.results([("c", "ok")]))
+    view = session.manager.get_messages_for_request(token_budget=2_000)
     assert "tool call arguments of" in str(view)
-    assert told.manager.recall("1", limit=100_000).count(",") >= 19_999
+    assert session.manager.recall("1", limit=100_000).count(",") >= 19_999
 
 
 def test_a_late_result_is_shown_at_its_call_and_reported():
-    told = RecordingSession()
-    told.manager.append(TALK.say("user", "go"), TALK.call(["a", "b"], "", {}), *TALK.results([("b", "two")]))
-    told.manager.append(TALK.say("user", "are you there?"))
-    view = told.manager.get_messages_for_request(token_budget=9_000)
+    session = RecordingSession()
+    session.manager.append(TALK.say("user", "go"), TALK.call(["a", "b"], "", {}), *TALK.results([("b", "two")]))
+    session.manager.append(TALK.say("user", "are you there?"))
+    view = session.manager.get_messages_for_request(token_budget=9_000)
     assert [m["content"] for m in view[2:]] == ["two", "[no result recorded]", "are you there?"]
-    told.manager.append(*TALK.results([("a", "one")]))
-    view = told.manager.get_messages_for_request(token_budget=9_000)
+    session.manager.append(*TALK.results([("a", "one")]))
+    view = session.manager.get_messages_for_request(token_budget=9_000)
     assert [m["content"] for m in view[2:]] == ["two", "one", "are you there?"]
-    assert told.names.count(events.LATE_RESULT) == 1
+    assert session.names.count(events.LATE_RESULT) == 1
 
 
 @pytest.mark.parametrize("dialect", ["anthropic", "bedrock"])
 def test_user_text_with_a_late_result_of_a_dropped_call_is_shown(dialect):
     """What a user writes next to a late result of a dropped call is shown."""
-    talk, told = MessageFactory(dialect), RecordingSession(strategies=["truncate"])
-    told.manager.append(talk.say("user", "go"), talk.call(["late"], "", {}))
+    talk, session = MessageFactory(dialect), RecordingSession(strategies=["truncate"])
+    session.manager.append(talk.say("user", "go"), talk.call(["late"], "", {}))
     for number in range(30):
-        told.manager.append(talk.call([f"c{number}"], "", {}), *talk.results([(f"c{number}", words(500))]))
-    told.manager.get_messages_for_request(token_budget=4_000)
-    assert states(told)[1] == "out"
+        session.manager.append(talk.call([f"c{number}"], "", {}), *talk.results([(f"c{number}", words(500))]))
+    session.manager.get_messages_for_request(token_budget=4_000)
+    assert states(session)[1] == "out"
     (message,) = talk.results([("late", "done at last")])
     message["content"] += talk.say("user", "NEW QUESTION")["content"]
-    told.manager.add_message(message)
-    view = told.manager.get_messages_for_request(token_budget=4_000)
+    session.manager.add_message(message)
+    view = session.manager.get_messages_for_request(token_budget=4_000)
     assert message in view
-    assert events.PLAN_CHANGED in told.names
+    assert events.PLAN_CHANGED in session.names
 
 
 def test_oversized_ephemeral_message_yields_to_stored_ones():
     """An ephemeral message larger than the budget gives way to what is stored."""
-    told = RecordingSession()
-    told.manager.append(TALK.say("user", "go"))
-    told.manager.add_message({**TALK.say("user", words(9_000)), "metadata": {"ephemeral": True}})
-    assert told.manager.get_messages_for_request(token_budget=2_000) == [TALK.say("user", "go")]
+    session = RecordingSession()
+    session.manager.append(TALK.say("user", "go"))
+    session.manager.add_message({**TALK.say("user", words(9_000)), "metadata": {"ephemeral": True}})
+    assert session.manager.get_messages_for_request(token_budget=2_000) == [TALK.say("user", "go")]
 
 
 def test_ephemeral_message_that_fits_is_shown_at_least_once():
     """An ephemeral message is shown at least once where it fits."""
-    told = RecordingSession()
-    told.manager.append(TALK.say("user", "go"))
+    session = RecordingSession()
+    session.manager.append(TALK.say("user", "go"))
     for number in range(30):
-        add_round(told, number, words(500))
+        add_round(session, number, words(500))
     note = {**TALK.say("user", "the build is red"), "metadata": {"ephemeral": True}}
-    told.manager.add_message(note)
-    assert note in told.manager.get_messages_for_request(token_budget=4_000)
-    told.manager.compact()
+    session.manager.add_message(note)
+    assert note in session.manager.get_messages_for_request(token_budget=4_000)
+    session.manager.compact()
     for number in range(30, 60):
-        add_round(told, number, words(500))
-    assert note not in told.manager.get_messages_for_request(token_budget=4_000)
+        add_round(session, number, words(500))
+    assert note not in session.manager.get_messages_for_request(token_budget=4_000)
 
 
 def test_many_ephemeral_messages_are_shown_between_compactions():
@@ -273,33 +273,33 @@ def test_many_ephemeral_messages_are_shown_between_compactions():
 
 
 def test_a_report_on_messages_that_are_gone_changes_nothing():
-    told = RecordingSession()
-    told.manager.append(TALK.say("user", words(3_000)))
-    told.manager.get_messages_for_request(token_budget=9_000)
-    told.manager.observe_usage(input_tokens=3_300)
-    told.manager.clear()
-    told.manager.append(TALK.say("user", "anew"))
-    told.manager.get_messages_for_request(token_budget=9_000)
-    assert 0 < told.manager.usage().used.tokens < 500
+    session = RecordingSession()
+    session.manager.append(TALK.say("user", words(3_000)))
+    session.manager.get_messages_for_request(token_budget=9_000)
+    session.manager.observe_usage(input_tokens=3_300)
+    session.manager.clear()
+    session.manager.append(TALK.say("user", "anew"))
+    session.manager.get_messages_for_request(token_budget=9_000)
+    assert 0 < session.manager.usage().used.tokens < 500
 
 
 def test_rewinding_turn_after_turn_does_not_make_the_plan_grow():
-    told = RecordingSession()
-    told.manager.append(TALK.say("user", "go"))
+    session = RecordingSession()
+    session.manager.append(TALK.say("user", "go"))
     for number in range(60):
         for step in range(4):
-            add_round(told, number * 10 + step, words(400))
-        told.manager.get_messages_for_request(token_budget=2_500)
-        told.manager.set_messages(told.manager.get_messages()[:-2])
-    assert len(told.manager._session.lanes["main"].plan.edits) < 30
+            add_round(session, number * 10 + step, words(400))
+        session.manager.get_messages_for_request(token_budget=2_500)
+        session.manager.set_messages(session.manager.get_messages()[:-2])
+    assert len(session.manager._session.lanes["main"].plan.edits) < 30
 
 
 def test_orphan_result_is_stored_hidden_and_reported():
     """An orphan result stays in the history out of the view and is reported."""
-    told = RecordingSession()
+    session = RecordingSession()
     orphan = TALK.results([("nobody", LONG)])[0]
-    told.manager.append(TALK.say("user", "go"), orphan, TALK.say("assistant", "hm"))
-    assert orphan in told.manager.get_messages()
-    assert orphan not in told.manager.get_messages_for_request(token_budget=9_000)
-    assert told.names.count(events.ORPHAN_RESULT) == 1
-    assert told.manager.explain()[1].reason == "answers no call of this branch"
+    session.manager.append(TALK.say("user", "go"), orphan, TALK.say("assistant", "hm"))
+    assert orphan in session.manager.get_messages()
+    assert orphan not in session.manager.get_messages_for_request(token_budget=9_000)
+    assert session.names.count(events.ORPHAN_RESULT) == 1
+    assert session.manager.explain()[1].reason == "answers no call of this branch"
