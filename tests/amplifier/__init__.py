@@ -9,5 +9,4 @@ suites.py      amplifier-core's own checks, run without its plugin
 ours.py        our own module: in a session, or mounted by itself
 naive.py       a context module that sends everything
 scenarios.py   sessions and histories at which context modules of today fail
-shipped.py     small re-statements of the context modules that Amplifier users have today
 """
