@@ -1,6 +1,9 @@
-"""What the shipped 1.62.0 gets wrong, in its numbered lines: the same script on upstream's manager and on ours.
+"""What Strands 1.62.0 gets wrong, in its numbered lines: the same script on its own manager and on ours.
 
-Upstream's failure is recorded as it is; where a later release mends it, the record here has to change, not ours.
+    python -m pytest benchmarks/peers/shipped_strands.py
+
+Run before a release, not with the tests: a check that fails here says that Strands mended something, and then this
+record has to change. What Backscroll guarantees at the same places, `tests/strands/test_guarantees.py` holds.
 """
 
 import asyncio
