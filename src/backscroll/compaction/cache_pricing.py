@@ -49,6 +49,13 @@ class Prices:
                 f"`read` must be from 0 to 1 and `write` at least `read`, not {self.read} and {self.write}"
             )
 
+    def cost(self, sent: int, kept: int) -> float:
+        """Price of `sent` input tokens of which the cache already held `kept`, in millions of input token equivalents.
+
+        Every other token counts as written to the cache, as where the whole prompt is marked for caching.
+        """
+        return (self.read * kept + self.write * (sent - kept)) / 1e6
+
 
 def batch(
     window: Window, least: int, prices: Prices, spared: int = SPARED, make: Make | None = None, *, cold: bool = False

@@ -104,7 +104,9 @@ class ManagerBase(ABC):
         if self._opened.store is None:
             raise ConfigurationError("a session that is kept in memory only cannot be forked: give it a store")
         if "fork" not in self._opened.store.capabilities:
-            raise ConfigurationError(f"{self._opened.store!r} cannot fork sessions")
+            raise ConfigurationError(
+                f'{self._opened.store!r} cannot fork sessions, use SQLite: store="sqlite:///agent.db"'
+            )
         return new_name() if session is None else session
 
     @property

@@ -32,10 +32,6 @@ class Tariff:
         if type(self.output) not in (int, float) or not 0 <= self.output < float("inf"):
             raise ConfigurationError(f"output is a price of at least 0, and not {self.output!r}")
 
-    def cost(self, sent: int, kept: int) -> float:
-        """Millions of input token equivalents: of `sent` tokens `kept` were read from the cache, the rest written."""
-        return (self.input.read * kept + self.input.write * (sent - kept)) / 1e6
-
 
 TARIFFS = {
     "anthropic": Tariff("anthropic"),
