@@ -27,7 +27,9 @@ Times = tuple[list[float], list[float]]
 def run(messages: list[dict], budget: int, wanted: int, batches: bool) -> Times:
     """Feeds a session until `wanted` compactions were made, the first one left out: it warms caches."""
     heard: list[str] = []
-    manager = ContextManager(min_batch_tokens=20_000 if batches else None, on_event=lambda name, _: heard.append(name))
+    manager = ContextManager(
+        clear_at_least_tokens=20_000 if batches else None, on_event=lambda name, _: heard.append(name)
+    )
     stream, count = endless(messages), resolve("auto").count
     spent: list[float] = []
     floors: list[float] = []

@@ -160,7 +160,7 @@ async def run(kind: str, size: int, store: bool, where: bool) -> list[dict[str, 
 
         def manager(session: str) -> AsyncContextManager:
             kept: dict[str, Any] = {"store": address, "session": session} if address else {}
-            return AsyncContextManager(max_tokens=BUDGET, **kept)
+            return AsyncContextManager(budget=BUDGET, **kept)
 
         head, large = messages_of(kind, size)
         mine = manager("one")

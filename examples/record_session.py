@@ -347,7 +347,7 @@ def record_in_store(address: str, root: Path, tokens: int) -> Session:
 
 def opened(address: str) -> ContextManager:
     """The recorded session in a store, with the budget of the replay."""
-    return ContextManager(store=address, session="demo", max_tokens=BUDGET)
+    return ContextManager(store=address, session="demo", budget=BUDGET)
 
 
 def checksum(view: list[dict[str, Any]]) -> str:

@@ -220,7 +220,7 @@ def session_after(rounds: int = 30, **options: Any) -> ContextManager:
 
 def session_with_both_triggers(**options: Any) -> RecordingSession:
     """A session that is small enough for both triggers of a compaction."""
-    return RecordingSession(**{"min_batch_tokens": 400, **options})
+    return RecordingSession(**{"clear_at_least_tokens": 400, **options})
 
 
 def add_round(session: RecordingSession, number: int, text: str) -> None:

@@ -221,9 +221,7 @@ def test_bill_separates_reported_from_computed_figures():
     """The bill shows what the provider reported next to what is computed and says where it reported nothing."""
     store = MemoryStore()
     for name, cache in (("told", {"cache_read_tokens": 7, "cache_write_tokens": 3}), ("input", {}), ("silent", None)):
-        manager = ContextManager(
-            session=name, store=store, max_tokens=2_000, tokenizer=count_quarter, overhead_tokens=0
-        )
+        manager = ContextManager(session=name, store=store, budget=2_000, tokenizer=count_quarter, overhead_tokens=0)
         manager.append({"role": "user", "content": "hello " * 100})
         manager.get_messages_for_request()
         if cache is not None:

@@ -31,7 +31,7 @@ def message(role: str, text: str) -> dict[str, Any]:
 
 def talk(address: str, session: str, rounds: int, **options: Any) -> list[dict[str, Any]]:
     """A conversation in a store, with a compaction if it is long."""
-    options = {"tokenizer": len, "max_tokens": 3_000, "min_batch_tokens": None} | options
+    options = {"tokenizer": len, "budget": 3_000, "clear_at_least_tokens": None} | options
     context = ContextManager(session=session, store=address, **options)
     context.append(message("user", f"Look at the logs of {session}."))
     for at in range(rounds):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from backscroll import Summarizer
 from tests.builders import MessageFactory
 from tests.fakes import RecordingSession
 
@@ -12,8 +13,9 @@ may_fail = pytest.mark.filterwarnings("ignore:no summary could be had|the digest
 class SummarizedSession(RecordingSession):
     """A session whose summaries are ready by the next request."""
 
-    def __init__(self, model, **options):
-        super().__init__(**{"max_tokens": 4_000, "min_batch_tokens": None, "summarizer": model} | options)
+    def __init__(self, model, context_tokens=32_000, wait_seconds=0.0, reuse_prefix=False, **options):
+        summarizer = None if model is None else Summarizer(model, context_tokens, wait_seconds, reuse_prefix)
+        super().__init__(**{"budget": 4_000, "clear_at_least_tokens": None, "summarizer": summarizer} | options)
 
     def view(self, **options):
         self.manager._background.wait(10)

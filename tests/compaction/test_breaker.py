@@ -34,7 +34,7 @@ def run_steps(watched, steps, start=0):
 def test_failing_summarizer_is_asked_12_times_in_120_steps(timeout):
     """Each failure in a row doubles the compactions and the new tokens before the next try."""
     model = ScriptedSummarizer(lambda _: DOWN)
-    watched = begin_summarized(model, max_tokens=8_000, summary_timeout=timeout)
+    watched = begin_summarized(model, budget=8_000, wait_seconds=timeout)
     run_steps(watched, 120)
     assert len(watched.payloads(events.COMPACTION)) > 20
     assert 6 <= len(model.requests) <= 12
@@ -56,7 +56,7 @@ def test_tries_of_a_failing_summarizer_are_bounded(steps):
 def test_failing_summarizer_is_not_asked_for_compactions_alone():
     """Compactions that fold nothing new are no reason to ask."""
     model = ScriptedSummarizer(lambda _: DOWN)
-    watched = begin_summarized(model, max_tokens=8_000)
+    watched = begin_summarized(model, budget=8_000)
     run_steps(watched, 30)
     asked = len(model.requests)
     for _ in range(40):
@@ -72,7 +72,7 @@ def test_failing_summarizer_is_asked_no_more_often_after_resumes():
     """What was tried follows from what is stored, with and without a checkpoint."""
     store = MemoryStore()
     model = ScriptedSummarizer(lambda _: DOWN)
-    options = {"max_tokens": 8_000, "session": "s", "store": store}
+    options = {"budget": 8_000, "session": "s", "store": store}
     watched = begin_summarized(model, **options)
     for number in range(12):
         run_steps(watched, 10, start=10 * number)
@@ -94,7 +94,7 @@ def test_summarizer_that_was_down_for_long_comes_back():
 def test_focus_asks_a_summarizer_that_failed_again_and_again():
     """What a user asks for is not left out because of what happened before."""
     model = ScriptedSummarizer(lambda _: DOWN)
-    watched = begin_summarized(model, max_tokens=8_000)
+    watched = begin_summarized(model, budget=8_000)
     run_steps(watched, 40)
     before = len(model.requests)
     watched.manager.compact(focus="the API")

@@ -70,7 +70,10 @@ def test_cold_cache_does_not_repeat_a_useless_compaction():
 
 
 def test_how_long_a_cache_lives_is_the_users_to_say():
-    hour, forever = Timed(prices=Prices(cache_lifetime=3_600)), Timed(prices=Prices(cache_lifetime=float("inf")))
+    hour, forever = (
+        Timed(cache_pricing=Prices(ttl_seconds=3_600)),
+        Timed(cache_pricing=Prices(ttl_seconds=float("inf"))),
+    )
     for timed in (hour, forever):
         view = timed.work(0.80)
         assert timed.request(3_000.0) == view
@@ -83,7 +86,7 @@ def test_cold_batch_does_not_wait_for_paying_requests():
     """A cold batch waits for no requests that would pay for it."""
     results = []
     for waits in (1.0, 1_000.0):
-        timed = Timed(min_batch_tokens=1_000, prices=Prices(cache_read=0.01, cache_write=2.0), max_tokens=10**6)
+        timed = Timed(clear_at_least_tokens=1_000, cache_pricing=Prices(read=0.01, write=2.0), budget=10**6)
         timed.manager.append(TALK.say("assistant", "wait"), TALK.say("user", "something pasted " * 3_000))
         while not timed.triggers and timed.rounds < 60:
             name = f"c{timed.rounds}"
@@ -110,5 +113,5 @@ def test_first_view_after_a_resume_equals_the_last_one_before():
 
 @pytest.mark.parametrize("lifetime", [0, -1.0, float("nan"), "an hour", True])
 def test_a_lifetime_that_no_cache_has_is_refused(lifetime):
-    with pytest.raises(ConfigurationError, match=r"cache_lifetime is|prices are numbers"):
-        Prices(cache_lifetime=lifetime)
+    with pytest.raises(ConfigurationError, match="`ttl_seconds`"):
+        Prices(ttl_seconds=lifetime)

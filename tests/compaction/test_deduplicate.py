@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from backscroll import ConfigurationError, ContextManager
+from backscroll import ConfigurationError, ContextManager, Protection
 from backscroll.compaction.candidates import Window
 from backscroll.compaction.strategies.deduplicate import SupersedeStrategy
 from backscroll.history.plan import Mask
@@ -26,7 +26,7 @@ class Session(RecordingSession):
     """A session in which tools are called; numbers of messages are those of its results."""
 
     def __init__(self, strategy: Any = "supersede", **options: Any) -> None:
-        super().__init__(**{"strategies": [strategy], "protected_recent": 0.0, **options})
+        super().__init__(**{"strategies": [strategy], "protect": Protection(recent=0.0), **options})
         self.manager.append(TALK.say("user", "go"))
         self.calls = 0
 
@@ -172,7 +172,7 @@ def test_pinned_and_newest_results_stay():
 
 
 def test_results_that_stand_nearest_to_the_end_stay():
-    session = Session(protected_recent=0.9)
+    session = Session(protect=Protection(recent=0.9))
     far = session.call("status", {}, lines("status 1"))
     for number in range(8):
         session.call("run", {"command": f"step {number}"}, lines(f"step {number}"))
@@ -216,7 +216,7 @@ def test_a_later_result_that_is_a_stub_itself_supersedes_nothing():
 @pytest.mark.parametrize("dialect", ["openai", "anthropic", "bedrock"])
 def test_old_pictures_become_stubs_and_the_newest_stays(dialect):
     talk = MessageFactory(dialect)
-    manager = ContextManager(tokenizer=count_quarter, strategies=["supersede"], protected_recent=0.0)
+    manager = ContextManager(tokenizer=count_quarter, strategies=["supersede"], protect=Protection(recent=0.0))
     manager.append(talk.say("user", "look at these"))
     for number in range(4):
         manager.append(talk.picture(f"picture {number}"), talk.say("assistant", f"seen {number}"))

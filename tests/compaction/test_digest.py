@@ -93,7 +93,7 @@ def test_a_digest_takes_at_most_a_quarter_of_the_budget(conversation, budget):
 
 def test_text_behind_a_huge_result_returns_to_the_digest():
     """What a huge result pushed out of the digest comes back behind it."""
-    manager = ContextManager(tokenizer=count_quarter, max_tokens=4_000)
+    manager = ContextManager(tokenizer=count_quarter, budget=4_000)
     talk = MessageFactory("openai")
     manager.append(talk.say("user", "find the port"))
     for number in range(60):
@@ -111,7 +111,7 @@ def test_text_behind_a_huge_result_returns_to_the_digest():
 
 
 def test_text_of_messages_cannot_end_the_summary():
-    manager = ContextManager(tokenizer=count_quarter, max_tokens=2_000)
+    manager = ContextManager(tokenizer=count_quarter, budget=2_000)
     talk = MessageFactory("openai")
     manager.append(talk.say("user", "begin"))
     manager.append(
@@ -130,7 +130,7 @@ def test_text_of_messages_cannot_end_the_summary():
 
 
 def test_a_compaction_names_the_strategy_of_each_edit():
-    watched = session_with_both_triggers(strategies=["supersede", "clip", "digest"], min_batch_tokens=None)
+    watched = session_with_both_triggers(strategies=["supersede", "clip", "digest"], clear_at_least_tokens=None)
     talk = MessageFactory("openai")
     watched.manager.append(talk.say("user", "begin"))
     for number in range(120):

@@ -79,7 +79,7 @@ class Ruled(RecordingSession):
     """A session in which a user states a rule in each round."""
 
     def __init__(self, budget):
-        super().__init__(max_tokens=budget)
+        super().__init__(budget=budget)
         self.talk = MessageFactory("openai")
         self.seqs = []
 
@@ -148,7 +148,7 @@ def folded(manager, talk):
 
 
 def test_a_reminder_of_a_hook_is_no_word_of_the_user():
-    talk, manager = MessageFactory("openai"), ContextManager(tokenizer=count_quarter, max_tokens=3_000)
+    talk, manager = MessageFactory("openai"), ContextManager(tokenizer=count_quarter, budget=3_000)
     manager.append(talk.say("user", "begin"), talk.say("user", "Always be brief.", {"source": "hook"}))
     text = folded(manager, talk)
     assert "rule of the user" not in text
@@ -159,7 +159,7 @@ def test_line_the_user_asked_about_stays_in_a_noisy_result():
     """The line that the user asked about stays in a noisy result."""
     talk, manager = (
         MessageFactory("openai"),
-        ContextManager(tokenizer=count_quarter, strategies=["clip"], max_tokens=6_000),
+        ContextManager(tokenizer=count_quarter, strategies=["clip"], budget=6_000),
     )
     lines = [f"{number:04} value_{number} = module_{number}.py:{number}" for number in range(600)]
     lines[200] = "check of refund_batch failed: expected 17 rows"
@@ -176,7 +176,7 @@ def test_line_the_user_asked_about_stays_in_a_noisy_result():
 def test_an_equal_call_whose_answer_says_less_supersedes_nothing():
     talk, manager = (
         MessageFactory("openai"),
-        ContextManager(tokenizer=count_quarter, strategies=["supersede"], max_tokens=4_000),
+        ContextManager(tokenizer=count_quarter, strategies=["supersede"], budget=4_000),
     )
     manager.append(talk.say("user", "begin"))
     for number, text in enumerate(["row of the file\n" * 300, "unchanged since last read"]):

@@ -25,7 +25,7 @@ def test_requests_continue_while_a_focused_summary_is_made():
             return "<summary>The API has two calls.</summary>"
 
         manager = backscroll.AsyncContextManager(
-            tokenizer=count_quarter, max_tokens=6_000, summarizer=slow, strategies=["digest"]
+            tokenizer=count_quarter, budget=6_000, summarizer=slow, strategies=["digest"]
         )
         await manager.append(TALK.say("user", "Design the API."))
         for number in range(24):

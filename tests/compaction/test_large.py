@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll import ContextManager
+from backscroll import ContextManager, ToolResultPreview
 from backscroll.compaction.digest.stale_lines import removed_lines, written_values
 from backscroll.compaction.digest.terms import ordinary_words, pieces, spans, specific_words
 from backscroll.compaction.digest.user_rules import rules_in
 from backscroll.compaction.sampling import READ, portions, sampled
 from backscroll.compaction.verification import Evidence
 from backscroll.messages import same_json
-from backscroll.tokens.budget import Previews
 from tests.builders import ASKED, FETCH, lines_of
 from tests.fakes import count_quarter
 from tests.profiles import examples
@@ -126,11 +125,11 @@ STRATEGIES = [None, ["supersede"], ["clip"], ["mask"], ["digest"], ["importance"
 
 
 @pytest.mark.parametrize("names", STRATEGIES, ids=str)
-@pytest.mark.parametrize("previews", [None, Previews()], ids=["whole", "previews"])
+@pytest.mark.parametrize("previews", [None, ToolResultPreview()], ids=["whole", "previews"])
 def test_a_compaction_reads_a_bounded_part_of_a_message(names, previews):
     """Of results, arguments, a user's words and an answer alike."""
     given = {} if names is None else {"strategies": names}
-    manager = ContextManager(tokenizer=count_quarter, max_tokens=20_000, previews=previews, **given)
+    manager = ContextManager(tokenizer=count_quarter, budget=20_000, tool_result_preview=previews, **given)
     text = lines_of(SIZE)
     write = {"name": "write_file", "arguments": json.dumps({"path": "src/a.py", "content": text})}
     manager.add_message({"role": "user", "content": "go"})
@@ -156,7 +155,7 @@ def test_a_compaction_reads_a_bounded_part_of_a_message(names, previews):
 
 def test_large_arguments_are_stubs_where_they_would_be_cut():
     """What is left of cut arguments has to be valid JSON, so that they would have to be parsed."""
-    manager = ContextManager(tokenizer=count_quarter, max_tokens=40_000, strategies=["clip"])
+    manager = ContextManager(tokenizer=count_quarter, budget=40_000, strategies=["clip"])
     manager.add_message({"role": "user", "content": "go"})
     for number, size in enumerate((30_000, 2 * READ)):
         made = {"name": "write_file", "arguments": json.dumps({"path": f"src/{number}.py", "content": lines_of(size)})}
@@ -179,9 +178,7 @@ def test_large_arguments_are_stubs_where_they_would_be_cut():
 
 def test_a_superseded_large_result_has_to_stand_in_the_later_one():
     def rounds(old: str, new: str) -> str:
-        manager = ContextManager(
-            tokenizer=count_quarter, max_tokens=2_000_000, strategies=["supersede"], target_usage=0.01
-        )
+        manager = ContextManager(tokenizer=count_quarter, budget=2_000_000, strategies=["supersede"], target_usage=0.01)
         manager.add_message({"role": "user", "content": "go"})
         for number, text in enumerate((old, new, "x", "y")):
             named = {"name": "read", "arguments": json.dumps({"path": "a.log" if number < 2 else "b", "at": number})}

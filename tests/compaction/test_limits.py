@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from backscroll import BackscrollWarning, BudgetError, ContextManager, events
+from backscroll import BackscrollWarning, BudgetError, ContextManager, Protection, events
 from tests.builders import MessageFactory, add_round, words
 from tests.fakes import RecordingSession, count_quarter
 
@@ -65,7 +65,7 @@ def whole_results(manager, budget):
 
 @pytest.mark.parametrize("protected", [0, 1, 5])
 def test_the_newest_results_stay_whole_where_they_fit(protected):
-    session = RecordingSession(protected_results=protected, protected_recent=0)
+    session = RecordingSession(protect=Protection(results=protected, recent=0))
     session.manager.add_message(TALK.say("user", "go"))
     for number in range(24):
         add_round(session, number, "\n".join(f"line {line} of it is all about nothing" for line in range(90)))
@@ -75,7 +75,7 @@ def test_the_newest_results_stay_whole_where_they_fit(protected):
 
 def test_protected_results_that_cannot_fit_are_shortened():
     """Results that cannot fit are cut although they are protected."""
-    session = RecordingSession(protected_results=8)
+    session = RecordingSession(protect=Protection(results=8))
     session.manager.add_message(TALK.say("user", "go"))
     for number in range(8):
         add_round(session, number, words(900))
@@ -85,7 +85,7 @@ def test_protected_results_that_cannot_fit_are_shortened():
 
 
 def test_a_batch_spares_protected_results_too():
-    session = RecordingSession(protected_results=6, min_batch_tokens=2_000)
+    session = RecordingSession(protect=Protection(results=6), clear_at_least_tokens=2_000)
     session.manager.add_message(TALK.say("user", "go"))
     for number in range(60):
         add_round(session, number, words(500))
@@ -126,7 +126,7 @@ def test_requests_after_a_refusal_get_shorter_and_stay_so():
 
 def test_first_provider_count_lifts_only_a_guessed_limit():
     """The first count of a provider lifts a limit that was guessed and no other."""
-    session = RecordingSession(min_batch_tokens=None)
+    session = RecordingSession(clear_at_least_tokens=None)
     manager = filled(session)
     manager.get_messages_for_request(token_budget=20_000)
     manager.observe_overflow()
@@ -200,7 +200,7 @@ def test_refused_until_what_must_stay_does_not_fit_says_so():
 def test_attachment_that_cannot_fit_is_left_out_aloud():
     """A document in the user's only message that is larger than the budget is left out with an event and a warning."""
     heard = []
-    manager = ContextManager(max_tokens=2_000, on_event=lambda name, payload: heard.append((name, payload)))
+    manager = ContextManager(budget=2_000, on_event=lambda name, payload: heard.append((name, payload)))
     source = {"type": "base64", "media_type": "application/pdf", "data": "x" * 4_000_000}
     document = {"type": "document", "source": source}
     manager.append({"role": "user", "content": [{"type": "text", "text": "Read it."}, document]})
@@ -215,7 +215,7 @@ def test_attachment_that_cannot_fit_is_left_out_aloud():
 
 def test_usage_free_after_an_overflow_is_below_what_was_refused():
     """A provider that takes less than the budget says leaves less free, from the moment that is known."""
-    manager = ContextManager(max_tokens=10_000, tokenizer=count_quarter)
+    manager = ContextManager(budget=10_000, tokenizer=count_quarter)
     manager.append({"role": "user", "content": "word " * 4_000})
     manager.get_messages_for_request()
     before = manager.usage()

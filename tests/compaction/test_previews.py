@@ -1,20 +1,21 @@
-"""Previews: long results as head and tail, once they were seen or from the beginning."""
+"""ToolResultPreview: long results as head and tail, once they were seen or from the beginning."""
 
 import asyncio
 from typing import Any
 
 import pytest
 
-from backscroll import AsyncContextManager, ContextManager
+from backscroll import AsyncContextManager, ContextManager, Protection, ToolResultPreview
 from backscroll.errors import ConfigurationError
-from backscroll.tokens.budget import Previews
 
 LONG = "\n".join(f"line {number} of the file" for number in range(400))  # about 2,400 tokens
 
 
 def manager(when: str = "seen", **options: Any) -> ContextManager:
-    previews = Previews(over=1_000, keep=200, when=when)
-    made = ContextManager(previews=previews, max_tokens=20_000, strategies=[], protected_recent=0.0, **options)
+    previews = ToolResultPreview(threshold_tokens=1_000, preview_tokens=200, when=when)
+    made = ContextManager(
+        tool_result_preview=previews, budget=20_000, strategies=[], protect=Protection(recent=0.0), **options
+    )
     made.append({"role": "user", "content": "Read the file"})
     return made
 
@@ -32,7 +33,7 @@ def lines(view: list[dict[str, Any]], seq_of_result: int = 2) -> int:
 
 def test_result_is_seen_whole_and_previewed_at_compaction():
     """A result is seen whole and previewed with the next compaction."""
-    context = manager(min_batch_tokens=None)
+    context = manager(clear_at_least_tokens=None)
     for number in range(7):
         read(context, number)
         assert lines(context.get_messages_for_request(), 2 * number + 2) == 400
@@ -77,7 +78,7 @@ def test_pinned_result_is_never_previewed(when):
 
 
 def test_in_a_small_budget_a_preview_is_smaller_as_well():
-    context = ContextManager(previews=Previews(), max_tokens=4_000)
+    context = ContextManager(tool_result_preview=ToolResultPreview(), budget=4_000)
     context.append({"role": "user", "content": "Read"})
     read(context, 0)
     assert 20 < lines(context.get_messages_for_request()) < 120
@@ -97,7 +98,7 @@ def test_a_message_may_say_that_it_is_to_stay_whole():
 
 def test_batch_of_old_results_becomes_previews():
     """A batch of old results becomes previews instead of stubs."""
-    context = manager(min_batch_tokens=4_000)
+    context = manager(clear_at_least_tokens=4_000)
     for number in range(7):
         read(context, number)
         view = context.get_messages_for_request()
@@ -114,19 +115,31 @@ def test_preview_plan_survives_a_resume(tmp_path):
     view = context.get_messages_for_request()
     context.close()
     again = ContextManager(
-        session="one", store=address, previews=Previews(1_000, 200, "arrival"), max_tokens=20_000, strategies=[]
+        session="one",
+        store=address,
+        tool_result_preview=ToolResultPreview(1_000, 200, "arrival"),
+        budget=20_000,
+        strategies=[],
     )
     assert again.get_messages_for_request() == view
     assert again.usage().compactions == 1
     again.close()
 
 
-@pytest.mark.parametrize("values", [{"over": 1}, {"keep": 0}, {"over": 100, "keep": 100}, {"when": "later"}])
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"threshold_tokens": 1},
+        {"preview_tokens": 0},
+        {"threshold_tokens": 100, "preview_tokens": 100},
+        {"when": "later"},
+    ],
+)
 def test_what_can_never_work_is_refused(values: dict[str, Any]):
     with pytest.raises(ConfigurationError):
-        Previews(**values)
-    with pytest.raises(ConfigurationError, match="`previews` must be a Previews"):
-        ContextManager(previews=values)
+        ToolResultPreview(**values)
+    with pytest.raises(ConfigurationError, match="`tool_result_preview` must be a ToolResultPreview"):
+        ContextManager(tool_result_preview=values)
 
 
 # -- messages kept by number, and leaving out what is asked for --
@@ -142,7 +155,7 @@ def talk(turns: int = 20, **options: Any) -> ContextManager:
 
 
 def test_messages_at_both_ends_never_leave_by_number():
-    context = talk(max_tokens=3_000, protected_first=3, protected_last=5, protected_recent=0.0)
+    context = talk(budget=3_000, protect=Protection(recent=0.0, first=3, last=5))
     view, whole = context.get_messages_for_request(), context.get_messages()
     assert len(view) < len(whole)
     assert view[:2] == whole[:2]
@@ -151,7 +164,7 @@ def test_messages_at_both_ends_never_leave_by_number():
 
 
 def test_where_they_cannot_fit_they_are_cut_and_leave_at_last():
-    context = talk(max_tokens=900, protected_first=8, protected_last=12)
+    context = talk(budget=900, protect=Protection(first=8, last=12))
     view = context.get_messages_for_request()
     assert view[0]["content"] == "Be brief."
     assert view[-1]["role"] == "assistant"
@@ -215,7 +228,7 @@ def test_a_wish_that_names_nothing_is_refused(values: dict[str, Any]):
 
 
 def test_what_stands_outside_counts_until_a_provider_reported():
-    context = talk(turns=2, max_tokens=10_000)
+    context = talk(turns=2, budget=10_000)
     context.get_messages_for_request(outside_tokens=2_000)
     assert context.usage().overhead.tokens == 2_000
     tokens = context.usage().used.tokens
@@ -227,7 +240,9 @@ def test_what_stands_outside_counts_until_a_provider_reported():
 
 def test_previews_of_new_results_leave_what_was_cut_cut():
     """A user's text that was cut because nothing else was left stays cut when a small result is previewed."""
-    context = ContextManager(previews=Previews(over=50, keep=40, when="arrival"), max_tokens=3_000)
+    context = ContextManager(
+        tool_result_preview=ToolResultPreview(threshold_tokens=50, preview_tokens=40, when="arrival"), budget=3_000
+    )
     context.append({"role": "user", "content": LONG * 4})
     read(context, 0, LONG[:300])
     view = context.get_messages_for_request()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll import BackscrollWarning, BudgetError, events
+from backscroll import BackscrollWarning, BudgetError, Protection, events
 from tests.fakes import RecordingSession
 from tests.profiles import examples
 
@@ -27,7 +27,7 @@ class FullSession(RecordingSession):
     """A session at work whose budget is nearly filled by what must stay."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(**{"tokenizer": count, "max_tokens": BUDGET, **options})
+        super().__init__(**{"tokenizer": count, "budget": BUDGET, **options})
         self._calls = 0
 
     @property
@@ -80,7 +80,7 @@ KINDS: dict[str, tuple[Begin, dict[str, Any], str, str]] = {
     "user": (with_user, {}, "the user's first and last message 8,", "put long material into a message of its own"),
     "first": (
         lambda watched: watched.manager.append(*({"role": "user", "content": words(n)} for n in (1, 8_600, 1))),
-        {"protected_first": 2},
+        {"protect": Protection(first=2)},
         "messages kept by protected_first and protected_last 8,",
         "lower `protected_first` or `protected_last`",
     ),

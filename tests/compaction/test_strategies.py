@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from backscroll import ConfigurationError, events
+from backscroll import ConfigurationError, Protection, events
 from backscroll.compaction.candidates import Unit, Window
 from backscroll.compaction.strategies.excerpt import ClipStrategy
 from backscroll.compaction.strategies.importance import ImportanceStrategy, mentions_score
@@ -97,7 +97,7 @@ def test_huge_result_is_whole_at_first_and_excerpted_later():
 
 def test_long_arguments_and_answers_are_cut_but_not_user_words():
     """Long arguments and answers are cut to head and tail and words of users are not."""
-    session = Session("clip", protected_recent=0.0)
+    session = Session("clip", protect=Protection(recent=0.0))
     answer = "answer begins " + "and goes on " * 200 + "answer ends"
     question = "question begins " + "and goes on " * 200 + "question ends"
     session.manager.append(TALK.say("user", question), TALK.say("assistant", answer))
@@ -209,7 +209,7 @@ def test_what_scores_least_is_folded_first_wherever_it_stands():
         assert unit in window.units
         return -1.0 if any("even" in part.text for entry in unit.entries for part in entry.reading.parts) else 1.0
 
-    session = Session(ImportanceStrategy(score=score), target_usage=0.8, protected_recent=0.1)
+    session = Session(ImportanceStrategy(score=score), target_usage=0.8, protect=Protection(recent=0.1))
     seqs = [session.call(f"{('even', 'odd')[number % 2]} {LONG[:1_500]}") for number in range(30)]
     session.manager.get_messages_for_request(token_budget=12_000)
     states = session.states()
@@ -248,7 +248,7 @@ def test_default_score_weighs_mentions_by_age_and_user():
         tokens[unit.seqs[0]] = unit.tokens
         return scores[unit.seqs[0]]
 
-    session = Session(ImportanceStrategy(score=score), protected_recent=0.0)
+    session = Session(ImportanceStrategy(score=score), protect=Protection(recent=0.0))
     for text in ("fix parse_header in src/wire.py", "nothing of note in here at all"):
         session.manager.append(TALK.say("user", text), TALK.say("assistant", text))
     session.manager.append(TALK.say("assistant", f"parse_header, src/wire.py {'and so on ' * 30}"))

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll import BudgetError, ConfigurationError, ContextManager, events
+from backscroll import BudgetError, ConfigurationError, ContextManager, Summarizer, events
 from backscroll.compaction.summarization import PROMPT, SummaryAnswer
 from backscroll.evaluation.validity import problems
 from backscroll.stores.memory import MemoryStore
@@ -96,7 +96,10 @@ def test_late_summary_leaves_the_digest_and_blocks_no_request():
 def test_request_waits_for_a_summary_up_to_the_timeout(most):
     model = ScriptedSummarizer()
     manager = ContextManager(
-        tokenizer=count_quarter, max_tokens=most, min_batch_tokens=None, summarizer=model, summary_timeout=30
+        tokenizer=count_quarter,
+        budget=most,
+        clear_at_least_tokens=None,
+        summarizer=Summarizer(fn=model, wait_seconds=30),
     )
     manager.append(TALK.say("user", "Begin."))
     for number in range(60):  # all at once: no request came before that could have begun one
@@ -108,7 +111,7 @@ def test_request_waits_for_a_summary_up_to_the_timeout(most):
 def test_messages_beyond_the_summary_window_are_split():
     """Messages beyond the summarizer's window are summarised in parts."""
     model = ScriptedSummarizer()
-    watched = begin_summarized(model, summary_window=2_000, max_tokens=40_000)
+    watched = begin_summarized(model, context_tokens=2_000, budget=40_000)
     for number in range(60):
         watched.manager.append(TALK.say("assistant", f"word{number} " * 150), TALK.say("user", "go on"))
         watched.view(token_budget=20_000)
@@ -217,7 +220,7 @@ def test_media_are_described_and_reasoning_is_not_shown():
 def test_focused_compaction_passes_the_focus_and_waits():
     """Focus says the model what matters and the summary is waited for."""
     model = ScriptedSummarizer()
-    watched = begin_summarized(model, max_tokens=6_000)
+    watched = begin_summarized(model, budget=6_000)
     watched.rounds(26)
     assert model.requests == []
     done = watched.manager.compact(focus="keep the API design")
@@ -229,12 +232,18 @@ def test_focused_compaction_passes_the_focus_and_waits():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"summarizer": "gpt"}, {"summary_window": 10}, {"summary_window": 2.5}, {"summary_timeout": -1}]
+    "wrong",
+    [
+        {"fn": "gpt"},
+        {"context_tokens": 10},
+        {"context_tokens": 2.5},
+        {"wait_seconds": -1},
+    ],
 )
 def test_impossible_summary_options_are_refused_at_once(wrong):
     """Settings that can never work are refused at construction."""
     with pytest.raises(ConfigurationError, match=next(iter(wrong))):
-        ContextManager(**wrong)
+        Summarizer(**{"fn": str} | wrong)
 
 
 # -- over a store, and over time --
@@ -261,7 +270,7 @@ def test_fifty_compactions_keep_rules_and_the_summary_size():
     """After fifty compactions rules and facts are there and the summary has not grown."""
     watched = begin_summarized(
         ScriptedSummarizer(lambda number: f"<summary>{'It went on. ' * 200} Now at {spelled(number)}.</summary>"),
-        max_tokens=6_000,
+        budget=6_000,
     )
     watched.manager.append(TALK.say("user", "Always run ruff before you commit."))
     sizes = []
@@ -282,7 +291,7 @@ def test_a_long_winded_model_takes_no_room_from_users_rules():
     def long_winded(request):
         return "word " * (int(request.max_tokens * 1.4) * 4 // 5)
 
-    watched = begin_summarized(long_winded, max_tokens=6_000)
+    watched = begin_summarized(long_winded, budget=6_000)
     rules = [f"Never delete the table customers_{number} without a backup of today." for number in range(24)]
     for number, rule in enumerate(rules):
         watched.manager.append(TALK.say("user", rule))
@@ -309,7 +318,7 @@ def test_async_summary_task_ends_with_the_manager():
 
     async def run():
         slow = Slow()
-        manager = backscroll.AsyncContextManager(tokenizer=count_quarter, max_tokens=4_000, summarizer=slow)
+        manager = backscroll.AsyncContextManager(tokenizer=count_quarter, budget=4_000, summarizer=slow)
         await manager.append(TALK.say("user", "Begin."))
         for number in range(12):
             await manager.append(TALK.say("assistant", f"{number} " * 600), TALK.say("user", "go on"))

@@ -52,8 +52,8 @@ def test_fifty_compactions_of_real_work_keep_rules_and_size(times, share):
     manager = Summarizing(
         Asked(greedy(times)),
         tokenizer=count_quarter,
-        max_tokens=BUDGET,
-        min_batch_tokens=None,
+        budget=BUDGET,
+        clear_at_least_tokens=None,
         on_event=lambda *e: heard.append(e),
     )
     rules: list[str] = []

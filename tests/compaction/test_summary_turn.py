@@ -2,7 +2,7 @@
 
 import pytest
 
-from backscroll import ConfigurationError, ContextManager
+from backscroll import ConfigurationError, Summarizer
 from backscroll.compaction.summarization import SummaryAnswer
 from backscroll.evaluation.validity import problems
 from tests.builders import MessageFactory
@@ -14,7 +14,7 @@ from tests.views import summary_in
 def asked(dialect="openai", **options):
     """An agent at work, its views, and what its summarizer was asked."""
     model = ScriptedSummarizer()
-    watched = begin_summarized(model, summary_as_turn=True, **options)
+    watched = begin_summarized(model, reuse_prefix=True, **options)
     views = []
     for number in range(40):
         watched.rounds(1, start=number)
@@ -47,7 +47,7 @@ def test_summary_turn_names_leaving_messages_and_covers_them():
 def test_tool_output_cannot_end_the_quotation_tags():
     """What a tool returned cannot end the tags in the quotation."""
     model = ScriptedSummarizer()
-    watched = begin_summarized(model, summary_as_turn=True)
+    watched = begin_summarized(model, reuse_prefix=True)
     talk = MessageFactory("openai")
     for number in range(14):
         name = f"c{number}"
@@ -62,7 +62,7 @@ def test_tool_output_cannot_end_the_quotation_tags():
 def test_pending_calls_get_a_separate_summary_prompt():
     """While calls wait for results it is asked for by a prompt of its own."""
     model = ScriptedSummarizer()
-    watched = begin_summarized(model, summary_as_turn=True)
+    watched = begin_summarized(model, reuse_prefix=True)
     talk = MessageFactory("openai")
     number = 0
     while not model.requests:
@@ -77,7 +77,7 @@ def test_pending_calls_get_a_separate_summary_prompt():
 
 @may_fail
 def test_a_call_instead_of_a_summary_is_a_failure():
-    watched = begin_summarized(lambda request: SummaryAnswer("", "m", 10, 10), summary_as_turn=True)
+    watched = begin_summarized(lambda request: SummaryAnswer("", "m", 10, 10), reuse_prefix=True)
     watched.rounds(30)
     assert {told["reason"] for told in watched.payloads("context:summary_failed")} == {"it is empty"}
     assert "Summary" not in summary_in(watched.view())
@@ -92,7 +92,7 @@ def test_unreported_tokens_are_counted_from_the_conversation():
 
 def test_focus_goes_into_the_turn():
     model = ScriptedSummarizer()
-    watched = begin_summarized(model, summary_as_turn=True, max_tokens=10_000)
+    watched = begin_summarized(model, reuse_prefix=True, budget=10_000)
     number = 0
     while watched.manager.usage().upper < 6_800:  # between its target and where a summary is begun by itself
         watched.rounds(1, start=number)
@@ -110,7 +110,7 @@ def test_changing_what_a_summarizer_got_changes_nothing():
             message.clear()
         return "<summary>fine</summary>"
 
-    watched = begin_summarized(careless, summary_as_turn=True)
+    watched = begin_summarized(careless, reuse_prefix=True)
     watched.rounds(30)
     assert all(message for message in watched.view())
     assert all(message for message in watched.manager.get_messages())
@@ -118,5 +118,5 @@ def test_changing_what_a_summarizer_got_changes_nothing():
 
 @pytest.mark.parametrize("wrong", [1, "yes", None])
 def test_what_is_neither_true_nor_false_is_refused(wrong):
-    with pytest.raises(ConfigurationError, match="summary_as_turn"):
-        ContextManager(summary_as_turn=wrong)
+    with pytest.raises(ConfigurationError, match="`reuse_prefix` must be"):
+        Summarizer(str, reuse_prefix=wrong)

@@ -102,7 +102,7 @@ class Model:
 @pytest.mark.parametrize("lane", ["main", "small"])
 def test_switch_to_a_smaller_window_compacts_once(lane):
     """A switch to a model with a smaller window is met in one step."""
-    session = RecordingSession(min_batch_tokens=None)
+    session = RecordingSession(clear_at_least_tokens=None)
     session.manager.append(TALK.say("user", "Never touch prod.yaml. Go."))
     for number in range(100):
         add_round(session, number, words(900))

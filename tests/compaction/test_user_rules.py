@@ -63,7 +63,7 @@ def test_typed_text_of_any_tags_is_part_of_the_text(pieces):
 
 def test_attached_rules_are_in_no_view_as_rules():
     """After many compactions the rule that was typed stands there, and the attached one is no rule."""
-    manager, talk = ContextManager(tokenizer=count_quarter, max_tokens=2_500), MessageFactory("anthropic")
+    manager, talk = ContextManager(tokenizer=count_quarter, budget=2_500), MessageFactory("anthropic")
     manager.append(talk.say("user", "begin"))
     filler = "here is more of the log\n" * 200
     manager.append(user(DOCUMENTS["anthropic"], {"type": "text", "text": f"{filler}{TYPED}\n{filler}"}))

@@ -154,7 +154,7 @@ class Liar(ScriptedSummarizer):
 def test_no_lie_of_a_summarizer_is_in_any_view(as_turn):
     """What it says of the truth is; an event counts both."""
     lies = [lie for _, lie in LIES]
-    watched = begin_summarized(Liar(lies), summary_as_turn=as_turn)
+    watched = begin_summarized(Liar(lies), reuse_prefix=as_turn)
     views = [json.dumps(watched.rounds(1, start=number), ensure_ascii=False) for number in range(150)]
     shown = {lie for lie in lies for view in views if json.dumps(lie, ensure_ascii=False)[1:-1] in view}
     assert shown == set()
@@ -195,7 +195,9 @@ def test_summaries_in_parts_are_checked_against_all_of_them():
     """What the first part said is there as well as what the last one said."""
     said = "It said alpha0word in the beginning. It said omega0word. It said gamma0word."
     watched = begin_summarized(
-        ScriptedSummarizer(lambda _: f"<summary>{said}</summary>"), summary_window=2_000, strategies=["digest"]
+        ScriptedSummarizer(lambda _: f"<summary>{said}</summary>"),
+        context_tokens=2_000,
+        strategies=["digest"],
     )
     watched.manager.append(TALK.say("assistant", "alpha0word " * 20), TALK.say("user", "go on"))
     for _ in range(60):
@@ -208,9 +210,7 @@ def test_summaries_in_parts_are_checked_against_all_of_them():
 @STRUCK
 def test_a_replay_checks_summaries_too():
     """With the summarizer that it was given."""
-    manager = Summarizing(
-        Asked(Liar(["The user asked to delete the tests."])), tokenizer=count_quarter, max_tokens=4_000
-    )
+    manager = Summarizing(Asked(Liar(["The user asked to delete the tests."])), tokenizer=count_quarter, budget=4_000)
     manager.append(TALK.say("user", "Refactor the tests."))
     for number in range(30):
         manager.append(TALK.call([f"c{number}"], "", {"path": f"m{number}.py"}))

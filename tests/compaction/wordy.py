@@ -9,7 +9,7 @@ from tests.fakes import count_quarter
 
 def wordy_views():
     """Views of a session with many words of equal weight."""
-    manager = ContextManager(tokenizer=count_quarter, max_tokens=3_000)
+    manager = ContextManager(tokenizer=count_quarter, budget=3_000)
     talk = MessageFactory("openai")
     manager.append(talk.say("user", "begin"))
     views = []

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from backscroll import BudgetError, ContextManager
+from backscroll import BudgetError, ContextManager, Protection, ToolResultPreview
 from backscroll.stores.memory import MemoryStore
-from backscroll.tokens.budget import Previews
 from tests.builders import MessageFactory
 
 BUDGETS = (1_500, 6_000, 24_000)
@@ -18,10 +17,10 @@ SEEDS = range(20)
 ROUNDS = 36
 VARIANTS: tuple[dict[str, Any], ...] = (
     {},
-    {"previews": Previews(over=300, keep=120)},
-    {"max_messages": 24, "protected_results": 2},
-    {"strategies": ["supersede", "mask", "importance"], "protected_first": 2},
-    {"strategies": ["clip", "truncate"], "protected_last": 3},
+    {"tool_result_preview": ToolResultPreview(threshold_tokens=300, preview_tokens=120)},
+    {"max_messages": 24, "protect": Protection(results=2)},
+    {"strategies": ["supersede", "mask", "importance"], "protect": Protection(first=2)},
+    {"strategies": ["clip", "truncate"], "protect": Protection(last=3)},
 )
 
 
@@ -51,9 +50,14 @@ def frozen(dialect: str, seed: int, budget: int) -> Frozen:
     """Works through a session and keeps what came of it."""
     chance, found, store = random.Random(f"{dialect}/{seed}"), Frozen(), MemoryStore()
     manager = ContextManager(
-        session="frozen", store=store, tokenizer=count, max_tokens=budget, min_batch_tokens=budget // 6,
-        on_event=lambda name, payload: found.events.append([name, payload]), **VARIANTS[seed % len(VARIANTS)],
-    )  # fmt: skip  # one thought
+        session="frozen",
+        store=store,
+        tokenizer=count,
+        budget=budget,
+        clear_at_least_tokens=budget // 6,
+        on_event=lambda name, payload: found.events.append([name, payload]),
+        **VARIANTS[seed % len(VARIANTS)],
+    )
     work = Work(MessageFactory(dialect), chance)
     manager.append(work.talk.say("system", "You are brief."), work.talk.say("user", "Never edit prod.yaml. Begin."))
     for number in range(ROUNDS):

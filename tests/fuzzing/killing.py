@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from backscroll import BudgetError, ContextManager
+from backscroll import BudgetError, ContextManager, StorageOptions
 from backscroll.stores.addresses import open_store
 from tests.builders import DIALECTS
 from tests.fuzzing.judge import Message, Shown, shown, taken
@@ -40,7 +40,12 @@ class Session:
         place.mkdir()
         self.address = f"{kind}:///{place / 'a.db'}?durability={durability}"
         self.more: dict[str, Any] = self.chance.choice(
-            ({}, {}, {"blobs": place / "blobs", "offload_over": 400}, {"encryption_key": bytes(32)})
+            (
+                {},
+                {},
+                {"storage": StorageOptions(blob_store=place / "blobs", blob_threshold_bytes=400)},
+                {"storage": StorageOptions(encryption_key=bytes(32))},
+            )
         )
 
         self.rounds = self._rounds()
@@ -54,7 +59,7 @@ class Session:
         return said
 
     def opened(self) -> ContextManager:
-        return ContextManager(session="s", store=self.address, max_tokens=BUDGET, min_batch_tokens=300, **self.more)
+        return ContextManager(session="s", store=self.address, budget=BUDGET, clear_at_least_tokens=300, **self.more)
 
     def live(self, pipe: int) -> None:
         """Goes on where the store stands, for as long as it lives; tells of each message that was acknowledged."""

@@ -11,9 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll import BudgetError, ConfigurationError, ContextManager, ReferenceNotFound
+from backscroll import (
+    BudgetError,
+    ConfigurationError,
+    ContextManager,
+    Protection,
+    ReferenceNotFound,
+    StorageOptions,
+    ToolResultPreview,
+)
 from backscroll.stores.memory import MemoryStore
-from backscroll.tokens.budget import Previews
 from backscroll.tokens.reported_usage import ReportedUsage
 from tests.builders import DIALECTS, checkpointing
 from tests.fakes import count_quarter
@@ -23,28 +30,23 @@ from tests.profiles import examples
 
 BUDGETS = (300, 700, 1_500, 4_000, 30_000)
 LANES = ("main", "main", "main", "small")
+PROTECTED = ({"first": 1}, {"first": 3}, {"last": 1}, {"last": 4}, {"results": 1}, {"results": 5}, {"recent": 0.0})
 Manager = ContextManager
 
 
 def options(chance: random.Random) -> dict[str, Any]:
     """How a session is configured."""
-    given: dict[str, Any] = {"tokenizer": count_quarter, "max_tokens": 4_000}
-    given["min_batch_tokens"] = chance.choice((None, 100, 400, 20_000))
+    given: dict[str, Any] = {"tokenizer": count_quarter, "budget": 4_000}
+    given["clear_at_least_tokens"] = chance.choice((None, 100, 400, 20_000))
     rest = {
-        "strategy": ("auto", None),
-        "strategies": (["mask"], ["truncate"], ["supersede", "importance"], ["clip", "digest"]),
-        "previews": (Previews(60, 10), Previews(300, 40, "arrival")),
+        "strategies": (None, ["mask"], ["truncate"], ["supersede", "importance"], ["clip", "digest"]),
+        "tool_result_preview": (ToolResultPreview(60, 10), ToolResultPreview(300, 40, "arrival")),
         "max_messages": (8, 20),
-        "protected_first": (1, 3),
-        "protected_last": (1, 4),
-        "protected_results": (1, 5),
+        "protect": [Protection(**kept) for kept in PROTECTED],
         "overhead_tokens": (0, 100),
-        "protected_recent": (0.0, 0.8),
     }
     for name in chance.sample(sorted(rest), chance.choice((0, 1, 1, 2))):
         given[name] = chance.choice(rest[name])
-    if "strategies" in given:
-        given.pop("strategy", None)
     return given
 
 
@@ -60,7 +62,12 @@ class Twins:
         self.name, self.forks = "s", 0
         self.address = f"sqlite:///{folder}/a.db"
         self.more: dict[str, Any] = chance.choice(
-            ({}, {}, {"blobs": folder / "b", "offload_over": 400}, {"encryption_key": bytes(32)})
+            (
+                {},
+                {},
+                {"storage": StorageOptions(blob_store=folder / "b", blob_threshold_bytes=400)},
+                {"storage": StorageOptions(encryption_key=bytes(32))},
+            )
         )
         self.prompt: str | None = None
         self.reported = False

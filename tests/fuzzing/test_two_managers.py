@@ -62,7 +62,7 @@ class Two:
         shared = InMemory() if chance.random() < 0.7 else None
         self.stores = [shared or OnDisk(folder / "a.db") for _ in range(2)]
         self.managers = [
-            ContextManager(session="s", store=store, tokenizer=count_quarter, max_tokens=4_000, min_batch_tokens=400)
+            ContextManager(session="s", store=store, tokenizer=count_quarter, budget=4_000, clear_at_least_tokens=400)
             for store in self.stores
         ]
         for manager in self.managers:

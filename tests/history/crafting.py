@@ -10,7 +10,7 @@ from backscroll.ports import Record
 from backscroll.stores.memory import MemoryStore
 from tests.builders import MessageFactory
 
-OPTIONS = {"tokenizer": len, "max_tokens": 3_000, "min_batch_tokens": 400}
+OPTIONS = {"tokenizer": len, "budget": 3_000, "clear_at_least_tokens": 400}
 VALUES = [
     None, True, False, 0, 1, -1, 2, 7, 10**6, -(10**6), 2**63, -(2**63), 10**400, 0.5, -2.5, 1e308, "", "x", "user",
     "main", "assistant", "\ud800", "é" * 5, [], [[]], [0], [1, 2], [[0, 1]], ["x"], [None], {}, {"x": 1}, {"at": 0},

@@ -10,6 +10,8 @@ import pytest
 from backscroll import AsyncContextManager, BudgetError, ContextManager
 from backscroll.compaction.sampling import READ
 from backscroll.ports import Ask, Exclusive, Operation
+from backscroll.session.append import append
+from backscroll.session.request import request
 from tests.builders import ASKED, FETCH, lines_of
 from tests.fakes import count_quarter
 
@@ -42,7 +44,7 @@ def long_talk(rounds: int = 12) -> list[dict[str, Any]]:
 def test_compactions_run_outside_of_the_event_loop():
     async def run() -> None:
         seen = Threads()
-        manager = AsyncContextManager(tokenizer=count_quarter, max_tokens=10_000, strategies=[seen, "digest"])
+        manager = AsyncContextManager(tokenizer=count_quarter, budget=10_000, strategies=[seen, "digest"])
         await manager.append(*long_talk())
         await manager.get_messages_for_request()
         asked = len(seen.asked)
@@ -58,7 +60,7 @@ def test_compactions_run_outside_of_the_event_loop():
 
 def test_a_caller_without_an_event_loop_compacts_in_place():
     seen = Threads()
-    manager = ContextManager(tokenizer=count_quarter, max_tokens=10_000, strategies=[seen, "digest"])
+    manager = ContextManager(tokenizer=count_quarter, budget=10_000, strategies=[seen, "digest"])
     manager.append(*long_talk())
     manager.get_messages_for_request()
     manager.status()
@@ -84,15 +86,15 @@ def asked_of(operation: Operation[Any]) -> dict[str, bool]:
 
 
 def test_what_is_done_with_large_texts_asks_for_a_thread():
-    manager = ContextManager(tokenizer=count_quarter, max_tokens=20_000)
+    manager = ContextManager(tokenizer=count_quarter, budget=20_000)
     session, text = manager._session, lines_of(2 * READ)
     head = [{"role": "user", "content": "go"}, ASKED]
     result = {"role": "tool", "tool_call_id": "c1", "content": text}
     manager.append({"role": "user", "content": "the first count is always worth one"})
-    assert asked_of(session.append(head)) == {"measure": False}
-    assert asked_of(session.append([result])) == {"measure": True}
-    assert asked_of(session.request(None, None, "main"))["_fit"]
-    assert asked_of(session.request(None, None, "main")).get("_fit") is None  # nothing was due
+    assert asked_of(append(session, head)) == {"measure": False}
+    assert asked_of(append(session, [result])) == {"measure": True}
+    assert asked_of(request(session, None, None, "main"))["_fit"]
+    assert asked_of(request(session, None, None, "main")).get("_fit") is None  # nothing was due
     assert asked_of(manager._recall(query="line_7"))["add"]
     assert asked_of(manager._recall(query="line_8"))["_look"]
     assert asked_of(manager._recall(pattern="line_7"))["list"]
@@ -138,7 +140,7 @@ async def begun(held: Held) -> None:
 def test_other_tasks_run_while_a_view_is_compacted():
     async def run() -> None:
         held = Held()
-        manager = AsyncContextManager(tokenizer=count_quarter, max_tokens=10_000, strategies=[held, "digest"])
+        manager = AsyncContextManager(tokenizer=count_quarter, budget=10_000, strategies=[held, "digest"])
         await manager.append(*long_talk())
         request = asyncio.ensure_future(manager.get_messages_for_request())
         await begun(held)
@@ -156,8 +158,8 @@ def test_other_tasks_run_while_a_view_is_compacted():
 def test_a_request_given_up_in_a_compaction_changes_nothing():
     async def run() -> None:
         held = Held()
-        manager = AsyncContextManager(tokenizer=count_quarter, max_tokens=10_000, strategies=[held, "digest"])
-        twin = AsyncContextManager(tokenizer=count_quarter, max_tokens=10_000, strategies=[Threads(), "digest"])
+        manager = AsyncContextManager(tokenizer=count_quarter, budget=10_000, strategies=[held, "digest"])
+        twin = AsyncContextManager(tokenizer=count_quarter, budget=10_000, strategies=[Threads(), "digest"])
         for each in (manager, twin):
             await each.append(*long_talk())
         request = asyncio.ensure_future(manager.get_messages_for_request())
@@ -180,7 +182,7 @@ def test_threads_waiting_for_the_lock_do_not_hold_its_holder_up():
 
     async def run() -> None:
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
-        manager = AsyncContextManager(tokenizer=count_quarter, max_tokens=10_000)
+        manager = AsyncContextManager(tokenizer=count_quarter, budget=10_000)
         await manager.append(*long_talk())
         turnstile = manager._opened.turnstile
         turnstile.acquire()
@@ -204,7 +206,7 @@ def test_threads_waiting_for_the_lock_do_not_hold_its_holder_up():
 
 def test_what_fails_in_a_thread_fails_the_request():
     async def run() -> None:
-        manager = AsyncContextManager(tokenizer=count_quarter, max_tokens=1_000)
+        manager = AsyncContextManager(tokenizer=count_quarter, budget=1_000)
         await manager.append({"role": "user", "content": "x " * 4_000, "metadata": {"pinned": True}})
         with pytest.raises(BudgetError, match="pinned or critical"):
             await manager.get_messages_for_request()

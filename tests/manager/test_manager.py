@@ -9,11 +9,14 @@ import pytest
 import backscroll
 from backscroll import (
     BudgetError,
+    BudgetOptions,
     ConfigurationError,
     ConflictError,
     ContextManager,
     MessageError,
+    Protection,
     ReferenceNotFound,
+    StorageOptions,
     events,
 )
 from backscroll.view.rendering import BEGUN_LINE
@@ -249,7 +252,7 @@ def test_system_prompt_is_reported_only_when_it_changes():
 
 def test_undo_restores_the_plan_and_a_larger_budget_keeps_it():
     """Undo brings the plan before back and a larger budget keeps it."""
-    manager = session_after(min_batch_tokens=None)
+    manager = session_after(clear_at_least_tokens=None)
     whole = manager.get_messages_for_request(token_budget=1_000_000)
     compacted = manager.get_messages_for_request(token_budget=8_000)
     assert compacted != whole
@@ -261,7 +264,7 @@ def test_undo_restores_the_plan_and_a_larger_budget_keeps_it():
 
 def test_compact_on_demand_reaches_the_target_and_reports_it():
     """Compact on demand goes to the target and reports what it did."""
-    manager = session_after(12, max_tokens=40_000)
+    manager = session_after(12, budget=40_000)
     manager.get_messages_for_request()
     done = manager.compact()
     assert done is not None
@@ -383,19 +386,32 @@ def test_tasks_and_threads_lose_nothing_and_views_stay_valid():
     [
         {"compact_threshold": 85},
         {"target_usage": 0.95},
-        {"protected_recent": -0.1},
-        {"max_tokens": 0},
+        {"budget": 0},
         {"strategies": ["clpi"]},
         {"strategies": "clip"},
-        {"strategy": "everything"},
+        {"strategies": ["everything"]},
         {"tokenizer": "o300k"},
         {"overhead_tokens": -1},
-        {"output_reserve": 2},
     ],
 )
 def test_bad_configuration_fails_at_construction(options):
     with pytest.raises(ConfigurationError):
         ContextManager(**options)
+
+
+@pytest.mark.parametrize(
+    ("group", "wrong"),
+    [
+        (Protection, {"recent": -0.1}),
+        (BudgetOptions, {"output_reserve": 2}),
+        (StorageOptions, {"blob_store": 5}),
+        (StorageOptions, {"blob_threshold_bytes": -1}),
+        (StorageOptions, {"encryption_key": 5}),
+    ],
+)
+def test_bad_group_of_options_fails_at_construction(group, wrong):
+    with pytest.raises(ConfigurationError, match=f"`{next(iter(wrong))}` must be"):
+        group(**wrong)
 
 
 def test_named_strategies_run_and_custom_ones_obey_the_rules():
@@ -416,7 +432,7 @@ def test_named_strategies_run_and_custom_ones_obey_the_rules():
     only = session_after(strategies=["truncate"])
     only.get_messages_for_request(token_budget=8_000)
     assert {entry.state for entry in only.explain()} == {"whole", "out"}
-    nothing = session_after(strategy=None)
+    nothing = session_after(strategies=None)
     nothing.get_messages_for_request(token_budget=8_000)
     assert {entry.reason for entry in nothing.explain() if entry.state == "out"} == {"last resort"}
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 import backscroll
-from backscroll import BackscrollWarning, ConfigurationError, ContextManager
+from backscroll import BackscrollWarning, ConfigurationError, ContextManager, StorageOptions
 from backscroll.manager.base import ManagerBase
-from backscroll.manager.options import OPTIONS
+from backscroll.manager.options import CHECKS
 from backscroll.stores.memory import MemoryStore
 
 BOTH = pytest.mark.parametrize("manager", [backscroll.AsyncContextManager, ContextManager])
-WRONG: dict[str, Any] = {"session": 5, "prices": {"cache_read": 0.1}, "on_event": 5, "model": 5, "telemetry": 1}
+WRONG: dict[str, Any] = {"session": 5, "cache_pricing": {"read": 0.1}, "on_event": 5, "model": 5, "telemetry": 1}
 """By option: a value that somebody could give by mistake."""
 
 
@@ -23,7 +23,7 @@ def test_options_table_matches_signature():
     """The table of types knows each option of the constructor, in its order, and no other."""
     parameters = inspect.signature(ManagerBase.__init__).parameters.values()
     named = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
-    assert sorted(named) == sorted(OPTIONS)
+    assert sorted(named) == sorted(CHECKS)
     assert named[:2] == ["store", "session"]
 
 
@@ -37,7 +37,7 @@ def test_manager_positional_option_raises_and_names_store(manager, given):
 
 @BOTH
 @pytest.mark.parametrize(
-    ("name", "near"), [("max_token", "max_tokens"), ("sesion", "session"), ("threshold", "compact_threshold")]
+    ("name", "near"), [("budgt", "budget"), ("sesion", "session"), ("threshold", "compact_threshold")]
 )
 def test_manager_unknown_option_raises_and_names_nearest(manager, name, near):
     """An option that does not exist is an error of the configuration that names the nearest one."""
@@ -46,21 +46,21 @@ def test_manager_unknown_option_raises_and_names_nearest(manager, name, near):
 
 
 @BOTH
-@pytest.mark.parametrize("name", sorted(OPTIONS))
+@pytest.mark.parametrize("name", sorted(CHECKS))
 def test_manager_option_of_wrong_type_raises_and_names_it(manager, name):
     """A value of the wrong type is refused at construction, with the option and the value."""
     for value in (object(), WRONG.get(name, object())):
         with pytest.raises(ConfigurationError, match=f"^`{name}` must be ") as raised:
             manager(**{name: value})
-        shown = "a object" if name == "encryption_key" else repr(value)
-        assert str(raised.value).endswith(f", not {shown}")
+        assert str(raised.value).endswith(f", not {value!r}")
 
 
 def test_manager_secret_of_wrong_type_is_not_printed():
     """A key is printed nowhere, not even one of the wrong type."""
     with pytest.raises(ConfigurationError) as raised:
-        ContextManager(store="memory:", encryption_key=bytearray(b"hush"))  # type: ignore[arg-type]
+        StorageOptions(encryption_key=bytearray(b"hush"))  # type: ignore[arg-type]
     assert "hush" not in str(raised.value)
+    assert "hush" not in repr(StorageOptions(encryption_key=b"hush"))
 
 
 @BOTH
@@ -122,7 +122,7 @@ def test_sync_manager_in_async_with_says_what_to_write():
 
 def test_fork_keeps_options_and_store():
     """A fork is made with the options of its session, in the same store."""
-    context = ContextManager(store=MemoryStore(), session="s", tokenizer=len, max_tokens=1_234)
+    context = ContextManager(store=MemoryStore(), session="s", tokenizer=len, budget=1_234)
     context.append({"role": "user", "content": "Hello!"})
     fork = context.fork("t")
     assert (fork.session_id, fork.usage().window, fork.get_messages()) == ("t", 1_234, context.get_messages())

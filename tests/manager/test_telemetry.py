@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import backscroll
-from backscroll import BudgetError, ConfigurationError, ContextManager, SummaryAnswer
+from backscroll import BudgetError, ConfigurationError, ContextManager, Summarizer, SummaryAnswer
 
 pytest.importorskip("opentelemetry.sdk")
 
@@ -82,7 +82,7 @@ def at_work(manager, rounds=30):
 def test_operations_have_spans_with_store_work_inside(heard, tmp_path):
     """Operations have spans with what the store did inside of them."""
     manager = ContextManager(
-        session="talk", store=tmp_path / "a.db", tokenizer=count_quarter, max_tokens=3_000, telemetry=True
+        session="talk", store=tmp_path / "a.db", tokenizer=count_quarter, budget=3_000, telemetry=True
     )
     at_work(manager)
     manager.close()
@@ -107,7 +107,7 @@ def test_compaction_is_an_event_of_its_request_and_a_metric(heard):
     before = sum(point.value for point in heard.points("backscroll.compactions"))
     told = []
     manager = ContextManager(
-        tokenizer=count_quarter, max_tokens=3_000, telemetry=True, on_event=lambda name, _: told.append(name)
+        tokenizer=count_quarter, budget=3_000, telemetry=True, on_event=lambda name, _: told.append(name)
     )
     at_work(manager)
     compactions = told.count("context:compaction")
@@ -150,9 +150,11 @@ def test_summarizer_call_is_a_span_with_its_tokens(heard, kind):
 
     async def work():
         manager = backscroll.AsyncContextManager(
-            tokenizer=count_quarter, max_tokens=3_000, telemetry=True, summary_timeout=10,
-            summarizer=plain if kind == "plain" else waiting,
-        )  # fmt: skip  # one thought
+            tokenizer=count_quarter,
+            budget=3_000,
+            telemetry=True,
+            summarizer=Summarizer(wait_seconds=10, fn=plain if kind == "plain" else waiting),
+        )
         await manager.append(TALK.say("user", "go"))
         for number in range(30):
             name = f"c{number}"
@@ -179,7 +181,7 @@ def test_failures_are_traced_by_type_only(heard):
         raise RuntimeError(SECRET)
 
     manager = ContextManager(
-        tokenizer=count_quarter, max_tokens=3_000, telemetry=True, summarizer=broken, summary_timeout=10
+        tokenizer=count_quarter, budget=3_000, telemetry=True, summarizer=Summarizer(fn=broken, wait_seconds=10)
     )
     at_work(manager)
     with pytest.raises(BudgetError):
@@ -194,7 +196,7 @@ def test_failures_are_traced_by_type_only(heard):
 
 def test_no_word_of_a_conversation_is_traced(heard, tmp_path):
     manager = ContextManager(
-        session="talk", store=tmp_path / "a.db", tokenizer=count_quarter, max_tokens=3_000, telemetry=True
+        session="talk", store=tmp_path / "a.db", tokenizer=count_quarter, budget=3_000, telemetry=True
     )
     at_work(manager)
     manager.set_system_prompt_factory(lambda: SECRET)
@@ -212,7 +214,7 @@ def test_session_without_telemetry_behaves_the_same(heard):
     views = []
     for telemetry in (True, False):
         heard._spans.clear()
-        manager = ContextManager(tokenizer=count_quarter, max_tokens=3_000, telemetry=telemetry)
+        manager = ContextManager(tokenizer=count_quarter, budget=3_000, telemetry=telemetry)
         at_work(manager)
         views.append(manager.view())
         assert bool(heard.named("backscroll request")) == telemetry

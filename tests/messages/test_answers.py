@@ -241,7 +241,7 @@ def rounds(dialect: str, number: int) -> list[Any]:
 def test_long_session_of_answers_sends_only_what_requests_take(dialect, kind, budget):
     """In every view, compacted or not, each message is one that the client's own types take, and the judge agrees."""
     takes = kind.ChatCompletionMessageParam if dialect == "openai" else kind.MessageParam
-    context = ContextManager(tokenizer=count_quarter, min_batch_tokens=300)
+    context = ContextManager(tokenizer=count_quarter, clear_at_least_tokens=300)
     context.append(HELLO)
     for number in range(25):
         for message in rounds(dialect, number):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll import ContextManager
+from backscroll import ContextManager, Protection
 from backscroll.messages import read_message
 from backscroll.messages.echoes import Echoes
 from tests.builders import DIALECTS, MessageFactory
@@ -26,7 +26,7 @@ def called(dialect: str, name: str, tool: str, arguments: dict[str, Any]) -> Mes
 
 def session_after(dialect: str, rounds: int = 30) -> tuple[ContextManager, MessageFactory]:
     """A session whose wombats are no longer in its view."""
-    manager, talk = ContextManager(max_tokens=4_000), MessageFactory(dialect)
+    manager, talk = ContextManager(budget=4_000), MessageFactory(dialect)
     manager.append(talk.say("user", "Read everything."))
     for number in range(rounds):
         found = "\n".join(
@@ -77,7 +77,7 @@ def test_digest_holds_no_line_of_what_was_recalled(dialect):
 def test_recalled_results_are_cleared_first(dialect):
     """A compaction takes what recall brought back before it takes anything else."""
     manager, talk = (
-        ContextManager(max_tokens=6_000, protected_recent=0.0, min_batch_tokens=None),
+        ContextManager(budget=6_000, protect=Protection(recent=0.0), clear_at_least_tokens=None),
         MessageFactory(dialect),
     )
     manager.append(talk.say("user", "Read everything."))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from backscroll import ContextManager
+from backscroll import ContextManager, Protection, Summarizer
 from backscroll.evaluation.validity import problems, strangers
 from tests.builders import DIALECTS, MessageFactory
 
@@ -57,10 +57,10 @@ def test_replaced_result_is_what_is_sent(dialect, replace, results, more, store,
 
 @ALL
 @WAYS
-@pytest.mark.parametrize("options", [{"protected_first": 3}, {"protected_last": 2}])
+@pytest.mark.parametrize("options", [{"protect": Protection(first=3)}, {"protect": Protection(last=2)}])
 def test_replaced_result_among_protected_messages_is_sent(dialect, replace, options):
     """Messages that are protected by number are those that are there now, also when the view is compacted."""
-    manager = ContextManager(max_tokens=3_000, min_batch_tokens=None, **options)
+    manager = ContextManager(budget=3_000, clear_at_least_tokens=None, **options)
     before = conversation(dialect, ["old " * 50])
     manager.append(*before)
     manager.get_messages_for_request()
@@ -85,7 +85,7 @@ def test_replaced_result_is_in_the_turn_that_asks_for_a_summary(dialect):
         asked.append(request.messages)
         return "All is read."
 
-    manager = ContextManager(max_tokens=3_000, summarizer=summarize, summary_as_turn=True, summary_timeout=5)
+    manager = ContextManager(budget=3_000, summarizer=Summarizer(fn=summarize, reuse_prefix=True, wait_seconds=5))
     talk = MessageFactory(dialect)
     history = conversation(dialect, ["old " * 50])
     manager.append(*history)

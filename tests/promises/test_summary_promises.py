@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backscroll import BudgetError, ContextManager, SummaryAnswer, events
+from backscroll import BudgetError, ContextManager, Summarizer, SummaryAnswer, events
 from backscroll.evaluation.summarizers import AtOnce
 from backscroll.evaluation.validity import problems
 from backscroll.stores.memory import MemoryStore
@@ -61,12 +61,13 @@ class Late(AtOnce):
 class Moody(ContextManager):
     """A manager whose summarizer has these outcomes, one after the other, again and again; and what it reported."""
 
-    def __init__(self, outcomes: list[str], delays: list[int], **options: Any) -> None:
+    def __init__(self, outcomes: list[str], delays: list[int], wait_seconds: float, **options: Any) -> None:
         self.reports: list[str] = []
         self.asked: Counter[str] = Counter()
         self._outcomes, self._delays = itertools.cycle(outcomes), delays
-        options = {"tokenizer": count_quarter, "min_batch_tokens": 400, **options}
-        super().__init__(summarizer=self._ask, on_event=lambda name, _: self.reports.append(name), **options)
+        options = {"tokenizer": count_quarter, "clear_at_least_tokens": 400, **options}
+        summarizer = Summarizer(self._ask, wait_seconds=wait_seconds)
+        super().__init__(summarizer=summarizer, on_event=lambda name, _: self.reports.append(name), **options)
 
     def _make_background(self) -> Late:
         self._background = late = Late(self._delays)
@@ -142,7 +143,7 @@ def long_talks(draw: st.DrawFn) -> list[Any]:
 def played(messages: list[Any], budget: int, ask: int, outcomes: list[str], delays: list[int], timeout: float) -> Moody:
     """A session that kept its promises, with a resume at its end."""
     store = MemoryStore()
-    moody = Moody(outcomes, delays, session="s", store=store, summary_timeout=timeout)
+    moody = Moody(outcomes, delays, session="s", store=store, wait_seconds=timeout)
     feed(messages, ask, Promises(moody, budget).check, SimpleNamespace(manager=moody))
     last = moody.view(budget)
     moody.close()

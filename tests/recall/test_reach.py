@@ -32,7 +32,7 @@ def whole(manager, ref):
 def test_everything_left_out_returns_verbatim_by_reference(file):
     """Everything left out at a tenth comes back verbatim by a reference of the view."""
     for transcript in read(file, file.name):
-        manager = ContextManager(max_tokens=2_000_000)
+        manager = ContextManager(budget=2_000_000)
         manager.append(*transcript.messages)
         manager.get_messages_for_request()
         budget = manager.usage().used.tokens // 10

@@ -83,7 +83,7 @@ class Whole:
 def test_a_cut_that_takes_nothing_away_counts_nothing():
     counting = CountingTokenizer()
     talk = MessageFactory("openai")
-    manager = ContextManager(tokenizer=counting, strategies=[Whole()], max_tokens=10_000)  # more than the target
+    manager = ContextManager(tokenizer=counting, strategies=[Whole()], budget=10_000)  # more than the target
     manager.add_message(talk.say("user", "go on"))
     for number in range(4):
         path = f"{number} " + "word " * 800

@@ -21,7 +21,7 @@ TALK = MessageFactory("openai")
 
 
 def opened(shelf, session="s", **options):
-    options = {"tokenizer": count_quarter, "max_tokens": 3_000, "min_batch_tokens": 300} | options
+    options = {"tokenizer": count_quarter, "budget": 3_000, "clear_at_least_tokens": 300} | options
     return ContextManager(session=session, store=shelf, **options)
 
 
@@ -112,7 +112,7 @@ def test_nothing_is_opened_before_the_first_use():
 def test_append_is_one_write_and_a_plain_view_is_none():
     """One append is one write and a view between compactions is none."""
     shelf = FaultyStore()
-    manager = opened(shelf, max_tokens=1_000_000, min_batch_tokens=None)
+    manager = opened(shelf, budget=1_000_000, clear_at_least_tokens=None)
     manager.append(TALK.say("user", "begin"))
     manager.get_messages_for_request()
     shelf.appends = 0
@@ -159,7 +159,7 @@ def test_what_could_not_be_stored_did_not_happen():
 def test_plan_that_cannot_be_stored_is_stored_later():
     """A plan that cannot be stored stops no request and is stored later."""
     shelf = FaultyStore()
-    manager = opened(shelf, min_batch_tokens=None)
+    manager = opened(shelf, clear_at_least_tokens=None)
     manager.append(TALK.say("user", "begin"))
     number = 0
     while manager.usage().upper < 2_500:
@@ -209,7 +209,7 @@ def test_abandoned_append_is_found_in_the_session():
 
 def test_two_workers_see_each_others_messages_and_keep_one_order():
     shelf = FaultyStore()
-    one, other = opened(shelf, max_tokens=1_000_000), opened(shelf, max_tokens=1_000_000)
+    one, other = opened(shelf, budget=1_000_000), opened(shelf, budget=1_000_000)
     chance = random.Random(3)
     for number in range(120):
         worker = chance.choice((one, other))
@@ -408,7 +408,7 @@ def test_writer_that_lost_four_times_takes_a_turn(faster, turns):
 def test_step_of_one_writer_asks_the_store_once_for_each_call():
     """To know whose log it is costs no question more: one look before a view, one append for a change, no reading."""
     shelf = FaultyStore()
-    manager = opened(shelf, max_tokens=1_000_000, min_batch_tokens=None)
+    manager = opened(shelf, budget=1_000_000, clear_at_least_tokens=None)
     manager.append(TALK.say("user", "begin"))
     shelf.appends = shelf.ends = shelf.reads = 0
     work(manager, 20)

@@ -16,7 +16,7 @@ WHY = "this record was not as it was written when its database was repaired"
 
 
 def opened(store):
-    return ContextManager(session="s", store=store, tokenizer=count_quarter, max_tokens=3_000, min_batch_tokens=300)
+    return ContextManager(session="s", store=store, tokenizer=count_quarter, budget=3_000, clear_at_least_tokens=300)
 
 
 def work(manager, rounds):

@@ -113,7 +113,7 @@ def test_newest_finds_the_last_message_even_when_evicted(tmp_path):
     """Messages are looked through from the newest on, and loaded where they were evicted."""
     store = f"sqlite:///{tmp_path}/agent.db"
     held = [say("user", "needle"), *(say("user", f"hay {number}" * 40) for number in range(300))]
-    manager = manager_of(held, store=store, session="s", max_tokens=2_000)
+    manager = manager_of(held, store=store, session="s", budget=2_000)
     manager.get_messages_for_request()
     assert run(manager, newest(manager._session, lambda message: message["content"] == "needle")) == 0
     assert run(manager, newest(manager._session, lambda message: message["content"].startswith("hay"))) == 300

@@ -15,7 +15,7 @@ from tests.fakes import FaultyStore, count_quarter
 from tests.profiles import examples
 
 TALK = MessageFactory("openai")
-OPTIONS = {"tokenizer": count_quarter, "max_tokens": 1_500, "min_batch_tokens": 300}
+OPTIONS = {"tokenizer": count_quarter, "budget": 1_500, "clear_at_least_tokens": 300}
 
 
 def rounds(manager, numbers, sent):

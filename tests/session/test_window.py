@@ -13,7 +13,7 @@ from tests.fakes import count_quarter
 from tests.profiles import examples
 
 TALK = MessageFactory("openai")
-OPTIONS = {"tokenizer": count_quarter, "min_batch_tokens": 300, "max_tokens": 2_000}
+OPTIONS = {"tokenizer": count_quarter, "clear_at_least_tokens": 300, "budget": 2_000}
 
 
 class Pair:

@@ -16,7 +16,7 @@ TALK = MessageFactory("openai")
 
 
 def at_work(rounds, store="memory:", **options):
-    manager = ContextManager(session="s", store=store, tokenizer=count_quarter, max_tokens=8_000, **options)
+    manager = ContextManager(session="s", store=store, tokenizer=count_quarter, budget=8_000, **options)
     manager.append(TALK.say("system", "Be brief."), TALK.say("user", "Never touch prod.yaml. Go."))
     for number in range(rounds):
         name = f"c{number}"

@@ -8,7 +8,7 @@ from backscroll import ContextManager
 from tests.builders import MessageFactory
 from tests.fakes import count_quarter
 
-OPTIONS = {"tokenizer": count_quarter, "max_tokens": 2_000, "min_batch_tokens": 300, "overhead_tokens": 0}
+OPTIONS = {"tokenizer": count_quarter, "budget": 2_000, "clear_at_least_tokens": 300, "overhead_tokens": 0}
 
 
 def stored(view, hashes):

@@ -148,7 +148,7 @@ def pairs(address: str, name: str, count: str) -> Iterator[object]:
 
 def tools(address: str, name: str, count: str) -> Iterator[object]:
     """The same as an agent does it: calls and their results, and views in between. Yields how often it was refused."""
-    context = ContextManager(session="shared", store=address, tokenizer=len, max_tokens=9_000)
+    context = ContextManager(session="shared", store=address, tokenizer=len, budget=9_000)
     sys.stdin.readline()
     yield worked(context, name, int(count))
     context.close()
@@ -328,7 +328,7 @@ def digest(view: list) -> str:
 
 def converse(address: str, begin: str) -> Iterator[list]:
     """An agent at work, for as long as it lives. After each round it tells what was acknowledged, and the view."""
-    context = ContextManager(session="s", store=address, tokenizer=len, max_tokens=9_000, min_batch_tokens=900)
+    context = ContextManager(session="s", store=address, tokenizer=len, budget=9_000, clear_at_least_tokens=900)
     if begin == "0":
         context.append({"role": "user", "content": "begin"})
     for number in range(int(begin), int(begin) + 400):

@@ -49,7 +49,7 @@ def places(request, tmp_path):
 
 
 def manager(places, **options):
-    options = {"tokenizer": count_quarter, "max_tokens": 3_000, "min_batch_tokens": 300} | options | places.options
+    options = {"tokenizer": count_quarter, "budget": 3_000, "clear_at_least_tokens": 300} | options | places.options
     return ContextManager(session="s", store=places(), **options)
 
 
@@ -184,7 +184,7 @@ def test_sqlite_file_that_was_replaced_is_another_session(tmp_path):
 def test_deletions_mix_no_two_conversations(seed):
     """Of writers that append, ask and delete by chance, none ever sends or stores words of two incarnations."""
     chance, store, number, epoch = random.Random(seed), MemoryStore(), 0, 0
-    writers = [ContextManager(session="s", store=store, tokenizer=count_quarter, max_tokens=400) for _ in range(3)]
+    writers = [ContextManager(session="s", store=store, tokenizer=count_quarter, budget=400) for _ in range(3)]
     for _ in range(60):
         at = chance.randrange(3)
         try:
@@ -201,6 +201,6 @@ def test_deletions_mix_no_two_conversations(seed):
                 case 4:
                     assert all(f"epoch-{epoch} " in message["content"] for message in writers[at].get_messages())
         except ConflictError:
-            writers[at] = ContextManager(session="s", store=store, tokenizer=count_quarter, max_tokens=400)
+            writers[at] = ContextManager(session="s", store=store, tokenizer=count_quarter, budget=400)
     words = [record.record.body.decode() for record in store.read("s") if record.record.kind == "message"]
     assert all(f"epoch-{epoch} " in word for word in words)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll import ConfigurationError, ContextManager, DamagedError, StoreUnavailable
+from backscroll import ConfigurationError, ContextManager, DamagedError, StorageOptions, StoreUnavailable
 from backscroll.stores.blobs.addresses import open_blobs
 from backscroll.stores.blobs.folder import FolderBlobs
 from backscroll.stores.blobs.s3 import S3Blobs
@@ -253,7 +253,10 @@ def test_a_service_that_is_not_there_is_unavailable(bucket):
 
 
 def test_a_session_with_its_large_messages_in_a_bucket(bucket, tmp_path):
-    options = {"blobs": bucket, "offload_over": 1_000, "encryption_key": bytes(range(32)), "tokenizer": len}
+    options = {
+        "storage": StorageOptions(blob_store=bucket, blob_threshold_bytes=1_000, encryption_key=bytes(range(32))),
+        "tokenizer": len,
+    }
     first = ContextManager(session="s", store=f"sqlite:///{tmp_path}/a.db", **options)
     messages = [{"role": "user", "content": f"wombat {number} " * 500} for number in range(3)]
     for message in messages:

@@ -6,7 +6,7 @@ import inspect
 import pytest
 
 import backscroll
-from backscroll import ConfigurationError, ContextManager, DamagedError, StoreUnavailable
+from backscroll import ConfigurationError, ContextManager, DamagedError, StorageOptions, StoreUnavailable
 from backscroll.history.journal import Logbook
 from backscroll.manager.driver import drive_held
 from backscroll.stores.blobs.folder import FolderBlobs
@@ -39,7 +39,7 @@ def test_a_message_of_50_megabytes_is_stored_offloaded_and_recalled_page_by_page
     (blob,) = files(tmp_path)
     assert blob.stat().st_size > len(text) == 50_000_000
     assert sum(path.stat().st_size for path in tmp_path.glob("agent.db*")) < 1_000_000
-    again = opened(tmp_path, strategy="mask")
+    again = opened(tmp_path, strategies=["mask"])
     view = again.get_messages_for_request()
     assert len(str(view)) < 100_000
     pages, offset = [], 0
@@ -53,7 +53,7 @@ def test_a_message_of_50_megabytes_is_stored_offloaded_and_recalled_page_by_page
 
 
 def test_only_what_is_larger_than_asked_for_is_offloaded(tmp_path):
-    context = opened(tmp_path, offload_over=1_000)
+    context = opened(tmp_path, storage=StorageOptions(blob_threshold_bytes=1_000))
     context.append(TALK.say("user", "x" * 500), TALK.say("assistant", "y" * 1_000))
     context.close()
     (blob,) = files(tmp_path)
@@ -63,7 +63,7 @@ def test_only_what_is_larger_than_asked_for_is_offloaded(tmp_path):
 
 def test_a_place_that_fails_costs_no_message_and_is_told(tmp_path):
     heard, shelf = [], FaultyBlobs()
-    context = opened(tmp_path, blobs=shelf, on_event=lambda *event: heard.append(event))
+    context = opened(tmp_path, storage=StorageOptions(blob_store=shelf), on_event=lambda *event: heard.append(event))
     shelf.fails = [StoreUnavailable("the shelf is full")]
     with pytest.warns(RuntimeWarning, match="could not be put into `blobs` .*the shelf is full"):
         context.append(TALK.say("user", "x" * 70_000))
@@ -71,7 +71,7 @@ def test_a_place_that_fails_costs_no_message_and_is_told(tmp_path):
     assert (payload["seq"], payload["bytes"] > 70_000, payload["error"]) == (0, True, "the shelf is full")
     context.close()
     assert shelf.held == {}
-    assert opened(tmp_path, blobs=shelf).get_messages() == [TALK.say("user", "x" * 70_000)]
+    assert opened(tmp_path, storage=StorageOptions(blob_store=shelf)).get_messages() == [TALK.say("user", "x" * 70_000)]
 
 
 def test_a_blob_that_is_gone_is_named(tmp_path):
@@ -86,7 +86,7 @@ def test_a_blob_that_is_gone_is_named(tmp_path):
 
 def test_fetching_a_small_message_fetches_no_large_neighbour(tmp_path):
     shelf = FaultyBlobs()
-    context = opened(tmp_path, blobs=shelf)
+    context = opened(tmp_path, storage=StorageOptions(blob_store=shelf))
     for number in range(6):
         context.append(TALK.say("user", "small" if number % 2 == 0 else "x" * 70_000))
     context.close()
@@ -100,13 +100,13 @@ def test_fetching_a_small_message_fetches_no_large_neighbour(tmp_path):
 
 def test_what_is_offloaded_is_searched_by_an_index_that_is_kept(tmp_path):
     shelf = FaultyBlobs()
-    first = opened(tmp_path, blobs=shelf, offload_over=1_000)
+    first = opened(tmp_path, storage=StorageOptions(blob_store=shelf, blob_threshold_bytes=1_000))
     first.append(TALK.say("user", "Where is the wombat?"), TALK.say("assistant", "filler\n" * 500 + "in the burrow\n"))
     first.append(TALK.say("user", "Thanks."))
     assert [hit.seq for hit in first.recall(query="burrow").hits] == [1]
     first.close()
     shelf.got.clear()
-    again = opened(tmp_path, blobs=shelf, offload_over=1_000)
+    again = opened(tmp_path, storage=StorageOptions(blob_store=shelf, blob_threshold_bytes=1_000))
     assert again._opened.search.indexed == 3
     assert [hit.seq for hit in again._opened.search.search("burrow", 3)] == [1]
     assert shelf.got == []
@@ -117,7 +117,12 @@ def test_what_is_offloaded_is_searched_by_an_index_that_is_kept(tmp_path):
 
 
 def test_an_encrypted_session_goes_on_where_it_was_and_no_file_tells_of_it(tmp_path):
-    first = opened(tmp_path, encryption_key=KEY, offload_over=2_000, max_tokens=9_000, min_batch_tokens=900)
+    first = opened(
+        tmp_path,
+        storage=StorageOptions(encryption_key=KEY, blob_threshold_bytes=2_000),
+        budget=9_000,
+        clear_at_least_tokens=900,
+    )
     first.append(TALK.say("user", "The wombat sleeps at noon."), id="wombat-id")
     for number in range(30):
         first.append(TALK.call([f"c{number}"], "I look at the wombat.", {"path": "wombat.txt"}))
@@ -130,7 +135,12 @@ def test_an_encrypted_session_goes_on_where_it_was_and_no_file_tells_of_it(tmp_p
     assert len(files(tmp_path)) > 5
     held = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert b"wombat" not in held
-    again = opened(tmp_path, encryption_key=KEY, offload_over=2_000, max_tokens=9_000, min_batch_tokens=900)
+    again = opened(
+        tmp_path,
+        storage=StorageOptions(encryption_key=KEY, blob_threshold_bytes=2_000),
+        budget=9_000,
+        clear_at_least_tokens=900,
+    )
     assert again.get_messages() == kept
     assert again.get_messages_for_request() == view
     assert again.append(TALK.say("user", "The wombat sleeps at noon."), id="wombat-id") == 0
@@ -138,13 +148,13 @@ def test_an_encrypted_session_goes_on_where_it_was_and_no_file_tells_of_it(tmp_p
 
 
 def test_a_wrong_key_is_no_empty_session(tmp_path):
-    context = opened(tmp_path, encryption_key=KEY)
+    context = opened(tmp_path, storage=StorageOptions(encryption_key=KEY))
     context.append(TALK.say("user", "secret"))
     context.close()
     for session in ("s", "another"):
         with pytest.raises(ConfigurationError, match="the encryption key is not the one that"):
-            opened(tmp_path, session, encryption_key=bytes(32)).get_messages()
-    assert opened(tmp_path, encryption_key=KEY).get_messages() == [TALK.say("user", "secret")]
+            opened(tmp_path, session, storage=StorageOptions(encryption_key=bytes(32))).get_messages()
+    assert opened(tmp_path, storage=StorageOptions(encryption_key=KEY)).get_messages() == [TALK.say("user", "secret")]
 
 
 # -- forks --
@@ -153,10 +163,13 @@ def test_a_wrong_key_is_no_empty_session(tmp_path):
 def test_a_fork_is_offloaded_encrypted_and_redacted_like_its_origin_and_reports_for_itself():
     heard, shelf = [], FaultyBlobs()
     first = ContextManager(
-        session="s", store="memory:", tokenizer=len, blobs=shelf, offload_over=1_000, encryption_key=KEY,
+        session="s",
+        store="memory:",
+        tokenizer=len,
+        storage=StorageOptions(blob_store=shelf, blob_threshold_bytes=1_000, encryption_key=KEY),
         on_event=lambda *event: heard.append(event),
         redact=lambda message: message | {"content": message["content"].replace("wombat", "[animal]")},
-    )  # fmt: skip  # one thought
+    )
     first.append(TALK.say("user", "wombat" * 500))
     fork = first.fork("f")
     fork.append(TALK.say("assistant", "A wombat?" * 500))
@@ -202,7 +215,11 @@ def test_what_is_kept_in_memory_is_neither_offloaded_nor_encrypted(option):
 def test_constructing_touches_nothing_and_both_managers_take_the_same(tmp_path):
     for manager in (ContextManager, backscroll.AsyncContextManager):
         blobs = FolderBlobs(tmp_path / "b")
-        manager(session="s", store=tmp_path / "a.db", blobs=blobs, offload_over=0, encryption_key=KEY)
+        manager(
+            session="s",
+            store=tmp_path / "a.db",
+            storage=StorageOptions(blob_store=blobs, blob_threshold_bytes=0, encryption_key=KEY),
+        )
     assert list(tmp_path.iterdir()) == []
     assert inspect.signature(ContextManager) == inspect.signature(backscroll.AsyncContextManager)
 
@@ -215,7 +232,7 @@ def test_constructing_touches_nothing_and_both_managers_take_the_same(tmp_path):
     ],
 )
 def test_a_store_that_is_opened_without_what_it_was_written_with_says_what_is_missing(tmp_path, option, told):
-    context = opened(tmp_path, offload_over=0, **option)
+    context = opened(tmp_path, storage=StorageOptions(blob_threshold_bytes=0), **option)
     context.append(TALK.say("user", "hello"))
     context.close()
     again = ContextManager(session="s", store=f"sqlite:///{tmp_path}/agent.db")

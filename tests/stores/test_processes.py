@@ -72,9 +72,7 @@ def test_agents_sharing_a_session_lose_nothing_and_split_no_pair(address, writer
 def test_threads_that_share_a_session_are_never_refused(address, writers):
     """Managers in threads of one process, which share one writer, all get their turn."""
     count, refused = FAULTS or 200 // writers, []
-    contexts = [
-        ContextManager(session="shared", store=address, tokenizer=len, max_tokens=9_000) for _ in range(writers)
-    ]
+    contexts = [ContextManager(session="shared", store=address, tokenizer=len, budget=9_000) for _ in range(writers)]
 
     def work(number):
         refused.append(worked(contexts[number], str(number), count))

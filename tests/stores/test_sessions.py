@@ -21,7 +21,7 @@ def place(request, tmp_path):
 
 
 def opened(place, **options):
-    options = {"tokenizer": len, "max_tokens": 9_000, "min_batch_tokens": 900} | options
+    options = {"tokenizer": len, "budget": 9_000, "clear_at_least_tokens": 900} | options
     return ContextManager(session="s", store=place, **options)
 
 

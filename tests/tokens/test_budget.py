@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.errors import BudgetError, ConfigurationError
+from backscroll import BudgetError, BudgetOptions, ConfigurationError, ContextManager, Protection
+from backscroll.compaction.options import CompactionOptions
 from backscroll.ports import Ask
-from backscroll.tokens.budget import Budget, Options, provider_window, resolve_budget
+from backscroll.tokens.budget import Budget, provider_window, resolve_budget
 
 WINDOW = {"context_window": 200_000, "max_output_tokens": 8_000}
 
@@ -21,14 +22,14 @@ WINDOW = {"context_window": 200_000, "max_output_tokens": 8_000}
 
 @given(st.integers(1, 10**9), st.none() | st.just(WINDOW))
 def test_an_explicit_budget_is_taken_as_it_is(tokens: int, window: Any) -> None:
-    assert resolve_budget(tokens, window, Options()) == Budget(tokens, "token_budget")
+    assert resolve_budget(tokens, window, BudgetOptions()) == Budget(tokens, "token_budget")
 
 
 @pytest.mark.parametrize("tokens", [0, -1])
 def test_resolve_budget_not_positive_raises_budget_error(tokens: int) -> None:
     """A budget that holds nothing is a matter of the budget."""
     with pytest.raises(BudgetError, match="`token_budget` must be a positive whole number"):
-        resolve_budget(tokens, WINDOW, Options())
+        resolve_budget(tokens, WINDOW, BudgetOptions())
 
 
 @pytest.mark.parametrize(
@@ -37,47 +38,47 @@ def test_resolve_budget_not_positive_raises_budget_error(tokens: int) -> None:
 def test_resolve_budget_wrong_type_raises_configuration_error(tokens: Any) -> None:
     """A budget of the wrong type is a matter of the caller's code, and names the parameter and the value."""
     with pytest.raises(ConfigurationError, match=r"^`token_budget` must be a whole number .* such as 16_000") as raised:
-        resolve_budget(tokens, WINDOW, Options())
+        resolve_budget(tokens, WINDOW, BudgetOptions())
     assert str(raised.value).endswith(f"not {tokens!r:.80}")
 
 
 def test_provider_window_is_reduced_by_output_and_margin() -> None:
     """A providers window is reduced by its output and the margin."""
-    assert resolve_budget(None, WINDOW, Options()) == Budget(191_000, "provider")
-    half = Options(output_reserve=0.5, margin_tokens=4_096)
+    assert resolve_budget(None, WINDOW, BudgetOptions()) == Budget(191_000, "provider")
+    half = BudgetOptions(output_reserve=0.5, margin_tokens=4_096)
     assert resolve_budget(None, WINDOW, half) == Budget(200_000 - 4_000 - 4_096, "provider")
-    assert resolve_budget(None, WINDOW, Options(output_reserve=0)) == Budget(199_000, "provider")
+    assert resolve_budget(None, WINDOW, BudgetOptions(output_reserve=0)) == Budget(199_000, "provider")
 
 
 @pytest.mark.parametrize("output", [None, 0, -5, "8000", 8000.0, True])
 def test_invalid_output_size_reserves_the_contract_default(output: Any) -> None:
     """An output that is no number of tokens reserves what the contract says."""
     window = {"context_window": 200_000, "max_output_tokens": output}
-    assert resolve_budget(None, window, Options()) == Budget(200_000 - 4_096 - 1_000, "provider")
+    assert resolve_budget(None, window, BudgetOptions()) == Budget(200_000 - 4_096 - 1_000, "provider")
 
 
 @pytest.mark.parametrize("size", [None, 0, "200k"])
 def test_an_output_without_a_window_is_taken_off_max_tokens(size: Any) -> None:
     window = {"context_window": size, "max_output_tokens": 8_000}
-    assert resolve_budget(None, window, Options(max_tokens=50_000)) == Budget(41_000, "provider")
+    assert resolve_budget(None, window, BudgetOptions(max_tokens=50_000)) == Budget(41_000, "provider")
 
 
 @pytest.mark.parametrize(
     "window", [None, {}, {"context_window": None}, {"context_window": 0}, {"context_window": True}]
 )
 def test_without_a_window_the_budget_is_max_tokens(window: Any) -> None:
-    assert resolve_budget(None, window, Options(max_tokens=12_345)) == Budget(12_345, "max_tokens")
+    assert resolve_budget(None, window, BudgetOptions(max_tokens=12_345)) == Budget(12_345, "max_tokens")
 
 
 def test_window_used_up_by_reserves_is_refused_with_knobs() -> None:
     """A window that its own reserves use up is refused with the knobs to turn."""
     with pytest.raises(BudgetError, match=r"1,000.*output_reserve.*margin_tokens.*token_budget"):
-        resolve_budget(None, {"context_window": 1_000, "max_output_tokens": 500}, Options())
+        resolve_budget(None, {"context_window": 1_000, "max_output_tokens": 500}, BudgetOptions())
 
 
 def test_a_window_that_is_all_output_is_shared_with_the_input() -> None:
     window = {"context_window": 128_000, "max_output_tokens": 128_000}
-    assert resolve_budget(None, window, Options()) == Budget(63_000, "provider")
+    assert resolve_budget(None, window, BudgetOptions()) == Budget(63_000, "provider")
 
 
 # --- what providers tell -------------------------------------------------------------------------------------------
@@ -212,62 +213,76 @@ def test_window_and_output_may_come_from_different_sources() -> None:
 
 # --- options -------------------------------------------------------------------------------------------------------
 
-SHARES = ("compact_threshold", "target_usage", "protected_recent", "output_reserve")
+SHARES = (
+    (CompactionOptions, "compact_threshold"),
+    (CompactionOptions, "target_usage"),
+    (Protection, "recent"),
+    (BudgetOptions, "output_reserve"),
+)
 WHOLE = (
-    "max_tokens",
-    "min_batch_tokens",
-    "overhead_tokens",
-    "margin_tokens",
-    "protected_results",
-    "protected_first",
-    "protected_last",
-    "max_messages",
+    (BudgetOptions, "max_tokens"),
+    (BudgetOptions, "margin_tokens"),
+    (CompactionOptions, "clear_at_least_tokens"),
+    (CompactionOptions, "max_messages"),
+    (Protection, "results"),
+    (Protection, "first"),
+    (Protection, "last"),
 )
 
 
 def test_the_defaults_are_those_of_the_design() -> None:
-    options = Options()
-    assert options.max_tokens == 200_000
-    assert (options.compact_threshold, options.target_usage, options.protected_recent) == (0.92, 0.60, 0.30)
-    assert {field.name for field in fields(options)} == {*SHARES, *WHOLE, "previews"}
+    budget, compaction = BudgetOptions(), CompactionOptions()
+    assert budget.max_tokens == 200_000
+    assert (compaction.compact_threshold, compaction.target_usage, compaction.protect.recent) == (0.92, 0.60, 0.30)
+    names = {(type(group), each.name) for group in (budget, compaction, Protection()) for each in fields(group)}
+    groups = {(CompactionOptions, "tool_result_preview"), (CompactionOptions, "protect")}
+    assert names == {*SHARES, *WHOLE, *groups}
 
 
-@pytest.mark.parametrize("name", SHARES)
+@pytest.mark.parametrize(("group", "name"), SHARES)
 @pytest.mark.parametrize("value", [-0.01, 1.01, 85, float("nan"), float("inf"), True, "0.5", None])
-def test_a_share_out_of_range_is_refused_by_name(name: str, value: Any) -> None:
+def test_a_share_out_of_range_is_refused_by_name(group: Any, name: str, value: Any) -> None:
     with pytest.raises(ConfigurationError, match=name):
-        Options(**{name: value})
+        group(**{name: value})
 
 
 @pytest.mark.parametrize("name", ["compact_threshold", "target_usage"])
 def test_a_threshold_and_a_target_of_nothing_are_refused(name: str) -> None:
     with pytest.raises(ConfigurationError, match=name):
-        Options(**{name: 0})
+        CompactionOptions(**{name: 0})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
+    ("group", "name", "value"),
     [
-        *[(name, value) for name in WHOLE for value in (-1, 1.5, 1000.0, True, "1000", float("nan"))],
-        ("max_tokens", 0),
-        ("max_tokens", None),
-        ("margin_tokens", None),
-        ("protected_results", None),
-        ("max_messages", 7),
+        *[(*each, value) for each in WHOLE for value in (-1, 1.5, 1000.0, True, "1000", float("nan"))],
+        (BudgetOptions, "max_tokens", 0),
+        (BudgetOptions, "max_tokens", None),
+        (BudgetOptions, "margin_tokens", None),
+        (Protection, "results", None),
+        (CompactionOptions, "max_messages", 7),
     ],
 )
-def test_a_whole_number_that_is_none_is_refused_by_name(name: str, value: Any) -> None:
+def test_a_whole_number_that_is_none_is_refused_by_name(group: Any, name: str, value: Any) -> None:
     with pytest.raises(ConfigurationError, match=name):
-        Options(**{name: value})
+        group(**{name: value})
+
+
+@pytest.mark.parametrize("value", [-1, 1.5, True, "1000"])
+def test_overhead_that_is_no_number_of_tokens_is_refused(value: Any) -> None:
+    with pytest.raises(ConfigurationError, match="overhead_tokens"):
+        ContextManager(overhead_tokens=value)
 
 
 @pytest.mark.parametrize(("target", "threshold"), [(0.5, 0.5), (0.6, 0.5), (1, 1)])
 def test_target_not_below_the_threshold_is_refused(target: float, threshold: float) -> None:
     """A target at or above the threshold is refused with both names."""
     with pytest.raises(ConfigurationError, match=r"target_usage.*compact_threshold"):
-        Options(target_usage=target, compact_threshold=threshold)
+        CompactionOptions(target_usage=target, compact_threshold=threshold)
 
 
 def test_the_ends_of_the_ranges_are_allowed() -> None:
-    Options(protected_recent=0, output_reserve=0, margin_tokens=0, overhead_tokens=0, max_tokens=1)
-    Options(compact_threshold=1, protected_recent=1, output_reserve=1, target_usage=0.99)
+    BudgetOptions(max_tokens=1, margin_tokens=0, output_reserve=0)
+    BudgetOptions(output_reserve=1)
+    CompactionOptions(compact_threshold=1, target_usage=0.99, protect=Protection(recent=0))
+    Protection(recent=1)

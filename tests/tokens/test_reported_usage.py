@@ -27,7 +27,7 @@ class Agent:
     """Reads files in a loop; its provider counts `factor` tokens for each of ours, and `outside` for its tools."""
 
     def __init__(self, outside: int = 0, factor: float = 1.0, seed: int = 1, **options: Any) -> None:
-        self.options = {"tokenizer": lambda text: len(text) // 4, "max_tokens": BUDGET, **options}
+        self.options = {"tokenizer": lambda text: len(text) // 4, "budget": BUDGET, **options}
         self.outside, self.factor = outside, factor
         self.heard: list[tuple[str, dict[str, Any]]] = []
         self.open()

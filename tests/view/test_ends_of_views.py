@@ -9,7 +9,7 @@ from tests.fakes import count_quarter
 
 
 def opened(**options):
-    return ContextManager(tokenizer=count_quarter, max_tokens=4_000, **options)
+    return ContextManager(tokenizer=count_quarter, budget=4_000, **options)
 
 
 @pytest.fixture(params=DIALECTS)

@@ -9,9 +9,9 @@ import pytest
 from strands import tool
 from strands.storage import InMemoryStorage
 
+from backscroll import ToolResultPreview
 from backscroll.integrations.strands import ContextManagerPlugin, ContextOffloader
 from backscroll.integrations.strands.tool_result_storage import Shelf
-from backscroll.tokens.budget import Previews
 from tests.integrations.strands.agents import TOOLS, agent_of, png, text_of
 from tests.integrations.strands.scripted import Scripted, call
 
@@ -135,7 +135,7 @@ def test_a_large_result_is_counted_outside_of_the_event_loop():
     storage = InMemoryStorage()
 
     async def run() -> None:
-        shelf = Shelf(storage, Previews(over=100, keep=50), "kept")
+        shelf = Shelf(storage, ToolResultPreview(threshold_tokens=100, preview_tokens=50), "kept")
         for name, block in (("a", small), ("b", large)):
             result = {"toolUseId": name, "content": [block], "status": "success"}
             await shelf.keep([{"role": "user", "content": [{"toolResult": result}]}])
@@ -159,7 +159,7 @@ def test_a_storage_that_fails_keeps_the_original_and_warns():
 
 
 def test_previews_cover_errors_and_inputs_and_do_not_pile_up():
-    """Previews do not pile up and errors and inputs are no exception."""
+    """ToolResultPreview do not pile up and errors and inputs are no exception."""
 
     @tool
     def explode() -> dict[str, Any]:
