@@ -40,11 +40,11 @@ def talk(store: Any, session: str) -> None:
 
 @pytest.fixture(params=["sqlite", "jsonl"])
 def place(request: Any, tmp_path: Path) -> Path:
-    """A store with one session, and its fork."""
+    """A store with one session, and a shorter one."""
     path = tmp_path / ("a.db" if request.param == "sqlite" else "a")
     talk(f"{request.param}:///{path}", "one")
-    with ContextManager(store=f"{request.param}:///{path}", session="one", tokenizer=len) as context:
-        context.fork("two", at=0).close()
+    with ContextManager(store=f"{request.param}:///{path}", session="two", tokenizer=len) as context:
+        context.append(TALK[0])
     return path
 
 
@@ -54,8 +54,8 @@ def place(request: Any, tmp_path: Path) -> Path:
 def test_sessions_show_bytes_and_date_of_last_record(place):
     """Each session has its bytes, and the date of its last record where the store knows it."""
     rows = json.loads(invoke("sessions", place, "--json").stdout)["sessions"]
-    first, fork = rows
-    assert first["bytes"] > max(fork["bytes"], sum(len(each["content"]) for each in TALK))
+    first, shorter = rows
+    assert first["bytes"] > max(shorter["bytes"], sum(len(each["content"]) for each in TALK))
     dated = place.is_dir()
     assert [row["changed"] is not None for row in rows] == [dated, dated]
     shown = invoke("sessions", place).stdout

@@ -402,3 +402,20 @@ def test_a_file_that_another_process_has_open_is_not_repaired(closed, tmp_path):
         process.communicate("\n", timeout=60)
     assert len(store.repair()) > 1
     store.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a system without rights of this kind")
+def test_nothing_that_a_repair_writes_can_be_read_by_others(left, tmp_path):
+    """Neither the copies that it reads, which stay only where it is killed, nor the new file."""
+    altered = left.altered("", left.pages(KINDS["leaf"])[3] + 3_000, 255)
+    store, rights = left.lay(tmp_path / "a.db", "", altered), set()
+    Path(store.path).chmod(0o600)
+
+    def look(event, arguments):
+        if event == "sqlite3.connect" and str(arguments[0]).endswith("-read"):
+            rights.update(file.stat().st_mode & 0o077 for file in tmp_path.glob("a.db.repairing*"))
+
+    sys.addaudithook(look)
+    assert store.repair()
+    assert rights == {0}
+    store.close()

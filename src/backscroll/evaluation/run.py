@@ -142,31 +142,27 @@ def replay(
 
     `budget`: tokens (int, at least 1) or a share of the transcript's own tokens (float, over 0 to 1). `strategies`:
     names of compaction strategies; None means everything, "auto". `summaries`: who writes summaries, for strategies
-    that have a place for them; None: nobody is asked. `progress` is called after each request. `make_manager` replaces
-    Backscroll by another manager; `strategies` then only names the outcome. `prices` of the prompt cache; None:
-    the default prices. `needs`: what the requests of this transcript need, where that was worked out before. `witness`
-    is shown each request. Raises `ConfigurationError` for a budget or name that cannot be, and `MessageError` for a
-    message that no manager may keep.
+    that have a place for them. `progress` is called after each request. `make_manager` replaces Backscroll by another
+    manager; `strategies` then only names the outcome. `needs`: of this transcript, where that was worked out before.
+    Raises `ConfigurationError` for a budget or name that cannot be, and `MessageError` for a message that cannot.
     """
-    count = _counter(tokenizer)
-    weigher = Weigher(count)
+    weigher = Weigher(_counter(tokenizer))
     weights = [weigher(message) for message in transcript.messages]
     tokens = budget_tokens(budget, sum(weights))
-    ledger = _Ledger(weigher, tokens, prices or Prices())
-    measure = Measure(needs or Needs(transcript.messages), weights, tokens, count)
+    ledger = _Ledger(weigher, weights, tokens, prices or Prices())
+    measure = Measure(needs or Needs(transcript.messages), weights, tokens, weigher.count)
     make = make_manager or backscroll_manager(strategies, model, tokenizer, summaries, prices)
     manager = make(tokens, ledger.on_event)
     clock = _Clock()
     for step in steps(transcript, manager, tokens, clock):
-        ledger.take(step, transcript.messages[: step.before], weights)
+        ledger.take(step, transcript.messages[: step.before])
         measure(step.before, step.view, getattr(manager, "recall", None))
         if witness:
             witness(step, manager)
         if progress:
             progress()
     bill = manager.bill() if isinstance(manager, Summarizing) else Bill()
-    recalled = measure.result()
-    return ledger.outcome(transcript, chain(strategies), sum(weights), recalled=recalled, clock=clock, bill=bill)
+    return ledger.outcome(transcript, chain(strategies), measure.result(), clock, bill)
 
 
 def chain(strategies: Sequence[str] | None) -> str:
@@ -285,7 +281,7 @@ class Weigher:
     """Tokens of a message in any dialect; each text is counted once. Media weigh nothing here."""
 
     def __init__(self, count: Callable[[str], int]) -> None:
-        self._count = count
+        self.count = count
         self._known: dict[str, int] = {}
 
     def __call__(self, message: Message) -> int:
@@ -299,15 +295,16 @@ class Weigher:
 
     def _text(self, text: str) -> int:
         if text not in self._known:
-            self._known[text] = self._count(text) if text else 0
+            self._known[text] = self.count(text) if text else 0
         return self._known[text]
 
 
 class _Ledger:
     """Sums over the requests of one replay."""
 
-    def __init__(self, weigher: Weigher, budget: int, prices: Prices) -> None:
+    def __init__(self, weigher: Weigher, weights: Sequence[int], budget: int, prices: Prices) -> None:
         self._weigher = weigher
+        self._history = weights
         self._budget = budget
         self._prices = prices
         self._view: list[Message] = []
@@ -325,7 +322,7 @@ class _Ledger:
         if name == events.SUMMARY_FAILED:
             self.failure = self.failure or str(payload["reason"])
 
-    def take(self, step: Step, history: list[Message], weights: list[int]) -> None:
+    def take(self, step: Step, history: list[Message]) -> None:
         """Adds one request."""
         self.requests += 1
         if step.view is None:
@@ -333,7 +330,7 @@ class _Ledger:
             self.refusal = self.refusal or f"request {self.requests}: {step.refusal}"
             return
         self._whole_kept += self._whole
-        self._whole = sum(weights[: step.before])
+        self._whole = sum(self._history[: step.before])
         self._whole_sent += self._whole
         found = self._judge.problems(step.view, history)
         self.invalid += bool(found)
@@ -355,9 +352,7 @@ class _Ledger:
         self.peak = max(self.peak, total)
         self._view = view
 
-    def outcome(
-        self, transcript: Transcript, strategy: str, raw_tokens: int, *, recalled: Recalled, clock: _Clock, bill: Bill
-    ) -> Outcome:
+    def outcome(self, transcript: Transcript, strategy: str, recalled: Recalled, clock: _Clock, bill: Bill) -> Outcome:
         """The sums, under their public names."""
         return Outcome(
             name=transcript.name,
@@ -365,7 +360,7 @@ class _Ledger:
             format=transcript.format,
             messages=len(transcript.messages),
             budget=self._budget,
-            raw_tokens=raw_tokens,
+            raw_tokens=sum(self._history),
             requests=self.requests,
             tokens_sent=self.sent,
             tokens_after_first=self.after_first,

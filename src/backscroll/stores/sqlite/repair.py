@@ -126,12 +126,11 @@ def _log(path: str) -> bytes:
 @contextlib.contextmanager
 def _readable(database: Database, path: str, file: int) -> Iterator[sqlite3.Connection]:
     """A connection to a copy of the damaged file. Opening that one itself, and closing it, would release its lock."""
-    with open(path, "xb") as copy:
-        os.chmod(path, 0o600)
-        at = 0
-        while part := os.pread(file, _PART, at):
-            at += copy.write(part)
-    with open(f"{path}-wal", "xb") as copy:
+    with open(path, "xb", opener=_private) as copy:
+        os.lseek(file, 0, os.SEEK_SET)
+        while part := os.read(file, _PART):
+            copy.write(part)
+    with open(f"{path}-wal", "xb", opener=_private) as copy:
         copy.write(_log(database.path))
     try:
         with contextlib.closing(Database(path, "off", database.timeout).raw()) as connection:
@@ -142,6 +141,11 @@ def _readable(database: Database, path: str, file: int) -> Iterator[sqlite3.Conn
         if code(error) not in DAMAGE:
             raise
         raise _unreadable(database.path) from error
+
+
+def _private(path: str, flags: int) -> int:
+    """Opens a file that nobody else may read, like the store itself."""
+    return os.open(path, flags, 0o600)
 
 
 def _unreadable(path: str) -> DamagedError:
