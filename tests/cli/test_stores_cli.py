@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from backscroll import ContextManager
+from backscroll import ContextManager, StorageOptions
 from backscroll.cli.stores import transfer as moving
 from backscroll.cli.stores.commands import app
 from backscroll.cli.stores.render import messages_of
@@ -415,7 +415,7 @@ def test_terminal_of_80_columns_shows_a_bar_and_whole_lines(folder: Path, tmp_pa
 
 def test_an_encrypted_store_with_its_large_messages_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     key, blobs, database = "A" * 43 + "=", tmp_path / "blobs", tmp_path / "agent.db"
-    added = talk(f"sqlite:///{database}", "s", 3, blobs=str(blobs), offload_over=0, encryption_key=key)
+    added = talk(f"sqlite:///{database}", "s", 3, storage=StorageOptions(str(blobs), 0, key))
     assert "give the `blobs`" in bad(2, "show", database, "s")
     monkeypatch.setenv("BACKSCROLL_BLOBS", str(blobs))
     assert "give the `encryption_key`" in bad(2, "show", database, "s")

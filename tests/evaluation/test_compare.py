@@ -141,7 +141,7 @@ def test_where_nothing_had_to_be_left_out_cost_decides():
 
 def test_prices_change_the_cost_and_reach_the_manager(talk, tmp_path):
     path = tmp_path / "prices.toml"
-    path.write_text("cache_read = 0.5\ncache_write = 2\noutput = 3.0\n")
+    path.write_text("read = 0.5\nwrite = 2\noutput = 3.0\n")
     given = tariff(str(path))
     assert given == Tariff(str(path), Prices(0.5, 2, 300.0), 3.0)
     found = shown(talk, "--budget", "100k", "--strategies", "truncate", "--prices", path)["sums"][0]
@@ -153,22 +153,22 @@ def test_prices_change_the_cost_and_reach_the_manager(talk, tmp_path):
 
 def test_known_prices():
     assert TARIFFS["anthropic"].input == Prices() == Prices(0.1, 1.25, 300.0)
-    assert (TARIFFS["openai"].input.cache_write, TARIFFS["openai"].output) == (1.0, 8.0)
+    assert (TARIFFS["openai"].input.write, TARIFFS["openai"].output) == (1.0, 8.0)
     assert TARIFFS["openai"].input.cost(100, 0) == 100 / 1e6
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ('{"cache_read": 0.1}', None),
+        ('{"read": 0.1}', None),
         (
             '{"cache_raed": 0.1}',
-            "'cache_raed' is no price; it may hold cache_read, cache_write, cache_lifetime, output",
+            "'cache_raed' is no price; it may hold read, write, ttl_seconds, output",
         ),
-        ("cache_read = 2", "prices need"),
+        ("read = 2", "`read` must be"),
         ('output = "much"', "output is a price of at least 0, and not 'much'"),
         ("{[", "neither TOML nor JSON"),
-        ("cache_read", "neither TOML nor JSON"),
+        ("read", "neither TOML nor JSON"),
     ],
 )
 def test_a_file_of_prices_that_holds_anything_else_is_told(tmp_path, text, why):

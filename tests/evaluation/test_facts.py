@@ -110,7 +110,7 @@ def test_totals_of_recall_are_means_over_the_transcripts() -> None:
 
 def outcome(name: str, strategy: str, far_kept: float | None, cost: float) -> Outcome:
     made = run(Ends, 30, name=name)
-    return changed(made, strategies=strategy, far_facts=int(far_kept is not None), far_recall=far_kept, cost=cost)
+    return changed(made, strategy=strategy, far_facts=int(far_kept is not None), far_recall=far_kept, cost=cost)
 
 
 def test_strategies_are_sorted_by_far_recall_and_then_by_cost() -> None:

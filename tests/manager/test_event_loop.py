@@ -12,6 +12,7 @@ from backscroll.compaction.sampling import READ
 from backscroll.ports import Ask, Exclusive, Operation
 from backscroll.session.append import append
 from backscroll.session.request import request
+from backscroll.session.window_report import status
 from tests.builders import ASKED, FETCH, lines_of
 from tests.fakes import count_quarter
 
@@ -101,7 +102,7 @@ def test_what_is_done_with_large_texts_asks_for_a_thread():
     assert asked_of(manager._recall(3, lines=(2, 3)))["_page"]
     assert asked_of(manager._recall(3, limit=100_000))["_page"]
     assert not asked_of(manager._recall(3))["_page"]
-    assert asked_of(session.status("main"))["status"]
+    assert asked_of(status(session, "main"))["status"]
     assert asked_of(session.replace([*head, result]))["measure"]
 
 

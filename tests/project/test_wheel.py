@@ -148,7 +148,7 @@ def test_a_conversation_is_compacted_and_recalled(wheel):
         import asyncio
         from backscroll import AsyncContextManager, ContextManager
 
-        context = ContextManager(max_tokens=2_000)
+        context = ContextManager(budget=2_000)
         context.add_message({"role": "user", "content": "Read them all."})
         for number in range(20):
             function = {"name": "read", "arguments": "{}"}

@@ -61,7 +61,7 @@ class Late(AtOnce):
 class Moody(ContextManager):
     """A manager whose summarizer has these outcomes, one after the other, again and again; and what it reported."""
 
-    def __init__(self, outcomes: list[str], delays: list[int], wait_seconds: float, **options: Any) -> None:
+    def __init__(self, outcomes: list[str], delays: list[int], wait_seconds: float = 0.0, **options: Any) -> None:
         self.reports: list[str] = []
         self.asked: Counter[str] = Counter()
         self._outcomes, self._delays = itertools.cycle(outcomes), delays

@@ -2,6 +2,7 @@
 
 import base64
 import inspect
+from dataclasses import replace
 
 import pytest
 
@@ -19,8 +20,9 @@ TALK = MessageFactory("openai")
 KEY = base64.b64encode(bytes(range(32))).decode()
 
 
-def opened(tmp_path, session="s", **options):
-    options = {"tokenizer": len, "max_tokens": 100_000, "blobs": tmp_path / "blobs"} | options
+def opened(tmp_path, session="s", storage=None, **options):
+    storage = replace(storage or StorageOptions(), blob_store=(storage and storage.blob_store) or tmp_path / "blobs")
+    options = {"tokenizer": len, "budget": 100_000, "storage": storage} | options
     return ContextManager(session=session, store=f"sqlite:///{tmp_path}/agent.db", **options)
 
 
@@ -65,7 +67,7 @@ def test_a_place_that_fails_costs_no_message_and_is_told(tmp_path):
     heard, shelf = [], FaultyBlobs()
     context = opened(tmp_path, storage=StorageOptions(blob_store=shelf), on_event=lambda *event: heard.append(event))
     shelf.fails = [StoreUnavailable("the shelf is full")]
-    with pytest.warns(RuntimeWarning, match="could not be put into `blobs` .*the shelf is full"):
+    with pytest.warns(RuntimeWarning, match="could not be put into `blob_store` .*the shelf is full"):
         context.append(TALK.say("user", "x" * 70_000))
     ((_, payload),) = [event for event in heard if event[0] == "context:offload_failed"]
     assert (payload["seq"], payload["bytes"] > 70_000, payload["error"]) == (0, True, "the shelf is full")
@@ -177,7 +179,7 @@ def test_a_fork_is_offloaded_encrypted_and_redacted_like_its_origin_and_reports_
     assert len(shelf.held) == 2
     assert not any(b"animal" in body for body in shelf.held.values())
     shelf.fails = [StoreUnavailable("full")]
-    with pytest.warns(RuntimeWarning, match="could not be put into `blobs`"):
+    with pytest.warns(RuntimeWarning, match="could not be put into `blob_store`"):
         fork.append(TALK.say("user", "x" * 5_000))
     assert "context:offload_failed" in [name for name, _ in heard]
     fork.erase()
@@ -191,25 +193,25 @@ def test_a_fork_is_offloaded_encrypted_and_redacted_like_its_origin_and_reports_
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"blobs": "gs://bucket"}, "names no place for blobs"),
-        ({"blobs": ""}, "names no folder"),
-        ({"blobs": 7}, "`blobs` must be a folder"),
-        ({"blobs": "s3://bucket?endpoint=http://example.com"}, "without TLS"),
-        ({"offload_over": -1}, "over a number of bytes"),
-        ({"blobs": None, "offload_over": "1k"}, "`offload_over` must be a whole number of bytes"),
+        ({"blob_store": "gs://bucket"}, "names no place for blobs"),
+        ({"blob_store": ""}, "names no folder"),
+        ({"blob_store": 7}, "`blob_store` must be a folder"),
+        ({"blob_store": "s3://bucket?endpoint=http://example.com"}, "without TLS"),
+        ({"blob_threshold_bytes": -1}, "`blob_threshold_bytes` must be a whole number of bytes"),
+        ({"blob_threshold_bytes": "1k"}, "`blob_threshold_bytes` must be a whole number of bytes"),
         ({"encryption_key": "short"}, "an encryption key is 32 random bytes"),
     ],
 )
 def test_what_can_never_work_is_refused_at_construction(tmp_path, options, told):
     with pytest.raises(ConfigurationError, match=told):
-        opened(tmp_path, **options)
+        ContextManager(store=tmp_path / "a.db", storage=StorageOptions(**options))
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("option", [{"blobs": "folder"}, {"encryption_key": KEY}])
+@pytest.mark.parametrize("option", [{"blob_store": "folder"}, {"encryption_key": KEY}])
 def test_what_is_kept_in_memory_is_neither_offloaded_nor_encrypted(option):
-    with pytest.raises(ConfigurationError, match="give a store too"):
-        ContextManager(**option)
+    with pytest.raises(ConfigurationError, match="requires a store: pass store="):
+        ContextManager(storage=StorageOptions(**option))
 
 
 def test_constructing_touches_nothing_and_both_managers_take_the_same(tmp_path):
@@ -227,12 +229,15 @@ def test_constructing_touches_nothing_and_both_managers_take_the_same(tmp_path):
 @pytest.mark.parametrize(
     ("option", "told"),
     [
-        ({"encryption_key": KEY, "blobs": None}, "record 0 is encrypted: give the `encryption_key`"),
-        ({}, "record 0 has its body elsewhere: give the `blobs`"),
+        ({"encryption_key": KEY}, "record 0 is encrypted: give the `encryption_key`"),
+        ({"blob_store": "b", "blob_threshold_bytes": 0}, "record 0 has its body elsewhere: give the `blob_store`"),
     ],
 )
 def test_a_store_that_is_opened_without_what_it_was_written_with_says_what_is_missing(tmp_path, option, told):
-    context = opened(tmp_path, storage=StorageOptions(blob_threshold_bytes=0), **option)
+    if "blob_store" in option:
+        option |= {"blob_store": tmp_path / "b"}
+    address = f"sqlite:///{tmp_path}/agent.db"
+    context = ContextManager(session="s", store=address, storage=StorageOptions(**option))
     context.append(TALK.say("user", "hello"))
     context.close()
     again = ContextManager(session="s", store=f"sqlite:///{tmp_path}/agent.db")

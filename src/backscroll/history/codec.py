@@ -48,7 +48,7 @@ packed.
 FORMATS = (1, 2, 3)
 _LAYERED = {
     "encrypted": "is encrypted: give the `encryption_key` that it was written with",
-    "offloaded": "has its body elsewhere: give the `blobs` that it was written with",
+    "offloaded": "has its body elsewhere: give the `blob_store` that it was written with",
 }
 """Kinds that layers around a store write: who reads them here opened the store without that layer."""
 _ODD = re.compile(rb"\d[eE]\+?\d{3}")

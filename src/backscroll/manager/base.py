@@ -89,11 +89,7 @@ class ManagerBase(ABC):
         self._opened = open_session(self._options, background, write=self._write_view, reads_only=self._reads_only)
         self._session = self._opened.session
         self._begin_search()
-        if session is not None and store is None and not telemetry:  # spans bear the name
-            warn(
-                f"the session {session!r} is kept in memory only, and its name is of no use: give it a place, "
-                'such as store="sqlite:///agent.db", or leave out `session`'
-            )
+        _warn_of_useless_name(self._options)
 
     @abstractmethod
     def _make_background(self) -> Background:
@@ -232,3 +228,11 @@ class ManagerBase(ABC):
         in_view = partial(texts_in_view, session)
         scroll = recalling.Scroll(session.history, partial(fetch, session), in_view, self._opened.compile)
         return (yield from recalling.recall(scroll, self._finder, self._opened.measurer.tokenizer.count, wanted))
+
+
+def _warn_of_useless_name(options: ManagerOptions) -> None:
+    if options.session is not None and options.store is None and not options.telemetry:  # spans bear the name
+        warn(
+            f"the session {options.session!r} is kept in memory only, and its name is of no use: give it a place, such "
+            'as store="sqlite:///agent.db", or leave out `session`'
+        )

@@ -37,13 +37,13 @@ TARIFFS = {
     "anthropic": Tariff("anthropic"),
     "openai": Tariff("openai", Prices(read=0.1, write=1.0, ttl_seconds=300.0), 8.0),
 }
-_INPUT = ("cache_read", "cache_write", "cache_lifetime")
+_INPUT = ("read", "write", "ttl_seconds")
 
 
 def tariff(given: str) -> Tariff:
     """The tariff of that name, or of the TOML or JSON file at that path.
 
-    A file holds any of `cache_read`, `cache_write`, `cache_lifetime` (seconds) and `output`; what it does not name is
+    A file holds any of `read`, `write`, `ttl_seconds` and `output`; what it does not name is
     as with `anthropic`. Raises `ConfigurationError` for a file that cannot be read or holds anything else.
     """
     if given in TARIFFS:
