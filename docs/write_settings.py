@@ -3,7 +3,7 @@
     python docs/write_settings.py            writes them between their markers
     python docs/write_settings.py --check    writes nothing; exit code 1 if a table is stale
 
-Nothing about an option may be stated here: what is not in a `settings.SETTINGS` is not in a table.
+Nothing about an option may be stated here: what is in no model of settings is not in a table.
 """
 
 import argparse
@@ -12,29 +12,23 @@ import sys
 from pathlib import Path
 
 from backscroll.integrations.amplifier import settings as amplifier
+from backscroll.integrations.settings import rows
 from backscroll.integrations.strands import settings as strands
 
 DOCS = Path(__file__).resolve().parent
-PAGES = {"amplifier.md": "option", "strands.md": "setting"}
+PAGES = {"amplifier.md": ("option", amplifier.Config, json.dumps), "strands.md": ("setting", strands.Config, repr)}
+"""What a page calls a setting, its model, and how the host's users write a default."""
 BEGIN, END = "<!-- written: options -->", "<!-- end: options -->"
 
 
 def table(name: str) -> str:
     """One row for each option of a page; defaults as they stand in a configuration, empty where there is none."""
-    rows = [f"| {PAGES[name]} | default | meaning |", "|---|---|---|"]
-    if name == "amplifier.md":
-        rows += [
-            _row(option.name, option.default, json.dumps(option.default), option.meaning)
-            for option in amplifier.SETTINGS
-        ]
-    else:
-        rows += [_row(option.name, option.default, repr(option.default), option.meaning) for option in strands.SETTINGS]
-    return "\n".join(rows)
-
-
-def _row(name: str, default: object, shown: str, meaning: str) -> str:
-    value = "" if default is None else f"`{shown}`"
-    return f"| `{name}` | {value} | {meaning.replace('|', '&#124;')} |"
+    called, model, written_as = PAGES[name]
+    shown = [f"| {called} | default | meaning |", "|---|---|---|"]
+    for row in rows(model):
+        default = "" if row.default is None else f"`{written_as(row.default)}`"
+        shown.append(f"| `{row.name}` | {default} | {row.meaning.replace('|', '&#124;')} |")
+    return "\n".join(shown)
 
 
 def written(name: str, page: str) -> str:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from backscroll.cli.group import parse_budget
 from backscroll.cli.main import main
-from backscroll.cli.replay import parse_budget
 from backscroll.cli.screen import clean, line
 from backscroll.compaction.strategies import STRATEGIES
 from backscroll.evaluation.readers import read

@@ -117,7 +117,7 @@ def test_events_table_names_all_events_of_the_amplifier_module():
 def test_options_of_other_modules_are_options_here(heading):
     named = [name for row in table(ROOT / "docs/amplifier.md", heading) for name in re.findall(r"`(\w+)`", row[0])]
     assert named
-    assert set(named) <= set(settings.BY_NAME)
+    assert set(named) <= set(settings.Config.model_fields)
 
 
 def test_every_named_make_command_is_a_target():

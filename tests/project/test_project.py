@@ -169,9 +169,29 @@ def test_importing_loads_no_third_party_package():
     assert roots - sys.stdlib_module_names == {"backscroll"}
 
 
+def test_importing_loads_no_pydantic_which_adapters_need():
+    """The base installation has none: only the two adapters whose hosts bring it may import it."""
+    assert "pydantic" not in {module.partition(".")[0] for module in importing()["loaded"]}
+    named = re.compile(r"^\s*(?:from|import) pydantic\b", re.MULTILINE)
+    naming = [path for path in SOURCES if named.search(path.read_text(encoding="utf-8"))]
+    room = ROOT / "src/backscroll/integrations"
+    assert {path.parent for path in naming} <= {room, room / "amplifier", room / "strands"}
+    assert {path.name for path in naming} == {"settings.py"}
+
+
 def test_importing_loads_neither_the_replay_nor_the_command_line():
     rooms = {module.split(".")[1] for module in importing()["loaded"] if module.startswith("backscroll.")}
     assert rooms.isdisjoint({"replay", "cli"})
+
+
+def test_commands_import_no_other_command_to_print():
+    """Stores and the inspector need the group of commands and its errors, and no replay for them."""
+    program = "import sys, backscroll.cli.stores.commands, backscroll.cli.inspect.command; print(*sys.modules)"
+    done = run("-B", "-W", "error", "-c", program)
+    assert done.returncode == 0, done.stderr
+    rooms = {module.removeprefix("backscroll.cli.") for module in done.stdout.split()}
+    assert {"group", "stores.commands", "inspect.command"} <= rooms
+    assert rooms.isdisjoint({"replay", "replay_table", "view", "transcripts", "compare", "summary_options"})
 
 
 def test_importing_does_nothing_else():

@@ -18,13 +18,17 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 BASE = ("toktok", "imagesize")  # what the base installation names, by import name
 NEEDS_EXTRA = (
-    *(f"backscroll.cli.{name}" for name in ("compare", "compare_table")),
+    *(f"backscroll.cli.{name}" for name in ("compare", "compare_table", "group")),
     *(f"backscroll.cli.inspect.{name}" for name in ("command", "data", "export", "server")),
     *(f"backscroll.cli.{name}" for name in ("replay", "replay_table", "screen")),
     *(f"backscroll.cli.stores.{name}" for name in ("commands", "context_bar", "locate", "render", "transfer")),
-    "backscroll.cli.summary_options",
+    *(f"backscroll.cli.{name}" for name in ("summary_options", "transcripts", "view")),
 )
 NEEDS_STRANDS = "backscroll.integrations.strands"
+NEEDS_PYDANTIC = (
+    *("amplifier_module_context_backscroll", "backscroll.integrations.settings"),
+    *(f"backscroll.integrations.amplifier.{name}" for name in ("mount", "settings")),
+)
 NEEDS_DRIVER = ("backscroll.stores.postgres", "backscroll.stores.search.postgres")  # and what begins like these
 WITHHELD = ("click", "rich", "psycopg", "pydantic", "tiktoken", "strands", "amplifier_core")
 
@@ -132,6 +136,7 @@ def test_every_module_of_the_base_installation_imports_by_itself(wheel):
     failed = json.loads(wheel.run(program))
     asked = {why for module, why in list(failed.items()) if module.startswith(NEEDS_STRANDS) and failed.pop(module)}
     assert asked == {"Strands is not installed: pip install 'backscroll[strands]'"}
+    assert {failed.pop(module) for module in NEEDS_PYDANTIC} == {"pydantic"}, "Amplifier brings it"
     told = {why for module, why in list(failed.items()) if module.startswith(NEEDS_DRIVER) and failed.pop(module)}
     assert [why.partition("(")[0] for why in told] == ["a store in PostgreSQL needs psycopg "]
     assert tuple(failed) == NEEDS_EXTRA

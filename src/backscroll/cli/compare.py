@@ -17,7 +17,7 @@ from rich.text import Text
 
 from backscroll.cli import compare_table as table
 from backscroll.cli import screen
-from backscroll.cli.replay import BadInput, Chain, app, parse_budget, parse_chains
+from backscroll.cli.group import BadInput, Chain, app, json_option, model_option, parse_budget, parse_chains
 from backscroll.errors import ConfigurationError
 from backscroll.evaluation.compare import aggregate as sums
 from backscroll.evaluation.compare import inputs as files
@@ -64,13 +64,13 @@ def _share(ctx: click.Context | None, param: click.Parameter, value: str) -> flo
               help=f"{', '.join(TARIFFS)}, or a TOML or JSON file with prices of your own.")  # fmt: skip
 @click.option("--keep", metavar="SHARE", default="95%", show_default=True, callback=_share,
               help="Share of what the best strategy keeps that a recommended one has to keep.")  # fmt: skip
-@click.option("--model", metavar="NAME", help="The model whose token counts are used.")
+@model_option
 @click.option("--jobs", "processes", type=click.IntRange(min=1), metavar="N",
               help="Processes; one for each core if not given.")  # fmt: skip
 @click.option("--ray", "address", metavar="[ADDRESS]", is_flag=False, flag_value=cluster.LOCAL,
               help="Run on Ray: on this machine, or on the cluster at ADDRESS.")  # fmt: skip
 @click.option("--each", is_flag=True, help=f"Show every transcript, also where there are more than {_SHOWN}.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+@json_option
 @click.pass_context
 def compare_command(
     ctx: click.Context,

@@ -20,9 +20,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         import click  # noqa: PLC0415  the extra may be missing, and that is found out here
 
-        import backscroll.cli.compare  # noqa: PLC0415  these add their commands to those of the app
-        import backscroll.cli.inspect.command  # noqa: F401, PLC0415  as the next one
-        from backscroll.cli.stores.commands import app  # noqa: PLC0415  needs the extra as well
+        from backscroll.cli import compare, replay, view  # noqa: F401, PLC0415  each adds its command to the group
+        from backscroll.cli.group import app  # noqa: PLC0415  needs the extra as well
+        from backscroll.cli.inspect import command  # noqa: F401, PLC0415  as above
+        from backscroll.cli.stores import commands  # noqa: F401, PLC0415  as above
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         if missing not in _EXTRA:

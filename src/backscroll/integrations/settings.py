@@ -1,63 +1,128 @@
-"""What a setting of an adapter's configuration is, and how a value is checked against it. Reads and checks; which
-settings there are, each adapter says itself.
+"""What the settings of all adapters share: strict pydantic models, and errors that say what to change.
+
+A model is the only source of a setting: its annotation gives type and range, the docstring behind it the meaning that
+stands in errors and in the tables of the documents (`docs/write_settings.py`).
 """
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from functools import reduce
+from operator import getitem
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from backscroll.errors import ConfigurationError
+from backscroll.stores.addresses import shown as without_password
 
-Check = Callable[[Any], bool]
+Text = Annotated[str, Field(min_length=1)]
+Count = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
+PositiveShare = Annotated[float, Field(gt=0, le=1)]
+
+_SHOULD = re.compile(r"^\w+ should (be )?|^Value error, ")
+_MAPPING = re.compile("valid dictionary or instance of .*")
 
 
-class Setting(NamedTuple):
-    """One setting."""
+class SettingsModel(BaseModel):
+    """A group of settings: no key that it does not name, no value that is converted."""
+
+    model_config = ConfigDict(
+        strict=True, extra="forbid", frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _none_is_the_default(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        return {key: value for key, value in given.items() if value is not None or key not in cls.model_fields}
+
+
+M = TypeVar("M", bound=SettingsModel)
+
+
+class Row(NamedTuple):
+    """A setting as the documents show it."""
 
     name: str
-    """With the part it belongs to, where there are parts: `compression.window_size`."""
+    """With the keys that lead to it: `compression.window_size`."""
     default: Any
-    check: Check
-    """Whether a value can be right; what goes together is checked by who reads it."""
-    wants: str
-    """What the check asks for, in words."""
     meaning: str
 
-    def checked(self, value: Any) -> Any:
-        """The value; the default in the place of None. Raises `ConfigurationError` for one that fails the check."""
-        if value is None:
-            return self.default
-        if not self.check(value):
-            raise ConfigurationError(f"{self.name} must be {self.wants}, not {value!r:.80}")
-        return value
+
+def rows(model: type[SettingsModel], part: str = "") -> Iterator[Row]:
+    """Every setting of a model, each group of settings behind the key that holds it."""
+    for name, field in model.model_fields.items():
+        yield Row(part + name, field.default, " ".join((field.description or "").split()))
+        for inner in get_args(field.annotation):
+            if isinstance(inner, type) and issubclass(inner, SettingsModel):
+                yield from rows(inner, f"{part}{name}.")
 
 
-def is_number(value: Any) -> bool:
-    """A number, and not a truth value."""
-    return type(value) in (int, float)
+def read(model: type[M], given: Mapping[str, Any], part: str = "") -> M:
+    """The settings that a user gave; None is the default. `part`: the keys that lead here, each with a dot behind it.
+
+    Raises `ConfigurationError` with every unknown key and every value that cannot work. A text or a number is quoted,
+    of everything else the type: a connection or a client may hold a secret.
+    """
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        problems = error.errors(include_url=False)
+    # Raised behind the handler: as the context of this error pydantic's own would reach logs, with all values in it.
+    found: dict[tuple[Any, ...], list[Any]] = {}
+    for problem in problems:
+        found.setdefault(tuple(_keys(problem["loc"], given)), []).append(problem)
+    inner = {path[:length] for path in found for length in range(len(path))}  # their problems say more
+    meanings = {row.name: row.meaning for row in rows(model, part)}
+    raise ConfigurationError(
+        "; ".join(_sentence(path, found[path], given, meanings, part) for path in found if path not in inner)
+    )
 
 
-def is_text(value: Any) -> bool:
-    """A text that is not empty."""
-    return type(value) is str and value != ""
-
-
-def is_count(least: int) -> Check:
-    """A whole number from `least` on."""
-    return lambda value: type(value) is int and value >= least
-
-
-def is_share(low: float, high: float) -> Check:
-    """A number from `low` to `high`."""
-    return lambda value: is_number(value) and low <= value <= high
-
-
-def one_of(*values: str | bool) -> Check:
-    """One of these texts, or truth values."""
-    return lambda value: any(type(value) is type(known) and value == known for known in values)
+def unknown_key(name: Any, known: Iterable[str]) -> str:
+    """A question after the known key that looks like this one, else all that are known."""
+    return nearest(name, known) or f"known are {', '.join(map(repr, known))}"
 
 
 def nearest(name: Any, known: Iterable[str]) -> str | None:
-    """A question after the known name that looks like this one; None where none does."""
+    """A question after the known key that looks like this one; None where none does."""
     near = get_close_matches(str(name), list(known), n=1)
     return f"did you mean {near[0]!r}?" if near else None
+
+
+def shown(value: Any) -> str:
+    """A value as errors quote it: a number; a text without the password of an address, up to 80 characters; of anything
+    else the type.
+    """
+    if not isinstance(value, str | int | float):
+        return f"a value of the type {type(value).__name__}"
+    return f"{without_password(repr(value)):.80}"
+
+
+def _keys(place: Sequence[Any], value: Any) -> Iterator[Any]:
+    """The keys of a place; what pydantic calls the types of a union is left out."""
+    for key in place:
+        if (isinstance(value, Mapping) and key in value) or (isinstance(value, list) and type(key) is int):
+            value = value[key]
+            yield key
+
+
+def _sentence(
+    path: tuple[Any, ...], problems: Sequence[Any], values: Any, meanings: Mapping[str, str], part: str
+) -> str:
+    """What is wrong in one place; a value that fits no type of a union has a problem for each type."""
+    for problem in problems:
+        if isinstance(own := problem.get("ctx", {}).get("error"), ConfigurationError):
+            return str(own)
+    name = part + ".".join(map(str, path))
+    if problems[0]["type"] in ("extra_forbidden", "invalid_key"):
+        group, _, key = name.rpartition(".")
+        known = [other.rpartition(".")[2] for other in meanings if other.rpartition(".")[0] == group]
+        return f"unknown key `{name:.60}`; {unknown_key(key, known)}"
+    wanted = " or ".join(_MAPPING.sub("mapping of its settings", _SHOULD.sub("", each["msg"])) for each in problems)
+    verb = "" if wanted.startswith("have ") else "be "  # at least 1 character
+    told = f" ({meanings[name]})" if name in meanings else ""
+    return f"`{name}` must {verb}{wanted}, not {shown(reduce(getitem, path, values))}{told}"

@@ -10,7 +10,7 @@ import pytest
 from backscroll import ConfigurationError
 from backscroll.events import COMPACTION
 from backscroll.integrations.amplifier.context import AmplifierContext, OldContext
-from backscroll.integrations.amplifier.settings import SETTINGS
+from backscroll.integrations.amplifier.settings import Config
 from tests.integrations.amplifier.harness import awaited, call, mounted, result, rounds, say
 from tests.integrations.amplifier.provider import Message
 from tests.integrations.amplifier.scenarios import words
@@ -48,7 +48,7 @@ def test_every_option_is_tested_here_or_with_the_files():
         *map(Path(__file__).with_name, ("test_transcript.py", "test_store.py", "test_summaries.py")),
     ]
     text = "".join(path.read_text(encoding="utf-8") for path in tests)
-    assert [setting.name for setting in SETTINGS if f'"{setting.name}"' not in text] == []
+    assert [name for name in Config.model_fields if f'"{name}"' not in text] == []
 
 
 # What is served
@@ -331,7 +331,7 @@ async def test_both_names_of_one_option_may_say_the_same():
     )
 
 
-@pytest.mark.parametrize("name", [setting.name for setting in SETTINGS])
+@pytest.mark.parametrize("name", list(Config.model_fields))
 @awaited
 async def test_none_is_the_default(name):
     assert await viewed({name: None}, 16_000) == await viewed({}, 16_000)

@@ -1,12 +1,16 @@
 """Configurations that cannot work: names that nobody knows, values out of range, and contradictions."""
 
+import re
+import traceback
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from backscroll import ConfigurationError
 from backscroll.integrations.amplifier.hooks import OPTION_IGNORED
-from backscroll.integrations.amplifier.settings import SETTINGS
+from backscroll.integrations.amplifier.settings import Config, read_settings
+from backscroll.integrations.settings import read
 from tests.integrations.amplifier.harness import awaited, mounted
 
 
@@ -84,9 +88,58 @@ async def test_a_value_that_cannot_work_is_refused_by_its_name(name, value):
             pass
 
 
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ({"max_tokens": "200k"}, "`max_tokens` must be a valid integer, not '200k' (input tokens of a request"),
+        ({"max_messages": 7}, "`max_messages` must be greater than or equal to 8, not 7 (messages of a request"),
+        ({"compaction_strategy": "summarise"}, "must be one of auto, summarize, supersede, clip, "),
+        ({"recall_tool": "no"}, "`recall_tool` must be a valid boolean or 'always', not 'no'"),
+        ({"memory_files": ["A.md", 5]}, "`memory_files.1` must be a valid string, not 5"),
+        ({"persistence": {"enabled": "yes"}}, "`persistence.enabled` must be a valid boolean, not 'yes'"),
+        ({"prices": {"cache_raed": 0.1}}, "unknown key `prices.cache_raed`; did you mean 'cache_read'?"),
+        ({"max_tokens": 0, "summary_timeout": -1}, "(input tokens of a request"),
+        ({"max_tokens": 0, "summary_timeout": -1}, "; `summary_timeout` must be greater than or equal to 0, not -1"),
+    ],
+)
+def test_an_error_has_value_range_and_meaning(config, words):
+    with pytest.raises(ConfigurationError, match=re.escape(words)):
+        read_settings(config)
+
+
+SECRET = "c2VjcmV0IHRoYXQgbm9ib2R5IG1heSByZWFkIGhlcmU="
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"encryption_key": SECRET},
+        {"encryption_key_env": SECRET},
+        {"encryption_key_env": SECRET, "max_tokens": 0},
+        {"store": [f"postgresql://user:{SECRET}@host/db"]},
+        {"store": f"postgresql://user:{SECRET}@host/db", "max_tokens": 0},
+        {"blobs": {"key": SECRET}},
+        {"summary_provider": SimpleNamespace(api_key=SECRET)},
+        {"persistence": [SECRET]},
+        {"persistence": f"postgresql://user:{SECRET}@host/db"},
+        {"recall_tool": f"postgresql://user:{SECRET * 3}@host/db"},
+    ],
+)
+def test_no_error_quotes_a_secret(config):
+    with pytest.raises(ConfigurationError) as caught:
+        read_settings(config)
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+    assert caught.value.__context__ is None, "pydantic's own error holds all that was given"
+
+
+def test_a_model_of_settings_refuses_unknown_keys_by_itself():
+    with pytest.raises(ConfigurationError, match=r"unknown key `max_token`; did you mean 'max_tokens'\?"):
+        read(Config, {"max_token": 5})
+
+
 def test_every_option_that_can_be_wrong_is_in_the_table():
     anything = {"compaction_notice_verbosity", "compaction_notice_min_level"}
-    assert set(WRONG) | anything == {setting.name for setting in SETTINGS}
+    assert set(WRONG) | anything == set(Config.model_fields)
 
 
 @pytest.mark.parametrize(

@@ -14,16 +14,10 @@ from strands.vended_plugins.context_offloader import ContextOffloader as Strands
 from strands.vended_plugins.context_offloader import InMemoryStorage
 
 from backscroll.errors import ConfigurationError
+from backscroll.integrations.settings import rows
 from backscroll.integrations.strands import ContextCompression, ContextManagerPlugin, ContextOffloader, pin_message
 from backscroll.integrations.strands.registration import attached_to, conversation_of
-from backscroll.integrations.strands.settings import (
-    SETTINGS,
-    Compression,
-    Offloading,
-    core_options,
-    default,
-    read_config,
-)
+from backscroll.integrations.strands.settings import Compression, Config, Offloading, core_options, read_config
 from backscroll.notices import BackscrollWarning
 from tests.integrations.strands.agents import TOOLS, agent_of
 from tests.integrations.strands.scripted import Scripted
@@ -32,7 +26,7 @@ from tests.integrations.strands.scripted import Scripted
 def test_with_a_strategy_everything_is_on_and_keys_override():
     assert read_config("auto") == read_config({"strategy": "auto"})
     assert read_config("auto").compression == Compression()
-    assert read_config("auto").offloading == Offloading(read_config({"offloader": True}).offloading.previews)
+    assert read_config("auto").offloading == Offloading() == read_config({"offloader": True}).offloading
     assert read_config({"strategy": "auto", "offloader": False}).offloading is None
     assert read_config({"strategy": "auto", "compression": False}).compression is None
     found = read_config({"strategy": "auto", "compression": {"window_size": 60}})
@@ -44,18 +38,18 @@ def test_without_a_strategy_only_what_is_given_is_on():
     assert read_config({}).compression is None
     assert read_config({}).offloading is None
     found = read_config({"compression": "summarize"})
-    assert (found.compression.method, found.compression.window_size, found.offloading) == ("summarize", None, None)
+    assert (found.compression.method, found.compression.max_messages, found.offloading) == ("summarize", None, None)
     assert read_config({"compression": True}).compression.method == "truncate"
     assert read_config({"offloader": True}).compression is None
 
 
 def test_the_defaults_are_those_of_the_table():
-    told = {setting.name: setting.default for setting in SETTINGS}
-    made = Compression()
-    assert made == read_config({"compression": True}).compression
+    told = {row.name: row.default for row in rows(Config)}
+    made = read_config({"compression": True}).compression
+    assert made == Compression()
+    for name in Compression.model_fields:
+        assert getattr(made, name) == told[f"compression.{name}"]
     assert read_config({"compression": "summarize"}).compression.summary_ratio == told["compression.summary_ratio"]
-    for name in ("method", "window_size", "summary_ratio", "protect_first", "protect_last", "system_prompt", "model"):
-        assert getattr(made, name) == told[f"compression.{name}"] == default(f"compression.{name}")
     assert made.threshold == told["compression.proactive.threshold"] == 0.7
     previews = read_config({"offloader": True}).offloading.previews
     assert (previews.over, previews.keep, previews.when) == (2_500, 1_500, "seen")
@@ -64,20 +58,34 @@ def test_the_defaults_are_those_of_the_table():
 @pytest.mark.parametrize(
     ("config", "wants"),
     [
-        ("autt", "strategy is 'auto' or 'agentic'"),
+        ("autt", "`strategy` must be 'auto' or 'agentic', not 'autt'"),
         (7, "a configuration is"),
         ({"compresion": True}, "did you mean 'compression'"),
         ({"compression": {"windowsize": 40}}, "did you mean 'window_size'"),
-        ({"compression": {"window_size": 4}}, "at least 8"),
+        (
+            {"compression": {"window_size": 4}},
+            "`compression.window_size` must be greater than or equal to 8, not 4 .*messages",
+        ),
         ({"compression": {"window_size": 20, "protect_last": 19}}, "cannot hold protect_first"),
         ({"compression": {"summary_ratio": 0.3}}, "belongs to the method 'summarize'"),
         ({"compression": {"method": "summarize", "window_size": 40}}, "belongs to the method 'truncate'"),
-        ({"compression": {"method": "summarize", "summary_ratio": 0.9}}, "a share from 0.1 to 0.8"),
+        (
+            {"compression": {"method": "summarize", "summary_ratio": 0.9}},
+            "less than or equal to 0.8, not 0.9 .*share .* 0.1 to 0.8",
+        ),
         ({"compression": {"proactive": {"treshold": 0.5}}}, "did you mean 'threshold'"),
-        ({"compression": {"proactive": 0.7}}, "True, False or"),
-        ({"compression": {"proactive": {"threshold": 0}}}, "above 0"),
-        ({"compression": 3}, "compression is True, False or a mapping"),
+        ({"compression": {"proactive": 0.7}}, "`compression.proactive` must be a valid boolean or a mapping"),
+        ({"compression": {"proactive": {"threshold": 0}}}, "greater than 0, not 0 .*share .* above 0, at most 1"),
+        (
+            {"compression": 3},
+            "must be a valid boolean or 'truncate' or 'summarize' or a mapping of its settings, not 3",
+        ),
         ({"compression": "drop"}, "'truncate' or 'summarize'"),
+        ({"compression": {"method": 1}}, "`compression.method` must be 'truncate' or 'summarize', not 1"),
+        ({"compression": {"system_prompt": ""}}, "`compression.system_prompt` must have at least 1 character"),
+        ({"compression": {"model": object()}}, "must be a Strands model, .*not a value of the type object"),
+        ({"compression": {"protect_first": True, "windowsize": 9}}, "valid integer, not True.*; unknown key `compr"),
+        ({"colour": 1}, "unknown key `colour`; known are 'strategy', 'compression', 'offloader'"),
         ({"offloader": {"threshold": 100, "preview_tokens": 100}}, "must be below"),
         ({"offloader": {"when": "later"}}, "'seen' or 'arrival'"),
         ({"offloader": {"tool_result_storage": "here"}}, "a Strands storage"),
@@ -86,6 +94,26 @@ def test_the_defaults_are_those_of_the_table():
 def test_what_can_never_work_is_refused_by_name(config: Any, wants: str):
     with pytest.raises(ConfigurationError, match=wants):
         ContextManagerPlugin(config)
+
+
+def test_none_is_the_default_and_turns_a_part_off():
+    """As before: of a setting None is its default, of a part it means that there is none."""
+    given = {"window_size": None, "proactive": {"threshold": None}, "model": None}
+    found = read_config({"compression": given}).compression
+    assert (found.window_size, found.threshold, found.model) == (40, 0.7, None)
+    assert read_config({"strategy": "auto", "compression": None}).compression is None
+    assert read_config({"strategy": None, "offloader": True}).compression is None
+    with pytest.raises(ConfigurationError, match=r"unknown key `compression\.proactive\.treshold`"):
+        read_config({"compression": {"proactive": {"treshold": None}}})
+
+
+def test_no_error_quotes_a_client_or_a_mapping():
+    """Their text may hold a key."""
+    for config in ({"compression": {"model": {"api_key": "hush"}}}, [{"encryption_key": "hush"}]):
+        with pytest.raises(ConfigurationError) as caught:
+            ContextManagerPlugin(config)
+        assert "hush" not in str(caught.value)
+        assert caught.value.__context__ is None
 
 
 def test_options_outside_the_configuration_are_checked():

@@ -13,6 +13,7 @@ from strands import Agent
 from strands.agent.conversation_manager import SlidingWindowConversationManager
 
 import backscroll.integrations.strands as adapter
+from backscroll.integrations.settings import rows
 from backscroll.integrations.strands import (
     DEFAULT_PROMPT,
     ContextCompression,
@@ -21,7 +22,7 @@ from backscroll.integrations.strands import (
     estimate_input_tokens,
 )
 from backscroll.integrations.strands.registration import attached_to, conversation_of
-from backscroll.integrations.strands.settings import SETTINGS, Compression, read_config
+from backscroll.integrations.strands.settings import Compression, Config, read_config
 from backscroll.notices import BackscrollWarning
 from tests.integrations.strands.agents import agent_of, refusals_expected, text_of
 from tests.integrations.strands.scripted import Scripted, call, tokens_of
@@ -65,8 +66,8 @@ def test_1_partner_of_a_pair_is_found_by_id():
 
 
 def test_2_documented_defaults_are_the_codes_defaults():
-    rows = re.findall(r"^\| `((?:compression|offloader)[\w.]+)` \| (?:`(.*?)`)? ?\|", PAGE, re.MULTILINE)
-    assert rows == [(setting.name, "" if setting.default is None else repr(setting.default)) for setting in SETTINGS]
+    written = re.findall(r"^\| `((?:strategy|compression|offloader)[\w.]*)` \| (?:`(.*?)`)? ?\|", PAGE, re.MULTILINE)
+    assert written == [(row.name, "" if row.default is None else repr(row.default)) for row in rows(Config)]
     assert read_config("auto").compression == Compression()
 
 
@@ -98,7 +99,7 @@ def test_7_protect_first_and_last_are_independent():
     for method in ("truncate", "summarize"):
         found = read_config({"compression": {"method": method, "protect_first": 3, "protect_last": 7}}).compression
         assert (found.protect_first, found.protect_last) == (3, 7)
-    assert [setting.name for setting in SETTINGS if "protect" in setting.name] == [
+    assert [row.name for row in rows(Config) if "protect" in row.name] == [
         "compression.protect_first", "compression.protect_last"]  # fmt: skip
 
 
@@ -131,7 +132,7 @@ def test_10_imports_stand_at_the_top():
 
 
 def test_11_the_storage_names_its_scope():
-    assert [setting.name for setting in SETTINGS if "storage" in setting.name] == ["offloader.tool_result_storage"]
+    assert [row.name for row in rows(Config) if "storage" in row.name] == ["offloader.tool_result_storage"]
 
 
 def test_12_users_plugin_is_recognised_by_type_not_name():

@@ -12,9 +12,8 @@ import click
 from rich.text import Text
 
 from backscroll.cli import screen
-from backscroll.cli.replay import BadInput, parse_budget
+from backscroll.cli.group import BadInput, app, parse_budget
 from backscroll.cli.stores import locate as places
-from backscroll.cli.stores.commands import app
 from backscroll.errors import ConfigurationError
 from backscroll.evaluation.readers import read
 from backscroll.evaluation.run import Weigher, budget_tokens, requests_of, steps
@@ -23,8 +22,6 @@ from backscroll.manager.sync_manager import ContextManager
 from backscroll.ports import Store
 from backscroll.stores.memory import MemoryStore
 from backscroll.tokens.engines import resolve
-
-__all__ = ["app"]
 
 
 @app.command("inspect", short_help="Show in a browser what was sent, and why.")
@@ -90,12 +87,10 @@ def _collect_seldom() -> None:
 
 def _store(place: str, budget: int | float) -> Store:
     """The store that is meant, or one in memory that holds a replay of each conversation of a file."""
-    path = Path(place)
-    if places.is_address(place) or path.is_dir() or places.is_database(path):
-        return places.existing(place)
-    if not path.exists():
-        raise BadInput(f"{place}: no such file or folder")
-    store, transcripts = MemoryStore(), read(path)
+    found = places.store_or_file(place)
+    if not isinstance(found, Path):
+        return found
+    store, transcripts = MemoryStore(), read(found)
     with places.progress("requests", sum(map(requests_of, transcripts))) as tick:
         for transcript in transcripts:
             _replay(transcript, store, budget, tick)

@@ -13,7 +13,7 @@ import click
 from rich.text import Text
 
 from backscroll.cli import screen
-from backscroll.cli.replay import BadInput, app
+from backscroll.cli.group import BadInput, app, json_option
 from backscroll.cli.stores import context_bar as anatomy
 from backscroll.cli.stores import locate as places
 from backscroll.cli.stores import render as showing
@@ -25,11 +25,8 @@ from backscroll.stores.addresses import shown
 from backscroll.stores.problems import Problem
 from backscroll.stores.search import search_everywhere
 
-__all__ = ["app"]
-
 _store = click.argument("place", metavar="STORE")
 _session = click.argument("session", metavar="SESSION")
-_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 _as = click.option("--as", "name", metavar="NAME", help="What the one session is called there.")
 
 
@@ -39,7 +36,7 @@ def _print(found: Any) -> None:
 
 @app.command("sessions", short_help="List sessions.")
 @_store
-@_json
+@json_option
 def sessions_command(*, place: str, as_json: bool) -> None:
     """List the sessions of STORE, the oldest first.
 
@@ -68,7 +65,7 @@ def sessions_command(*, place: str, as_json: bool) -> None:
 @click.option("--to", "last", type=click.IntRange(min=0), metavar="SEQ", help="The last message.")
 @click.option("--plan", is_flag=True, help="Print what became of each message in the newest view, and why.")
 @click.option("--lane", default="main", show_default=True, metavar="NAME", help="The line of requests that is meant.")
-@_json
+@json_option
 def show_command(
     *, place: str, session: str, first: int, last: int | None, plan: bool, lane: str, as_json: bool
 ) -> None:
@@ -94,7 +91,7 @@ def show_command(
 @_store
 @click.argument("session", metavar="[SESSION]", required=False)
 @click.option("--lane", default="main", show_default=True, metavar="NAME", help="The line of requests that is meant.")
-@_json
+@json_option
 def status_command(*, place: str, session: str | None, lane: str, as_json: bool) -> None:
     """Show what the newest request of SESSION was made of, its largest messages, and what the next compaction would do.
 
@@ -136,7 +133,7 @@ def _summary(shown: int, every: int, session: str) -> Text:
 @click.argument("query", metavar="QUERY")
 @click.option("--session", "sessions", multiple=True, metavar="NAME", help="Only this one; may be given several times.")
 @click.option("--limit", type=click.IntRange(min=1), default=10, show_default=True, help="How many passages.")
-@_json
+@json_option
 @click.pass_context
 def search_command(
     ctx: click.Context, *, place: str, query: str, sessions: tuple[str, ...], limit: int, as_json: bool
@@ -172,7 +169,7 @@ def search_command(
 @click.argument("target", metavar="TARGET")
 @click.argument("sessions", nargs=-1, metavar="[SESSION]...")
 @_as
-@_json
+@json_option
 def export_command(*, place: str, target: str, sessions: tuple[str, ...], name: str | None, as_json: bool) -> None:
     """Copy sessions of STORE, all or those named, to TARGET: another store, or one new file; - is standard output.
 
@@ -197,7 +194,7 @@ def export_command(*, place: str, target: str, sessions: tuple[str, ...], name: 
 @_store
 @click.argument("sessions", nargs=-1, metavar="[SESSION]...")
 @_as
-@_json
+@json_option
 def import_command(*, source: str, place: str, sessions: tuple[str, ...], name: str | None, as_json: bool) -> None:
     """Bring SOURCE into STORE: an exported file, another store, or what another program recorded.
 
@@ -234,7 +231,7 @@ def _moved(told: Sequence[dict[str, Any]], target: str, as_json: bool) -> None:
 
 @app.command("verify", short_help="Tell what is not as it was written.")
 @_store
-@_json
+@json_option
 @click.pass_context
 def verify_command(ctx: click.Context, *, place: str, as_json: bool) -> None:
     """Read everything in STORE and tell what is not as it was written. Changes nothing.
@@ -251,7 +248,7 @@ def verify_command(ctx: click.Context, *, place: str, as_json: bool) -> None:
 @app.command("repair", short_help="Mend what can be mended.")
 @_store
 @click.option("--yes", is_flag=True, help="Do not ask first.")
-@_json
+@json_option
 def repair_command(*, place: str, yes: bool, as_json: bool) -> None:
     """Mend what can be mended in STORE, so that the rest of it can be used. Tells what was done."""
     store = places.existing(place, read_only=False)
@@ -297,7 +294,7 @@ def _report(found: Sequence[Problem], as_json: bool, summary: str) -> None:
 @_session
 @click.option("--cascade", is_flag=True, help="Erase the sessions that were forked from it as well.")
 @click.option("--yes", is_flag=True, help="Do not ask first.")
-@_json
+@json_option
 def erase_command(*, place: str, session: str, cascade: bool, yes: bool, as_json: bool) -> None:
     """Leave nothing of SESSION in any file of STORE. It cannot be brought back.
 
@@ -321,7 +318,7 @@ def erase_command(*, place: str, session: str, cascade: bool, yes: bool, as_json
 @_session
 @click.argument("new", metavar="NEW")
 @click.option("--at", type=click.IntRange(min=0), metavar="SEQ", help="The last message that both share.")
-@_json
+@json_option
 def fork_command(*, place: str, session: str, new: str, at: int | None, as_json: bool) -> None:
     """Begin the session NEW with the past of SESSION, up to a message or all of it. Nothing is copied."""
     store = places.existing(place, read_only=False)

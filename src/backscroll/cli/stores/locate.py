@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from backscroll.cli import screen
-from backscroll.cli.replay import BadInput
+from backscroll.cli.group import BadInput
 from backscroll.errors import BackscrollError, DamagedError
 from backscroll.ports import Store
 from backscroll.stores.addresses import KNOWN, open_store
@@ -55,6 +55,16 @@ def existing(place: str, *, read_only: bool = True) -> Store:
         store = open_store(address_of(place), read_only=read_only)
         _check_place(place, getattr(store, "path", None))
         return _with_layers(store)
+
+
+def store_or_file(place: str) -> Store | Path:
+    """The store of an address or path, opened, or the path of another file. Raise `BadInput` where there is none."""
+    path = Path(place)
+    if is_address(place) or path.is_dir() or is_database(path):
+        return existing(place)
+    if not path.exists():
+        raise BadInput(f"{place}: no such file or folder")
+    return path
 
 
 def _check_place(place: str, path: str | None) -> None:

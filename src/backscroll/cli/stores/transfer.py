@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
 from backscroll.cli import screen
-from backscroll.cli.replay import BadInput
+from backscroll.cli.group import BadInput
 from backscroll.cli.stores import locate as places
 from backscroll.errors import BackscrollError, ConfigurationError, ConflictError, StoreError, StoreUnavailable
 from backscroll.evaluation.readers import Transcript, read
@@ -109,14 +109,10 @@ def source_of(place: str) -> Iterator[Source | list[Transcript]]:
 
 
 def _source_at(place: str) -> Source | list[Transcript]:
-    path = Path(place)
-    if places.is_address(place) or path.is_dir() or places.is_database(path):
-        return places.existing(place)
-    if not path.exists():
-        raise BadInput(f"{place}: no such file or folder")
-    if is_portable(path):
-        return PortableFile(path)
-    return read(path)
+    found = places.store_or_file(place)
+    if not isinstance(found, Path):
+        return found
+    return PortableFile(found) if is_portable(found) else read(found)
 
 
 def added(transcripts: Sequence[Transcript], store: Store, place: str, name: str | None) -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
 """Backscroll as a context module of Amplifier, for the context contract 2.1.0 and the older 1.x.
 
-- `settings.py`  every option of the contract and of its reference modules, and what it does here
+- `settings.py`  every option of the contract and of its reference modules, as a pydantic model
 - `context.py`   the context managers of both contracts
 - `hooks.py`   events to the host, and what is heard from it: usage and refusals
 - `providers.py` what is asked of the host's providers: the name of their model, and summaries

@@ -20,14 +20,16 @@ Cleanup = Callable[[], Awaitable[None]]
 async def mount(coordinator: Any, config: Mapping[str, Any] | None = None) -> Cleanup:
     """Mounts a context at `context`, and its tool `recall` at `tools`; answers what frees them.
 
-    `config`: see `settings.SETTINGS`. Raises `ConfigurationError` for a value that cannot work; an option that nobody
+    `config`: see `settings.Config`. Raises `ConfigurationError` for a value that cannot work; an option that nobody
     knows is left out with a warning and the event `context:option_ignored`.
     """
     settings = read_settings(config)
     signals = _signals(coordinator, settings)
     context = _context(coordinator, settings, signals)
     await coordinator.mount("context", context)
-    await _offer_recall(coordinator, signals, RecallTool(*context.recall_tool("anthropic")), settings.recall_tool)
+    await _offer_recall(
+        coordinator, signals, RecallTool(*context.recall_tool("anthropic")), settings.config.recall_tool
+    )
     register = getattr(coordinator, "register_capability", None)
     if register is not None:
         register("context.request_retention", context.request_retention)
@@ -65,15 +67,15 @@ def _context(coordinator: Any, settings: Settings, signals: Signals) -> Amplifie
     session = str(getattr(coordinator, "session_id", None) or "session")
     child = bool(getattr(coordinator, "parent_id", None))
     path = transcript_file(settings.storage_path, settings.transcript_path, session, child=child)
-    kind = OldContext if settings.old else AmplifierContext
+    kind = OldContext if settings.config.contract.startswith("1") else AmplifierContext
     transcript = None if path is None else TranscriptFile(path)
-    kept = {"session": session, "store": settings.store} if settings.store else {}
-    asked = ProviderSummarizer(coordinator, settings.summary_provider, settings.summary_model)
+    kept = {"session": session, "store": settings.config.store} if settings.config.store else {}
+    asked = ProviderSummarizer(coordinator, settings.config.summary_provider, settings.config.summary_model)
     return kind(
         signals,
         {**settings.options, **kept},
         transcript,
-        settings.memory_files,
+        tuple(settings.config.memory_files),
         summarizer=asked if settings.summarizer else None,
         providers=MountedProviders(coordinator),
     )

@@ -7,216 +7,175 @@ context-persistent, so that their configurations can stay as they are.
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
 
 from backscroll.compaction.cache_pricing import Prices
 from backscroll.compaction.strategies import STRATEGIES
 from backscroll.compaction.strategies.excerpt import ClipStrategy
+from backscroll.compaction.summarization import LEAST_WINDOW
 from backscroll.errors import ConfigurationError
-from backscroll.integrations.settings import Setting, is_count, is_number, is_share, is_text, nearest, one_of
+from backscroll.integrations.settings import Count, PositiveShare, SettingsModel, Share, Text, nearest, read
 
 TRUNCATE, SUMMARIZE = "truncate", "summarize"
 ALWAYS = "always"
-NO_EFFECT = "No effect: "
 SIMPLE_MARGIN = 4_096  # tokens that context-simple keeps free of a window
 NOTICE = 800  # tokens that it keeps for its notice
 _CHARACTERS = 4  # for each token, where a length is given in characters
-
-_is_count, _is_share = is_count(0), is_share(0, 1)
-
-
-def _is_bool(value: Any) -> bool:
-    return type(value) is bool
-
-
-def _is_texts(value: Any) -> bool:
-    return type(value) is list and all(map(is_text, value))
-
-
-def _is_persistence(value: Any) -> bool:
-    return _is_bool(value) or type(value) is dict
-
-
-def _is_prices(value: Any) -> bool:
-    known = ("cache_read", "cache_write", "cache_lifetime")
-    return type(value) is dict and set(value) <= set(known) and all(map(is_number, value.values()))
-
-
-CONTRACTS = ("2.1.0", "2.1", "2.0", "1.0", "1")
 COMPACTIONS = ("auto", SUMMARIZE, *STRATEGIES)
-TELLING = ("auto", SUMMARIZE, "digest", "importance")  # these put a summary in the place of what leaves
-FORMULAS = ("contract", "context-simple")
+SUMMARIZED = ("auto", SUMMARIZE, "digest", "importance")  # these put a summary in the place of what leaves
 
-SETTINGS = (
-    Setting(
-        "contract", "2.1.0", one_of(*CONTRACTS), f"one of {', '.join(CONTRACTS)}",
-        "the protocol to serve; `1.0` is `should_compact`, `compact`, and `get_messages` for what is to be sent",
-    ),
-    Setting(
-        "max_tokens", 200_000, _is_count, "a whole number of tokens",
-        "input tokens of a request where no provider tells its window; the window where one tells its output only",
-    ),
-    Setting(
-        "compact_threshold", 0.92, _is_share, "a share from 0 to 1",
-        "share of the budget at which a compaction starts",
-    ),
-    Setting("compaction_threshold", None, _is_share, "a share from 0 to 1", "the same, as the contract names it"),
-    Setting("target_usage", 0.50, _is_share, "a share from 0 to 1", "share of the budget that a compaction aims at"),
-    Setting(
-        "protected_recent", 0.30, _is_share, "a share from 0 to 1",
-        "share of the budget, in tokens, whose newest messages are spared where possible",
-    ),
-    Setting(
-        "protected_tool_results", 5, _is_count, "a whole number",
-        "how many of the newest tool results stay whole where possible",
-    ),
-    Setting(
-        "max_messages", None, _is_count, "a whole number",
-        "messages of a request from which its oldest are folded into the summary; at least 8",
-    ),
-    Setting(
-        "compaction_strategy", "auto", one_of(*COMPACTIONS), f"one of {', '.join(COMPACTIONS)}",
-        "`auto`: everything, least harm first. `truncate`: results are cut, then the oldest messages dropped. "
-        "`summarize`: the oldest turns are told by a summary, which a model of the host writes. Or one of Backscroll's "
-        "own strategies alone",
-    ),
-    Setting(
-        "summarizer", None, _is_bool, "true or false",
-        "whether a model of the host writes summaries, beside the requests; by default with "
-        "`compaction_strategy: summarize` only. Without one, and until it has answered, code writes them",
-    ),
-    Setting(
-        "summary_provider", None, is_text, "a provider's name",
-        "the mounted provider that is asked for summaries; by default the one of the newest request",
-    ),
-    Setting(
-        "summary_model", None, is_text, "a model's name",
-        "the model that it is asked to use, where it lets a request choose; by default its own",
-    ),
-    Setting(
-        "summary_window", 32_000, _is_count, "a whole number of tokens",
-        "tokens that one call for a summary may take in; more is summarised in parts",
-    ),
-    Setting(
-        "summary_timeout", 0.0, is_number, "a number of seconds",
-        "seconds that a request waits for a summary which is being made; 0 = not at all",
-    ),
-    Setting(
-        "summary_as_turn", False, _is_bool, "true or false",
-        "ask for it as one more turn of the newest request, whose beginning the provider has cached; by its own model, "
-        "so without `summary_model`",
-    ),
-    Setting(
-        "truncate_chars", None, _is_count, "a whole number of characters",
-        "characters that stay of a long argument or text; of a long result its ends and the lines that matter stay",
-    ),
-    Setting("truncate_boundary", None, is_text, "a text", NO_EFFECT + "cuts are made where a line ends"),
-    Setting(
-        "preserve_system", True, _is_bool, "true or false",
-        "leading system messages stay in every request; `false` is ignored with a warning",
-    ),
-    Setting(
-        "persistence", False, _is_persistence, "true, false or a mapping",
-        "keep the conversation on disk: `true` with a place given beside it, or a mapping that holds `enabled`, "
-        "`storage_path` or `transcript_path`",
-    ),
-    Setting(
-        "storage_path", None, is_text, "a path",
-        "folder of transcripts; the session's own is `<session id>.jsonl` in it. A path alone turns persistence on",
-    ),
-    Setting(
-        "store", None, is_text, "an address, such as sqlite:///agent.db",
-        "keep the session in a store of Backscroll, under the host's session id: with its plans, so that the next "
-        "request after a resume is the same. Instead of a transcript",
-    ),
-    Setting(
-        "blobs", None, is_text, "a folder, or s3://bucket/prefix",
-        "where the store's large messages are kept, instead of in itself",
-    ),
-    Setting("offload_over", 65_536, _is_count, "a whole number of bytes", "size from which a stored message is large"),
-    Setting(
-        "encryption_key_env", None, is_text, "the name of an environment variable",
-        "variable that holds the key, 32 bytes as base64 text, by which everything in the store is encrypted",
-    ),
-    Setting("transcript_path", None, is_text, "a path", "file of the transcript itself, one message a line"),
-    Setting(
-        "memory_files", [], _is_texts, "a list of paths",
-        "files whose text stands at the beginning of the conversation as system messages, read when it begins",
-    ),
-    Setting(
-        "recall_tool", True, one_of(True, False, ALWAYS), f"true, false or {ALWAYS}",
-        "mount the tool `recall`, with which the model reads what a request left out: with the first prompt of a "
-        "session that has other tools, or `always`, at once",
-    ),
-    Setting(
-        "budget_formula", "contract", one_of(*FORMULAS), f"one of {', '.join(FORMULAS)}",
-        "`contract`: window less output less 1,000. `context-simple`: half of the output, a margin of 4,096, and "
-        "`compaction_notice_token_reserve`",
-    ),
-    Setting(
-        "output_reserve_fraction", None, _is_share, "a share from 0 to 1",
-        "share of the provider's largest output that is kept free of its window: 1.0, or 0.5 by `context-simple`",
-    ),
-    Setting("margin_tokens", None, _is_count, "a whole number of tokens", "kept free of the window instead of 1,000"),
-    Setting(
-        "overhead_tokens", None, _is_count, "a whole number of tokens",
-        "tokens outside the messages, such as tool definitions; by default learned from reported usage",
-    ),
-    Setting(
-        "min_batch_tokens", 20_000, _is_count, "a whole number of tokens",
-        "tokens that old results must be worth before they are masked for their price; 0 = never",
-    ),
-    Setting(
-        "prices", None, _is_prices, "a mapping of cache_read, cache_write and cache_lifetime",
-        "prices by which that is reckoned, relative to a plain input token; and seconds after which a cache is cold",
-    ),
-    Setting("tokenizer", "auto", is_text, "a name", "`auto` (exact o200k, offline), another vocabulary, `estimate`"),
-    Setting("model", None, is_text, "a model's name", "for its factor and image rules; the provider's goes first"),
-    Setting(
-        "compaction_notice_enabled", True, _is_bool, "true or false",
-        "the summary's first line is the notice; `false` is ignored with a warning",
-    ),
-    Setting(
-        "compaction_notice_token_reserve", NOTICE, _is_count, "a whole number of tokens",
-        "kept free for the notice by the formula `context-simple`; else none is needed, as it is counted",
-    ),
-    Setting(
-        "compaction_notice_verbosity", None, lambda _: True, "anything",
-        NO_EFFECT + "the notice says how much was compacted and how to get it back",
-    ),
-    Setting(
-        "compaction_notice_min_level", None, lambda _: True, "anything",
-        NO_EFFECT + "there is a notice as soon as messages are left out",
-    ),
-)  # fmt: skip  # a table
-BY_NAME = {setting.name: setting for setting in SETTINGS}
-_PERSISTENCE = ("enabled", "storage_path", "transcript_path")
+
+def _compaction(name: Any) -> Any:
+    if name not in COMPACTIONS:
+        raise ValueError(f"one of {', '.join(COMPACTIONS)}")
+    return name
+
+
+class Persistence(SettingsModel):
+    """The transcript, as a mapping."""
+
+    enabled: bool | None = None
+    """whether there is a transcript; by default where no `store` is given"""
+    storage_path: Text | None = None
+    """as the option `storage_path`, before which it goes"""
+    transcript_path: Text | None = None
+    """as the option `transcript_path`, before which it goes"""
+
+
+class PriceSettings(SettingsModel):
+    """Prices, relative to an input token that no cache holds."""
+
+    cache_read: Share = Prices().cache_read
+    """price of a token that is read from the provider's cache"""
+    cache_write: Annotated[float, Field(ge=0)] = Prices().cache_write
+    """price of a token that is written to it; at least `cache_read`"""
+    cache_lifetime: Annotated[float, Field(gt=0)] = Prices().cache_lifetime
+    """seconds after which it is cold"""
+
+
+class Config(SettingsModel):
+    """A configuration as it is given."""
+
+    contract: Literal["2.1.0", "2.1", "2.0", "1.0", "1"] = "2.1.0"
+    """the protocol to serve; `1.0` is `should_compact`, `compact`, and `get_messages` for what is to be sent"""
+    max_tokens: Annotated[int, Field(ge=1)] = 200_000
+    """input tokens of a request where no provider tells its window; the window where one tells its output only"""
+    compact_threshold: PositiveShare = 0.92
+    """share of the budget at which a compaction starts"""
+    compaction_threshold: PositiveShare | None = None
+    """the same, as the contract names it"""
+    target_usage: PositiveShare = 0.50
+    """share of the budget that a compaction aims at"""
+    protected_recent: Share = 0.30
+    """share of the budget, in tokens, whose newest messages are spared where possible"""
+    protected_tool_results: Count = 5
+    """how many of the newest tool results stay whole where possible"""
+    max_messages: Annotated[int, Field(ge=8)] | None = None
+    """messages of a request from which its oldest are folded into the summary; at least 8"""
+    compaction_strategy: Annotated[str, BeforeValidator(_compaction)] = "auto"
+    """`auto`: everything, least harm first. `truncate`: results are cut, then the oldest messages dropped. `summarize`:
+    the oldest turns are told by a summary, which a model of the host writes. Or one of Backscroll's own strategies
+    alone
+    """
+    summarizer: bool | None = None
+    """whether a model of the host writes summaries, beside the requests; by default with
+    `compaction_strategy: summarize` only. Without one, and until it has answered, code writes them
+    """
+    summary_provider: Text | None = None
+    """the mounted provider that is asked for summaries; by default the one of the newest request"""
+    summary_model: Text | None = None
+    """the model that it is asked to use, where it lets a request choose; by default its own"""
+    summary_window: Annotated[int, Field(ge=LEAST_WINDOW)] = 32_000
+    """tokens that one call for a summary may take in; more is summarised in parts; at least 2,000"""
+    summary_timeout: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    """seconds that a request waits for a summary which is being made; 0 = not at all"""
+    summary_as_turn: bool = False
+    """ask for it as one more turn of the newest request, whose beginning the provider has cached; by its own model, so
+    without `summary_model`
+    """
+    truncate_chars: Annotated[int, Field(ge=16 * _CHARACTERS)] | None = None
+    """characters that stay of a long argument or text, at least 64; of a long result its ends and the lines that matter
+    stay
+    """
+    truncate_boundary: Text | None = None
+    """No effect: cuts are made where a line ends"""
+    preserve_system: bool = True
+    """leading system messages stay in every request; `false` is ignored with a warning"""
+    persistence: bool | Persistence = False
+    """keep the conversation on disk: `true` with a place given beside it, or a mapping that holds `enabled`,
+    `storage_path` or `transcript_path`
+    """
+    storage_path: Text | None = None
+    """folder of transcripts; the session's own is `<session id>.jsonl` in it. A path alone turns persistence on"""
+    store: Text | None = None
+    """address of a store, such as `sqlite:///agent.db`, that keeps the session under the host's session id: with its
+    plans, so that the next request after a resume is the same. Instead of a transcript
+    """
+    blobs: Text | None = None
+    """folder, or `s3://bucket/prefix`, for the large messages of the store, instead of the store itself"""
+    offload_over: Count = 65_536
+    """bytes from which a stored message is large"""
+    encryption_key_env: Text | None = None
+    """name of the environment variable that holds the key, 32 bytes as base64 text, by which everything in the store is
+    encrypted
+    """
+    transcript_path: Text | None = None
+    """file of the transcript itself, one message a line"""
+    memory_files: list[Text] = Field([])
+    """files whose text stands at the beginning of the conversation as system messages, read when it begins"""
+    recall_tool: bool | Literal["always"] = True
+    """mount the tool `recall`, with which the model reads what a request left out: with the first prompt of a session
+    that has other tools, or `always`, at once
+    """
+    budget_formula: Literal["contract", "context-simple"] = "contract"
+    """`contract`: window less output less 1,000. `context-simple`: half of the output, a margin of 4,096, and
+    `compaction_notice_token_reserve`
+    """
+    output_reserve_fraction: Share | None = None
+    """share of the provider's largest output that is kept free of its window: 1.0, or 0.5 by `context-simple`"""
+    margin_tokens: Count | None = None
+    """tokens kept free of the window instead of 1,000"""
+    overhead_tokens: Count | None = None
+    """tokens outside the messages, such as tool definitions; by default learned from reported usage"""
+    min_batch_tokens: Count = 20_000
+    """tokens that old results must be worth before they are masked for their price; 0 = never"""
+    prices: PriceSettings | None = None
+    """prices by which that is reckoned, relative to a plain input token; and seconds after which a cache is cold"""
+    tokenizer: Text = "auto"
+    """`auto` (exact o200k, offline), another vocabulary, `estimate`"""
+    model: Text | None = None
+    """name of the model, for its factor and image rules; the provider's goes first"""
+    compaction_notice_enabled: bool = True
+    """the summary's first line is the notice; `false` is ignored with a warning"""
+    compaction_notice_token_reserve: Count = NOTICE
+    """tokens kept free for the notice by the formula `context-simple`; else none is needed, as it is counted"""
+    compaction_notice_verbosity: Any = None
+    """No effect: the notice says how much was compacted and how to get it back"""
+    compaction_notice_min_level: Any = None
+    """No effect: there is a notice as soon as messages are left out"""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """A configuration that was read."""
+    """A configuration that was read, and what follows from it."""
 
-    old: bool
-    """Whether the contract 1.x is to be served."""
-    options: Mapping[str, Any]
+    config: Config
+    options: Mapping[str, Any] = field(repr=False)  # among them the key
     """What `AsyncContextManager` is made with."""
-    store: str | None
     storage_path: str | None
+    """Folder of the transcript; None where none is kept, or its file is named."""
     transcript_path: str | None
-    memory_files: tuple[str, ...]
-    recall_tool: bool | str
     summarizer: bool
     """Whether a provider is asked for summaries."""
-    summary_provider: str | None
-    summary_model: str | None
-    ignored: tuple[tuple[str, str], ...] = field(default=())
+    ignored: tuple[tuple[str, str], ...] = ()
     """Options that are not followed, each with the reason."""
 
 
 def read_settings(config: Mapping[str, Any] | None) -> Settings:
     """Checks a configuration and says what is to be done. Raises `ConfigurationError` for a value that cannot work;
-    names that nobody knows are among the `ignored`.
+    names that nobody knows are among the `ignored`, since a host may hand on what is meant for others.
     """
     given = dict(config or {})
     if "encryption_key" in given:
@@ -224,81 +183,65 @@ def read_settings(config: Mapping[str, Any] | None) -> Settings:
             "encryption_key must not be in a configuration, which hosts write into logs and metadata: put the key into "
             "an environment variable and give the variable's name as encryption_key_env"
         )
-    ignored = [(name, _unknown(name, BY_NAME)) for name in given if name not in BY_NAME]
-    values = {setting.name: setting.default for setting in SETTINGS}
-    values |= {name: BY_NAME[name].checked(value) for name, value in given.items() if name in BY_NAME}
-    storage, transcript = _persistence(values, ignored)
-    if values["store"] and (storage or transcript):
-        raise ConfigurationError("give either a store or a transcript (storage_path, transcript_path), not both")
-    if not values["preserve_system"]:
+    ignored = _take_unknown(given, Config.model_fields)
+    if isinstance(given.get("persistence"), Mapping):
+        given["persistence"] = dict(given["persistence"])
+        ignored += _take_unknown(given["persistence"], Persistence.model_fields, "persistence.")
+    found = read(Config, given)
+    storage, transcript = _transcript(found)
+    if not found.preserve_system:
         ignored.append(("preserve_system", "leading system messages always stay"))
-    if not values["compaction_notice_enabled"]:
+    if not found.compaction_notice_enabled:
         ignored.append(("compaction_notice_enabled", "the summary always says that something was left out"))
-    return Settings(
-        old=values["contract"].startswith("1"),
-        options=_options(values, given),
-        store=values["store"],
-        storage_path=storage,
-        transcript_path=transcript,
-        memory_files=tuple(values["memory_files"]),
-        recall_tool=values["recall_tool"],
-        summarizer=_summarizer(values, ignored),
-        summary_provider=values["summary_provider"],
-        summary_model=values["summary_model"],
-        ignored=tuple(ignored),
-    )
+    if found.summarizer and found.compaction_strategy not in SUMMARIZED:
+        reason = f"compaction_strategy {found.compaction_strategy!r} has no summary; those that do: "
+        ignored.append(("summarizer", reason + ", ".join(SUMMARIZED)))
+    wanted = found.compaction_strategy == SUMMARIZE if found.summarizer is None else found.summarizer
+    summarizer = wanted and found.compaction_strategy in SUMMARIZED
+    return Settings(found, _options(found), storage, transcript, summarizer, tuple(ignored))
 
 
-def _unknown(name: Any, known: Iterable[str]) -> str:
-    near = nearest(name, known)
-    return f"unknown option; {near}" if near else "unknown option"
+def _take_unknown(given: dict[str, Any], known: Iterable[str], part: str = "") -> list[tuple[str, str]]:
+    """Takes the names that nobody knows out of what was given."""
+    unknown = [name for name in given if name not in known]
+    for name in unknown:
+        del given[name]
+    return [(f"{part}{name}", "; ".join(filter(None, ("unknown option", nearest(name, known))))) for name in unknown]
 
 
-def _persistence(values: Mapping[str, Any], ignored: list[tuple[str, str]]) -> tuple[str | None, str | None]:
+def _transcript(found: Config) -> tuple[str | None, str | None]:
     """Folder and file of the transcript; neither where nothing is to be kept."""
-    wanted, storage, transcript = values["persistence"], values["storage_path"], values["transcript_path"]
-    enabled = (wanted is True and not values["store"]) or bool(storage or transcript)
-    if type(wanted) is dict:
-        ignored += [
-            (f"persistence.{name}", _unknown(name, _PERSISTENCE)) for name in wanted if name not in _PERSISTENCE
-        ]
-        for name in _PERSISTENCE[1:]:
-            if wanted.get(name) is not None and not is_text(wanted[name]):
-                raise ConfigurationError(f"persistence.{name} must be a path, not {wanted[name]!r:.80}")
-        enabled = wanted.get("enabled", not values["store"])
-        if not _is_bool(enabled):
-            raise ConfigurationError(f"persistence.enabled must be true or false, not {enabled!r:.80}")
-        storage = wanted.get("storage_path") or storage
-        transcript = wanted.get("transcript_path") or transcript
+    wanted, storage, transcript = found.persistence, found.storage_path, found.transcript_path
+    if isinstance(wanted, Persistence):
+        storage, transcript = wanted.storage_path or storage, wanted.transcript_path or transcript
+        enabled = wanted.enabled if wanted.enabled is not None else not found.store
+    else:
+        enabled = bool((wanted and not found.store) or storage or transcript)
     if enabled and not (storage or transcript):
         raise ConfigurationError(
             "persistence needs a place: give store (an address), storage_path (a folder) or transcript_path (a file)"
         )
+    if enabled and found.store:
+        raise ConfigurationError("give either a store or a transcript (storage_path, transcript_path), not both")
     return (storage, transcript) if enabled else (None, None)
 
 
-def _options(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    simple = values["budget_formula"] == "context-simple"
-    reserve, margin = values["output_reserve_fraction"], values["margin_tokens"]
+def _options(found: Config) -> dict[str, Any]:
+    simple = found.budget_formula == "context-simple"
+    reserve, margin = found.output_reserve_fraction, found.margin_tokens
     if margin is None:
-        margin = SIMPLE_MARGIN + values["compaction_notice_token_reserve"] if simple else 1_000
-    options = {
-        name: values[name]
-        for name in (
-            *("max_tokens", "target_usage", "protected_recent", "max_messages", "overhead_tokens", "tokenizer"),
-            *("blobs", "offload_over", "summary_window", "summary_timeout", "summary_as_turn"),
-        )
-    }
-    return options | {
-        "compact_threshold": _threshold(values, given),
-        "protected_results": values["protected_tool_results"],
-        "min_batch_tokens": values["min_batch_tokens"] or None,
-        "encryption_key": _key(values["encryption_key_env"]),
-        "prices": _prices(values),
-        "model": values["model"],
+        margin = SIMPLE_MARGIN + found.compaction_notice_token_reserve if simple else 1_000
+    same = {"max_tokens", "target_usage", "protected_recent", "max_messages", "overhead_tokens", "tokenizer", "model"}
+    same |= {"blobs", "offload_over", "summary_window", "summary_timeout", "summary_as_turn"}
+    return found.model_dump(include=same) | {
+        "compact_threshold": _threshold(found),
+        "protected_results": found.protected_tool_results,
+        "min_batch_tokens": found.min_batch_tokens or None,
+        "encryption_key": _key(found.encryption_key_env),
+        "prices": _prices(found),
         "output_reserve": reserve if reserve is not None else 0.5 if simple else 1.0,
         "margin_tokens": margin,
-        **_strategies(values["compaction_strategy"], values["truncate_chars"]),
+        **_strategies(found.compaction_strategy, found.truncate_chars),
     }
 
 
@@ -306,40 +249,31 @@ def _key(variable: str | None) -> str | None:
     if variable is None:
         return None
     if not os.environ.get(variable):
-        raise ConfigurationError(f"encryption_key_env names the variable {variable!r:.80}, which is not set")
+        raise ConfigurationError(
+            "encryption_key_env names no environment variable that is set: give the name of one that holds the key. "
+            "What was given is not shown, since it may be the key itself"
+        )
     return os.environ[variable]
 
 
-def _prices(values: Mapping[str, Any]) -> Prices | None:
-    if values["prices"] is not None:
-        return Prices(**values["prices"])
-    return Prices() if values["compaction_strategy"] == "auto" else None
+def _prices(found: Config) -> Prices | None:
+    if found.prices is not None:
+        return Prices(**found.prices.model_dump())
+    return Prices() if found.compaction_strategy == "auto" else None
 
 
-def _summarizer(values: Mapping[str, Any], ignored: list[tuple[str, str]]) -> bool:
-    """Whether summaries are asked for; a strategy that never tells of anything would have them made in vain."""
-    wanted: bool | None = values["summarizer"]
-    if wanted and values["compaction_strategy"] not in TELLING:
-        reason = f"compaction_strategy {values['compaction_strategy']!r} has no summary; those that do: "
-        ignored.append(("summarizer", reason + ", ".join(TELLING)))
-        return False
-    return values["compaction_strategy"] == SUMMARIZE if wanted is None else wanted
-
-
-def _threshold(values: Mapping[str, Any], given: Mapping[str, Any]) -> Any:
-    one, other = given.get("compact_threshold"), given.get("compaction_threshold")
-    if one is not None and other is not None and one != other:
+def _threshold(found: Config) -> float:
+    one, other = found.compact_threshold, found.compaction_threshold
+    if other is not None and "compact_threshold" in found.model_fields_set and one != other:
         raise ConfigurationError(
             f"compact_threshold ({one}) and compaction_threshold ({other}) are two names of one option: give one"
         )
-    return values["compact_threshold"] if other is None else other
+    return one if other is None else other
 
 
 def _strategies(name: str, characters: int | None) -> dict[str, Any]:
     if name == "auto" and characters is None:
         return {"strategy": "auto"}
-    if characters is not None and characters < 16 * _CHARACTERS:
-        raise ConfigurationError(f"truncate_chars must be at least {16 * _CHARACTERS} characters, not {characters}")
     keep = None if characters is None else characters // _CHARACTERS
     clip = ClipStrategy() if keep is None else ClipStrategy(over=max(ClipStrategy().over, keep), keep=keep)
     ladder = {

@@ -1,6 +1,6 @@
 """Backscroll for agents of Strands: plugins that give each model call a view and never touch `agent.messages`.
 
-- `settings.py`      every setting of the facade, in one table
+- `settings.py`      every setting of the facade, as pydantic models
 - `plugins.py`       the facade and its two parts as plugins
 - `registration.py`     what is attached to an agent, and the conversation that is made of it
 - `conversation.py`  taking in the agent's messages, and the view for a model call

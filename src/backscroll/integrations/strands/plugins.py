@@ -16,10 +16,11 @@ from strands.plugins import Plugin
 from strands.types.exceptions import ContextWindowOverflowException
 
 from backscroll.errors import ConfigurationError
+from backscroll.integrations.settings import read
 from backscroll.integrations.strands import tools
 from backscroll.integrations.strands.conversation import Conversation
 from backscroll.integrations.strands.registration import Attached, attached_to, begin, check_model, conversation_of
-from backscroll.integrations.strands.settings import AUTO, check_options, read_compression, read_config, read_offloading
+from backscroll.integrations.strands.settings import AUTO, Compression, Offloading, check_options, read_config
 from backscroll.tokens.usage import Usage
 
 
@@ -103,7 +104,7 @@ class ContextCompression(_Part):
 
     def __init__(self, method: str = "truncate", **settings: Any) -> None:
         given, self._options = _sorted_out(settings)
-        self._compression = read_compression({"method": method, **given})
+        self._compression = read(Compression, {"method": method, **given}, "compression.")
         super().__init__()
 
     def _bring(self, attached: Attached) -> None:
@@ -118,7 +119,7 @@ class ContextOffloader(_Part):
 
     def __init__(self, **settings: Any) -> None:
         given, self._options = _sorted_out(settings)
-        self._offloading = read_offloading(given)
+        self._offloading = read(Offloading, given, "offloader.")
         super().__init__()
 
     def _bring(self, attached: Attached) -> None:

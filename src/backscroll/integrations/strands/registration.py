@@ -139,6 +139,6 @@ def _summaries(agent: Any, compression: Compression | None) -> dict[str, Any]:
 
 
 def _shelf(offloading: Offloading | None, session: str) -> Shelf | None:
-    if offloading is None or offloading.storage is None:
+    if offloading is None or offloading.tool_result_storage is None:
         return None
-    return Shelf(offloading.storage, offloading.previews, f"backscroll/{session}")
+    return Shelf(offloading.tool_result_storage, offloading.previews, f"backscroll/{session}")

@@ -1,101 +1,27 @@
-"""Every setting of the Strands facade, and what it does here: one table, from which code and documentation are made.
+"""Every setting of the Strands facade, as models from which code and documentation are made.
 
 Reads and checks; does nothing else. What a part is called in a configuration it is called as a plugin of its own.
 """
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
 
 from backscroll.compaction.cache_pricing import Prices
 from backscroll.errors import ConfigurationError
-from backscroll.integrations.settings import Setting, is_count, is_number, is_share, is_text, nearest, one_of
-from backscroll.tokens.budget import ARRIVAL, SEEN, Previews
+from backscroll.integrations.settings import Count, M, PositiveShare, SettingsModel, Text, read, shown, unknown_key
+from backscroll.tokens.budget import Previews
 
 AUTO, AGENTIC = "auto", "agentic"
 TRUNCATE, SUMMARIZE = "truncate", "summarize"
 RETRIEVAL_TOOL = "retrieve_offloaded_content"
-LEAST_WINDOW = 8  # messages below which a window would be folded at every step
 TARGET = 0.5  # share of the window that `truncate` comes down to
 _OF_THRESHOLD = 0.75  # the same where the threshold is lower than that, as a share of it
 _OF_LONG = 0.6  # of what counts as long, a preview that nobody named
 _FIXED = 2  # messages that a window must hold besides what is protected
-
-
-def _is_threshold(value: Any) -> bool:
-    return is_number(value) and 0 < value <= 1
-
-
-def _is_proactive(value: Any) -> bool:
-    return type(value) is bool or isinstance(value, Mapping)
-
-
-def _is_model(value: Any) -> bool:
-    return callable(getattr(value, "stream", None))
-
-
-def _is_storage(value: Any) -> bool:
-    return callable(getattr(value, "write", None)) or callable(getattr(value, "store", None))
-
-
-SETTINGS = (
-    Setting(
-        "compression.method", TRUNCATE, one_of(TRUNCATE, SUMMARIZE), "'truncate' or 'summarize'",
-        "`truncate`: long results are cut, then the oldest messages leave, and a digest written by code tells of them. "
-        "`summarize`: the oldest leave, and a model's summary stands in the digest",
-    ),
-    Setting(
-        "compression.proactive", True, _is_proactive, "True, False or {'threshold': r}",
-        "compress before the window is full; `False`: only where a request would not fit, or the provider refused it",
-    ),
-    Setting(
-        "compression.proactive.threshold", 0.7, _is_threshold, "a share above 0, at most 1",
-        "share of the model's window at which that begins",
-    ),
-    Setting(
-        "compression.window_size", 40, is_count(LEAST_WINDOW), f"a whole number of messages, at least {LEAST_WINDOW}",
-        "`truncate` only: messages of a request from which its oldest leave, down to half; not one at every step",
-    ),
-    Setting(
-        "compression.summary_ratio", 0.3, is_share(0.1, 0.8), "a share from 0.1 to 0.8",
-        "`summarize` only: share of the threshold that is won by folding the oldest messages",
-    ),
-    Setting(
-        "compression.protect_first", 1, is_count(0), "a whole number of messages",
-        "messages at the start that never leave a request",
-    ),
-    Setting(
-        "compression.protect_last", 10, is_count(0), "a whole number of messages",
-        "messages at the end that never leave a request",
-    ),
-    Setting(
-        "compression.system_prompt", None, is_text, "a text",
-        "`summarize` only: what the summarizer is told, instead of the default prompt",
-    ),
-    Setting(
-        "compression.model", None, _is_model, "a Strands model",
-        "`summarize` only: the model that writes summaries; the agent's `aux_model` if none is named",
-    ),
-    Setting(
-        "offloader.threshold", 2_500, is_count(2), "a whole number of tokens, at least 2",
-        "tokens from which a tool result is long",
-    ),
-    Setting(
-        "offloader.preview_tokens", 1_500, is_count(1), "a whole number of tokens, at least 1",
-        "tokens of the preview that stands for it; below the threshold",
-    ),
-    Setting(
-        "offloader.when", SEEN, one_of(SEEN, ARRIVAL), "'seen' or 'arrival'",
-        "`seen`: with the next compression after the model saw it whole. `arrival`: at once. One over a quarter of the "
-        "window always at once",
-    ),
-    Setting(
-        "offloader.tool_result_storage", None, _is_storage, "a Strands storage",
-        "where long results are stored as well, block by block; the conversation itself always keeps them",
-    ),
-)  # fmt: skip  # a table
-BY_NAME = {setting.name: setting for setting in SETTINGS}
-PARTS = ("compression", "offloader")
+_ONLY = {TRUNCATE: ("window_size",), SUMMARIZE: ("summary_ratio", "system_prompt", "model")}
 OPTIONS = (
     *("store", "session", "blobs", "offload_over", "encryption_key", "lease", "redact", "on_event", "tokenizer"),
     *("max_tokens", "min_batch_tokens", "prices"),
@@ -103,28 +29,129 @@ OPTIONS = (
 """Options of `backscroll.AsyncContextManager` that stand beside the configuration."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compression:
+def _model(value: Any) -> Any:
+    if not callable(getattr(value, "stream", None)):
+        raise ValueError("a Strands model, which has a method `stream`")
+    return value
+
+
+def _storage(value: Any) -> Any:
+    if not callable(getattr(value, "write", None)) and not callable(getattr(value, "store", None)):
+        raise ValueError("a Strands storage, which has a method `write` or `store`")
+    return value
+
+
+class Proactive(SettingsModel):
+    """When compression begins."""
+
+    threshold: PositiveShare = 0.7
+    """share of the model's window at which that begins; above 0, at most 1"""
+
+
+class Compression(SettingsModel):
     """How requests are kept small."""
 
-    method: str = TRUNCATE
-    threshold: float | None = 0.7
-    """None = only where a request would not fit."""
-    window_size: int | None = 40
-    """None with `summarize`."""
-    summary_ratio: float = 0.3
-    protect_first: int = 1
-    protect_last: int = 10
-    system_prompt: str | None = None
-    model: Any = None
+    method: Literal["truncate", "summarize"] = "truncate"
+    """`truncate`: long results are cut, then the oldest messages leave, and a digest written by code tells of them.
+    `summarize`: the oldest leave, and a model's summary stands in the digest
+    """
+    proactive: bool | Proactive = True
+    """compress before the window is full; `False`: only where a request would not fit, or the provider refused it"""
+    window_size: Annotated[int, Field(ge=8)] = 40  # below 8 a window would be folded at every step
+    """`truncate` only: messages of a request from which its oldest leave, down to half; at least 8"""
+    summary_ratio: Annotated[float, Field(ge=0.1, le=0.8)] = 0.3
+    """`summarize` only: share of the threshold that is won by folding the oldest messages; 0.1 to 0.8"""
+    protect_first: Count = 1
+    """messages at the start that never leave a request"""
+    protect_last: Count = 10
+    """messages at the end that never leave a request"""
+    system_prompt: Text | None = None
+    """`summarize` only: what the summarizer is told, instead of the default prompt"""
+    model: Annotated[Any, AfterValidator(_model)] = None
+    """`summarize` only: the model that writes summaries; the agent's `aux_model` if none is named"""
+
+    @property
+    def threshold(self) -> float | None:
+        """Share of the window at which compression begins; None = only where a request would not fit."""
+        if isinstance(self.proactive, Proactive):
+            return self.proactive.threshold
+        return Proactive().threshold if self.proactive else None
+
+    @property
+    def max_messages(self) -> int | None:
+        """Messages of a request; None with `summarize`, which has no such limit."""
+        return self.window_size if self.method == TRUNCATE else None
+
+    @property
+    def protected_last(self) -> int:
+        """`protect_last`; one that nobody gave is at most half of a small window."""
+        if self.max_messages is None or "protect_last" in self.model_fields_set:
+            return self.protect_last
+        return max(0, min(self.protect_last, self.window_size // 2 - self.protect_first))
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        other = SUMMARIZE if self.method == TRUNCATE else TRUNCATE
+        for name in _ONLY[other]:
+            if name in self.model_fields_set:
+                raise ConfigurationError(
+                    f"compression.{name} belongs to the method {other!r}, and the method is {self.method!r}: leave it "
+                    f"out, or give method={other!r}"
+                )
+        if self.max_messages is not None and self.protect_first + self.protected_last + _FIXED > self.max_messages:
+            raise ConfigurationError(
+                f"compression.window_size ({self.window_size}) cannot hold protect_first ({self.protect_first}), "
+                f"protect_last ({self.protected_last}) and {_FIXED} more: raise the window or protect fewer messages"
+            )
+        return self
 
 
-@dataclass(frozen=True, slots=True)
-class Offloading:
+class Offloading(SettingsModel):
     """How long tool results are shown."""
 
-    previews: Previews = field(default_factory=Previews)
-    storage: Any = None
+    threshold: Annotated[int, Field(ge=2)] = 2_500
+    """tokens from which a tool result is long"""
+    preview_tokens: Annotated[int, Field(ge=1)] = 1_500
+    """tokens of the preview that stands for it; below the threshold"""
+    when: Literal["seen", "arrival"] = "seen"
+    """`seen`: with the next compression after the model saw it whole. `arrival`: at once. One over a quarter of the
+    window always at once
+    """
+    tool_result_storage: Annotated[Any, AfterValidator(_storage)] = None
+    """where long results are stored as well, block by block; the conversation itself always keeps them"""
+
+    @property
+    def previews(self) -> Previews:
+        """The same as an option; where only one of the two sizes was given, the other follows from it."""
+        over, keep = self.threshold, self.preview_tokens
+        if "preview_tokens" not in self.model_fields_set:
+            keep = max(1, min(keep, int(over * _OF_LONG)))
+        elif "threshold" not in self.model_fields_set:
+            over = max(over, int(keep / _OF_LONG))
+        if keep >= over:
+            raise ConfigurationError(
+                f"offloader.preview_tokens ({keep}) must be below offloader.threshold ({over}): lower the one or raise "
+                "the other"
+            )
+        return Previews(over, keep, self.when, ("recall", RETRIEVAL_TOOL))
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        _ = self.previews
+        return self
+
+
+class Config(SettingsModel):
+    """A configuration of the facade."""
+
+    strategy: Literal["auto", "agentic"] | None = None
+    """with one, everything is on and given keys override; `agentic`: the model manages its own context as well. Without
+    one, only the given parts are on
+    """
+    compression: bool | Literal["truncate", "summarize"] | Compression | None = None
+    """keep requests small: `True`, `False`, the name of a method, or these settings"""
+    offloader: bool | Offloading | None = None
+    """show long tool results as previews: `True`, `False`, or these settings"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +163,6 @@ class Parts:
     agentic: bool = False
 
 
-def default(name: str) -> Any:
-    """The default of a setting."""
-    return BY_NAME[name].default
-
-
 def read_config(config: Any) -> Parts:
     """Reads `"auto"`, `"agentic"` or a configuration. Raises `ConfigurationError`, which names what is wrong.
 
@@ -149,110 +171,29 @@ def read_config(config: Any) -> Parts:
     if isinstance(config, str):
         config = {"strategy": config}
     if not isinstance(config, Mapping):
-        raise ConfigurationError(f"a configuration is 'auto', 'agentic' or a mapping, not {config!r:.80}")
-    known = ("strategy", *PARTS)
-    for name in config:
-        if name not in known:
-            raise ConfigurationError(f"unknown key {name!r:.60}; {_near(name, known)}")
-    strategy = config.get("strategy")
-    if strategy not in (None, AUTO, AGENTIC):
-        raise ConfigurationError(f"strategy is 'auto' or 'agentic', not {strategy!r:.60}")
-    on = strategy is not None
+        raise ConfigurationError(f"a configuration is 'auto', 'agentic' or a mapping, not {shown(config)}")
+    off = {name: False for name, value in config.items() if value is None and name in ("compression", "offloader")}
+    found = read(Config, {**config, **off})
+    on = found.strategy is not None
     return Parts(
-        _part(config.get("compression", on), "compression", _compression_of),
-        _part(config.get("offloader", on), "offloader", read_offloading),
-        agentic=strategy == AGENTIC,
+        _part(on if found.compression is None else found.compression, Compression),
+        _part(on if found.offloader is None else found.offloader, Offloading),
+        agentic=found.strategy == AGENTIC,
     )
+
+
+def _part(value: Any, model: type[M]) -> M | None:
+    """A part that was given as its settings, as the name of its method, or switched on or off."""
+    if isinstance(value, bool):
+        return model() if value else None
+    return model.model_validate({"method": value} if isinstance(value, str) else value)
 
 
 def check_options(options: Mapping[str, Any]) -> None:
     """Raises `ConfigurationError` for an option that nobody knows."""
     for name in options:
         if name not in OPTIONS:
-            raise ConfigurationError(f"unknown option {name!r:.60}; {_near(name, OPTIONS)}")
-
-
-def _part(value: Any, name: str, read: Callable[[Mapping[str, Any]], Any]) -> Any:
-    if value is False or value is None:
-        return None
-    if value is True:
-        return read({})
-    if isinstance(value, str) and name == "compression":
-        return read({"method": value})
-    if not isinstance(value, Mapping):
-        raise ConfigurationError(f"{name} is True, False or a mapping of options, not {value!r:.80}")
-    return read(value)
-
-
-def _compression_of(given: Mapping[str, Any]) -> Compression:
-    return read_compression(given)
-
-
-def read_compression(given: Mapping[str, Any]) -> Compression:
-    """The options of `compression`, checked one by one and together."""
-    values = _checked("compression", given)
-    method, window = values["method"], values["window_size"]
-    foreign = ("summary_ratio", "system_prompt", "model") if method == TRUNCATE else ("window_size",)
-    for name in foreign:
-        if given.get(name) is not None:
-            other = SUMMARIZE if method == TRUNCATE else TRUNCATE
-            raise ConfigurationError(
-                f"compression.{name} belongs to the method {other!r}, and the method is {method!r}"
-            )
-    first, last = values["protect_first"], values["protect_last"]
-    if method == TRUNCATE and "protect_last" not in given:
-        last = max(0, min(last, window // 2 - first))
-    if method == TRUNCATE and first + last + _FIXED > window:
-        raise ConfigurationError(
-            f"compression.window_size ({window}) cannot hold protect_first ({first}), protect_last ({last}) and "
-            f"{_FIXED} more: raise the window or protect fewer messages"
-        )
-    return Compression(
-        method=method,
-        threshold=_threshold(values["proactive"]),
-        window_size=window if method == TRUNCATE else None,
-        summary_ratio=values["summary_ratio"],
-        protect_first=first,
-        protect_last=last,
-        system_prompt=values["system_prompt"],
-        model=values["model"],
-    )
-
-
-def _threshold(proactive: Any) -> float | None:
-    if type(proactive) is bool:
-        return float(default("compression.proactive.threshold")) if proactive else None
-    values = _checked("compression.proactive", proactive)
-    return float(values["threshold"])
-
-
-def read_offloading(given: Mapping[str, Any]) -> Offloading:
-    """The options of `offloader`; where only one of the two sizes is given, the other follows from it."""
-    values = _checked("offloader", given)
-    over, keep = values["threshold"], values["preview_tokens"]
-    if given.get("preview_tokens") is None:
-        keep = max(1, min(keep, int(over * _OF_LONG)))
-    elif given.get("threshold") is None:
-        over = max(over, int(keep / _OF_LONG))
-    if keep >= over:
-        raise ConfigurationError(f"offloader.preview_tokens ({keep}) must be below offloader.threshold ({over})")
-    return Offloading(Previews(over, keep, values["when"], ("recall", RETRIEVAL_TOOL)), values["tool_result_storage"])
-
-
-def _checked(part: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a part, with what was given. Raises `ConfigurationError`."""
-    own = {name.removeprefix(f"{part}."): found for name, found in BY_NAME.items() if name.startswith(f"{part}.")}
-    own = {name: found for name, found in own.items() if "." not in name}
-    found = {name: setting.default for name, setting in own.items()}
-    for name, value in given.items():
-        if name not in own:
-            raise ConfigurationError(f"unknown key {f'{part}.{name}':.60}; {_near(name, own)}")
-        found[name] = own[name].checked(value)
-    return found
-
-
-def _near(name: Any, known: Collection[str]) -> str:
-    return nearest(name, known) or f"known are {', '.join(map(repr, known))}"
+            raise ConfigurationError(f"unknown option `{name:.60}`; {unknown_key(name, OPTIONS)}")
 
 
 def core_options(compression: Compression | None, offloading: Offloading | None) -> dict[str, Any]:
@@ -270,7 +211,7 @@ def core_options(compression: Compression | None, offloading: Offloading | None)
         "strategies": names,
         "compact_threshold": threshold,
         "target_usage": target,
-        "max_messages": compression.window_size,
+        "max_messages": compression.max_messages,
         "protected_first": compression.protect_first,
-        "protected_last": compression.protect_last,
+        "protected_last": compression.protected_last,
     }
