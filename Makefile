@@ -1,7 +1,7 @@
 # Needs Python 3.11 or newer and make; everything else comes into .venv, from the lock file, by hash.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-lowest check bench lock clean
+.PHONY: help demo test test-lowest check bench shipped lock clean
 
 PYTHON ?= $(firstword $(foreach name,python3.13 python3.12 python3.11 python3,$(shell \
   $(name) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $(name))))
@@ -90,6 +90,9 @@ bench: $(READY) $(PEERS)/.ready ## measure beside the peers, then what each part
 	$(BIN)/python benchmarks/amplifier.py
 	$(BIN)/python benchmarks/stores.py
 	$(BIN)/python benchmarks/search.py --messages 10000
+
+shipped: $(READY) ## check, before a release, what a peer ships beside ours
+	$(BIN)/python -m pytest benchmarks/peers/shipped_strands.py
 
 lock: $(READY) ## resolve the development dependencies, and those of the benchmarks' peers, again
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --group dev --upgrade \

@@ -166,10 +166,3 @@ def spelled(number):
         ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")[int(digit)]
         for digit in str(number)
     )
-
-
-def checkpointing(manager, every):
-    """The manager, whose session has a checkpoint every so many records; as it is where nothing is stored."""
-    if manager._session.logbook is not None:
-        manager._session.logbook.checkpoint_every = every
-    return manager

@@ -5,8 +5,9 @@ else.
 from typing import TYPE_CHECKING
 
 from backscroll.compaction.cache_pricing import Prices
+from backscroll.compaction.options import Protection, ToolResultPreview
 from backscroll.compaction.report import Compaction
-from backscroll.compaction.summarization import SummaryAnswer, SummaryRequest
+from backscroll.compaction.summarization import Summarizer, SummaryAnswer, SummaryRequest
 from backscroll.errors import (
     BackscrollError,
     BudgetError,
@@ -21,11 +22,13 @@ from backscroll.errors import (
 )
 from backscroll.integrations.overflow_errors import is_overflow, overflow_sizes
 from backscroll.manager.async_manager import AsyncContextManager
+from backscroll.manager.options import StorageOptions
 from backscroll.manager.sync_manager import ContextManager
 from backscroll.notices import BackscrollWarning
 from backscroll.recall.pages import Hit, Recalled
 from backscroll.session.explain import Explained
 from backscroll.session.window_report import Status
+from backscroll.tokens.budget import BudgetOptions
 from backscroll.tokens.model_profiles import Family
 from backscroll.tokens.usage import Usage
 
@@ -34,6 +37,7 @@ __all__ = [
     "BackscrollError",
     "BackscrollWarning",
     "BudgetError",
+    "BudgetOptions",
     "Compaction",
     "ConfigurationError",
     "ConflictError",
@@ -44,13 +48,17 @@ __all__ = [
     "Hit",
     "MessageError",
     "Prices",
+    "Protection",
     "Recalled",
     "ReferenceNotFound",
     "Status",
+    "StorageOptions",
     "StoreError",
     "StoreUnavailable",
+    "Summarizer",
     "SummaryAnswer",
     "SummaryRequest",
+    "ToolResultPreview",
     "TranscriptError",
     "Usage",
     "is_overflow",

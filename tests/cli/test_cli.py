@@ -87,7 +87,7 @@ def test_several_strategies_are_replayed_side_by_side(small: Path, large: Path) 
         ["", "clip,truncate"],
     ]
     assert sorted(row[1] for row in ranking) == ["auto", "clip,truncate"]
-    assert "most far facts kept first, then most facts, then the cheapest" in done.stdout
+    assert "most far recall, then most recall, then the cheapest" in done.stdout
 
 
 def test_several_strategies_as_json(small: Path, large: Path) -> None:

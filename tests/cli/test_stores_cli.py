@@ -13,14 +13,13 @@ from click.testing import CliRunner, Result
 
 from backscroll import ContextManager
 from backscroll.cli.stores import transfer as moving
-from backscroll.cli.stores.commands import app
 from backscroll.cli.stores.render import messages_of
 from backscroll.compaction.summarization import PROMPT, SummaryAnswer
 from backscroll.ports import Store
 from backscroll.stores.addresses import open_store
 from backscroll.stores.jsonl.folder import file_name
 from backscroll.stores.sqlite import SqliteStore
-from tests.cli.commands import on_a_terminal
+from tests.cli.commands import app, on_a_terminal
 
 KINDS = ("sqlite", "jsonl")
 
@@ -264,7 +263,7 @@ def test_a_sound_store_verifies(place: str) -> None:
     assert found("verify", place) == {"problems": []}
 
 
-def test_damage_is_reported_with_its_place_and_repaired(folder: Path) -> None:
+def test_damage_of_json_lines_is_reported_with_its_place(folder: Path) -> None:
     path = folder / file_name("beta")
     lines = path.read_bytes().splitlines(keepends=True)
     number = next(number for number, line in enumerate(lines) if b'"kind":"message","seq":60,' in line)
@@ -282,9 +281,8 @@ def test_damage_is_reported_with_its_place_and_repaired(folder: Path) -> None:
     assert [(each["session"], each["at"]) for each in told] == [("beta", place), ("beta", None)]
     assert [each["harmless"] for each in told] == [False, True]
     assert "say --yes" in bad(2, "repair", folder)
-    assert f"beta, place {place}: this record was not" in good("repair", folder, "--yes")
-    assert good("repair", folder, "--yes") == "nothing was to be done\n"
-    assert good("verify", folder) == "nothing is missing\n"
+    assert "repairs nothing: restore the file from a backup" in bad(2, "repair", folder, "--yes")
+    assert "use SQLite" in bad(2, "fork", folder, "alpha", "new")
 
 
 def test_a_damaged_database_is_mended_as_well(tmp_path: Path) -> None:
@@ -297,6 +295,8 @@ def test_a_damaged_database_is_mended_as_well(tmp_path: Path) -> None:
         r"^alpha, place \d+: the record is not what was written", invoke("verify", place).stdout, re.MULTILINE
     )
     mended = good("repair", place, "--yes")
+    assert good("repair", place, "--yes") == "nothing was to be done\n"
+    assert ".recover" in mended
     assert f"the damaged one is {place}.damaged-1" in mended
     assert re.search(r"^alpha, place \d+: lost: ", mended, re.MULTILINE)
     assert good("verify", place) == "nothing is missing\n"
@@ -315,14 +315,17 @@ def test_what_a_store_cannot_do_is_said(tmp_path: Path) -> None:
     assert "cannot repair: restore it from a backup" in bad(2, "repair", "memory:", "--yes")
 
 
-def test_a_fork_shares_the_past_and_an_erasure_names_it(folder: Path) -> None:
+def test_a_fork_shares_the_past_and_an_erasure_names_it(tmp_path: Path) -> None:
+    folder = tmp_path / "a.db"
+    for session, rounds in (("alpha", 2), ("beta", 30)):
+        talk(f"sqlite:///{folder}", session, rounds)
     kept = found("show", folder, "alpha")["messages"]
     assert re.fullmatch(r"new: shares \d records with alpha\n", good("fork", folder, "alpha", "new", "--at", "2"))
     shared = found("show", folder, "new")["messages"]
     assert [each["message"] for each in shared] == [each["message"] for each in kept[:3]]
     assert "has begun already" in bad(2, "fork", folder, "alpha", "beta")
     assert "no message 99" in bad(2, "fork", folder, "alpha", "newer", "--at", "99")
-    assert "its forks ['new']: erase them as well" in bad(2, "erase", folder, "alpha", "--yes")
+    assert "its forks ['new']: erase them first" in bad(2, "erase", folder, "alpha", "--yes")
     assert found("erase", folder, "alpha", "--yes", "--cascade") == {"erased": ["alpha", "new"]}
     assert [row["session"] for row in found("sessions", folder)["sessions"]] == ["beta"]
 

@@ -1,4 +1,4 @@
-"""Facts kept: what a fact is, where it stands, and the replay's two figures about it, worked out by hand."""
+"""Recall in the figures of a replay, worked out by hand, and its tables. What a fact is: test_recall_measure."""
 
 import json
 from dataclasses import replace as changed
@@ -10,140 +10,11 @@ from rich.console import Console
 
 from backscroll.cli.replay_table import UNITS, as_json, as_tables, compared, totals
 from backscroll.errors import BudgetError
-from backscroll.evaluation.facts import Finder, stands, used
-from backscroll.evaluation.kept import FactIndex
 from backscroll.evaluation.run import EventHandler, MakeManager, Outcome, replay
 from backscroll.evaluation.transcript import Transcript
-from tests.evaluation.messages import calls, said, system, tool, user
+from tests.evaluation.messages import said, user
 
 Message = dict[str, Any]
-
-
-# What a fact is
-
-
-@pytest.mark.parametrize(
-    ("text", "facts"),
-    [
-        ("edit src/main.py:12, ./run.sh or /etc/hosts.", {"src/main.py", "./run.sh", "/etc/hosts"}),
-        ("in config.yaml, of a/b/c", {"config.yaml", "a/b/c"}),
-        ("and/or, I/O, 1/2, e.g. os.path or self.x", set()),
-        (
-            "see https://example.com/a?b=1, or ask mia.li@example.com.",
-            {"https://example.com/a?b=1", "mia.li@example.com"},
-        ),
-        ("max_tokens, camelCase, HTTPServer; not plain, UPPER or __init__", {"max_tokens", "camelCase", "HTTPServer"}),
-        ("4096 of 12,345.67 at 0.75 in 3.11.2 on 2024-05-06", {"4096", "12,345.67", "0.75", "3.11.2", "2024-05-06"}),
-        ("17 of 999", set()),
-        ("a1b2c3d4 and 0xFF, deadbeef is a word", {"a1b2c3d4", "0xFF"}),
-        ("550e8400-e29b-41d4-a716-446655440000", {"550e8400-e29b-41d4-a716-446655440000"}),
-        ("orders ORD-4711 and W2378156 of AB12", {"ORD-4711", "W2378156"}),
-        ('it said "disk is full" and `no space left`', {"disk is full", "no space left"}),
-        ('of "a", then "b", or "done"', set()),
-        ("src/main.py src/main.py", {"src/main.py"}),
-    ],
-)
-def test_a_fact_is_something_specific(text: str, facts: set[str]) -> None:
-    assert used(said(text)) == facts
-
-
-def test_a_call_uses_the_values_of_its_arguments_and_their_lines() -> None:
-    arguments = {"file_path": "src/main.py", "limit": 2000, "old": "if x:\n    total = count + offset\n"}
-    assert used(calls("c", arguments=json.dumps(arguments))) == {"src/main.py", "2000", "total = count + offset"}
-
-
-def test_arguments_may_be_nested_deeply_or_be_free_text() -> None:
-    assert used(calls("c", arguments="[" * 900 + '"one_fact"' + "]" * 900)) == {"one_fact"}
-    assert used(calls("c", arguments="[" * 90_000 + "one_fact")) == {"one_fact"}
-
-
-def test_reasoning_is_no_use_of_a_fact() -> None:
-    blocks = [{"type": "thinking", "thinking": "max_tokens?", "signature": "s"}, {"type": "text", "text": "min_tokens"}]
-    assert used({"role": "assistant", "content": blocks}) == {"min_tokens"}
-
-
-@pytest.mark.parametrize(
-    "text", ["a" * 50_000, "a-" * 50_000, "-" * 50_000, "a/" * 50_000, "1." * 50_000, "A1-" * 9_000]
-)
-def test_one_endless_word_is_no_fact(text: str) -> None:
-    assert used(said(text)) == set()
-
-
-# Where it stands
-
-
-@pytest.mark.parametrize(
-    ("fact", "text", "expected"),
-    [
-        ("foo_bar", "foo_bar", True),
-        ("foo_bar", "src/foo_bar.py", True),
-        ("foo_bar", "foo_bars, my_foo_bar", False),
-        ("foo_bar", "foo_bars and foo_bar", True),
-        ("1234", "costs 1234.", True),
-        ("1234", "1234, or so", True),
-        ("1234", "1234.5, 0.1234, 1,1234, 12345", False),
-        ("src/a.py", "/home/me/src/a.py:3", True),
-        ("src/a.py", "src/a.pyc", False),
-        ("} else if (x) {", "} else if (x) {return", True),
-    ],
-)
-def test_a_fact_stands_between_the_boundaries_of_words(fact: str, text: str, expected: bool) -> None:
-    assert stands(fact, text) is expected
-    assert Finder([fact])(user(text)) == ({fact} if expected else set())
-
-
-def test_facts_are_found_behind_the_escapes_of_json() -> None:
-    line = 'print("two words")'
-    find = Finder(["foo_bar", line])
-    assert find(calls("c", arguments=json.dumps({"text": f"\nfoo_bar\n{line}"}))) == {"foo_bar", line}
-    answered = json.dumps({"output": f"\nfoo_bar\n{line}"})
-    assert find(tool("c", answered)) == find(tool("c", answered[:-2])) == {"foo_bar", line}
-
-
-def openai(arguments: dict[str, Any], answer: str) -> list[Message]:
-    return [calls("c", arguments=json.dumps(arguments)), tool("c", answer)]
-
-
-def anthropic(arguments: dict[str, Any], answer: str) -> list[Message]:
-    call = {"type": "tool_use", "id": "c", "name": "f", "input": arguments}
-    result = {"type": "tool_result", "tool_use_id": "c", "content": [{"type": "text", "text": answer}]}
-    return [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
-
-
-def bedrock(arguments: dict[str, Any], answer: str) -> list[Message]:
-    call = {"toolUse": {"toolUseId": "c", "name": "f", "input": arguments}}
-    result = {"toolResult": {"toolUseId": "c", "content": [{"text": answer}]}}
-    return [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
-
-
-def amplifier(arguments: dict[str, Any], answer: str) -> list[Message]:
-    block = {"type": "tool_call", "id": "c", "name": "f", "input": arguments}
-    call = {"role": "assistant", "content": [block], "tool_calls": [{"id": "c", "tool": "f", "arguments": arguments}]}
-    return [call, tool("c", answer)]
-
-
-@pytest.mark.parametrize("dialect", [openai, anthropic, bedrock, amplifier])
-def test_facts_are_the_same_in_every_dialect(dialect: Any) -> None:
-    read = dialect({"path": "src/main.py"}, "12\ttotal = count + offset\n13\treturn grand_total")
-    edit = dialect({"path": "src/main.py", "old": "total = count + offset", "new": "fresh_name"}, "done")
-    index = FactIndex([user("Look into src/main.py."), *read, *edit])
-    assert [index.used_at(at) for at in (1, 3)] == [{"src/main.py": 0}, {"src/main.py": 1, "total = count + offset": 2}]
-    assert index.held(read[1]) == {"total = count + offset"}
-
-
-def test_the_last_mention_before_a_message_counts() -> None:
-    index = FactIndex([user("one_fact"), said("x"), user("one_fact"), said("one_fact"), user("y"), said("one_fact")])
-    assert [index.used_at(at) for at in (1, 3, 5)] == [{}, {"one_fact": 2}, {"one_fact": 3}]
-
-
-def test_the_system_prompt_and_names_of_tools_are_no_facts() -> None:
-    call = {"id": "c", "type": "function", "function": {"name": "read_file", "arguments": "{}"}}
-    asking = {"role": "assistant", "content": "read_file of house_rule, other_fact", "tool_calls": [call]}
-    history = [system("house_rule"), user("house_rule, other_fact, read_file"), asking]
-    assert FactIndex(history).used_at(2) == {"other_fact": 1}
-    # a later system message may leave a view, so what it says is remembered or not
-    later = [user("hello"), system("house_rule"), said("house_rule")]
-    assert FactIndex(later).used_at(2) == {"house_rule": 1}
 
 
 # The figures: a token a character and four for each message
@@ -195,18 +66,21 @@ def run(make: MakeManager, budget: int, messages: list[Message] = TALK, name: st
 
 
 def figures(outcome: Outcome) -> tuple[int, float | None, int, float | None]:
-    return outcome.facts, outcome.facts_kept, outcome.far_facts, outcome.far_facts_kept
+    assert (outcome.reachable, outcome.far_reachable) == (outcome.recall, outcome.far_recall)
+    return outcome.facts, outcome.recall, outcome.far_facts, outcome.far_recall
 
 
-def test_kept_facts_are_a_mean_over_the_requests_that_have_any() -> None:
-    # request 3 keeps one of two, and that one is far: 35 tokens follow its last mention; request 4 keeps none of one
-    assert figures(run(Ends, 30)) == (3, (1 / 2 + 0 / 1) / 2, 1, 1.0)
-    assert figures(run(Whole, 30)) == (3, 1.0, 1, 1.0)
+def test_recall_is_a_mean_over_the_requests_that_need_facts() -> None:
+    # request 3 keeps one of two, and that one is far: 52 tokens from its last mention on; request 4 keeps none of one,
+    # which is far as well: 45 tokens from its last mention on
+    assert figures(run(Ends, 30)) == (3, (1 / 2 + 0 / 1) / 2, 2, (1 / 1 + 0 / 1) / 2)
+    assert figures(run(Whole, 30)) == (3, 1.0, 2, 1.0)
 
 
-@pytest.mark.parametrize(("budget", "far"), [(34, 1), (35, 1), (36, 0), (51, 0)])
-def test_a_fact_is_far_where_the_messages_after_it_fill_the_budget(budget: int, far: int) -> None:
-    assert figures(run(Ends, budget)) == (3, 0.25, far, 1.0 if far else None)
+@pytest.mark.parametrize(("budget", "far"), [(44, 2), (45, 1), (51, 1), (52, 0)])
+def test_a_fact_is_far_where_its_message_and_the_rest_do_not_fit(budget: int, far: int) -> None:
+    found = run(Ends, budget)
+    assert (found.far_facts, found.far_recall) == (far, {2: 0.5, 1: 1.0, 0: None}[far])
 
 
 def test_only_histories_over_the_budget_count() -> None:
@@ -216,19 +90,19 @@ def test_only_histories_over_the_budget_count() -> None:
 
 
 def test_a_refused_request_kept_nothing() -> None:
-    assert figures(run(Refusing, 30)) == (3, (0 + 1) / 2, 1, 0.0)
+    assert figures(run(Refusing, 30)) == (3, (0 + 1) / 2, 2, (0 + 1) / 2)
 
 
-def test_totals_weigh_each_transcript_by_its_facts() -> None:
+def test_totals_of_recall_are_means_over_the_transcripts() -> None:
     short = [user("alpha_one" + "." * 40), said("alpha_one")]
     one, other = run(Ends, 30), run(Whole, 30, short, name="short")
-    assert figures(other) == (1, 1.0, 0, None)
+    assert figures(other) == (1, 1.0, 1, 1.0)
     sums = totals([one, other])
-    assert (sums["facts"], sums["far_facts"]) == (4, 1)
-    assert sums["facts_kept"] == pytest.approx((3 * 0.25 + 1 * 1.0) / 4)
-    assert sums["far_facts_kept"] == 1.0
-    assert totals([one])["facts_kept"] == one.facts_kept
-    assert totals([])["facts_kept"] is None
+    assert (sums["facts"], sums["far_facts"]) == (4, 3)
+    assert sums["recall"] == pytest.approx((0.25 + 1.0) / 2)
+    assert sums["far_recall"] == pytest.approx((0.5 + 1.0) / 2)
+    assert totals([one])["recall"] == one.recall
+    assert totals([])["recall"] is None
 
 
 # Several strategies
@@ -236,10 +110,10 @@ def test_totals_weigh_each_transcript_by_its_facts() -> None:
 
 def outcome(name: str, strategy: str, far_kept: float | None, cost: float) -> Outcome:
     made = run(Ends, 30, name=name)
-    return changed(made, strategy=strategy, far_facts=int(far_kept is not None), far_facts_kept=far_kept, cost=cost)
+    return changed(made, strategy=strategy, far_facts=int(far_kept is not None), far_recall=far_kept, cost=cost)
 
 
-def test_strategies_are_sorted_by_far_facts_and_then_by_cost() -> None:
+def test_strategies_are_sorted_by_far_recall_and_then_by_cost() -> None:
     found = [
         outcome("a", "none kept", 0.0, 1.0),
         outcome("a", "no far facts", None, 0.5),
@@ -256,9 +130,11 @@ def test_strategies_are_sorted_by_far_facts_and_then_by_cost() -> None:
 
 def test_one_strategy_has_its_totals_as_an_object() -> None:
     shown = as_json([outcome("a", "auto", 0.5, 1.0), outcome("b", "auto", 1.0, 1.0)])
-    assert (shown["totals"]["cost"], shown["totals"]["far_facts_kept"]) == (2.0, 0.75)
-    assert {"strategy", "facts", "facts_kept", "far_facts", "far_facts_kept"} <= shown["outcomes"][0].keys()
-    assert {"strategy", "facts", "facts_kept", "far_facts", "far_facts_kept"} <= UNITS.keys()
+    assert (shown["totals"]["cost"], shown["totals"]["far_recall"]) == (2.0, 0.75)
+    assert {"strategy", "facts", "recall", "reachable", "far_facts", "far_recall", "far_reachable"} <= shown[
+        "outcomes"
+    ][0].keys()
+    assert {"strategy", "facts", "recall", "reachable", "far_facts"} <= UNITS.keys()
 
 
 def test_an_outcome_says_what_made_its_views() -> None:
@@ -307,16 +183,16 @@ def test_a_narrow_terminal_shows_a_table_a_transcript() -> None:
         "a.json",
         "b.json",
         "total of 2",
-        "most far facts kept first, then most facts, then the cheapest",
+        "most far recall, then most recall, then the cheapest",
     ]
     assert sum(line.split()[:6] == ["┃", "strategy", "┃", "auto", "┃", "truncate"] for line in lines) == 3
-    assert sum(line.startswith("│ far facts kept %") for line in lines) == 3
+    assert sum(line.startswith("│ far recall %") for line in lines) == 3
 
 
-def test_the_totals_of_one_transcript_are_told_by_the_comparison() -> None:
+def test_comparison_gives_the_totals_of_one_transcript() -> None:
     text = "\n".join(printed(SEVERAL[:2], 160))
     assert "total of" not in text
-    assert "most far facts kept first" in text
+    assert "most far recall, then" in text
     assert "total of 1" in "\n".join(printed(SEVERAL[:1], 160))
 
 

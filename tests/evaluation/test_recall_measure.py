@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import BudgetError
-from backscroll.evaluation.compare.facts import Fact, facts, stands, told
-from backscroll.evaluation.compare.retention import Measure, Needs
+from backscroll.evaluation.facts import Fact, facts, stands, told
 from backscroll.evaluation.readers import read
+from backscroll.evaluation.retention import Needs
 from backscroll.evaluation.run import Weigher, backscroll_manager, replay
 from backscroll.evaluation.transcript import Transcript
 from backscroll.tokens.engines import resolve
+from tests.builders import MessageFactory
 from tests.evaluation import slow_recall
 from tests.evaluation.messages import anthropic_call, calls, said, tool, user
 from tests.real import RECORDINGS, needs_recordings
@@ -72,6 +73,39 @@ def test_dialects_are_read_alike():
     assert told(anthropic_call("c")).strip() == told(calls("c")).strip()
 
 
+@pytest.mark.parametrize("dialect", ["openai", "anthropic", "bedrock", "amplifier"])
+def test_needs_are_the_same_in_every_dialect(dialect):
+    talk = MessageFactory(dialect)
+    asked = {"path": "src/main.py", "old_string": "total = count + offset"}
+    read = [talk.call(["a"], "", {"path": "src/main.py"}), *talk.results([("a", "12\ttotal = count + offset\n")])]
+    edit = [talk.call(["b"], "", asked), *talk.results([("b", "done")])]
+    needs = Needs([talk.say("user", "Look into src/main.py."), *read, *edit])
+    found = [{need.fact.text: need.last for need in needs.at(at)} for at in (1, 3)]
+    both = {"src/main.py": 0, "main.py": 0}
+    assert found == [both, {"src/main.py": 1, "main.py": 1, "total = count + offset": 2}]
+
+
+def test_the_last_mention_before_a_message_counts():
+    needs = Needs([user("one_fact"), said("x"), user("one_fact"), said("one_fact"), user("y"), said("one_fact")])
+    assert [[need.last for need in needs.at(at)] for at in (1, 3, 5)] == [[], [2], [3]]
+
+
+def test_names_of_called_tools_are_no_facts():
+    call = {"id": "c", "type": "function", "function": {"name": "read_file", "arguments": "{}"}}
+    asking = {"role": "assistant", "content": "read_file of other_fact", "tool_calls": [call]}
+    assert [need.fact.text for need in Needs([user("other_fact, read_file"), asking]).at(1)] == ["other_fact"]
+
+
+def test_reasoning_is_no_use_of_a_fact():
+    blocks = [{"type": "thinking", "thinking": "max_tokens?", "signature": "s"}, {"type": "text", "text": "min_tokens"}]
+    assert [fact.text for fact in facts({"role": "assistant", "content": blocks})] == ["min_tokens"]
+
+
+def test_arguments_may_be_nested_deeply_or_be_free_text():
+    for arguments in ("[" * 900 + '"one_fact"' + "]" * 900, "[" * 90_000 + "one_fact"):
+        assert [fact.text for fact in facts(calls("c", arguments=arguments))] == ["one_fact"]
+
+
 def test_a_fact_stands_by_itself_or_not_at_all():
     name, number = Fact("a_name", "name"), Fact("1234", "number")
     assert stands(name, "(a_name)")
@@ -119,17 +153,12 @@ TALK = [user("Start here."), said(PAST), user("x" * 300), said("I open src/core/
 
 
 def measured(talk, holder, budget=200):
-    weigh = Weigher(len)
-    measure = Measure(Needs(talk), [weigh(message) for message in talk], budget, len)
-    replay(
-        Transcript("t", "openai", talk), budget=budget, tokenizer=len, make_manager=lambda *_: holder, witness=measure
-    )
-    return measure.result()
+    return replay(Transcript("t", "openai", talk), budget=budget, tokenizer=len, make_manager=lambda *_: holder)
 
 
 def test_a_fact_in_its_context_is_recalled():
     found = measured(TALK, Holder([user("Start here."), said(PAST)]))
-    assert (found.requests, found.facts, found.far_facts) == (1, 2, 2)  # the path, and the file's name in it
+    assert (found.requests, found.facts, found.far_facts) == (2, 2, 2)  # the path, and the file's name in it
     assert (found.recall, found.reachable, found.far_recall, found.far_reachable) == (1, 1, 1, 1)
 
 
@@ -163,7 +192,7 @@ def test_a_refused_request_kept_nothing():
 
 def test_below_the_budget_nothing_is_asked_for():
     found = measured(TALK, Holder([user("nothing")]), budget=10_000)
-    assert (found.requests, found.facts, found.recall) == (0, 0, None)
+    assert (found.facts, found.recall, found.reachable, found.far_recall) == (0, None, None, None)
 
 
 def test_system_prompt_and_tools_contribute_no_facts():
@@ -179,9 +208,7 @@ def agrees(messages, budget, chain):
     weigh = Weigher(count)
     make = backscroll_manager(chain, None)
     slow = slow_recall.recalls(messages, make(budget, lambda *_: None), budget, weigh, count)
-    measure = Measure(Needs(messages), [weigh(message) for message in messages], budget, count)
-    replay(Transcript("t", "openai", messages), budget=budget, strategies=chain, make_manager=make, witness=measure)
-    fast = measure.result()
+    fast = replay(Transcript("t", "openai", messages), budget=budget, strategies=chain)
     both = [fast.facts, fast.recall, fast.reachable, fast.far_facts, fast.far_recall, fast.far_reachable]
     assert both == pytest.approx(slow, abs=1e-12)
     return fast

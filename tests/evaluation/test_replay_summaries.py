@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from backscroll.compaction.cache_pricing import Prices
 from backscroll.compaction.summarization import SummaryAnswer
-from backscroll.evaluation.run import CACHE_READ, CACHE_WRITE, replay
+from backscroll.evaluation.run import replay
 from backscroll.evaluation.summarizers import OUTPUT, Asked
 from backscroll.evaluation.transcript import Transcript
 from tests.cli.commands import as_lines, conversation, invoke
@@ -55,8 +56,8 @@ def test_replay_with_a_model_counts_its_tokens_in_the_cost(recorded, kind, answe
     assert found["summary_input_tokens"] == 1_200 * found["summaries"]
     assert found["summary_output_tokens"] == 40 * found["summaries"]
     assert found["summary_cost"] == pytest.approx((1_200 + OUTPUT * 40) * found["summaries"] / 1e6)
-    views = CACHE_READ * found["tokens_kept"] + CACHE_WRITE * (found["tokens_sent"] - found["tokens_kept"])
-    assert found["cost"] == pytest.approx(views / 1e6 + found["summary_cost"])
+    views = Prices().cost(found["tokens_sent"], found["tokens_kept"])
+    assert found["cost"] == pytest.approx(views + found["summary_cost"])
     assert found["tokens_sent"] != plain["tokens_sent"]  # a summary stands in the place of the digest's lines
     assert (found["invalid"], found["over_budget"], found["summaries_failed"]) == (0, 0, 0)
 

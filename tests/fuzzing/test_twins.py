@@ -15,8 +15,8 @@ from backscroll import BudgetError, ConfigurationError, ContextManager, Referenc
 from backscroll.stores.memory import MemoryStore
 from backscroll.tokens.budget import Previews
 from backscroll.tokens.reported_usage import ReportedUsage
-from tests.builders import DIALECTS
-from tests.fakes import checkpointing, count_quarter
+from tests.builders import DIALECTS, checkpointing
+from tests.fakes import count_quarter
 from tests.fuzzing.judge import Message, Shown, shown, taken, weight
 from tests.fuzzing.talking import Story, replaced
 from tests.profiles import examples

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from backscroll import BudgetError, ConflictError, ContextManager, ReferenceNotFound
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.sqlite import SqliteStore
-from tests.builders import DIALECTS
-from tests.fakes import checkpointing, count_quarter
+from tests.builders import DIALECTS, checkpointing
+from tests.fakes import count_quarter
 from tests.fuzzing.judge import Message, Shown, shown, taken
 from tests.fuzzing.talking import Story, replaced
 from tests.profiles import examples

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from backscroll import BackscrollError, ContextManager
 from backscroll.stores.memory import MemoryStore
-from tests.builders import MessageFactory, conversations
-from tests.fakes import checkpointing, count_quarter
+from tests.builders import MessageFactory, checkpointing, conversations
+from tests.fakes import count_quarter
 from tests.profiles import examples
 
 TALK = MessageFactory("openai")

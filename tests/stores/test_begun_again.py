@@ -86,10 +86,11 @@ def test_manager_of_a_deleted_session_refuses(places, action, again):
     old, other = manager(places), manager(places)
     talked(old, OLD)
     other.erase()
+    actions = {name: act for name, act in ACTIONS.items() if name != "fork" or "fork" in places().capabilities}
     if again:
         other.append(*[TALK.say("user", NEW)] * again)
     why = "deleted and begun again" if again else "was deleted by another writer"
-    for attempt in (ACTIONS[action], *ACTIONS.values()):
+    for attempt in (ACTIONS[action], *actions.values()):
         with pytest.raises(ConflictError, match=f"{why}.*open it with a new manager"):
             attempt(old)
     old.close()
@@ -111,6 +112,8 @@ def test_manager_that_deleted_its_session_begins_again(places):
 
 def test_manager_with_a_lease_names_the_deletion(places):
     """A leasing manager, which takes in nobody's writing, says of a deletion that it was one."""
+    if "lease" not in places().capabilities:
+        pytest.skip("this store leases no sessions")
     old, other = manager(places, lease=600), manager(places)
     talked(old, OLD, rounds=1)
     other.erase()

@@ -46,9 +46,7 @@ def left(tmp_path_factory):
     store.erase("gone")
     store.close()
     parts = {path.name: path.read_bytes() for path in folder.iterdir()}
-    assert sorted(parts) == sorted(
-        [".begun", *(f"{name}{more}" for name in (ONE, TWO, THREE) for more in ("", "-commits"))]
-    )
+    assert sorted(parts) == sorted(f"{name}{more}" for name in (ONE, TWO, THREE) for more in ("", "-commits"))
     return Files(parts, {"one": 16, "two": 9, "three": 5})
 
 

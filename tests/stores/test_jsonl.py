@@ -1,4 +1,4 @@
-"""What the JSON Lines store does beside the contract: files that anybody can read, locks, forks, erasing, for ever."""
+"""What the JSON Lines store does beside the contract: files that anybody can read, locks, erasing, for ever."""
 
 import json
 import os
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from backscroll import ConfigurationError, ConflictError, ContextManager, DamagedError, StoreUnavailable
 from backscroll.ports import Record
+from backscroll.stores.commit_counter import Guard
 from backscroll.stores.jsonl import JsonlStore, lines
 from backscroll.stores.jsonl.file import BATCH, BATCH_BYTES, locked
 from backscroll.stores.jsonl.folder import file_name
@@ -60,7 +61,7 @@ def test_a_file_is_called_readably_and_safely_whatever_the_session_is_called(tmp
     }
     store = JsonlStore(tmp_path / "a")
     appended(store, name, 2)
-    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == sorted([".begun", found, f"{found}-commits"])
+    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == sorted([found, f"{found}-commits"])
     assert store.sessions() == [name]
     store.close()
 
@@ -229,23 +230,20 @@ def test_many_may_begin_the_same_and_other_sessions_of_a_new_folder_at_once(tmp_
         errors = at_once(begin, list(begun))
         assert [type(error) for error in errors] == [ConflictError] * 7
         assert sorted(stores[0].sessions()) == [*begun, "shared"]
-        headers = [each.header.begun for each in stores[0]._folder.listed()]
-        assert headers == list(range(1, 10)), "each has a number of its own"
         assert list(stores[0].verify()) == []
         for store in stores:
             store.close()
 
 
-def test_sessions_stay_in_their_order_where_the_file_that_numbers_them_is_lost(tmp_path):
-    for name, content in (("z", None), ("y", b""), ("x", b"1\n"), ("w", b"rubbish")):
+def test_sessions_are_listed_in_the_order_of_their_beginning(tmp_path):
+    """Also behind those of an earlier version, which counted them."""
+    shutil.copytree(GOLDEN, tmp_path / "a")
+    before = ["plain", "../'; --", "fork of plain"]
+    for number, name in enumerate("zyxw"):
         store = JsonlStore(tmp_path / "a")
         appended(store, name, 1)
+        assert store.sessions() == [*before, *"zyxw"[: number + 1]]
         store.close()
-        number = tmp_path / "a" / ".begun"
-        number.unlink() if content is None else number.write_bytes(content)
-    appended(store, "v", 1)
-    assert store.sessions() == ["z", "y", "x", "w", "v"]
-    store.close()
 
 
 def test_an_append_that_is_cancelled_in_time_is_not_made(tmp_path):
@@ -280,32 +278,58 @@ def test_appends_that_wait_together_are_written_together(tmp_path):
     store.close()
 
 
-# -- forks --
+# -- forks of an earlier version --
 
 
-def test_a_fork_is_a_first_line_that_names_its_parent(tmp_path):
+def forked(store, session, new, at):
+    """What an earlier version wrote for a fork: a first line that names its parent."""
+    parent = json.loads(file_of(store, session).read_bytes().splitlines()[0])
+    header = lines.Header(new, parent["begun"] + 1, "0123456789abcdef", session, parent["id"], at, 1)
+    file_of(store, new).write_bytes(lines.header_line(header))
+    guard = Guard(str(file_of(store, new)))
+    guard.raise_to(1)
+    guard.close()
+
+
+def test_forks_leases_and_repairs_are_refused_for_sqlite(tmp_path):
+    store = JsonlStore(tmp_path / "a")
+    appended(store, "a", 2)
+    assert store.capabilities == {"durable", "shared", "erase", "turn"}
+    for action in (
+        lambda: store.fork("a", "b", 1),
+        lambda: store.lease("a", "me", 60),
+        store.repair,
+        lambda: ContextManager(store=store, session="a").fork("b"),
+        lambda: ContextManager(store=store, session="a", lease=60),
+    ):
+        with pytest.raises(ConfigurationError, match=r'use SQLite: store="sqlite:///agent\.db"'):
+            action()
+    assert (store.sessions(), list(store.verify())) == (["a"], [])
+    store.close()
+
+
+def test_a_fork_of_an_earlier_version_is_read_and_written(tmp_path):
     store = JsonlStore(tmp_path / "a")
     appended(store, "a", 30)
-    store.fork("a", "b", 20).result()
-    header = json.loads(file_of(store, "b").read_bytes())
-    assert (header["session"], header["parent"], header["shares"]) == ("b", "a", 20)
+    forked(store, "a", "b", 20)
     assert [stored.record for stored in store.read("b")] == [record("a", at) for at in range(20)]
     again = JsonlStore(tmp_path / "a")
     again.append("b", 20, [record("b", 20)]).result()
     assert (again.end("b"), store.end("b"), store.sessions()) == (21, 21, ["a", "b"])
+    assert (store.find("b", seq=3), store.find("b", seq=20)) == (3, 20)
     assert list(store.verify()) == []
     store.close()
     again.close()
 
 
-def test_a_hundred_forks_of_forks_are_read_through(tmp_path):
-    store = JsonlStore(tmp_path / "a", "normal")
-    store.append("0", 0, [Record("k", 0, b"0", 1, "key 0")]).result()
-    for number in range(1, 100):
-        store.fork(str(number - 1), str(number), number).result()
-        store.append(str(number), number, [Record("k", number, b"%d" % number, 1, f"key {number}")]).result()
-    assert [stored.record.body for stored in store.read("99")] == [b"%d" % number for number in range(100)]
-    assert (store.find("99", seq=50), store.find("99", key="key 3"), store.find("50", key="key 51")) == (50, 3, None)
+def test_forks_of_an_earlier_version_go_with_what_they_share(tmp_path):
+    store = JsonlStore(tmp_path / "a")
+    appended(store, "a", 3)
+    forked(store, "a", "b", 2)
+    with pytest.raises(ConflictError, match=r"its forks \['b'\]: erase them as well"):
+        store.erase("a")
+    store.erase("a", cascade=True)
+    assert (store.sessions(), list((tmp_path / "a").iterdir())) == ([], [])
     store.close()
 
 
@@ -313,7 +337,7 @@ def test_a_fork_whose_past_is_gone_says_so_and_keeps_its_own(tmp_path):
     store = JsonlStore(tmp_path / "a")
     for replaced in (False, True):
         appended(store, "a", 9)
-        store.fork("a", "b", 6).result()
+        forked(store, "a", "b", 6)
         store.append("b", 6, [record("b", 6)]).result()
         for more in ("", "-commits"):
             Path(f"{file_of(store, 'a')}{more}").unlink()
@@ -331,7 +355,7 @@ def test_a_fork_does_not_care_for_what_its_parent_lost_behind_it(tmp_path):
     store = JsonlStore(tmp_path / "a")
     for at in range(9):
         store.append("a", at, [record("a", at)]).result()
-    store.fork("a", "b", 6).result()
+    forked(store, "a", "b", 6)
     content = file_of(store, "a").read_bytes()
     file_of(store, "a").write_bytes(content[:-5])
     for each in (store, JsonlStore(tmp_path / "a")):
@@ -344,7 +368,7 @@ def test_a_fork_does_not_care_for_what_its_parent_lost_behind_it(tmp_path):
 def test_damage_in_the_past_is_found_through_a_fork(tmp_path):
     store = JsonlStore(tmp_path / "a")
     appended(store, "a", 9)
-    store.fork("a", "b", 6).result()
+    forked(store, "a", "b", 6)
     held = file_of(store, "a").read_bytes().splitlines(keepends=True)
     file_of(store, "a").write_bytes(b"".join([*held[:4], held[4].replace(b'"at":3', b'"at":4'), *held[5:]]))
     again = JsonlStore(tmp_path / "a")
@@ -379,7 +403,7 @@ def test_erasing_that_was_cut_short_leaves_the_session_or_nothing(tmp_path):
     appended(store, "a", 2)
     file_of(store, "a").unlink()
     store.erase("a")
-    assert (store.sessions(), [path.name for path in (tmp_path / "a").iterdir()]) == ([], [".begun"])
+    assert (store.sessions(), [path.name for path in (tmp_path / "a").iterdir()]) == ([], [])
     store.close()
 
 

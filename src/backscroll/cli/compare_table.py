@@ -61,8 +61,8 @@ def tables(sums: Sequence[Sum], tariff: Tariff, width: int) -> Iterator[Renderab
         yield _fitting(title, "strategy", [(one.strategy, one) for one in group], width)
     prices = tariff.input
     yield Text(
-        f"Mtok-eq: millions of input tokens; prices of {line(tariff.name)}: a kept prefix at {prices.cache_read:g}, "
-        f"the rest at {prices.cache_write:g}; answers ({tariff.output:g}) are the same for all and not in it",
+        f"Mtok-eq: millions of input tokens; prices of {line(tariff.name)}: a kept prefix at {prices.read:g}, "
+        f"the rest at {prices.write:g}; answers ({tariff.output:g}) are the same for all and not in it",
         style="dim",
     )
     yield Text("recall: of what was used next and had occurred before, the share that stood in the view", style="dim")

@@ -12,9 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 from backscroll.cli.screen import line
-from backscroll.evaluation.run import CACHE_READ, CACHE_WRITE, Outcome
+from backscroll.compaction.cache_pricing import Prices
+from backscroll.evaluation.retention import mean
+from backscroll.evaluation.run import Outcome
 from backscroll.evaluation.summarizers import OUTPUT
 
+_PRICES = Prices()  # those of a replay without any
 UNITS = {
     "strategy": "names of strategies with commas between, in the order of their use",
     "budget": "tokens a request",
@@ -23,13 +26,14 @@ UNITS = {
     "prefix_kept": "share 0 to 1 of the tokens after the first request",
     "facts": "facts that recorded messages use and their histories mention, each once a message; only requests whose "
     "history is over the budget count",
-    "facts_kept": "share 0 to 1 of these facts that stood in the view: the mean over a transcript's requests with "
-    "facts, in totals the mean over transcripts weighted by their facts; a refused request kept none",
-    "far_facts": "those of the facts whose last mention lies further back than the budget",
-    "far_facts_kept": "like facts_kept, of far facts alone",
+    "recall": "share 0 to 1 of these facts that stood in the view in their context: the mean over a transcript's "
+    "requests with facts, in totals the mean over the transcripts; a refused request kept none",
+    "reachable": "share 0 to 1 that stood in the view at all, or behind the one reference that was recalled",
+    "far_facts": "those last mentioned further back than the budget; far_recall and far_reachable are of these alone",
     "summary_cost": f"millions of input tokens: what the summarizer read counts 1, what it wrote {OUTPUT:g}, times its "
     "own price",
-    "cost": f"millions of input tokens; a kept prefix counts {CACHE_READ}, the rest {CACHE_WRITE}; with summary_cost",
+    "cost": f"millions of input tokens; a kept prefix counts {_PRICES.read}, the rest {_PRICES.write}; "
+    "with summary_cost",
     "cost_whole": "the same, for sending everything at each request that was not refused",
     "cpu_seconds": "seconds of CPU in the context manager, without a summarizer's client",
 }
@@ -68,8 +72,10 @@ _COLUMNS = {
     "tokens_sent": "sent\ntok",
     "compactions": "compac-\ntions",
     "prefix_kept": "prefix\nkept %",
-    "facts_kept": "facts\nkept %",
-    "far_facts_kept": "far\nfacts\nkept %",
+    "recall": "recall\n%",
+    "reachable": "reach-\nable %",
+    "far_recall": "far\nrecall\n%",
+    "far_reachable": "far\nreach-\nable %",
     "summary_calls": "summary\ncalls",
     "summary_input_tokens": "summary\nin tok",
     "summary_output_tokens": "summary\nout tok",
@@ -88,12 +94,14 @@ _OF_SUMMARIES = (
     "summary_output_tokens",
     "summary_cost",
 )  # where there are any
-_COMPARED = ("far_facts_kept", "facts_kept", "cost", "prefix_kept", "refused", "invalid", "over_budget")
+_RECALLS = ("recall", "reachable", "far_recall", "far_reachable")
+_COMPARED = ("far_recall", "recall", "cost", "prefix_kept", "refused", "invalid", "over_budget")
 _WARNING = {"refused": "yellow", "invalid": "bold red", "over_budget": "bold red"}
 _LEGEND = (
-    "facts: what a recorded message uses and its history mentions; kept: in its view",
-    "far facts: last mentioned further back than the budget",
-    f"Mtok-eq: millions of input tokens, a kept prefix at {CACHE_READ}, the rest at {CACHE_WRITE}",
+    "recall: of what was used next and had occurred before, the share that stood in the view",
+    "reachable: there, or found by recalling one reference of the view",
+    "far: of what was last mentioned further back than the budget",
+    f"Mtok-eq: millions of input tokens, a kept prefix at {_PRICES.read}, the rest at {_PRICES.write}",
 )
 _SUMMARY_LEGEND = f"summaries: what was read at 1, what was written at {OUTPUT:g}, times their price; it is in the cost"
 
@@ -104,22 +112,20 @@ Figures = dict[str, Any]
 
 
 def totals(outcomes: Sequence[Outcome]) -> Figures:
-    """Sums over all outcomes; `prefix_kept` is weighted by tokens, `facts_kept` and `far_facts_kept` by facts."""
+    """Sums over all outcomes; `prefix_kept` is weighted by tokens; recalls are means over them."""
     sums: Figures = {name: sum(getattr(outcome, name) for outcome in outcomes) for name in _SUMMED}
     sums["prefix_kept"] = sums["tokens_kept"] / sums["tokens_after_first"] if sums["tokens_after_first"] else None
-    for name in ("facts", "far_facts"):
-        kept = sum((getattr(outcome, f"{name}_kept") or 0) * getattr(outcome, name) for outcome in outcomes)
-        sums[f"{name}_kept"] = kept / sums[name] if sums[name] else None
+    sums.update((name, mean(getattr(outcome, name) for outcome in outcomes)) for name in _RECALLS)
     return sums
 
 
 def compared(outcomes: Sequence[Outcome]) -> list[Figures]:
-    """The totals of each strategy, under `strategy` its name: most far facts kept first, then facts, then the cheapest.
+    """The totals of each strategy, under `strategy` its name: most far recall, then most recall, then the cheapest.
 
     Shares that print alike count as equal, so that cost decides between them.
     """
     found = [{"strategy": name, **totals(_of(name, outcomes))} for name in _strategies(outcomes)]
-    return sorted(found, key=lambda sums: (_rank(sums["far_facts_kept"]), _rank(sums["facts_kept"]), sums["cost"]))
+    return sorted(found, key=lambda sums: (_rank(sums["far_recall"]), _rank(sums["recall"]), sums["cost"]))
 
 
 def _rank(share: float | None) -> float:
@@ -172,7 +178,7 @@ def as_tables(outcomes: Sequence[Outcome], width: int) -> list[RenderableType]:
         shown = _fitting(list(_lines(outcomes)), columns, len(names), width)
         ranking = [_Line("", str(sums["strategy"]), sums, False) for sums in compared(outcomes)]
         ranked = _fitting(ranking, _COMPARED, len(names), width)
-        ranked[0].title = Text("most far facts kept first, then most facts, then the cheapest")
+        ranked[0].title = Text("most far recall, then most recall, then the cheapest")
         shown += ranked
     return [*shown, *(Text(told, style="dim") for told in (*_LEGEND, *([_SUMMARY_LEGEND] if asked else [])))]
 
@@ -265,7 +271,7 @@ def _cells(figures: Figures, columns: Sequence[str]) -> Iterator[Text]:
         value = figures.get(name)
         if value is None:
             yield Text("-")
-        elif name.endswith("_kept"):
+        elif name in ("prefix_kept", *_RECALLS):
             yield Text(f"{100 * value:.1f}")
         elif isinstance(value, float):
             yield Text(f"{value:.2f}" if name == "cpu_seconds" else f"{value:.3f}")

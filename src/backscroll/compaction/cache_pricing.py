@@ -24,7 +24,7 @@ Make = Callable[[Candidate], Clip | Mask | None]
 class Prices:
     """Prices of an input token, relative to one that is neither read from nor written to the prompt cache.
 
-    `cache_read`: 0 to 1. `cache_write`: from `cache_read` up. `cache_lifetime`: seconds after a request for which the
+    `read`: 0 to 1. `write`: from `read` up. `ttl_seconds`: seconds after a request for which the
     provider remembers it; above 0, `float("inf")` for always. After that the next request pays for everything anew, and
     a lane is compacted already half of the way from its target to its threshold.
 
@@ -33,22 +33,28 @@ class Prices:
     (OpenAI, Gemini), 1.0 is the price of writing.
     """
 
-    cache_read: float = 0.1
-    cache_write: float = 1.25
-    cache_lifetime: float = 300.0
+    read: float = 0.1
+    write: float = 1.25
+    ttl_seconds: float = 300.0
 
     def __post_init__(self) -> None:
         """Checks the ranges."""
-        given = self.cache_read, self.cache_write, self.cache_lifetime
+        given = self.read, self.write, self.ttl_seconds
         if any(type(value) not in (int, float) for value in given):
-            raise ConfigurationError(f"prices are numbers, and not {given}")
-        if not self.cache_lifetime > 0:
-            raise ConfigurationError(f"cache_lifetime is a number of seconds above 0, and not {self.cache_lifetime}")
-        if not 0 <= self.cache_read <= 1 or self.cache_write < self.cache_read:
+            raise ConfigurationError(f"`read`, `write` and `ttl_seconds` must be numbers, not {given}")
+        if not self.ttl_seconds > 0:
+            raise ConfigurationError(f"`ttl_seconds` must be a number of seconds above 0, not {self.ttl_seconds}")
+        if not 0 <= self.read <= 1 or self.write < self.read:
             raise ConfigurationError(
-                f"prices need 0 <= cache_read <= 1 and cache_write >= cache_read, not {self.cache_read} and "
-                f"{self.cache_write}"
+                f"`read` must be from 0 to 1 and `write` at least `read`, not {self.read} and {self.write}"
             )
+
+    def cost(self, sent: int, kept: int) -> float:
+        """Price of `sent` input tokens of which the cache already held `kept`, in millions of input token equivalents.
+
+        Every other token counts as written to the cache, as where the whole prompt is marked for caching.
+        """
+        return (self.read * kept + self.write * (sent - kept)) / 1e6
 
 
 def batch(
@@ -71,7 +77,7 @@ def batch(
     behind = window.units[window.units.index(first) :]
     requests = sum(entry.reading.role == "assistant" for unit in behind for entry in unit.entries)
     rewritten = sum(unit.tokens for unit in behind) - won
-    if won * prices.cache_read * requests <= rewritten * (prices.cache_write - prices.cache_read):
+    if won * prices.read * requests <= rewritten * (prices.write - prices.read):
         return ()
     return [edit for _, edit in edits]
 

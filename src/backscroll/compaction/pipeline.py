@@ -9,26 +9,26 @@ from collections.abc import Sequence
 
 from backscroll.compaction.candidates import Strategy, Unit, spare, within
 from backscroll.compaction.last_resort import clip_floor
+from backscroll.compaction.options import CompactionOptions
 from backscroll.compaction.plan_builder import Draft
 from backscroll.compaction.strategies.preview import PreviewStrategy
 from backscroll.compaction.strategies.truncate import drop_unit, of_user
 from backscroll.history.plan import GAPS, Edit, Fold
-from backscroll.tokens.budget import Options
 from backscroll.view.view import View
 
 LAST_RESORT = "last resort"
 TOO_MANY = "max_messages"
 
 
-def compact(draft: Draft, strategies: Sequence[Strategy], options: Options) -> None:
+def compact(draft: Draft, strategies: Sequence[Strategy], options: CompactionOptions) -> None:
     """Takes the draft down to its target if that can be done, and in any case into its budget.
 
     Leaves `draft.used` above the budget only where the floor itself, clipped as far as may be, does not fit.
     """
     targets = draft.targets
-    if options.previews is not None:
-        strategies = (PreviewStrategy(options.previews), *strategies)
-    for recent, results, cut_kept in ((options.protected_recent, options.protected_results, False), (0.0, 0, True)):
+    if options.tool_result_preview is not None:
+        strategies = (PreviewStrategy(options.tool_result_preview), *strategies)
+    for recent, results, cut_kept in ((options.protect.recent, options.protect.results, False), (0.0, 0, True)):
         spare(draft.window, int(draft.room * recent), results, cut_kept=cut_kept)
         if options.max_messages is not None:
             _thin_out(draft, options.max_messages, options.target_usage)
@@ -62,7 +62,7 @@ def _cut_what_must_stay(draft: Draft) -> None:
         draft.shrink_digest(rules_too=True)
 
 
-def crowded(view: View, options: Options) -> bool:
+def crowded(view: View, options: CompactionOptions) -> bool:
     """Whether a view has more messages than it may."""
     return options.max_messages is not None and len(view.flat) > options.max_messages
 

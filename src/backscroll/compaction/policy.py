@@ -12,6 +12,7 @@ from typing import NamedTuple
 from backscroll.compaction.cache_pricing import Prices, batch
 from backscroll.compaction.candidates import Strategy, look, spare
 from backscroll.compaction.lane_state import LaneState
+from backscroll.compaction.options import CompactionOptions
 from backscroll.compaction.pipeline import compact, crowded
 from backscroll.compaction.plan_builder import Draft
 from backscroll.compaction.report import (
@@ -33,7 +34,7 @@ from backscroll.history.history import History
 from backscroll.history.log import PlanRecorded, Settled
 from backscroll.history.plan import Note, hidden
 from backscroll.ports import Event
-from backscroll.tokens.budget import NO_LIMITS, Limits, Options, TokenTargets
+from backscroll.tokens.budget import NO_LIMITS, Limits, TokenTargets
 from backscroll.tokens.usage import Estimate
 from backscroll.view.view import Ephemeral, View
 
@@ -50,7 +51,7 @@ class PolicyInput(NamedTuple):
     """What a decision about a lane rests on, besides the lane's own state."""
 
     history: History
-    options: Options
+    options: CompactionOptions
     strategies: Sequence[Strategy]
     ephemerals: Sequence[Ephemeral]
     prompt: str | None
@@ -101,7 +102,7 @@ def _reckoned(lane: LaneState, now: PolicyInput, budget: int) -> tuple[TokenTarg
     return _targets(total, overhead, now.options), used
 
 
-def _targets(total: int, overhead: int, options: Options) -> TokenTargets:
+def _targets(total: int, overhead: int, options: CompactionOptions) -> TokenTargets:
     """Threshold and target are shares of what the overhead leaves."""
     room = max(0, total - overhead)
     return TokenTargets(
@@ -200,7 +201,7 @@ def _scaled(lane: LaneState, now: PolicyInput, targets: TokenTargets, share: flo
 def _compacted(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> tuple[Draft, bool]:
     """A draft that was taken down to these targets, and whether results were previewed in it."""
     draft = _draft(lane, now, targets)
-    edits = arrivals(draft.window, now.options.previews, now.history.protected | draft.retain)
+    edits = arrivals(draft.window, now.options.tool_result_preview, now.history.protected | draft.retain)
     draft.apply(edits)
     if draft.used > targets.threshold or not hidden(lane.plan, now.limits.retain):
         compact(draft, now.strategies, now.options)
@@ -254,20 +255,20 @@ def _is_cold(lane: LaneState, now: PolicyInput) -> bool:
     """Whether the provider has forgotten the newest view by now. What was asked before a resume is not known."""
     if now.prices is None or now.seconds is None or lane.asked is None:
         return False
-    return now.seconds - lane.asked >= now.prices.cache_lifetime
+    return now.seconds - lane.asked >= now.prices.ttl_seconds
 
 
 def _arrived(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> bool:
     """Whether a new result may be too large to be shown whole even once."""
-    if now.options.previews is None:
+    if now.options.tool_result_preview is None:
         return False
     assert lane.view is not None
-    return shown_whole(lane.view, now.history, targets.room, now.options.previews)
+    return shown_whole(lane.view, now.history, targets.room, now.options.tool_result_preview)
 
 
 def _batch_due(lane: LaneState, now: PolicyInput, used: int) -> bool:
     """The second trigger: looked at when the view has grown by a batch, or by a tenth of one since it was."""
-    least = now.options.min_batch_tokens
+    least = now.options.clear_at_least_tokens
     return now.prices is not None and least is not None and used - lane.batched >= least
 
 
@@ -282,7 +283,7 @@ def _fit_results(lane: LaneState, now: PolicyInput, targets: TokenTargets, used:
 def _fit_arrivals(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision | None:
     """Results too large to be shown whole even once; None where there are none."""
     draft = _draft(lane, now, targets, regrow=False)
-    edits = arrivals(draft.window, now.options.previews, now.history.protected | draft.retain)
+    edits = arrivals(draft.window, now.options.tool_result_preview, now.history.protected | draft.retain)
     if not edits:
         return None
     draft.apply(edits)
@@ -291,13 +292,13 @@ def _fit_arrivals(lane: LaneState, now: PolicyInput, targets: TokenTargets, used
 
 def _fit_batch(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
     """Old results masked for their price."""
-    least = now.options.min_batch_tokens
+    least = now.options.clear_at_least_tokens
     assert now.prices is not None
     assert least is not None
     draft = _draft(lane, now, targets, regrow=False)
-    previews = now.options.previews
+    previews = now.options.tool_result_preview
     make = None if previews is None else partial(preview, draft.window, previews)
-    spared, cold = now.options.protected_results, _is_cold(lane, now)
+    spared, cold = now.options.protect.results, _is_cold(lane, now)
     edits = batch(draft.window, least, now.prices, spared, make, cold=cold)
     if not edits:
         return Decision(Settled(lane.name, used - int(least * LOOK_AGAIN), len(draft.before.flat), batch=True), [])
@@ -335,7 +336,7 @@ def next_summary(
     if focus is None and wish is None and (used < _early(targets) or not may):
         return None
     window = look(now.history, lane.view, targets.room, lane.around)
-    spare(window, int(window.budget * now.options.protected_recent), now.options.protected_results)
+    spare(window, int(window.budget * now.options.protect.recent), now.options.protect.results)
     tokens = max(targets.threshold, used) - targets.target
     leaving = worth_telling(window, tokens) if wish is None else chosen_by(window, wish)
     newest, room = now.history.newest, window.summary_room()

@@ -75,8 +75,8 @@ class SummaryRequest(NamedTuple):
     max_tokens: int
     """Tokens that the answer may take."""
     messages: tuple[Message, ...] = ()
-    """With `summary_as_turn`: the newest view, behind which `prompt` goes as one more turn of the user. Sent with the
-    agent's own model, system prompt and tools, all of it but this turn is in the provider's cache.
+    """With `Summarizer(reuse_prefix=True)`: the newest view, behind which `prompt` goes as one more turn of the user.
+    Sent with the agent's own model, system prompt and tools, all of it but this turn is in the provider's cache.
     """
 
 
@@ -90,7 +90,7 @@ class SummaryAnswer(NamedTuple):
     """As the provider counted them."""
 
 
-Summarizer = Callable[[SummaryRequest], Any]
+SummarizerFunction = Callable[[SummaryRequest], Any]
 """From a request to a `str` or a `SummaryAnswer`; plain or async. What it raises is a failure that costs nothing."""
 
 
@@ -117,34 +117,45 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
+class Summarizer:
+    """How a model writes summaries. Raises `ConfigurationError` for values that can never work."""
+
+    fn: SummarizerFunction
+    """Called with a `SummaryRequest`; returns the summary as text, or a `SummaryAnswer`. Plain or async."""
+    context_tokens: int = 32_000
+    """Tokens that one call may take in, at least 2,000; more is summarized in parts."""
+    wait_seconds: float = 0.0
+    """Seconds that a request waits for a summary that is being made. 0: the digest serves meanwhile."""
+    reuse_prefix: bool = False
+    """Whether a summary is asked for as one more turn of the newest view, `SummaryRequest.messages`, which the
+    provider has cached; else by a prompt of its own.
+    """
+
+    def __post_init__(self) -> None:
+        """Check everything."""
+        if not callable(self.fn):
+            raise ConfigurationError(f"`fn` must be a function from a SummaryRequest to a text, not {self.fn!r:.80}")
+        if type(self.context_tokens) is not int or self.context_tokens < LEAST_WINDOW:
+            raise ConfigurationError(
+                f"`context_tokens` must be a whole number of tokens, at least {LEAST_WINDOW:,}, not "
+                f"{self.context_tokens!r}"
+            )
+        if type(self.wait_seconds) not in (int, float) or not 0 <= self.wait_seconds < float("inf"):
+            raise ConfigurationError(
+                f"`wait_seconds` must be a number of seconds, 0 or more, not {self.wait_seconds!r}"
+            )
+        if type(self.reuse_prefix) is not bool:
+            raise ConfigurationError(f"`reuse_prefix` must be True or False, not {self.reuse_prefix!r}")
+
+
+@dataclass(frozen=True, slots=True)
 class Summaries:
-    """How summaries are made. Raises `ConfigurationError` for what can never work."""
+    """How a session has summaries made."""
 
     summarizer: Summarizer
-    window: int
-    """Tokens that one call of it may take in."""
-    timeout: float
-    """Seconds that a request waits for a summary that is being made; 0: the digest serves meanwhile."""
     blocking: bool
     """Whether a call blocks, and so belongs into a thread."""
     background: Background
-    as_turn: bool = False
-    """Whether it is asked for as one more turn of the conversation."""
-
-    def __post_init__(self) -> None:
-        """Checks everything."""
-        if not callable(self.summarizer):
-            raise ConfigurationError(
-                f"`summarizer` must be a function from a SummaryRequest to a text, not {self.summarizer!r:.80}"
-            )
-        if type(self.window) is not int or self.window < LEAST_WINDOW:
-            raise ConfigurationError(
-                f"`summary_window` must be a whole number of tokens, at least {LEAST_WINDOW:,}, not {self.window!r}"
-            )
-        if type(self.timeout) not in (int, float) or not 0 <= self.timeout < float("inf"):
-            raise ConfigurationError(f"`summary_timeout` must be a number of seconds, 0 or more, not {self.timeout!r}")
-        if type(self.as_turn) is not bool:
-            raise ConfigurationError(f"`summary_as_turn` must be True or False, not {self.as_turn!r}")
 
 
 class Made(NamedTuple):
@@ -164,7 +175,7 @@ class Made(NamedTuple):
 
 
 def ask(
-    order: Order, summarizer: Summarizer, count: Callable[[str], int], heavy: bool, redact: Redact | None = None
+    order: Order, summarizer: SummarizerFunction, count: Callable[[str], int], heavy: bool, redact: Redact | None = None
 ) -> Operation[Made]:
     """Has the summary made, part after part; never raises for what a summarizer does, or for what `redact` refuses."""
     text, model, spent = order.previous, "", [0, 0]

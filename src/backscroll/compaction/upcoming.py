@@ -42,11 +42,11 @@ def next_order(
     if not units:
         return None
     groups = [unit.entries for unit in units]
-    order = order_of(lane, view.plan, groups, window=summaries.window, room=room, focus=focus)
+    order = order_of(lane, view.plan, groups, window=summaries.summarizer.context_tokens, room=room, focus=focus)
     digest = view.plan.digest
     said = tuple(piece.entries for piece in view.pieces if piece.entries)
     order = replace(order, said=said, noted=(*digest.notes, *digest.spare))
-    if pending or not summaries.as_turn:
+    if pending or not summaries.summarizer.reuse_prefix:
         return order
     leaving = groups[-1][0].group
     last = next(piece.messages for piece in view.pieces if piece.group is leaving)

@@ -10,9 +10,6 @@
 - `validity.py`   an oracle that says what a provider would refuse; shares no code with the view that it judges
 - `dialects.py`     the oracle's own reading of messages
 - `facts.py`      what a fact is, and where it stands
-- `kept.py`       how much of what a transcript goes on to use its views still held
-- `table.py`      outcomes as tables and as JSON, and strategies compared
-- `cli/screen.py`     text from transcripts made safe and readable for a terminal
-- `commands.py`   the command line, on click and rich
-- `comparing/`    strategies compared over many transcripts at once, in many processes
+- `retention.py`  recall and reachable recall of the views of one replay; docs/compare.md defines them
+- `compare/`      strategies compared over many transcripts at once, in many processes
 """

@@ -1,192 +1,209 @@
-r"""What a fact is and where it stands: recognising facts in a message and finding them again. No history, no sums.
+r"""What a fact is for the measure of recall, and where it stands. No history, no views, no sums.
 
-A fact is something specific that a message can hardly have by chance: a path, a URL, an identifier, a number, an id, a
-quoted phrase, a line that an edit names. Texts come from `read_message`, so that every dialect is read alike. Knowing
-a fact again is a matter of letters: it must stand in a text as it was written, between the boundaries of words.
+A fact is specific enough that it cannot be guessed: whoever writes it down read it before. Kinds, in the order in which
+they are recognised: lines that an edit replaces, quoted phrases, URLs, addresses, UUIDs, dates, paths, file names, hex
+digits, ids, numbers and identifiers. Texts come from `read_message`, so that every dialect is read alike.
 """
 
 import json
 import re
-from collections.abc import Iterable, Iterator
-from typing import Any
+import zlib
+from bisect import bisect_right
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from backscroll.evaluation.transcript import Message
 from backscroll.messages import Part, read_message
 
-_SHORTEST = 5  # characters of an identifier, a path or an id: what is shorter is met by chance
-_LONGEST = 300
-_SHORTEST_LINE = 20  # a shorter line of code (`return None`, `} else {`) stands everywhere
+MOST = 60
+"""Facts of one message that count at most. Of more, those with the smallest CRC-32 do: a fixed sample."""
 
+_LONGEST = 200  # characters of a fact; a line may have 300
 _SUFFIXES = (
-    "bash bat c cc cfg conf cpp cs css csv diff env go h hpp html ini ipynb java js json jsonl jsx kt lock log lua md "
-    "mjs patch pdf php png proto py pyi rb rs rst scss sh sql svg swift toml ts tsv tsx txt xml yaml yml zsh"
+    "py pyi ts tsx js jsx mjs go mod sum rs c h cc cpp hpp java kt rb php cs swift md mdx rst txt json jsonl yaml yml "
+    "toml ini cfg lock sh bash zsh sql html css scss xml csv tsv pony proto tmpl tpl env log diff patch ipynb pdf png "
+    "svg xlsx docx"
 )
-"""A name without a folder is a file's if it ends so; `os.path` and `self.name` look the same but for this."""
+_EVERYWHERE = frozenset(
+    ["README.md", "package.json", "/dev/null", "node_modules", "CLAUDE.md", "main.go", "index.ts", "stdout", "stderr"]
+)  # known without having read them
+_REPLACED = frozenset(("old_string", "old_str", "oldText", "old_text", "search", "old_content"))
+"""Arguments that hold what an edit replaces, which has to be known letter by letter."""
 
-# Alternatives from the longest kind to the shortest, so that a name inside a path is not told twice. A run of letters
-# is entered at its first one only and never given back (`++`): a text of one long word must not cost its square.
-_SPAN = re.compile(
-    rf"""
-    (?<![\w.@+~/-]) (?:
-        (?P<url> https?://[^\s"'`<>()\[\]{{}}|\\,;]++ )
-      | (?P<mail> [\w.+-]++@[\w-]++(?:\.[\w-]++)++ )
-      | (?P<path> (?:~|\.{{1,2}})?/?[\w.@+-]++(?:/[\w.@+-]++)++ | (?:~|\.{{1,2}})?/[\w.@+-]++ )
-      | (?P<file> [\w-]++(?:\.[\w-]+)*\.(?:{"|".join(_SUFFIXES.split())})(?![\w]) )
-    )
-    """,
-    re.VERBOSE,
-)
-_WORD = re.compile(
-    r"""
-    (?<!\w) (?:
-        (?P<uuid> [0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12} )
-      | (?P<date> \d{4}-\d\d-\d\d )
-      | (?P<number> (?<!\d[.,]) (?: \d{1,3}(?:,\d{3})++(?:\.\d++)? | \d++(?:\.\d++)++ | \d{4,}+ ) (?![.,]?\d) )
-      | (?P<hex> 0x[0-9a-fA-F]{2,}+ | (?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}+ )
-      | (?P<id> (?<!-)(?=[A-Z0-9])(?=[0-9-]*[A-Z])(?=[A-Z-]*\d)[A-Z0-9]++(?:-[A-Z0-9]++)*+ )
-      | (?P<name> [^\W\d]\w*+ )
-    ) (?!\w)
-    """,
-    re.VERBOSE,
-)
-_JOINED = re.compile(r"[^\W_]_+[^\W_]|[a-z0-9][A-Z]|[A-Z]{2}[a-z]")  # in an identifier: snake_, camelCase, HTTPServer
-_QUOTED = re.compile(r'"([^"\n]{8,100})"|`([^`\n]{8,100})`|\u201c([^\u201d\n]{8,100})\u201d')
-_BETWEEN = re.compile(r"[\s,;:)&+|=]|.*[\s(,+=]\Z")  # how the text between two quoted ones begins or ends
-_LETTERS = re.compile(r"\w+")
-_ESCAPE = re.compile(r'\\(["\\/nt])')
+# The looks behind keep a long run of letters from being entered at each of them, which would cost its square.
+_PATTERNS = {
+    "url": r"""https?://[^\s"'<>)\]}`|\\]+""",
+    "email": r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+",
+    "uuid": r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b",
+    "date": r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?",
+    "path": r"(?:~/?|(?<![\w.@+-])(?:/|(?<![\w.@+-]/)(?:\.{1,2}/?)?))(?:[\w.@+-]+/)+[\w.@+-]*\w",
+    "file": rf"\b(?<!\w)(?<!\w-)(?<![\w-]\.)[\w-]+(?:\.[\w-]+)*\.(?:{'|'.join(_SUFFIXES.split())})\b",
+    "hex": r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b",
+    "id": r"\b(?=[A-Z0-9-]{0,200}?\d)(?=[0-9-]{0,200}?[A-Z])[A-Z0-9][A-Z0-9-]{3,}[A-Z0-9]\b",
+    "number": r"(?<![\w.])(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\w)|\d{4,}(?:\.\d+)?(?!\w)|\d+\.\d{2,}(?![\w.]))",
+    "name": r"\b[A-Za-z_$][A-Za-z0-9_]*\b",
+}
+_KINDS = {kind: re.compile(pattern) for kind, pattern in _PATTERNS.items()}
+_INSIDE = {  # what stands inside one of these is told by it
+    **dict.fromkeys(("email", "date", "file", "hex", "id", "name"), ("url", "uuid", "email", "date")),
+    "number": ("url", "uuid", "email", "date", "hex", "id"),
+    "path": ("url",),
+}
+_QUOTED = re.compile(r'"([^"\n]{8,100})"|`([^`\n]{8,100})`')
+_CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
+_YEAR_OR_ROUND = re.compile(r"(?:19|20)\d\d|[10]\.0+|0+")
+_NEIGHBOUR = re.compile(r"[A-Za-z_]{3,}")
+_REACH = 60  # characters on each side of a fact that are its surroundings
 
 
-def used(message: Message) -> frozenset[str]:
-    """The facts of what `message` says and of what it calls tools with; each once. Its reasoning is left aside."""
-    found: set[str] = set()
-    for part in read_message(message).parts:
-        if part.kind == "text":
-            found.update(_facts(part.text))
-        elif part.kind == "call":
-            for value in _values(part.text):
-                found.update(_facts(value))
-                found.update(_lines(value))
-    return frozenset(found)
+class Fact(NamedTuple):
+    """Something specific, as it was written."""
 
-
-class Finder:
-    """Finds given facts in messages; each text is looked through once."""
-
-    def __init__(self, facts: Iterable[str]) -> None:
-        self._by_word: dict[str, list[str]] = {}
-        for fact in facts:
-            # a text without the longest word of a fact cannot hold it, which spares nearly all searches
-            self._by_word.setdefault(max(_LETTERS.findall(fact), key=len), []).append(fact)
-        self._known: dict[str, frozenset[str]] = {}
-
-    def __call__(self, message: Message) -> frozenset[str]:
-        """Those of the facts that stand in any part of `message`: what was said, called, answered or thought."""
-        parts = read_message(message).parts
-        return frozenset().union(*[self._held(part) for part in parts if part.text])
-
-    def _held(self, part: Part) -> frozenset[str]:
-        if part.text not in self._known:
-            text = _readable(part)
-            words = self._by_word.keys() & set(_LETTERS.findall(text))
-            facts = [fact for word in words for fact in self._by_word[word] if stands(fact, text)]
-            self._known[part.text] = frozenset(facts)
-        return self._known[part.text]
-
-
-def stands(fact: str, text: str) -> bool:
-    """Whether `fact` stands in `text` by itself: no part of a longer word, and of a number every digit."""
-    at = text.find(fact)
-    while at >= 0:
-        end = at + len(fact)
-        if not _goes_on(text[at - 1 : at], text[at - 2 : at - 1] if at > 1 else "", fact[0]) and not _goes_on(
-            text[end : end + 1], text[end + 1 : end + 2], fact[-1]
-        ):
-            return True
-        at = text.find(fact, at + 1)
-    return False
-
-
-def _goes_on(next_to: str, beyond: str, edge: str) -> bool:
-    """Whether the word or number that ends with `edge` goes on with `next_to` and what is `beyond` it."""
-    if not _is_letter(edge):
-        return False
-    return _is_letter(next_to) or (edge.isdigit() and next_to in (".", ",") and beyond.isdigit())
-
-
-def _is_letter(character: str) -> bool:
-    return character.isalnum() or character == "_"
+    text: str
+    kind: str
+    """`line`, `quote`, or a key of the table of patterns."""
 
 
 # Texts
 
 
-def _readable(part: Part) -> str:
-    if part.kind == "call":
-        return "\n".join(_values(part.text))
-    if part.text[:1] in ("{", "[") and "\\" in part.text:
-        # JSON that a tool answered, perhaps cut: `\nname` must read as a line end and a name
-        return part.text + "\n" + _ESCAPE.sub(lambda found: {"n": "\n", "t": "\t"}.get(found[1], found[1]), part.text)
-    return part.text
+def told(message: Message) -> str:
+    """What a model reads of a message: its text, the calls' names and values, and results; no reasoning."""
+    parts = read_message(message).parts
+    said = [part.text for part in parts if part.kind in ("text", "result")]
+    return "\n".join([*(said or [""]), *_asked([part for part in parts if part.kind == "call"])])
 
 
-def _values(arguments: str) -> list[str]:
-    """The texts and numbers in a call's arguments; not their names, which the tool's definition tells."""
+def _asked(calls: list[Part]) -> Iterator[str]:
+    for part in calls:
+        yield part.name or ""
+        yield from (value for _, value in _values(part.text))
+
+
+@lru_cache(maxsize=4096)  # a view is read at every request, mostly with the same calls
+def _values(arguments: str) -> tuple[tuple[str, str], ...]:
+    """The texts and numbers of a call's arguments in their order, each with its nearest name."""
     try:
-        value = json.loads(arguments, parse_int=str, parse_float=str)  # a number as it was written
+        waiting: list[tuple[str, Any]] = [("", json.loads(arguments))]
     except (ValueError, RecursionError):
-        return [arguments]  # free text, which some tools take
-    found: list[str] = []
-    waiting: list[Any] = [value]
+        return (("", arguments),)  # free text, which some tools take
+    found = []
     while waiting:  # no recursion: arguments may be nested as deep as the JSON reader goes
-        value = waiting.pop()
-        if isinstance(value, str):
-            found.append(value)
-        elif isinstance(value, dict | list):
-            waiting += reversed(list(value.values()) if isinstance(value, dict) else value)
-    return found
+        name, value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += reversed(value.items())
+        elif isinstance(value, list):
+            waiting += [(name, each) for each in reversed(value)]
+        elif value is not None and not isinstance(value, bool):
+            found.append((name, value if isinstance(value, str) else json.dumps(value)))
+    return tuple(found)
 
 
 # Recognising
 
 
-def _facts(text: str) -> Iterator[str]:
+def facts(message: Message) -> list[Fact]:
+    """The facts that an assistant message uses, each once and at most `MOST`."""
+    parts = read_message(message).parts
+    values = [pair for part in parts if part.kind == "call" for pair in _values(part.text)]
+    texts = ["\n".join(part.text for part in parts if part.kind == "text"), *(value for _, value in values)]
+    found: dict[str, str] = {}
+    for name, value in values:
+        if name in _REPLACED:
+            for line in map(str.strip, value.split("\n")):
+                if 20 <= len(line) <= 300 and any(map(str.isalnum, line)):
+                    found.setdefault(line, "line")
+    for fact in _in_text("\n".join(texts)):
+        found.setdefault(fact.text, fact.kind)
+    all_of_them = [Fact(text, kind) for text, kind in found.items()]
+    if len(all_of_them) <= MOST:
+        return all_of_them
+    return sorted(all_of_them, key=lambda fact: zlib.crc32(fact.text.encode("utf-8", "surrogatepass")))[:MOST]
+
+
+def _in_text(text: str) -> Iterator[Fact]:
     for phrase in _QUOTED.finditer(text):
-        said = phrase[1] or phrase[2] or phrase[3]
-        if " " in said and _LETTERS.search(said) and not _BETWEEN.match(said):
-            yield said
-    done = 0
-    for found in _SPAN.finditer(text):
-        fact = found[0].rstrip(".:;!?-+")
-        if not _is_span(fact, found.lastgroup):
-            continue
-        yield from _words(text, done, found.start())
-        yield fact
-        done = found.end()
-    yield from _words(text, done, len(text))
+        said = (phrase[1] or phrase[2]).strip()
+        if len(said) >= 8 and " " in said:
+            yield Fact(said, "quote")
+    taken: dict[str, list[tuple[int, int]]] = {}
+    for kind, pattern in _KINDS.items():
+        around = [taken[other] for other in _INSIDE.get(kind, ()) if other in taken]
+        for match in pattern.finditer(text):
+            known = match[0].rstrip(".,:;") if kind in ("url", "path") else match[0]
+            start, end = match.start(), match.start() + len(known)
+            # of a number the first digit decides: "2024-01-02.5" is no number after a date
+            last = start + 1 if kind == "number" else end
+            if any(_covers(spans, start, last) for spans in around) or not _specific(kind, known):
+                continue
+            taken.setdefault(kind, []).append((start, end))
+            yield Fact(known, kind)
 
 
-def _is_span(fact: str, kind: str | None) -> bool:
-    """Whether this is one; of a path: `and/or` is none, `/etc/hosts`, `src/main.py` and `a/b/c` are."""
-    if not _SHORTEST <= len(fact) <= _LONGEST or not any(character.isalpha() for character in fact):
+def _covers(spans: list[tuple[int, int]], start: int, end: int) -> bool:
+    """Whether one of these spans, which stand in order and apart, holds all from `start` to `end`."""
+    at = bisect_right(spans, (start, float("inf"))) - 1
+    return at >= 0 and end <= spans[at][1]
+
+
+def _specific(kind: str, known: str) -> bool:
+    """Whether a match is special enough to be no matter of chance."""
+    if known in _EVERYWHERE or len(known) > _LONGEST:
         return False
-    if kind != "path":
-        return True
-    steps = [step for step in fact.split("/") if step not in ("", ".", "..", "~")]
-    rooted = fact[0] in "/~."
-    return len(steps) >= 3 or (len(steps) == 2 and (rooted or "." in steps[1])) or (bool(steps) and fact[0] in "~.")
+    if kind == "name":
+        joined = "_" in known.strip("_") and any(map(str.isalpha, known))
+        return len(known) >= 6 and (joined or bool(_CAMEL.search(known)))
+    if kind == "path":
+        return _is_path(known)
+    if kind == "number":
+        return not _YEAR_OR_ROUND.fullmatch(known)
+    return kind != "file" or len(known) >= 5
 
 
-def _words(text: str, start: int, end: int) -> Iterator[str]:
-    for found in _WORD.finditer(text, start, end):
-        kind, word = found.lastgroup, found[0]
-        if len(word) > _LONGEST or (kind in ("id", "name") and len(word) < _SHORTEST):
-            continue
-        if kind != "name" or _JOINED.search(word):
-            yield word
+def _is_path(known: str) -> bool:
+    """`and/or` is none; `/etc/hosts`, `src/main.py` and `a/b/c` are."""
+    if len(known) < 6 or not any(map(str.isalpha, known)):
+        return False
+    steps = [step for step in known.split("/") if step]
+    return len(steps) >= 3 or (len(steps) == 2 and (known[0] in "/~." or "." in steps[-1]))
 
 
-def _lines(value: str) -> Iterator[str]:
-    for line in value.splitlines():
-        told = line.strip()
-        if _SHORTEST_LINE <= len(told) <= _LONGEST and _LETTERS.search(told):
-            yield told
+# Finding again
+
+
+def stands(fact: Fact, text: str) -> bool:
+    """Whether the fact stands in `text` by itself: not in a longer word, and of a number every digit."""
+    if fact.kind in ("line", "quote"):
+        return fact.text in text
+    at = text.find(fact.text)
+    while at >= 0:
+        end = at + len(fact.text)
+        before, after = text[at - 1 : at] if at else "", text[end : end + 1]
+        if not (_in_word(before) or _in_word(after)):
+            goes_on = before == "." or (after in (".", ",") and text[end + 1 : end + 2].isdigit())
+            if fact.kind != "number" or not goes_on:
+                return True
+        at = text.find(fact.text, at + 1)
+    return False
+
+
+def _in_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def surroundings(fact: Fact, text: str, most: int) -> list[frozenset[str]]:
+    """The words within 60 characters of each of the last `most` places where the fact is written."""
+    found: list[frozenset[str]] = []
+    end = len(text)
+    while len(found) < most:
+        at = text.rfind(fact.text, 0, end)
+        if at < 0:
+            break
+        behind = at + len(fact.text)
+        near = f"{text[max(0, at - _REACH) : at]} {text[behind : behind + _REACH]}"
+        found.append(frozenset(word.lower() for word in _NEIGHBOUR.findall(near)))
+        end = behind - 1
+        if end <= 0:
+            break
+    return found

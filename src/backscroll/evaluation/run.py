@@ -1,7 +1,7 @@
 """Replaying a transcript: a view before each assistant message, and what all of that would have cost. No output here.
 
 What is judged is counted independently of the manager that is judged: by its own walk over the view, by `validity` and
-by `kept`.
+by `retention`.
 """
 
 import time
@@ -11,20 +11,15 @@ from typing import Any, NamedTuple, Protocol
 
 from backscroll import events
 from backscroll.compaction.cache_pricing import Prices
-from backscroll.compaction.strategies import masks_batches
+from backscroll.compaction.strategies import AUTO, masks_batches
 from backscroll.errors import BudgetError, ConfigurationError
-from backscroll.evaluation.kept import KeptFacts
+from backscroll.evaluation.retention import Measure, Needs, Recalled
 from backscroll.evaluation.summarizers import TELLING, Asked, Bill, Summarizing
 from backscroll.evaluation.transcript import Message, Transcript
 from backscroll.evaluation.validity import Judge
 from backscroll.manager.sync_manager import ContextManager
 from backscroll.messages import read_message
 from backscroll.tokens.engines import resolve
-
-CACHE_READ = 0.1
-"""Price of an input token that the provider's prompt cache already held, relative to one that it did not cache."""
-CACHE_WRITE = 1.25
-"""Price of an input token that is written to the prompt cache. Both are Anthropic's prices for a 5 minute cache."""
 
 _PER_MESSAGE = 4  # what chat formats spend to frame a message: role, separators
 _PER_CALL = 8  # and a tool call: its id, keys and brackets
@@ -87,8 +82,8 @@ class Outcome:
     summary_cost: float
     """Millions of input token equivalents: what it read at 1, what it wrote at `summarizing.OUTPUT`."""
     cost: float
-    """Millions of input token equivalents: a kept prefix at `CACHE_READ`, everything else at `CACHE_WRITE`; with
-    `summary_cost`.
+    """Millions of input token equivalents: a kept prefix at the price of reading from the prompt cache, everything
+    else at that of writing to it; with `summary_cost`.
     """
     cost_whole: float
     """The same for sending the whole history at each of these requests, whether it fits or not. Refused requests cost
@@ -110,14 +105,16 @@ class Outcome:
     """Facts that the recorded messages use and their histories mention, at requests whose history is over the budget.
     Facts are paths, URLs, identifiers, numbers, ids, quoted phrases and edited lines; each counts once a message.
     """
-    facts_kept: float | None
-    """Share (0 to 1) of these facts that stood in the view, as a mean over the requests that have any; None without
-    such a request. A refused request kept nothing.
+    recall: float | None
+    """Share (0 to 1) of these facts that stood in the view among the words they stood among before, as a mean over the
+    requests that have any; None without such a request. A refused request kept nothing.
     """
+    reachable: float | None
+    """Share that stood in the view at all, or in the answer to one recall of a reference in it."""
     far_facts: int
     """Those of the facts whose last mention lies further back than the budget, so that no sliding window has them."""
-    far_facts_kept: float | None
-    """`facts_kept`, of far facts alone."""
+    far_recall: float | None
+    far_reachable: float | None
     cpu_seconds: float
     """CPU spent in the manager: adding all messages and making all views. Without that of a summarizer's client."""
 
@@ -137,6 +134,8 @@ def replay(
     summaries: Asked | None = None,
     progress: Callable[[], object] | None = None,
     make_manager: MakeManager | None = None,
+    prices: Prices | None = None,
+    needs: Needs | None = None,
     witness: Witness | None = None,
 ) -> Outcome:
     """Feeds `transcript` to a manager, asking for a view before each assistant message, and judges every view.
@@ -144,25 +143,30 @@ def replay(
     `budget`: tokens (int, at least 1) or a share of the transcript's own tokens (float, over 0 to 1). `strategies`:
     names of compaction strategies; None means everything, "auto". `summaries`: who writes summaries, for strategies
     that have a place for them; None: nobody is asked. `progress` is called after each request. `make_manager` replaces
-    Backscroll by another manager; `strategies` then only names the outcome. `witness` is shown each request and judges
-    what was kept, instead of `KeptFacts`. Raises `ConfigurationError` for a budget or name that cannot be, and
-    `MessageError` for a message that no manager may keep.
+    Backscroll by another manager; `strategies` then only names the outcome. `prices` of the prompt cache; None:
+    the default prices. `needs`: what the requests of this transcript need, where that was worked out before. `witness`
+    is shown each request. Raises `ConfigurationError` for a budget or name that cannot be, and `MessageError` for a
+    message that no manager may keep.
     """
-    weigher = Weigher(_counter(tokenizer))
+    count = _counter(tokenizer)
+    weigher = Weigher(count)
     weights = [weigher(message) for message in transcript.messages]
     tokens = budget_tokens(budget, sum(weights))
-    ledger = _Ledger(weigher, tokens, KeptFacts(() if witness else transcript.messages, weights, tokens))
-    make = make_manager or backscroll_manager(strategies, model, tokenizer, summaries)
+    ledger = _Ledger(weigher, tokens, prices or Prices())
+    measure = Measure(needs or Needs(transcript.messages), weights, tokens, count)
+    make = make_manager or backscroll_manager(strategies, model, tokenizer, summaries, prices)
     manager = make(tokens, ledger.on_event)
     clock = _Clock()
     for step in steps(transcript, manager, tokens, clock):
         ledger.take(step, transcript.messages[: step.before], weights)
+        measure(step.before, step.view, getattr(manager, "recall", None))
         if witness:
             witness(step, manager)
         if progress:
             progress()
     bill = manager.bill() if isinstance(manager, Summarizing) else Bill()
-    return ledger.outcome(transcript, chain(strategies), sum(weights), clock.seconds, bill)
+    recalled = measure.result()
+    return ledger.outcome(transcript, chain(strategies), sum(weights), recalled=recalled, clock=clock, bill=bill)
 
 
 def chain(strategies: Sequence[str] | None) -> str:
@@ -202,15 +206,14 @@ def backscroll_manager(
 
     def make(budget: int, on_event: EventHandler) -> Manager:
         options: dict[str, Any] = {
-            "strategy": "auto" if strategies is None else None,
-            "strategies": None if strategies is None else list(strategies),
-            "max_tokens": budget,
+            "strategies": AUTO if strategies is None else list(strategies),
+            "budget": budget,
             "tokenizer": tokenizer,
             "model": model,
             "on_event": on_event,
         }
-        if prices is not None and masks_batches(options["strategy"], options["strategies"]):
-            options["prices"] = prices
+        if prices is not None and masks_batches(options["strategies"]):
+            options["cache_pricing"] = prices
         if summaries is None or not tells(strategies):
             return ContextManager(**options)
         return Summarizing(summaries, **options)
@@ -303,19 +306,17 @@ class Weigher:
 class _Ledger:
     """Sums over the requests of one replay."""
 
-    def __init__(self, weigher: Weigher, budget: int, facts: KeptFacts) -> None:
+    def __init__(self, weigher: Weigher, budget: int, prices: Prices) -> None:
         self._weigher = weigher
         self._budget = budget
-        self._facts = facts
-        self._held: list[frozenset[str]] = []
+        self._prices = prices
         self._view: list[Message] = []
         self._weights: list[int] = []
-        self._whole = 0
+        self._whole = self._whole_sent = self._whole_kept = 0
         self.problems: list[str] = []
         self._judge = Judge()
         self.requests = self.refused = self.invalid = self.over = self.peak = self.compactions = 0
         self.sent = self.after_first = self.kept = 0
-        self.cost_whole = 0.0
         self.refusal = self.failure = ""
 
     def on_event(self, name: str, payload: dict[str, Any]) -> None:
@@ -330,23 +331,20 @@ class _Ledger:
         if step.view is None:
             self.refused += 1
             self.refusal = self.refusal or f"request {self.requests}: {step.refusal}"
-            self._facts.take(step.before, ())
             return
-        whole = sum(weights[: step.before])
-        self.cost_whole += CACHE_READ * self._whole + CACHE_WRITE * (whole - self._whole)
-        self._whole = whole
+        self._whole_kept += self._whole
+        self._whole = sum(weights[: step.before])
+        self._whole_sent += self._whole
         found = self._judge.problems(step.view, history)
         self.invalid += bool(found)
         self.problems += [f"request {self.requests}: {problem}" for problem in found]
         del self.problems[_PROBLEMS_KEPT:]
         self._send(step.view)
-        self._facts.take(step.before, self._held)
 
     def _send(self, view: list[Message]) -> None:
         shared = 0
         while shared < min(len(view), len(self._view)) and view[shared] == self._view[shared]:
             shared += 1
-        self._held[shared:] = [self._facts.held(message) for message in view[shared:]]
         kept = self._weights[:shared]
         self._weights = kept + [self._weigher(message) for message in view[shared:]]
         total = sum(self._weights)
@@ -358,7 +356,7 @@ class _Ledger:
         self._view = view
 
     def outcome(
-        self, transcript: Transcript, strategy: str, raw_tokens: int, cpu_seconds: float, bill: Bill
+        self, transcript: Transcript, strategy: str, raw_tokens: int, *, recalled: Recalled, clock: _Clock, bill: Bill
     ) -> Outcome:
         """The sums, under their public names."""
         return Outcome(
@@ -380,17 +378,19 @@ class _Ledger:
             summary_input_tokens=bill.input_tokens,
             summary_output_tokens=bill.output_tokens,
             summary_cost=bill.cost,
-            cost=(CACHE_READ * self.kept + CACHE_WRITE * (self.sent - self.kept)) / 1e6 + bill.cost,
-            cost_whole=self.cost_whole / 1e6,
+            cost=self._prices.cost(self.sent, self.kept) + bill.cost,
+            cost_whole=self._prices.cost(self._whole_sent, self._whole_kept),
             refused=self.refused,
             refusal=self.refusal,
             invalid=self.invalid,
             problems=tuple(self.problems),
             over_budget=self.over,
             peak_tokens=self.peak,
-            facts=self._facts.all.facts,
-            facts_kept=self._facts.all.mean,
-            far_facts=self._facts.far.facts,
-            far_facts_kept=self._facts.far.mean,
-            cpu_seconds=max(0.0, cpu_seconds - bill.cpu_seconds),
+            facts=recalled.facts,
+            recall=recalled.recall,
+            reachable=recalled.reachable,
+            far_facts=recalled.far_facts,
+            far_recall=recalled.far_recall,
+            far_reachable=recalled.far_reachable,
+            cpu_seconds=max(0.0, clock.seconds - bill.cpu_seconds),
         )

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from backscroll.compaction.summarization import Summarizer, SummaryRequest
+from backscroll.compaction.summarization import Summarizer, SummarizerFunction, SummaryRequest
 from backscroll.integrations.summarizers.anthropic import AnthropicSummarizer
 from backscroll.integrations.summarizers.openai import OpenAISummarizer
 from backscroll.manager.driver import drive, drive_held
@@ -18,7 +18,10 @@ from backscroll.manager.sync_manager import ContextManager
 from backscroll.ports import Background, Operation
 from backscroll.session.store_sync import enter
 
-SUMMARIZERS: dict[str, Callable[..., Summarizer]] = {"openai": OpenAISummarizer, "anthropic": AnthropicSummarizer}
+SUMMARIZERS: dict[str, Callable[..., SummarizerFunction]] = {
+    "openai": OpenAISummarizer,
+    "anthropic": AnthropicSummarizer,
+}
 OUTPUT = 5.0
 """Price of a token that a model writes, relative to one that it reads without a cache: Anthropic's, for all of its
 models since Claude 3 (list of November 2025). What a summarizer reads counts 1, as no cache has it.
@@ -31,7 +34,7 @@ _PATIENCE = 3_600.0  # seconds; none of them passes, since an answer is there wh
 class Asked(NamedTuple):
     """How summaries are made in a replay."""
 
-    summarizer: Summarizer
+    summarizer: SummarizerFunction
     window: int = 32_000
     """Tokens that one call of it may take in."""
     price: float = 1.0
@@ -87,7 +90,7 @@ class Summarizing(ContextManager):
         self._price = asked.price
         self._calls, self._seconds = 0, 0.0
         self._asked = asked.summarizer
-        super().__init__(summarizer=self._ask, summary_window=asked.window, summary_timeout=_PATIENCE, **options)
+        super().__init__(summarizer=Summarizer(self._ask, asked.window, _PATIENCE), **options)
         self._session.clock = None  # how long a summary takes here says nothing of a cache that is cold
 
     def _make_background(self) -> Background:

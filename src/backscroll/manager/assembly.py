@@ -5,52 +5,35 @@ The only place that knows both the core and the edges it is put together from.
 
 import inspect
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import uuid4
 
 from backscroll import events
 from backscroll.compaction.cache_pricing import Prices
+from backscroll.compaction.options import CompactionOptions
 from backscroll.compaction.strategies import choose, masks_batches
-from backscroll.compaction.summarization import Summaries, Summarizer
+from backscroll.compaction.summarization import Summaries, Summarizer, SummarizerFunction
 from backscroll.history.journal import Logbook
 from backscroll.manager.lease import Lease
 from backscroll.manager.lock import Turnstile
+from backscroll.manager.options import ManagerOptions
 from backscroll.manager.regex import LimitedPattern
 from backscroll.manager.telemetry import Telemetry
-from backscroll.messages import Redact
-from backscroll.ports import Background, Blobs, Event, EventHandler, Pattern, Store, Tokenizer
+from backscroll.ports import Background, Event, EventHandler, Pattern, Store, Tokenizer
 from backscroll.recall.all_sessions import Found
 from backscroll.session.state import SessionConfig, SessionState, Write
 from backscroll.stores.addresses import open_store
 from backscroll.stores.search import Index, search_everywhere, search_for
 from backscroll.stores.search.index import SearchIndex
-from backscroll.stores.wrappers import Report, layered
-from backscroll.tokens.budget import Options
+from backscroll.stores.wrappers import layered
+from backscroll.tokens.budget import BudgetOptions, check_whole
 from backscroll.tokens.engines import resolve
 from backscroll.tokens.engines.measurer import Measurer
 from backscroll.tokens.model_profiles import COUNTED, UNKNOWN, Family, family_of
-
-
-class Around(NamedTuple):
-    """What is asked for around a store."""
-
-    blobs: str | Path | Blobs | None
-    offload_over: int
-    encryption_key: bytes | str | None
-
-
-class Summarizing(NamedTuple):
-    """What is asked for of summaries."""
-
-    summarizer: Summarizer | None
-    summary_window: int
-    summary_timeout: float
-    summary_as_turn: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,54 +56,62 @@ class Opened:
 
 
 def open_session(
-    options: Options,
-    *,
-    name: str | None,
-    store: str | Path | Store | None,
-    lease: float | None,
-    around: Around,
-    redact: Redact | None,
-    strategy: str | None,
-    strategies: Sequence[Any] | None,
-    tokenizer: str | Callable[[str], int] | Tokenizer,
-    model: str | Family | None,
-    prices: Prices | None,
-    summarizing: Summarizing,
-    background: Background,
-    on_event: EventHandler | None,
-    telemetry: bool,
-    write: Write | None = None,
-    reads_only: bool = False,
+    options: ManagerOptions, background: Background, *, write: Write | None = None, reads_only: bool = False
 ) -> Opened:
     """Put a session together. Raises `ConfigurationError` for what can never work."""
-    reports: deque[Event] = deque()
-    measurer = Measurer(counter := resolve(tokenizer, partial(_reported, reports)))
-    name = new_name() if name is None else name
-    inner, keeper, search, everywhere = _kept(store, name, around, partial(_reported, reports, events.OFFLOAD_FAILED))
-    traced = Telemetry(name) if telemetry else None
-    config = SessionConfig(
-        options, tuple(choose(strategy, strategies)), measure=measurer.measure, count=measurer.count,
-        counted_by=lambda: counter.name, family=_families(model, not isinstance(tokenizer, str), counter),
-        prices=prices or (Prices() if masks_batches(strategy, strategies) else None),
-        redact=redact, write=write, reads_only=reads_only,
-    )  # fmt: skip  # names that repeat themselves tell nothing
-    session = SessionState(  # tokenizer and store report into the same queue, from wherever they find the fault
-        config, logbook=_logbook(keeper if keeper is None or traced is None else traced.store(keeper), name, lease),
-        summaries=_summaries(summarizing, background, traced), outbox=reports, clock=monotonic,
-        listened_to=on_event is not None,
-    )  # fmt: skip  # one thought
-    return Opened(name, session, keeper, inner, measurer, search, everywhere, on_event, traced)
+    reports: deque[Event] = deque()  # tokenizer and store report into the session's queue, from where they find a fault
+    name = new_name() if options.session is None else options.session
+    counter = resolve(options.tokenizer, partial(_reported, reports))
+    measurer = Measurer(counter)
+    config = _config(options, counter, measurer, write, reads_only)
+    traced = Telemetry(name) if options.telemetry else None
+    inner = None if options.store is None else open_store(options.store)
+    store = layered(inner, options.storage, partial(_reported, reports, events.OFFLOAD_FAILED))
+    kept = store if store is None or traced is None else traced.store(store)
+    session = SessionState(
+        config,
+        logbook=_logbook(kept, name, options.lease),
+        summaries=_summaries(options.summarizer, background, traced),
+        outbox=reports,
+        clock=monotonic,
+        listened_to=options.on_event is not None,
+    )
+    search: Index = SearchIndex() if store is None else search_for(store, name)
+    everywhere = None if store is None else partial(search_everywhere, store)
+    return Opened(name, session, store, inner, measurer, search, everywhere, options.on_event, traced)
 
 
-def _kept(
-    store: str | Path | Store | None, name: str, around: Around, failed: Report
-) -> tuple[Store | None, Store | None, Index, Callable[[str, int], Found] | None]:
-    """A store, the same with its layers, the search over one of its sessions, and that over all."""
-    inner = None if store is None else open_store(store)
-    keeper = layered(inner, around.blobs, around.offload_over, around.encryption_key, failed)
-    if keeper is None:
-        return inner, keeper, SearchIndex(), None
-    return inner, keeper, search_for(keeper, name), partial(search_everywhere, keeper)
+def _config(
+    options: ManagerOptions, counter: Tokenizer, measurer: Measurer, write: Write | None, reads_only: bool
+) -> SessionConfig:
+    """The part of the options that decisions rest on."""
+    return SessionConfig(
+        budget=options.budget if isinstance(options.budget, BudgetOptions) else BudgetOptions(options.budget),
+        compaction=CompactionOptions(
+            compact_threshold=options.compact_threshold,
+            target_usage=options.target_usage,
+            protect=options.protect,
+            tool_result_preview=options.tool_result_preview,
+            max_messages=options.max_messages,
+            clear_at_least_tokens=options.clear_at_least_tokens,
+        ),
+        overhead_tokens=_checked_overhead(options.overhead_tokens),
+        strategies=choose(options.strategies),
+        measure=measurer.measure,
+        count=measurer.count,
+        counted_by=lambda: counter.name,
+        family=_families(options.model, not isinstance(options.tokenizer, str), counter),
+        prices=options.cache_pricing or (Prices() if masks_batches(options.strategies) else None),
+        redact=options.redact,
+        write=write,
+        reads_only=reads_only,
+    )
+
+
+def _checked_overhead(tokens: int | None) -> int | None:
+    if tokens is not None:
+        check_whole("overhead_tokens", tokens, 0)
+    return tokens
 
 
 def _logbook(store: Store | None, session: str, seconds: float | None) -> Logbook | None:
@@ -128,14 +119,16 @@ def _logbook(store: Store | None, session: str, seconds: float | None) -> Logboo
     return None if store is None else Logbook(store, session, lease)
 
 
-def _summaries(asked: Summarizing, background: Background, traced: Telemetry | None) -> Summaries | None:
-    """Settings are checked also where there is no summarizer."""
-    summarizer, window, timeout, as_turn = asked
-    blocking = not any(map(inspect.iscoroutinefunction, (summarizer, type(summarizer).__call__)))
-    made = Summaries(str if summarizer is None else summarizer, window, timeout, blocking, background, as_turn)
-    if summarizer is None or traced is None:
-        return None if summarizer is None else made
-    return replace(made, summarizer=traced.summarizer(summarizer))
+def _summaries(
+    given: Summarizer | SummarizerFunction | None, background: Background, traced: Telemetry | None
+) -> Summaries | None:
+    if given is None:
+        return None
+    summarizer = given if isinstance(given, Summarizer) else Summarizer(given)
+    blocking = not any(map(inspect.iscoroutinefunction, (summarizer.fn, type(summarizer.fn).__call__)))
+    if traced is not None:
+        summarizer = replace(summarizer, fn=traced.summarizer(summarizer.fn))
+    return Summaries(summarizer, blocking, background)
 
 
 def _reported(reports: deque[Event], name: str, payload: dict[str, Any]) -> None:

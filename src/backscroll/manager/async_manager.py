@@ -201,7 +201,7 @@ class AsyncContextManager(ManagerBase):
         """
         name = self._fork_name(session)
         await drive_async(self._opened, fork(self._session, name, at))
-        return AsyncContextManager(**{**self._given, "session": name, "store": self._opened.inner})
+        return AsyncContextManager(**self._options.as_arguments() | {"session": name, "store": self._opened.inner})
 
     async def erase(self, *, cascade: bool = False) -> None:
         """Leaves nothing of the session, in its store or here. It can begin anew.

@@ -4,23 +4,24 @@ here.
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Generator, Sequence
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any, Never, TypeVar
 
 from backscroll.compaction.cache_pricing import Prices
 from backscroll.compaction.candidates import Strategy
+from backscroll.compaction.options import Protection, ToolResultPreview
 from backscroll.compaction.report import Compaction
-from backscroll.compaction.summarization import Summarizer
+from backscroll.compaction.strategies import AUTO
+from backscroll.compaction.summarization import Summarizer, SummarizerFunction
 from backscroll.compaction.trim import Wish
 from backscroll.errors import ConfigurationError
-from backscroll.manager.assembly import Around, Summarizing, new_name, open_session
+from backscroll.manager.assembly import new_name, open_session
 from backscroll.manager.driver import drive_held
-from backscroll.manager.options import checked
+from backscroll.manager.options import ManagerOptions, check_names
 from backscroll.messages import Redact
 from backscroll.notices import warn
-from backscroll.ports import Background, Blobs, EventHandler, Operation, Store, Tokenizer
+from backscroll.ports import Background, EventHandler, Operation, Store, Tokenizer
 from backscroll.recall import retrieval as recalling
 from backscroll.recall.all_sessions import Elsewhere
 from backscroll.recall.pages import Recalled
@@ -31,10 +32,13 @@ from backscroll.session.store_sync import enter, fetch
 from backscroll.session.summaries import begin_summary, summary_made
 from backscroll.session.usage_reports import observe_overflow, observe_usage, reject_usage
 from backscroll.session.window_report import usage, usage_as_stored
-from backscroll.tokens.budget import Options, Previews
+from backscroll.stores.options import StorageOptions
+from backscroll.tokens.budget import BudgetOptions
 from backscroll.tokens.model_profiles import Family
 from backscroll.tokens.responses import IN_STREAMS, Counted, named, read_usage
 from backscroll.tokens.usage import Usage
+
+_DEFAULT_BUDGET, _DEFAULT_PROTECTION, _IN_THE_STORE = BudgetOptions(), Protection(), StorageOptions()
 
 T = TypeVar("T")
 Steps = Generator[Operation[Any], Any, T]
@@ -56,55 +60,38 @@ class ManagerBase(ABC):
         store: str | Path | Store | None = None,
         session: str | None = None,
         lease: float | None = None,
-        strategy: str | None = "auto",
-        strategies: Sequence[str | Strategy] | None = None,
-        max_tokens: int = 200_000,
+        budget: int | BudgetOptions = _DEFAULT_BUDGET,
         compact_threshold: float = 0.92,
         target_usage: float = 0.60,
-        protected_recent: float = 0.30,
-        protected_results: int = 0,
-        protected_first: int = 0,
-        protected_last: int = 0,
-        previews: Previews | None = None,
+        strategies: str | Sequence[str | Strategy] | None = AUTO,
+        protect: Protection = _DEFAULT_PROTECTION,
+        tool_result_preview: ToolResultPreview | None = None,
         max_messages: int | None = None,
-        min_batch_tokens: int | None = 20_000,
+        clear_at_least_tokens: int | None = 20_000,
         overhead_tokens: int | None = None,
-        margin_tokens: int = 1_000,
-        output_reserve: float = 1.0,
         tokenizer: str | Callable[[str], int] | Tokenizer = "auto",
         model: str | Family | None = None,
-        prices: Prices | None = None,
-        summarizer: Summarizer | None = None,
-        summary_window: int = 32_000,
-        summary_timeout: float = 0.0,
-        summary_as_turn: bool = False,
-        blobs: str | Path | Blobs | None = None,
-        offload_over: int = 65_536,
-        encryption_key: bytes | str | None = None,
+        cache_pricing: Prices | None = None,
+        summarizer: Summarizer | SummarizerFunction | None = None,
+        storage: StorageOptions = _IN_THE_STORE,
         redact: Redact | None = None,
         on_event: EventHandler | None = None,
         telemetry: bool = False,
         **unknown: Never,
     ) -> None:
-        self._given = checked(locals())
-        self._open(self._given)
-
-    def _open(self, given: dict[str, Any]) -> None:
-        """Open the session with what was given for it, sorted by who takes it."""
-        figures = [field.name for field in fields(Options)]
-        taken = {*figures, *Around._fields, *Summarizing._fields, "session"}
-        self._opened = open_session(
-            Options(**{name: given[name] for name in figures}), name=given["session"],
-            around=Around(*(given[name] for name in Around._fields)),
-            summarizing=Summarizing(*(given[name] for name in Summarizing._fields)),
-            background=self._make_background(), write=self._write_view, reads_only=self._reads_only,
-            **{name: value for name, value in given.items() if name not in taken},
+        check_names(misplaced, unknown)
+        self._options = ManagerOptions(
+            store, session, lease, budget, compact_threshold, target_usage, strategies, protect, tool_result_preview,
+            max_messages, clear_at_least_tokens, overhead_tokens, tokenizer, model, cache_pricing, summarizer, storage,
+            redact, on_event, telemetry,
         )  # fmt: skip  # one thought
+        background = self._make_background()
+        self._opened = open_session(self._options, background, write=self._write_view, reads_only=self._reads_only)
         self._session = self._opened.session
         self._begin_search()
-        if given["session"] is not None and given["store"] is None and not given["telemetry"]:  # spans bear the name
+        if session is not None and store is None and not telemetry:  # spans bear the name
             warn(
-                f"the session {given['session']!r} is kept in memory only, and its name is of no use: give it a place, "
+                f"the session {session!r} is kept in memory only, and its name is of no use: give it a place, "
                 'such as store="sqlite:///agent.db", or leave out `session`'
             )
 
@@ -117,7 +104,9 @@ class ManagerBase(ABC):
         if self._opened.store is None:
             raise ConfigurationError("a session that is kept in memory only cannot be forked: give it a store")
         if "fork" not in self._opened.store.capabilities:
-            raise ConfigurationError(f"{self._opened.store!r} cannot fork sessions")
+            raise ConfigurationError(
+                f'{self._opened.store!r} cannot fork sessions, use SQLite: store="sqlite:///agent.db"'
+            )
         return new_name() if session is None else session
 
     @property

@@ -20,7 +20,10 @@ class Lease:
         if type(seconds) not in (int, float) or not 0 < seconds <= 86_400:
             raise ConfigurationError(f"`lease` must be a number of seconds, above 0 and up to 86,400, not {seconds!r}")
         if store is None or "lease" not in store.capabilities:
-            raise ConfigurationError(f"`lease` needs a store that keeps sessions for one writer, and {store!r} cannot")
+            raise ConfigurationError(
+                f"`lease` needs a store that keeps sessions for one writer, and {store!r} cannot, use SQLite: "
+                'store="sqlite:///agent.db"'
+            )
         self._store, self._session, self._seconds = store, session, float(seconds)
         self._owner = f"{socket.gethostname()[:100]} {os.getpid()} {uuid4().hex[:8]}"
         self._renew_at = 0.0

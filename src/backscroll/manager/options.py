@@ -1,18 +1,25 @@
-"""The options of a manager: their names, and the type of each. Raises for what was given wrongly; opens nothing.
-
-Ranges, and what goes together, are checked by the room that uses an option.
-"""
+"""The options of a manager: their names and types. Opens nothing."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from backscroll.compaction.cache_pricing import Prices
+from backscroll.compaction.candidates import Strategy
+from backscroll.compaction.options import Protection, ToolResultPreview
+from backscroll.compaction.strategies import AUTO
+from backscroll.compaction.summarization import Summarizer, SummarizerFunction
 from backscroll.errors import ConfigurationError
-from backscroll.tokens.budget import Previews
+from backscroll.messages import Redact
+from backscroll.ports import EventHandler, Store, Tokenizer
+from backscroll.stores.options import StorageOptions
+from backscroll.tokens.budget import BudgetOptions
 from backscroll.tokens.model_profiles import Family
+
+__all__ = ["CHECKS", "ManagerOptions", "StorageOptions", "check_names"]
 
 
 class Option(NamedTuple):
@@ -38,10 +45,6 @@ def _plain_function(value: Any) -> bool:
     return callable(value) and not inspect.iscoroutinefunction(value)
 
 
-def _truth(value: Any) -> bool:
-    return type(value) is bool
-
-
 def _address_or(*methods: str) -> Callable[[Any], bool]:
     """A text, a path, or an object with these methods."""
 
@@ -61,72 +64,93 @@ def _or_none(fits: Callable[[Any], bool], wants: str) -> Option:
 
 
 _TOKENS = Option(_whole, "a whole number of tokens")
-_MESSAGES = Option(_whole, "a whole number of messages")
 _SHARE = Option(_number, "a share of the budget, from 0 to 1")
-_SWITCH = Option(_truth, "True or False")
 
-OPTIONS: Mapping[str, Option] = {
+CHECKS: Mapping[str, Option] = {
     "session": _or_none(_text, 'a name such as "support-42"'),
     "store": _or_none(
         _address_or("append", "read", "end", "tip", "find"),
         'an address such as "sqlite:///agent.db", a Path or a Store',
     ),
     "lease": _or_none(_number, "a number of seconds"),
-    "strategy": _or_none(_text, '"auto" or the name of one strategy'),
-    "strategies": _or_none(_list, "a list of names and strategies"),
-    "max_tokens": _TOKENS,
+    "budget": Option(
+        lambda value: _whole(value) or isinstance(value, BudgetOptions),
+        "a whole number of tokens or a BudgetOptions(max_tokens=...)",
+    ),
     "compact_threshold": _SHARE,
     "target_usage": _SHARE,
-    "protected_recent": _SHARE,
-    "protected_results": Option(_whole, "a whole number of results"),
-    "protected_first": _MESSAGES,
-    "protected_last": _MESSAGES,
-    "previews": _or_none(lambda value: isinstance(value, Previews), "a Previews(over, keep, when)"),
-    "max_messages": _or_none(*_MESSAGES),
-    "min_batch_tokens": _or_none(*_TOKENS),
+    "strategies": _or_none(lambda value: value == AUTO or _list(value), f'"{AUTO}", a list of names and strategies'),
+    "protect": Option(lambda value: isinstance(value, Protection), "a Protection(recent=..., last=...)"),
+    "tool_result_preview": _or_none(
+        lambda value: isinstance(value, ToolResultPreview),
+        "a ToolResultPreview(threshold_tokens=...)",
+    ),
+    "max_messages": _or_none(_whole, "a whole number of messages"),
+    "clear_at_least_tokens": _or_none(*_TOKENS),
     "overhead_tokens": _or_none(*_TOKENS),
-    "margin_tokens": _TOKENS,
-    "output_reserve": Option(_number, "a share of the provider's largest output, from 0 to 1"),
     "tokenizer": Option(
         lambda value: _text(value) or callable(value) or inspect.getattr_static(value, "count", None) is not None,
         "a name, a function from a text to its tokens, or a Tokenizer",
     ),
     "model": _or_none(lambda value: isinstance(value, str | Family), "the model's name or a Family"),
-    "prices": _or_none(
-        lambda value: isinstance(value, Prices), "a Prices(cache_read=..., cache_write=..., cache_lifetime=...)"
+    "cache_pricing": _or_none(lambda value: isinstance(value, Prices), "a Prices(read=..., write=...)"),
+    "summarizer": _or_none(
+        lambda value: callable(value) or isinstance(value, Summarizer),
+        "a function from a SummaryRequest to a text, or a Summarizer(fn, ...)",
     ),
-    "summarizer": _or_none(callable, "a function from a SummaryRequest to a text"),
-    "summary_window": _TOKENS,
-    "summary_timeout": Option(_number, "a number of seconds"),
-    "summary_as_turn": _SWITCH,
-    "blobs": _or_none(
-        _address_or("put", "get", "delete", "names"), 'a folder, an address such as "s3://bucket/prefix", or a Blobs'
-    ),
-    "offload_over": Option(_whole, "a whole number of bytes"),
-    "encryption_key": _or_none(lambda value: isinstance(value, str | bytes), "32 bytes, or these as base64 text"),
+    "storage": Option(lambda value: isinstance(value, StorageOptions), "a StorageOptions(blob_store=...)"),
     "redact": _or_none(_plain_function, "a plain function from a message to a message"),
     "on_event": _or_none(callable, "a function of a name and a payload"),
-    "telemetry": _SWITCH,
+    "telemetry": Option(lambda value: type(value) is bool, "True or False"),
 }
-_SECRET = frozenset(("encryption_key",))
 
 
-def checked(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options among the local variables of a constructor, where `misplaced` holds what was given without a
-    name and `unknown` what has an unknown one.
+@dataclass(frozen=True, slots=True)
+class ManagerOptions:
+    """What a manager was given, with the type of each option checked. Ranges are checked by who uses an option.
 
-    Raises `ConfigurationError` for these, and for a value of the wrong type.
+    Raises `ConfigurationError` for a value of the wrong type.
     """
-    if found["misplaced"]:
+
+    store: str | Path | Store | None
+    session: str | None
+    lease: float | None
+    budget: int | BudgetOptions
+    compact_threshold: float
+    target_usage: float
+    strategies: str | Sequence[str | Strategy] | None
+    protect: Protection
+    tool_result_preview: ToolResultPreview | None
+    max_messages: int | None
+    clear_at_least_tokens: int | None
+    overhead_tokens: int | None
+    tokenizer: str | Callable[[str], int] | Tokenizer
+    model: str | Family | None
+    cache_pricing: Prices | None
+    summarizer: Summarizer | SummarizerFunction | None
+    storage: StorageOptions
+    redact: Redact | None
+    on_event: EventHandler | None
+    telemetry: bool
+
+    def __post_init__(self) -> None:
+        """Check every type."""
+        for name, (fits, wants) in CHECKS.items():
+            if not fits(value := getattr(self, name)):
+                raise ConfigurationError(f"`{name}` must be {wants}, not {value!r:.80}")
+
+    def as_arguments(self) -> dict[str, Any]:
+        """The same as arguments of a manager."""
+        return {name: getattr(self, name) for name in CHECKS}
+
+
+def check_names(misplaced: Sequence[object], unknown: Iterable[str]) -> None:
+    """Raise `ConfigurationError` for options that were given without a name, or with one that no option has."""
+    if misplaced:
         raise ConfigurationError(
             'options are given by name, so that no address is taken for a name: write store="sqlite:///agent.db" '
             'for where a session is kept, and session="support-42" for what it is called there'
         )
-    for name in found["unknown"]:
-        near = get_close_matches(name, OPTIONS, n=1, cutoff=0.0)[0]
+    for name in unknown:
+        near = get_close_matches(name, CHECKS, n=1, cutoff=0.0)[0]
         raise ConfigurationError(f"there is no option `{name}`: the nearest is `{near}`")
-    for name, (fits, wants) in OPTIONS.items():
-        if not fits(value := found[name]):
-            given = f"a {type(value).__name__}" if name in _SECRET else f"{value!r:.80}"
-            raise ConfigurationError(f"`{name}` must be {wants}, not {given}")
-    return {name: found[name] for name in OPTIONS}

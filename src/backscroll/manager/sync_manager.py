@@ -144,7 +144,7 @@ class ContextManager(ManagerBase):
         """
         name = self._fork_name(session)
         drive(self._opened, fork(self._session, name, at))
-        return ContextManager(**{**self._given, "session": name, "store": self._opened.inner})
+        return ContextManager(**self._options.as_arguments() | {"session": name, "store": self._opened.inner})
 
     def erase(self, *, cascade: bool = False) -> None:
         """Leaves nothing of the session, in its store or here. It can begin anew.

@@ -119,5 +119,5 @@ PAGE_TOKENS = 4_000
 
 def page_tokens(state: SessionState) -> int:
     """Tokens of one page of recalled text: what fits into a quarter of the budget, at most 4,000."""
-    budgets = [lane.budget for lane in state.lanes.values()] or [state.config.options.max_tokens]
+    budgets = [lane.budget for lane in state.lanes.values()] or [state.config.budget.max_tokens]
     return max(1, min(PAGE_TOKENS, min(budgets) // 4))

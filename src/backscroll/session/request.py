@@ -48,7 +48,7 @@ def request(
     if token_budget is None and provider is not None:
         told, failures = yield from provider_window(provider)
         state.outbox += [(events.PROVIDER_IGNORED, {"reason": failure}) for failure in failures]
-    budget = resolve_budget(token_budget, told, state.config.options).tokens
+    budget = resolve_budget(token_budget, told, state.config.budget).tokens
     prompt = None if state.prompt is None else (yield from ask_prompt(state))
     if state.clock is not None and state.config.prices is not None:
         state.seconds = yield Ask(state.clock)

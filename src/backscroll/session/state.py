@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from backscroll.compaction.cache_pricing import Prices
 from backscroll.compaction.candidates import Strategy
 from backscroll.compaction.lane_state import LaneState
+from backscroll.compaction.options import CompactionOptions
 from backscroll.compaction.policy import PolicyInput
 from backscroll.compaction.summarization import Summaries
 from backscroll.errors import ReferenceNotFound
@@ -34,7 +35,7 @@ from backscroll.history.plan import Plan
 from backscroll.messages import Message, Reading, Redact
 from backscroll.ports import Event as Report
 from backscroll.session.lane import readmit, restore
-from backscroll.tokens.budget import Options
+from backscroll.tokens.budget import BudgetOptions
 from backscroll.tokens.model_profiles import Family
 from backscroll.tokens.usage import Count, Counts, Meter
 from backscroll.view.view import Ephemeral, HandedOut, Surroundings
@@ -48,7 +49,8 @@ _MOST_IDS = 1_000  # idempotency ids that are remembered of what can be looked u
 class SessionConfig:
     """What a session is configured with. A replica shares it."""
 
-    options: Options
+    budget: BudgetOptions
+    compaction: CompactionOptions
     strategies: tuple[Strategy, ...]
     measure: Measure
     count: Callable[[str], Count]
@@ -56,6 +58,8 @@ class SessionConfig:
     """The name of the tokenizer that counts."""
     family: Callable[[str], Family]
     """From a lane's name to how its model counts."""
+    overhead_tokens: int | None = None
+    """Tokens of a request outside the messages; None = learned from reported usage."""
     prices: Prices | None = None
     redact: Redact | None = None
     """Run over each message before anything else; also over what the system prompt factory answers."""
@@ -205,9 +209,11 @@ class SessionState:
     def make_lane(self, name: str, plan: Plan) -> LaneState:
         """A lane that nobody else knows."""
         config = self.config
-        kept = config.options.protected_first, config.options.protected_last
-        around = Surroundings(config.family(name), config.count, kept, config.write, config.reads_only)
-        return LaneState(name, around, plan, Meter(config.options.overhead_tokens), config.options.max_tokens)
+        protect = config.compaction.protect
+        around = Surroundings(
+            config.family(name), config.count, (protect.first, protect.last), config.write, config.reads_only
+        )
+        return LaneState(name, around, plan, Meter(config.overhead_tokens), config.budget.max_tokens)
 
     def lane(self, name: str) -> LaneState:
         """The lane of that name; opened from the newest plan if there is none yet."""
@@ -229,7 +235,7 @@ class SessionState:
         """What a decision about a lane rests on now."""
         config = self.config
         return PolicyInput(
-            self.history, config.options, config.strategies, self.ephemerals, prompt, config.prices, self.seconds
+            self.history, config.compaction, config.strategies, self.ephemerals, prompt, config.prices, self.seconds
         )
 
     # -- checks --

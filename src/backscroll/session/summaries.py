@@ -45,13 +45,13 @@ def summary_made(state: SessionState) -> Operation[None]:
 def wait_for_summary(state: SessionState, lane: LaneState, prompt: str | None, budget: int) -> Operation[None]:
     """Wait for a summary that is being made, where one is needed now and the user allows for it."""
     summaries = state.summaries
-    if summaries is None or not summaries.timeout:
+    if summaries is None or not summaries.summarizer.wait_seconds:
         return
     now = yield from refresh_lane(state, lane, prompt)
     if not policy.is_due(lane, now, budget):
         return
     yield from begin_next_summary(state, lane, prompt, budget)
-    yield Ask(summaries.background.wait, (summaries.timeout,))
+    yield Ask(summaries.background.wait, (summaries.summarizer.wait_seconds,))
     take_in_reports(state)
 
 
@@ -72,4 +72,4 @@ def _begin(state: SessionState, lane: LaneState, order: Order | None, summaries:
 
 def _made(state: SessionState, order: Order, summaries: Summaries) -> Operation[Made]:
     count, redact = state.config.count, state.config.redact
-    return ask(order, summaries.summarizer, lambda text: count(text).tokens, summaries.blocking, redact)
+    return ask(order, summaries.summarizer.fn, lambda text: count(text).tokens, summaries.blocking, redact)

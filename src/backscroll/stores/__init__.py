@@ -18,6 +18,7 @@ Below them:
 
 - `wrapper.py`      a store around another one
 - `group_commit.py`   one thread that does what is queued
+- `keyed_executor.py`   jobs in threads, in order for each session
 - `fork_lock.py`       no fork while something is open
 - `commit_counter.py`      the number of acknowledged commits
 - `names.py`      what a session, a key and a blob may be called

@@ -1,6 +1,4 @@
-"""How many tokens a request may hold, and the options of compaction with their ranges. Pure; providers are asked
-outside.
-"""
+"""How many input tokens a request may hold: as the call says, as the provider's window allows, or by default."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,99 +13,32 @@ UNTOLD_OUTPUT = 4_096
 _TOLD = ("context_window", "max_output_tokens")
 
 
-SEEN, ARRIVAL = "seen", "arrival"
-
-
 @dataclass(frozen=True, slots=True)
-class Previews:
-    """Long tool results stand in views as previews, head and tail. Raises `ConfigurationError` for what cannot work."""
-
-    over: int = 2_500
-    """Tokens from which a result is long."""
-    keep: int = 1_500
-    """Tokens of its preview; below `over`."""
-    when: str = SEEN
-    """`seen`: with the next compaction or batch after the model has seen it whole. `arrival`: before that. One over a
-    quarter of the budget is never shown whole.
-    """
-    spared: tuple[str, ...] = ("recall",)
-    """Tools whose results are shown whole once in any case: they bring back what was left out."""
-
-    def __post_init__(self) -> None:
-        """Checks every range."""
-        _whole("over", self.over, 2)
-        _whole("keep", self.keep, 1)
-        if self.keep >= self.over:
-            raise ConfigurationError(
-                f"`keep` ({self.keep:,} tokens) must be below `over` ({self.over:,}), from which a result has a preview"
-            )
-        if self.when not in (SEEN, ARRIVAL):
-            raise ConfigurationError(f"`when` must be {SEEN!r} or {ARRIVAL!r}, not {self.when!r:.40}")
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The figures a `AsyncContextManager` was configured with. Raises `ConfigurationError` for what can never work."""
+class BudgetOptions:
+    """How many input tokens a request may hold. Raises `ConfigurationError` for values that can never work."""
 
     max_tokens: int = 200_000
-    """Input tokens of a request where neither the caller nor the provider names a budget."""
-    compact_threshold: float = 0.92
-    """Share of the budget (less overhead) from which a lane is compacted; above 0, at most 1."""
-    target_usage: float = 0.60
-    """Share of the budget (less overhead) that a compaction aims at; above 0, below the threshold."""
-    protected_recent: float = 0.30
-    """Share of the budget whose newest messages strategies spare, unless it cannot fit otherwise; 0 to 1."""
-    protected_results: int = 0
-    """How many of the newest tool results strategies leave whole, unless it cannot fit otherwise."""
-    protected_first: int = 0
-    """Messages at the beginning, behind leading system messages, that never leave a view: at most they are cut."""
-    protected_last: int = 0
-    """The same of the newest messages."""
-    previews: Previews | None = None
-    """How long results stand in views once they were seen; None = whole, until a compaction."""
-    max_messages: int | None = None
-    """Messages of a view from which its oldest are folded, whatever they take; at least 8. None = any number."""
-    min_batch_tokens: int | None = 20_000
-    """Tokens that old results must be worth together before they are masked to save reading them; None = never."""
-    overhead_tokens: int | None = None
-    """Tokens of the request outside the messages; None = learned from reported usage."""
+    """Input tokens of a request where neither the call nor the provider names a budget; at least 1."""
     margin_tokens: int = 1_000
-    """Kept free of a provider's window. Source: the Amplifier context contract's budget formula."""
+    """Tokens kept free of a provider's window; 0 or more. Source: the Amplifier context contract's budget formula."""
     output_reserve: float = 1.0
     """Share of the provider's largest output that is kept free of its window; 0 to 1."""
 
     def __post_init__(self) -> None:
-        """Checks every range."""
-        _whole("max_tokens", self.max_tokens, 1)
-        _whole("margin_tokens", self.margin_tokens, 0)
-        _whole("protected_results", self.protected_results, 0, "results")
-        _whole("protected_first", self.protected_first, 0, "messages")
-        _whole("protected_last", self.protected_last, 0, "messages")
-        if self.previews is not None and not isinstance(self.previews, Previews):
-            raise ConfigurationError(f"`previews` must be a Previews, not {self.previews!r:.80}")
-        if self.max_messages is not None:
-            _whole("max_messages", self.max_messages, 8, "messages")
-        if self.min_batch_tokens is not None:
-            _whole("min_batch_tokens", self.min_batch_tokens, 1)
-        if self.overhead_tokens is not None:
-            _whole("overhead_tokens", self.overhead_tokens, 0)
-        _share("compact_threshold", self.compact_threshold, above=0.0)
-        _share("target_usage", self.target_usage, above=0.0)
-        _share("protected_recent", self.protected_recent)
-        _share("output_reserve", self.output_reserve)
-        if self.target_usage >= self.compact_threshold:
-            raise ConfigurationError(
-                f"`target_usage` ({self.target_usage}) must be below `compact_threshold` ({self.compact_threshold}), "
-                "or every compaction would start the next one"
-            )
+        """Check every range."""
+        check_whole("max_tokens", self.max_tokens, 1)
+        check_whole("margin_tokens", self.margin_tokens, 0)
+        check_share("output_reserve", self.output_reserve)
 
 
-def _whole(name: str, value: Any, least: int, unit: str = "tokens") -> None:
+def check_whole(name: str, value: Any, least: int, unit: str = "tokens") -> None:
+    """Raise `ConfigurationError` for what is no whole number of at least this much."""
     if type(value) is not int or value < least:
         raise ConfigurationError(f"`{name}` must be a whole number of {unit}, at least {least}, not {value!r}")
 
 
-def _share(name: str, value: Any, above: float | None = None) -> None:
+def check_share(name: str, value: Any, above: float | None = None) -> None:
+    """Raise `ConfigurationError` for what is no share, from 0 (or above `above`) to 1."""
     if type(value) not in (int, float) or not 0 <= value <= 1 or (above is not None and value <= above):
         low = "above 0" if above is not None else "from 0"
         raise ConfigurationError(f"`{name}` must be a share of the budget, {low} to 1, not {value!r}")
@@ -159,7 +90,7 @@ class Limits:
 NO_LIMITS = Limits()
 
 
-def resolve_budget(token_budget: Any, window: Mapping[str, Any] | None, options: Options) -> Budget:
+def resolve_budget(token_budget: Any, window: Mapping[str, Any] | None, options: BudgetOptions) -> Budget:
     """The explicit budget, else the provider's window less output and margin, else `max_tokens`.
 
     `window` holds `context_window` and `max_output_tokens` as the provider told them, or is None. Where it told one of

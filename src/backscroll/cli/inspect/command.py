@@ -101,7 +101,7 @@ def _replay(transcript: Transcript, store: Store, budget: int | float, tick: Any
     counter = resolve("auto")
     raw = sum(map(Weigher(counter.count), transcript.messages)) if isinstance(budget, float) else 0
     tokens = budget_tokens(budget, raw)
-    with ContextManager(store=store, session=transcript.name[-200:], max_tokens=tokens) as context:
+    with ContextManager(store=store, session=transcript.name[-200:], budget=tokens) as context:
         refused = 0
         for step in steps(transcript, context, tokens):
             refused += step.view is None

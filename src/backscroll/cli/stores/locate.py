@@ -15,7 +15,8 @@ from backscroll.cli.group import BadInput
 from backscroll.errors import BackscrollError, DamagedError
 from backscroll.ports import Store
 from backscroll.stores.addresses import KNOWN, open_store
-from backscroll.stores.wrappers import OVER, layered
+from backscroll.stores.options import StorageOptions
+from backscroll.stores.wrappers import layered
 
 DATABASES = (".db", ".sqlite", ".sqlite3")
 """Suffixes by which the path of a file that is not there yet is one of a database."""
@@ -84,7 +85,7 @@ def _check_place(place: str, path: str | None) -> None:
 def _with_layers(store: Store) -> Store:
     """What its manager puts around it, as the environment tells: a key on a command line could be read by others."""
     blobs, key = (os.environ.get(name) or None for name in ("BACKSCROLL_BLOBS", "BACKSCROLL_ENCRYPTION_KEY"))
-    found = layered(store, blobs, OVER, key)
+    found = layered(store, StorageOptions(blobs, encryption_key=key))
     assert found is not None
     return found
 

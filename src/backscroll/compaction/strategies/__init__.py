@@ -21,30 +21,26 @@ STRATEGIES: Mapping[str, Callable[..., Strategy]] = {
     "importance": ImportanceStrategy,
     "truncate": DropStrategy,
 }
-AUTO = ("supersede", "clip", "digest")
+AUTO = "auto"
+"""Everything, in the default order."""
+DEFAULT_ORDER = ("supersede", "clip", "digest")
 """Least harm first: what is said again later, then what a cut result no longer says, then what only a digest tells."""
 
+Choice = str | Sequence[str | Strategy] | None
 
-def choose(strategy: str | None, strategies: Sequence[Any] | None) -> tuple[Strategy, ...]:
-    """The strategies to run, in order.
 
-    `strategies` names them or brings them along (`"mask"`, `MaskStrategy(over=200)`, or a `Strategy` of the caller's
-    own). Without it, `strategy` is `"auto"` (everything), one name, or None (nothing: only the last resort keeps a view
-    in its budget).
+def choose(strategies: Choice) -> tuple[Strategy, ...]:
+    """The strategies to run, in order: the default order for `"auto"`, or a list of names (`"mask"`) and strategies
+    (`MaskStrategy(over=200)`, or a `Strategy` of the caller's own). `None`: only the last resort keeps a view in its
+    budget. Raises `ConfigurationError` for unknown names.
     """
-    if strategies is None:
-        names: Sequence[Any] = () if strategy is None else AUTO if strategy == "auto" else (strategy,)
-    else:
-        names = strategies
-        if isinstance(names, str) or strategy not in ("auto", None):
-            raise ConfigurationError("give either strategy=NAME or strategies=[...], a list; not both")
-    return tuple([_strategy(name) for name in names])
+    return tuple([_strategy(name) for name in (DEFAULT_ORDER if strategies == AUTO else strategies or ())])
 
 
-def masks_batches(strategy: str | None, strategies: Sequence[Any] | None) -> bool:
+def masks_batches(strategies: Choice) -> bool:
     """Whether old results may be masked for their price alone: with everything on, or with `"mask"` among the named."""
-    if strategies is None:
-        return strategy in ("auto", "mask")
+    if strategies is None or strategies == AUTO:
+        return strategies == AUTO
     return any(given == "mask" or isinstance(given, MaskStrategy) for given in strategies)
 
 

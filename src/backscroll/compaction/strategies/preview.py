@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from backscroll.compaction.candidates import Candidate, Unit, Window
+from backscroll.compaction.options import ARRIVAL, ToolResultPreview
 from backscroll.history.history import History
 from backscroll.history.plan import Clip, Edit, Mask
-from backscroll.tokens.budget import ARRIVAL, Previews
 from backscroll.view.view import View
 
 BY = "preview"
@@ -18,13 +18,13 @@ _SMALL = 0.5  # of what a result may take that its preview takes, where that is 
 class PreviewStrategy:
     """What the model has seen of a long result is in its own words by now; the preview says where the rest is."""
 
-    previews: Previews
+    previews: ToolResultPreview
     name: str = BY
 
     def __call__(self, window: Window, tokens: int) -> Sequence[Edit]:
         """Previews of the oldest first, until `tokens` are won."""
         edits: list[Edit] = []
-        for candidate in window.candidates("result", "media", over=self.previews.over):
+        for candidate in window.candidates("result", "media", over=self.previews.threshold_tokens):
             if tokens <= 0:
                 break
             edit = preview(window, self.previews, candidate)
@@ -34,20 +34,24 @@ class PreviewStrategy:
         return edits
 
 
-def preview(window: Window, previews: Previews, candidate: Candidate, over: int | None = None) -> Clip | Mask | None:
+def preview(
+    window: Window, previews: ToolResultPreview, candidate: Candidate, over: int | None = None
+) -> Clip | Mask | None:
     """What a long result is shown as; None for one that is not long, or was cut before. `over`: what counts as long."""
-    over = previews.over if over is None else over
+    over = previews.threshold_tokens if over is None else over
     if candidate.part.id is None or candidate.entry.reading.flags.whole:
         return None
     if (candidate.entry.seq, candidate.number) in candidate.unit.edits or window.tokens(candidate.count) <= over:
         return None
     if candidate.part.media is not None:
         return window.mask(candidate, BY, "set aside")
-    keep = previews.keep if over >= previews.over else min(previews.keep, int(over * _SMALL))
+    keep = previews.preview_tokens
+    if over < previews.threshold_tokens:
+        keep = min(keep, int(over * _SMALL))
     return window.clip(candidate, max(1, keep), BY)
 
 
-def shown_whole(view: View, history: History, room: int, previews: Previews | None) -> bool:
+def shown_whole(view: View, history: History, room: int, previews: ToolResultPreview | None) -> bool:
     """Whether a result that the model has not seen yet may be too large to be shown whole; cheap. `room`: tokens that
     the messages may take.
     """
@@ -63,7 +67,7 @@ def shown_whole(view: View, history: History, room: int, previews: Previews | No
     return False
 
 
-def arrivals(window: Window, previews: Previews | None, whole: Set[int]) -> list[Edit]:
+def arrivals(window: Window, previews: ToolResultPreview | None, whole: Set[int]) -> list[Edit]:
     """The results that the model has not seen yet and is shown as previews at once; none of a group with one of those
     that stay `whole`.
     """
@@ -79,13 +83,14 @@ def arrivals(window: Window, previews: Previews | None, whole: Set[int]) -> list
     return [edit for edit in found if edit is not None]
 
 
-def _most(room: int, previews: Previews) -> int:
+def _most(room: int, previews: ToolResultPreview) -> int:
     """Tokens that a result may take when it is first shown."""
     quarter = int(room * AT_ONCE)
-    return min(previews.over, quarter) if previews.when == ARRIVAL else quarter
+    return min(previews.threshold_tokens, quarter) if previews.when == ARRIVAL else quarter
 
 
-def _fresh(window: Window, unit: Unit, previews: Previews) -> Iterator[Candidate]:
+def _fresh(window: Window, unit: Unit, previews: ToolResultPreview) -> Iterator[Candidate]:
     """The results of a unit, without those of tools that bring back what was left out."""
-    spared = {part.id for entry in unit.entries for part in entry.reading.call_parts if part.name in previews.spared}
+    calls = (part for entry in unit.entries for part in entry.reading.call_parts)
+    spared = {part.id for part in calls if part.name in previews.exempt_tools}
     return (found for found in window.parts_of(unit, ("result", "media")) if found.part.id not in spared)

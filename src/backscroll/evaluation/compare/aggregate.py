@@ -1,9 +1,10 @@
 """Rows added up by budget and strategy, and which strategy is recommended, and why. Nothing is printed here."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from backscroll.evaluation.compare.jobs import Row
+from backscroll.evaluation.retention import mean
 
 KEEP = 0.95
 """Share of what the best strategy keeps that a recommended one has to keep."""
@@ -70,29 +71,24 @@ def added(strategy: str, budget: int | float, rows: Sequence[Row]) -> Sum:
         transcripts=len(done),
         failed=len(rows) - len(done),
         requests=requests,
-        cost=sum(row.cost for row in rows),
-        cost_whole=sum(row.cost_whole for row in rows),
+        cost=sum(one.cost for one in done),
+        cost_whole=sum(one.cost_whole for one in done),
         output_cost=sum(row.output_cost for row in rows),
         tokens_sent=sum(one.tokens_sent for one in done),
         peak_tokens=max((one.peak_tokens for one in done), default=0),
         prefix_kept=sum(one.tokens_kept for one in done) / after_first if after_first else None,
         compactions=sum(one.compactions for one in done),
         milliseconds=1000 * sum(one.cpu_seconds for one in done) / requests if requests else None,
-        facts=sum(row.recalled.facts for row in rows if row.recalled),
-        recall=_mean(row.recalled.recall for row in rows if row.recalled),
-        reachable=_mean(row.recalled.reachable for row in rows if row.recalled),
-        far_facts=sum(row.recalled.far_facts for row in rows if row.recalled),
-        far_recall=_mean(row.recalled.far_recall for row in rows if row.recalled),
-        far_reachable=_mean(row.recalled.far_reachable for row in rows if row.recalled),
+        facts=sum(one.facts for one in done),
+        recall=mean(one.recall for one in done),
+        reachable=mean(one.reachable for one in done),
+        far_facts=sum(one.far_facts for one in done),
+        far_recall=mean(one.far_recall for one in done),
+        far_reachable=mean(one.far_reachable for one in done),
         refused=sum(one.refused for one in done),
         invalid=sum(one.invalid for one in done),
         over_budget=sum(one.over_budget for one in done),
     )
-
-
-def _mean(shares: Iterator[float | None]) -> float | None:
-    known = [share for share in shares if share is not None]
-    return sum(known) / len(known) if known else None
 
 
 @dataclass(frozen=True, slots=True)

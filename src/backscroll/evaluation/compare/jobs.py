@@ -4,16 +4,15 @@ Everything that goes in and comes out can be pickled. Nothing that a job raises 
 """
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from backscroll.errors import BackscrollError, TranscriptError
 from backscroll.evaluation.compare.pricing import Tariff
-from backscroll.evaluation.compare.retention import Measure, Needs, Recalled
 from backscroll.evaluation.readers import read
-from backscroll.evaluation.run import Outcome, Weigher, backscroll_manager, budget_tokens, replay
+from backscroll.evaluation.retention import Needs
+from backscroll.evaluation.run import Outcome, Weigher, replay
 from backscroll.evaluation.transcript import Transcript
 from backscroll.tokens.engines import resolve
 
@@ -61,13 +60,9 @@ class Row:
     asked: int | float
     """The budget as it was asked for: tokens, or a share of the transcript."""
     outcome: Outcome | None = None
-    recalled: Recalled | None = None
-    cost: float = 0.0
-    """Millions of input token equivalents, at the prices that were asked for."""
-    cost_whole: float = 0.0
-    """The same for sending the whole history at each request that was not refused."""
+    """Its costs are at the prices that were asked for."""
     output_cost: float = 0.0
-    """What the recorded assistant messages cost to write: the same for every strategy."""
+    """Millions of input token equivalents to write the recorded assistant messages: the same for every strategy."""
     failure: str = ""
     """Why there are no figures; empty where there are."""
     warnings: tuple[str, ...] = ()
@@ -93,23 +88,22 @@ def failed(job: Job, why: str) -> Row:
     return Row(job.source.name, job.label, job.budget, failure=why)
 
 
-def _replayed(job: Job, transcript: Transcript) -> tuple[Outcome, Recalled, float, float, float]:
-    count = resolve("auto").count
-    weigher = Weigher(count)
-    needs, weights = _prepared(job.source, transcript, weigher)
-    budget = budget_tokens(job.budget, sum(weights))
-    measure = Measure(needs, weights, budget, count)
-    make = backscroll_manager(job.strategies, job.model, prices=job.tariff.input)
-    outcome = replay(transcript, budget=budget, strategies=job.strategies, make_manager=make, witness=measure)
-    written = sum(weights[at] for at, message in enumerate(transcript.messages) if message["role"] == "assistant")
-    cost = job.tariff.cost(outcome.tokens_sent, outcome.tokens_kept)
-    whole = job.tariff.cost(measure.whole_sent, measure.whole_kept)
-    return outcome, measure.result(), cost, whole, job.tariff.output * written / 1e6
+def _replayed(job: Job, transcript: Transcript) -> tuple[Outcome, float]:
+    needs, written = _prepared(job.source, transcript)
+    outcome = replay(
+        transcript,
+        budget=job.budget,
+        strategies=job.strategies,
+        model=job.model,
+        prices=job.tariff.input,
+        needs=needs,
+    )
+    return outcome, job.tariff.output * written / 1e6
 
 
 # What a process keeps from one job to the next: jobs come transcript by transcript.
 
-_ready: dict[Source, tuple[Needs, Sequence[int]]] = {}
+_ready: dict[Source, tuple[Needs, int]] = {}
 
 
 @lru_cache(maxsize=1)
@@ -117,8 +111,11 @@ def _read(path: str) -> list[Transcript]:
     return read(Path(path))
 
 
-def _prepared(source: Source, transcript: Transcript, weigher: Weigher) -> tuple[Needs, Sequence[int]]:
+def _prepared(source: Source, transcript: Transcript) -> tuple[Needs, int]:
+    """What its requests need, and the tokens of its assistant messages."""
     if source not in _ready:
         _ready.clear()
-        _ready[source] = Needs(transcript.messages), [weigher(message) for message in transcript.messages]
+        weigher = Weigher(resolve("auto").count)
+        written = sum(weigher(message) for message in transcript.messages if message["role"] == "assistant")
+        _ready[source] = Needs(transcript.messages), written
     return _ready[source]

@@ -32,14 +32,10 @@ class Tariff:
         if type(self.output) not in (int, float) or not 0 <= self.output < float("inf"):
             raise ConfigurationError(f"output is a price of at least 0, and not {self.output!r}")
 
-    def cost(self, sent: int, kept: int) -> float:
-        """Millions of input token equivalents: of `sent` tokens `kept` were read from the cache, the rest written."""
-        return (self.input.cache_read * kept + self.input.cache_write * (sent - kept)) / 1e6
-
 
 TARIFFS = {
     "anthropic": Tariff("anthropic"),
-    "openai": Tariff("openai", Prices(cache_read=0.1, cache_write=1.0, cache_lifetime=300.0), 8.0),
+    "openai": Tariff("openai", Prices(read=0.1, write=1.0, ttl_seconds=300.0), 8.0),
 }
 _INPUT = ("cache_read", "cache_write", "cache_lifetime")
 

@@ -54,7 +54,7 @@ class AmplifierContext(AsyncContextManager):
         summarizer: ProviderSummarizer | None = None,
         providers: MountedProviders | None = None,
     ) -> None:
-        super().__init__(**options, summarizer=summarizer, on_event=signals.emit)
+        super().__init__(**options, on_event=signals.emit)
         self._summarizer = summarizer
         self._providers = providers or MountedProviders(None)
         self._signals = signals

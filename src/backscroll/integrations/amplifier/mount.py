@@ -7,10 +7,11 @@ coordinator of its own first. So nothing is opened here, and nothing outlives it
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from backscroll.compaction.summarization import Summarizer
 from backscroll.integrations.amplifier.context import AmplifierContext, OldContext
 from backscroll.integrations.amplifier.hooks import BEGIN_EVENTS, CONTRIBUTED, NAME, OPTION_IGNORED, Signals
 from backscroll.integrations.amplifier.providers import MountedProviders, ProviderSummarizer
-from backscroll.integrations.amplifier.settings import ALWAYS, Settings, read_settings
+from backscroll.integrations.amplifier.settings import ALWAYS, Config, Settings, read_settings
 from backscroll.integrations.amplifier.tool import RecallTool
 from backscroll.integrations.amplifier.transcript import TranscriptFile, transcript_file
 
@@ -59,8 +60,9 @@ async def _offer_recall(coordinator: Any, signals: Signals, tool: RecallTool, wa
 
 
 def _signals(coordinator: Any, settings: Settings) -> Signals:
-    recent, results = settings.options["protected_recent"], settings.options["protected_results"]
-    return Signals(coordinator, {"protected_recent": recent, "protected_tool_results": results})
+    config = settings.config
+    kept = {"protected_recent": config.protected_recent, "protected_tool_results": config.protected_tool_results}
+    return Signals(coordinator, kept)
 
 
 def _context(coordinator: Any, settings: Settings, signals: Signals) -> AmplifierContext:
@@ -71,11 +73,18 @@ def _context(coordinator: Any, settings: Settings, signals: Signals) -> Amplifie
     transcript = None if path is None else TranscriptFile(path)
     kept = {"session": session, "store": settings.config.store} if settings.config.store else {}
     asked = ProviderSummarizer(coordinator, settings.config.summary_provider, settings.config.summary_model)
+    summarizer = _summarizer(asked, settings.config) if settings.summarizer else None
     return kind(
         signals,
-        {**settings.options, **kept},
+        {**settings.options, **kept, "summarizer": summarizer},
         transcript,
         tuple(settings.config.memory_files),
         summarizer=asked if settings.summarizer else None,
         providers=MountedProviders(coordinator),
+    )
+
+
+def _summarizer(asked: ProviderSummarizer, config: Config) -> Summarizer:
+    return Summarizer(
+        asked, config.summary_context_tokens, config.summary_wait_seconds, reuse_prefix=config.summary_reuse_prefix
     )

@@ -12,11 +12,14 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from backscroll.compaction.cache_pricing import Prices
-from backscroll.compaction.strategies import STRATEGIES
+from backscroll.compaction.options import Protection
+from backscroll.compaction.strategies import AUTO, STRATEGIES
 from backscroll.compaction.strategies.excerpt import ClipStrategy
 from backscroll.compaction.summarization import LEAST_WINDOW
 from backscroll.errors import ConfigurationError
 from backscroll.integrations.settings import Count, PositiveShare, SettingsModel, Share, Text, nearest, read
+from backscroll.stores.options import StorageOptions
+from backscroll.tokens.budget import BudgetOptions
 
 TRUNCATE, SUMMARIZE = "truncate", "summarize"
 ALWAYS = "always"
@@ -47,11 +50,11 @@ class Persistence(SettingsModel):
 class PriceSettings(SettingsModel):
     """Prices, relative to an input token that no cache holds."""
 
-    cache_read: Share = Prices().cache_read
+    read: Share = Prices().read
     """price of a token that is read from the provider's cache"""
-    cache_write: Annotated[float, Field(ge=0)] = Prices().cache_write
-    """price of a token that is written to it; at least `cache_read`"""
-    cache_lifetime: Annotated[float, Field(gt=0)] = Prices().cache_lifetime
+    write: Annotated[float, Field(ge=0)] = Prices().write
+    """price of a token that is written to it; at least `read`"""
+    ttl_seconds: Annotated[float, Field(gt=0)] = Prices().ttl_seconds
     """seconds after which it is cold"""
 
 
@@ -87,11 +90,11 @@ class Config(SettingsModel):
     """the mounted provider that is asked for summaries; by default the one of the newest request"""
     summary_model: Text | None = None
     """the model that it is asked to use, where it lets a request choose; by default its own"""
-    summary_window: Annotated[int, Field(ge=LEAST_WINDOW)] = 32_000
+    summary_context_tokens: Annotated[int, Field(ge=LEAST_WINDOW)] = 32_000
     """tokens that one call for a summary may take in; more is summarised in parts; at least 2,000"""
-    summary_timeout: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    summary_wait_seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     """seconds that a request waits for a summary which is being made; 0 = not at all"""
-    summary_as_turn: bool = False
+    summary_reuse_prefix: bool = False
     """ask for it as one more turn of the newest request, whose beginning the provider has cached; by its own model, so
     without `summary_model`
     """
@@ -113,9 +116,9 @@ class Config(SettingsModel):
     """address of a store, such as `sqlite:///agent.db`, that keeps the session under the host's session id: with its
     plans, so that the next request after a resume is the same. Instead of a transcript
     """
-    blobs: Text | None = None
+    blob_store: Text | None = None
     """folder, or `s3://bucket/prefix`, for the large messages of the store, instead of the store itself"""
-    offload_over: Count = 65_536
+    blob_threshold_bytes: Count = 65_536
     """bytes from which a stored message is large"""
     encryption_key_env: Text | None = None
     """name of the environment variable that holds the key, 32 bytes as base64 text, by which everything in the store is
@@ -139,9 +142,9 @@ class Config(SettingsModel):
     """tokens kept free of the window instead of 1,000"""
     overhead_tokens: Count | None = None
     """tokens outside the messages, such as tool definitions; by default learned from reported usage"""
-    min_batch_tokens: Count = 20_000
+    clear_at_least_tokens: Count = 20_000
     """tokens that old results must be worth before they are masked for their price; 0 = never"""
-    prices: PriceSettings | None = None
+    cache_pricing: PriceSettings | None = None
     """prices by which that is reckoned, relative to a plain input token; and seconds after which a cache is cold"""
     tokenizer: Text = "auto"
     """`auto` (exact o200k, offline), another vocabulary, `estimate`"""
@@ -231,17 +234,16 @@ def _options(found: Config) -> dict[str, Any]:
     reserve, margin = found.output_reserve_fraction, found.margin_tokens
     if margin is None:
         margin = SIMPLE_MARGIN + found.compaction_notice_token_reserve if simple else 1_000
-    same = {"max_tokens", "target_usage", "protected_recent", "max_messages", "overhead_tokens", "tokenizer", "model"}
-    same |= {"blobs", "offload_over", "summary_window", "summary_timeout", "summary_as_turn"}
+    same = {"target_usage", "max_messages", "overhead_tokens", "tokenizer", "model"}
+    key = _key(found.encryption_key_env)
     return found.model_dump(include=same) | {
+        "budget": BudgetOptions(found.max_tokens, margin, reserve if reserve is not None else 0.5 if simple else 1.0),
         "compact_threshold": _threshold(found),
-        "protected_results": found.protected_tool_results,
-        "min_batch_tokens": found.min_batch_tokens or None,
-        "encryption_key": _key(found.encryption_key_env),
-        "prices": _prices(found),
-        "output_reserve": reserve if reserve is not None else 0.5 if simple else 1.0,
-        "margin_tokens": margin,
-        **_strategies(found.compaction_strategy, found.truncate_chars),
+        "protect": Protection(found.protected_recent, found.protected_tool_results),
+        "clear_at_least_tokens": found.clear_at_least_tokens or None,
+        "cache_pricing": _cache_pricing(found),
+        "storage": StorageOptions(found.blob_store, found.blob_threshold_bytes, key),
+        "strategies": _strategies(found.compaction_strategy, found.truncate_chars),
     }
 
 
@@ -256,9 +258,9 @@ def _key(variable: str | None) -> str | None:
     return os.environ[variable]
 
 
-def _prices(found: Config) -> Prices | None:
-    if found.prices is not None:
-        return Prices(**found.prices.model_dump())
+def _cache_pricing(found: Config) -> Prices | None:
+    if found.cache_pricing is not None:
+        return Prices(**found.cache_pricing.model_dump())
     return Prices() if found.compaction_strategy == "auto" else None
 
 
@@ -271,16 +273,16 @@ def _threshold(found: Config) -> float:
     return one if other is None else other
 
 
-def _strategies(name: str, characters: int | None) -> dict[str, Any]:
+def _strategies(name: str, characters: int | None) -> str | list[Any]:
     if name == "auto" and characters is None:
-        return {"strategy": "auto"}
+        return AUTO
     keep = None if characters is None else characters // _CHARACTERS
     clip = ClipStrategy() if keep is None else ClipStrategy(over=max(ClipStrategy().over, keep), keep=keep)
-    ladder = {
+    ladder: dict[str, list[Any]] = {
         "auto": ["supersede", clip, "digest"],
         TRUNCATE: ["supersede", clip, "truncate"],
         SUMMARIZE: ["supersede", "digest"],
         "importance": ["supersede", clip, "importance"],
         "clip": [clip],
     }
-    return {"strategies": ladder.get(name, [name])}
+    return ladder.get(name, [name])

@@ -271,8 +271,9 @@ class Conversation(AsyncContextManager):
         if not failed:  # what made it fail must not be hidden by what is found here: it is found again
             await self.follow(agent)
         summaries = self._session.summaries
-        if summaries is not None and summaries.timeout and self._background.running:
-            await self._background.wait(summaries.timeout)
+        seconds = 0.0 if summaries is None else summaries.summarizer.wait_seconds
+        if seconds and self._background.running:
+            await self._background.wait(seconds)
 
 
 def status_line(usage: Usage) -> str:

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from strands.agent.conversation_manager import NullConversationManager, SlidingWindowConversationManager
 from strands.vended_plugins.context_offloader import ContextOffloader as StrandsOffloader
 
-from backscroll.compaction.summarization import LEAST_WINDOW
+from backscroll.compaction.summarization import LEAST_WINDOW, Summarizer
 from backscroll.errors import ConfigurationError
 from backscroll.integrations.strands.conversation import Conversation
 from backscroll.integrations.strands.models import SummaryFromModel, input_budget
@@ -132,13 +132,15 @@ def _summaries(agent: Any, compression: Compression | None) -> dict[str, Any]:
 
     window = input_budget(model()) or SUMMARY_WINDOW
     return {
-        "summarizer": SummaryFromModel(model, compression.system_prompt),
-        "summary_window": max(LEAST_WINDOW, min(window, SUMMARY_WINDOW)),
-        "summary_timeout": SUMMARY_SECONDS,
+        "summarizer": Summarizer(
+            SummaryFromModel(model, compression.system_prompt),
+            context_tokens=max(LEAST_WINDOW, min(window, SUMMARY_WINDOW)),
+            wait_seconds=SUMMARY_SECONDS,
+        ),
     }
 
 
 def _shelf(offloading: Offloading | None, session: str) -> Shelf | None:
     if offloading is None or offloading.tool_result_storage is None:
         return None
-    return Shelf(offloading.tool_result_storage, offloading.previews, f"backscroll/{session}")
+    return Shelf(offloading.tool_result_storage, offloading.preview, f"backscroll/{session}")

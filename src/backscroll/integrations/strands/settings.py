@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from backscroll.compaction.cache_pricing import Prices
+from backscroll.compaction.options import Protection, ToolResultPreview
 from backscroll.errors import ConfigurationError
 from backscroll.integrations.settings import Count, M, PositiveShare, SettingsModel, Text, read, shown, unknown_key
-from backscroll.tokens.budget import Previews
 
 AUTO, AGENTIC = "auto", "agentic"
 TRUNCATE, SUMMARIZE = "truncate", "summarize"
@@ -23,8 +23,8 @@ _OF_LONG = 0.6  # of what counts as long, a preview that nobody named
 _FIXED = 2  # messages that a window must hold besides what is protected
 _ONLY = {TRUNCATE: ("window_size",), SUMMARIZE: ("summary_ratio", "system_prompt", "model")}
 OPTIONS = (
-    *("store", "session", "blobs", "offload_over", "encryption_key", "lease", "redact", "on_event", "tokenizer"),
-    *("max_tokens", "min_batch_tokens", "prices"),
+    *("store", "session", "storage", "lease", "redact", "on_event", "tokenizer"),
+    *("budget", "clear_at_least_tokens", "cache_pricing"),
 )
 """Options of `backscroll.AsyncContextManager` that stand beside the configuration."""
 
@@ -121,7 +121,7 @@ class Offloading(SettingsModel):
     """where long results are stored as well, block by block; the conversation itself always keeps them"""
 
     @property
-    def previews(self) -> Previews:
+    def preview(self) -> ToolResultPreview:
         """The same as an option; where only one of the two sizes was given, the other follows from it."""
         over, keep = self.threshold, self.preview_tokens
         if "preview_tokens" not in self.model_fields_set:
@@ -133,11 +133,11 @@ class Offloading(SettingsModel):
                 f"offloader.preview_tokens ({keep}) must be below offloader.threshold ({over}): lower the one or raise "
                 "the other"
             )
-        return Previews(over, keep, self.when, ("recall", RETRIEVAL_TOOL))
+        return ToolResultPreview(over, keep, self.when, ("recall", RETRIEVAL_TOOL))
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        _ = self.previews
+        _ = self.preview
         return self
 
 
@@ -198,9 +198,9 @@ def check_options(options: Mapping[str, Any]) -> None:
 
 def core_options(compression: Compression | None, offloading: Offloading | None) -> dict[str, Any]:
     """The same as options of `backscroll.AsyncContextManager`."""
-    options: dict[str, Any] = {"protected_recent": 0.0}
+    options: dict[str, Any] = {"protect": Protection(recent=0.0)}
     if offloading is not None:
-        options |= {"previews": offloading.previews, "prices": Prices()}
+        options |= {"tool_result_preview": offloading.preview, "cache_pricing": Prices()}
     if compression is None:
         return options | {"strategies": [], "compact_threshold": 1.0, "target_usage": 0.9}
     threshold = 1.0 if compression.threshold is None else compression.threshold
@@ -212,6 +212,5 @@ def core_options(compression: Compression | None, offloading: Offloading | None)
         "compact_threshold": threshold,
         "target_usage": target,
         "max_messages": compression.max_messages,
-        "protected_first": compression.protect_first,
-        "protected_last": compression.protected_last,
+        "protect": Protection(recent=0.0, first=compression.protect_first, last=compression.protected_last),
     }

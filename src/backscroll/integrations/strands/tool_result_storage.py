@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import Any
 
+from backscroll.compaction.options import ToolResultPreview
 from backscroll.integrations.strands.estimator import TokenEstimate, estimate_input_tokens
 from backscroll.integrations.strands.serialization import Message, to_json
 from backscroll.notices import warn
 from backscroll.ports import LONG
-from backscroll.tokens.budget import Previews
 
 _MOST_FAILED = 1_000
 
@@ -22,7 +22,7 @@ _MOST_FAILED = 1_000
 class Shelf:
     """A Strands storage: a unified one (`write`), or one of its offloader's (`store`)."""
 
-    def __init__(self, storage: Any, previews: Previews, prefix: str) -> None:
+    def __init__(self, storage: Any, previews: ToolResultPreview, prefix: str) -> None:
         self._storage = storage
         self._previews = previews
         self._prefix = prefix
@@ -61,13 +61,13 @@ def _framed(kind: str, data: bytes) -> bytes:
     return len(name).to_bytes(2, "big") + name + data
 
 
-def _long(message: Message, previews: Previews) -> Iterator[tuple[str, str, bytes]]:
+def _long(message: Message, previews: ToolResultPreview) -> Iterator[tuple[str, str, bytes]]:
     """Name, content type and bytes of each long block of a message's tool results."""
     for block in message.get("content") or ():
         result = (block.get("toolResult") if isinstance(block, dict) else None) or {}
         for number, inner in enumerate(result.get("content") or ()):
             kind, data = _bytes_of(inner)
-            if len(data) >= previews.over and _tokens(inner) > previews.over:
+            if len(data) >= previews.threshold_tokens and _tokens(inner) > previews.threshold_tokens:
                 yield f"{result['toolUseId']}.{number}.{sha256(data).hexdigest()[:12]}", kind, data
 
 

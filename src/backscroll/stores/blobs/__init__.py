@@ -2,7 +2,6 @@
 
 - `offloading.py`  a store whose large bodies are blobs
 - `pointers.py`    the records that stand for them
-- `lines.py`       work that may take long, in threads and in order for each session
 - `addresses.py`   from an address to a place for blobs
 - `folder.py`      blobs as files in a folder
 - `s3.py`          blobs in a bucket that speaks S3

@@ -15,8 +15,8 @@ from typing import Any
 from backscroll.errors import ConfigurationError, ConflictError, DamagedError, StoreError
 from backscroll.notices import warn
 from backscroll.ports import Blobs, Pending, Record, Store, Stored
-from backscroll.stores.blobs.lines import Lines
 from backscroll.stores.blobs.pointers import KIND, blob_name, fits, pointer, pointing
+from backscroll.stores.keyed_executor import KeyedExecutor
 from backscroll.stores.names import INTERNAL, checked_keys
 from backscroll.stores.wrapper import Layer
 
@@ -54,7 +54,7 @@ class OffloadingStore(Layer):
         self._blobs = blobs
         self._over = checked_over(over)
         self._on_failure = on_failure or _warn
-        self._lines = Lines()
+        self._jobs = KeyedExecutor("backscroll-blobs")  # no limit: an append may wait for the turn of another one
         self._putting: set[str] = set()
         """Blobs whose records are not written yet."""
         self._owner: str | None = None
@@ -72,10 +72,10 @@ class OffloadingStore(Layer):
     ) -> Pending:
         """Puts large bodies as blobs, in a thread, and then the records. What is small goes straight to the store."""
         name, given = self._visible(session), checked_keys(records)
-        if self._lines.idle(name) and not any(map(self._is_wrapped, given)):
+        if self._jobs.idle(name) and not any(map(self._is_wrapped, given)):
             return self._store.append(name, first, given, incarnation=incarnation, turn=turn)
         line = name if turn is None else f"{name}\n"  # in its turn nothing waits behind what waits for the turn's end
-        return self._lines.put(line, partial(self._append, name, first, given, incarnation, turn))
+        return self._jobs.put(line, partial(self._append, name, first, given, incarnation, turn))
 
     def _is_wrapped(self, record: Record) -> bool:
         return len(record.body) > self._over or record.kind == KIND
@@ -133,9 +133,9 @@ class OffloadingStore(Layer):
 
     def fork(self, session: str, new: str, at: int) -> Pending:
         """Begins a session with the first `at` records of another, behind what is being written to that one."""
-        if self._lines.idle(self._visible(session)):
+        if self._jobs.idle(self._visible(session)):
             return super().fork(session, new, at)
-        return self._lines.put(session, lambda: super(OffloadingStore, self).fork(session, new, at).result())
+        return self._jobs.put(session, lambda: super(OffloadingStore, self).fork(session, new, at).result())
 
     # -- what is not needed any more --
 
@@ -146,8 +146,8 @@ class OffloadingStore(Layer):
         deleted, the error says so: the session is gone then, and `collect` deletes the blob.
         """
         name = self._visible(session)
-        if not self._lines.idle(name):
-            self._lines.put(name, lambda: None).result()
+        if not self._jobs.idle(name):
+            self._jobs.put(name, lambda: None).result()
         own = self._pointed(name, spare=True)
         family = self._sharing(0, self._record(name, 0)) if cascade else []
         held = {other: self._pointed(other, spare=True).keys() for other in family}
@@ -187,7 +187,7 @@ class OffloadingStore(Layer):
 
     def close(self) -> None:
         """Waits for what is being written and frees everything. The next use opens anew."""
-        self._lines.wait()
+        self._jobs.close()
         self._store.close()
 
     def _pointed(self, session: str, spare: bool = False) -> dict[str, int]:

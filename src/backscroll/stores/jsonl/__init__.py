@@ -1,14 +1,12 @@
 """Sessions in JSON Lines, to be read and searched with any tool.
 
 - `store.py`     the port's operations on a folder of sessions
-- `writer.py`    appends, beginnings, forks and erasures, in their order
-- `folder.py`    which file is whose, and what a fork reads from its parent
+- `writer.py`    appends, beginnings and erasures, in their order
+- `folder.py`    which file is whose, and what a fork of earlier versions reads from its parent
 - `file.py`      one session's file: locking it, reading it, writing to its end
 - `index.py`     what a file holds and where
 - `lines.py`     the lines themselves, and the same bytes back
-- `lease.py`     keeping a session for one writer
 - `verify.py`    looking for what is not as it was written
-- `repair.py`    writing anew what is not
 - `portable.py`  one file with sessions from any store
 """
 

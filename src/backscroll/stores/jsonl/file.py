@@ -79,7 +79,7 @@ class LogFile:
 
     def __init__(self, path: str, session: str) -> None:
         self.path, self.session = path, session
-        self.guard, self.lease = Guard(path), f"{path}-lease"
+        self.guard = Guard(path)
         self.lock = threading.Lock()
         self.index = Index(session)
         self._seen: _Seen | None = None
@@ -245,43 +245,18 @@ class LogFile:
 
     def is_there(self) -> bool:
         """Whether there is a file, or something that was made beside it."""
-        return any(map(os.path.exists, (self.path, self.guard.path, self.lease))) or bool(self.damaged_copies())
+        return bool(self._all())
 
     def remove(self) -> None:
         """Deletes everything. Cut short in between, it leaves what counts as a whole session."""
-        for path in (*self.damaged_copies(), self.lease, self.guard.path, self.path):
+        for path in self._all():
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
         self.forget()
 
-    def damaged_copies(self) -> list[str]:
-        """Files that repairs kept, or did not come to an end with."""
-        path = glob.escape(self.path)
-        return [*glob.glob(f"{path}.damaged-*"), *glob.glob(f"{path}.repairing")]
-
-    def replace(self, data: bytes) -> str:
-        """Puts another content in the place of the file, which is kept: answers where."""
-        new, kept = f"{self.path}.repairing", self.keep()
-        try:
-            _write_new(new, data)
-            os.replace(new, self.path)
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(new)
-        return kept
-
-    def keep(self) -> str:
-        """Copies the file as it is: answers where."""
-        number = 1
-        while os.path.exists(kept := f"{self.path}.damaged-{number}"):
-            number += 1
-        _write_new(kept, self.content())
-        return kept
-
-    def content(self) -> bytes:
-        """All of it."""
-        with open(self.path, "rb") as file:
-            return file.read()
+    def _all(self) -> list[str]:
+        """The file, behind all that lies beside it: the number of its commits, and what earlier versions kept."""
+        return sorted(glob.glob(f"{glob.escape(self.path)}*"), reverse=True)
 
     def raise_guard(self, commits: int) -> None:
         """Notes what is in the file, before it is acknowledged."""
@@ -305,13 +280,6 @@ def _feed(file: BinaryIO, index: Index) -> None:
             return
         index.feed(start, line[:-1])
         start += len(line)
-
-
-def _write_new(path: str, data: bytes) -> None:
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _seen(stat: os.stat_result) -> _Seen:

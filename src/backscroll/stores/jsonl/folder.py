@@ -5,20 +5,19 @@ import hashlib
 import os
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from backscroll.errors import DamagedError, StoreUnavailable
 from backscroll.stores.commit_counter import Guard
 from backscroll.stores.jsonl import lines
-from backscroll.stores.jsonl.file import LogFile, locked
+from backscroll.stores.jsonl.file import LogFile
 from backscroll.stores.jsonl.lines import Header
 
 _NAME = re.compile(r"[A-Za-z0-9_-]*\.[0-9a-f]{20}\.jsonl")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _READABLE = 40  # characters of a session's name that its file's name begins with
 _MOST_KNOWN = 10_000  # sessions whose indices are remembered
-_NUMBER = ".begun"
 NAMELESS = (
     "line 1, byte 0: the line that names its session is not what was written: restore the file from a backup, or "
     "delete it together with its -commits file"
@@ -57,7 +56,6 @@ class Folder:
         self.path, self.timeout = path, timeout
         self._lock = threading.Lock()
         self._logs: dict[str, LogFile] = {}
-        self._highest: int | None = None
         self._used = False
         """Whether the folder was there while this object was in use."""
 
@@ -156,30 +154,12 @@ class Folder:
             headers.append(header)
         return headers
 
-    @contextlib.contextmanager
-    def changing(self) -> Iterator[Callable[[], int]]:
-        """Keeps others from beginning and erasing sessions meanwhile; yields what numbers them. Makes the folder if
-        need be.
-        """
+    def make(self) -> None:
+        """Make the folder if it is not there."""
         with contextlib.suppress(FileExistsError):
             os.mkdir(self.path, 0o700)
             sync(os.path.dirname(self.path))
-        path = os.path.join(self.path, _NUMBER)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            with locked(descriptor, path, self.timeout):
-                yield lambda: self._number(descriptor)
-        finally:
-            os.close(descriptor)
-
-    def _number(self, descriptor: int) -> int:
-        """By which sessions are ordered: larger than all before, also where a power cut took what counts them."""
-        if self._highest is None:
-            self._highest = max([0, *(each.header.begun for each in self.listed() if each.header)])
-        told = os.pread(descriptor, 20, 0).strip()
-        self._highest = 1 + max(self._highest, int(told) if told.isdigit() else 0)
-        os.pwrite(descriptor, b"%d\n" % self._highest, 0)
-        return self._highest
+        self.check_place()
 
     def sync(self) -> None:
         """The names in the folder would survive a power cut from here on."""

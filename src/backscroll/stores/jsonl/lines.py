@@ -38,11 +38,11 @@ class Header(NamedTuple):
 
     session: str
     begun: int
-    """Grows from session to session: their order."""
+    """Grows from session to session: their order. Nanoseconds since 1970; earlier versions counted from 1."""
     id: str
     """Of this file alone: a session that was erased and began again has another one."""
     parent: str | None = None
-    """The session that this one was forked from."""
+    """The session that this one was forked from, by an earlier version."""
     parent_id: str | None = None
     shares: int = 0
     """Places that are read from the parent."""

@@ -5,13 +5,15 @@
 Each session is a file, each event a line. Any number of processes may use the folder. What is acknowledged survives the
 process and, with `durability="full"`, a power cut; every line is checked when it is read. Nothing is touched before the
 first use. A forked process opens anew.
+
+Sessions are not forked, leased or repaired here: SQLite does that. Forks that an earlier version made are read.
 """
 
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, NoReturn
 
 from backscroll.errors import ConfigurationError
 from backscroll.ports import Extent, Record, Stored, Tip
@@ -20,11 +22,10 @@ from backscroll.stores.group_commit import Job
 from backscroll.stores.jsonl import lines
 from backscroll.stores.jsonl.file import told
 from backscroll.stores.jsonl.folder import Folder, Segment
-from backscroll.stores.jsonl.repair import repair
 from backscroll.stores.jsonl.verify import accept_loss, verify
-from backscroll.stores.jsonl.writer import Append, Erase, Fork, Hold, Lease, Writer
-from backscroll.stores.names import checked, checked_keys, checked_lease
-from backscroll.stores.problems import Mended, Problem
+from backscroll.stores.jsonl.writer import Append, Erase, Hold, Writer
+from backscroll.stores.names import checked, checked_keys
+from backscroll.stores.problems import Problem
 from backscroll.stores.queued_store import TIMEOUT, QueuedStore, checked_durability
 from backscroll.stores.turns import Turn
 
@@ -47,6 +48,11 @@ class JsonlStore(QueuedStore[Job]):
         path = os.path.realpath(name)
         self._folder = Folder(path, timeout)
         super().__init__(path, durability)
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """Everything that this store can do; SQLite can also fork and lease."""
+        return frozenset(("durable", "shared", "erase", "turn"))
 
     def append(
         self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
@@ -115,14 +121,13 @@ class JsonlStore(QueuedStore[Job]):
         with told(self.path), GATE:
             return [header.session for header in self._folder.headers()]
 
-    def fork(self, session: str, new: str, at: int) -> Future[None]:
-        """Begins a session that reads its first `at` records from another."""
-        return self._put(Fork(checked(session), checked(new), at))
+    def fork(self, session: str, new: str, at: int) -> NoReturn:  # noqa: ARG002 - of the port
+        """Raise `ConfigurationError`."""
+        raise _use_sqlite("forks no sessions; to fork")
 
-    def lease(self, session: str, owner: str, seconds: float) -> Future[None]:
-        """Keeps a session for one writer for so many seconds from now on, by the clock of the system."""
-        owner, seconds = checked_lease(owner, seconds)
-        return self._put(Lease(checked(session), owner, seconds))
+    def lease(self, session: str, owner: str, seconds: float) -> NoReturn:  # noqa: ARG002 - of the port
+        """Raise `ConfigurationError`."""
+        raise _use_sqlite("leases no sessions; to lease")
 
     def turn(self, session: str) -> Future[Turn[Append]]:
         """Keeps all others from writing to the session's file until the append that is made with what this answers."""
@@ -142,15 +147,12 @@ class JsonlStore(QueuedStore[Job]):
         """Goes on with what is left, where acknowledged appends are gone. Answers how many these were."""
         return accept_loss(self._folder)
 
-    def repair(self) -> list[Mended]:
-        """Mends the files, and says what it did and what was lost; an empty list where nothing is wrong.
-
-        A file in which something is not as it was written is written anew; the damaged one is kept beside it as
-        `.damaged-1` (2, 3 ...) until the session is erased. Where a record is lost, one of the kind `lost`
-        (`ports.LOST`) takes its place, so that all others can be read as before. What a crash left of an append stays.
-        """
-        self.close()
-        return repair(self._folder)
+    def repair(self) -> NoReturn:
+        """Raise `ConfigurationError`."""
+        raise _use_sqlite(
+            "repairs nothing: restore the file from a backup, or call `accept_loss()` where only its end is gone; for "
+            "a store that can be repaired"
+        )
 
     def let_go(self) -> None:
         """Nothing is open between two uses."""
@@ -165,6 +167,10 @@ class JsonlStore(QueuedStore[Job]):
 
     def _free(self) -> None:
         self._folder.forget()
+
+
+def _use_sqlite(what: str) -> ConfigurationError:
+    return ConfigurationError(f'a folder of JSON Lines {what}, use SQLite: store="sqlite:///agent.db"')
 
 
 def _find(segment: Segment, seq: int | None, key: str | None) -> int | None:

@@ -1,4 +1,4 @@
-"""Writing to a folder of sessions: appends, beginnings, forks and erasures, in the order they were asked for.
+"""Writing to a folder of sessions: appends, beginnings and erasures, in the order they were asked for.
 
 Appends to one session that wait together are written and synced together. Each is checked by itself: a conflict is an
 answer and disturbs no other.
@@ -6,17 +6,17 @@ answer and disturbs no other.
 
 import os
 import secrets
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from backscroll.errors import ConfigurationError, ConflictError, DamagedError, StoreUnavailable
+from backscroll.errors import ConflictError, DamagedError, StoreUnavailable
 from backscroll.ports import Record
 from backscroll.stores.fork_lock import GATE
 from backscroll.stores.group_commit import Answer, Job
 from backscroll.stores.jsonl import lines
 from backscroll.stores.jsonl.file import LogFile, told
 from backscroll.stores.jsonl.folder import Folder, Segment
-from backscroll.stores.jsonl.lease import lease
 from backscroll.stores.jsonl.lines import Header
 from backscroll.stores.names import another
 from backscroll.stores.turns import Turn
@@ -45,26 +45,10 @@ class Hold(Job):
 
 
 @dataclass(slots=True, eq=False)
-class Fork(Job):
-    """A session `new` with the first `at` records."""
-
-    new: str
-    at: int
-
-
-@dataclass(slots=True, eq=False)
 class Erase(Job):
     """The session is to go, with `cascade` also what was forked from it."""
 
     cascade: bool
-
-
-@dataclass(slots=True, eq=False)
-class Lease(Job):
-    """The session is to be kept for an owner, for so many seconds."""
-
-    owner: str
-    seconds: float
 
 
 class Writer:
@@ -99,12 +83,8 @@ class Writer:
     def _alone(self, job: Job) -> BaseException | None:
         try:
             with told(self._folder.path), GATE:
-                if isinstance(job, Fork):
-                    self._fork(job)
-                elif isinstance(job, Erase):
+                if isinstance(job, Erase):
                     self._erase(job)
-                elif isinstance(job, Lease):
-                    lease(self._folder, self._folder.log(job.session), job.owner, job.seconds)
         except BaseException as error:  # whatever it was: somebody waits for it
             return error
         return None
@@ -156,12 +136,13 @@ class Writer:
         self._begin(log, jobs)
 
     def _begin(self, log: LogFile, jobs: list[Append]) -> None:
-        with self._folder.changing() as number, log.opened(self._folder.timeout, make=True) as descriptor, log.lock:
+        self._folder.make()
+        with log.opened(self._folder.timeout, make=True) as descriptor, log.lock:
             assert descriptor is not None
             if log.refresh(sure=True).commits:  # somebody else began it meanwhile
                 self._write(log, descriptor, jobs)
                 return
-            self._write(log, descriptor, jobs, Header(log.session, number(), secrets.token_hex(8)))
+            self._write(log, descriptor, jobs, Header(log.session, time.time_ns(), secrets.token_hex(8)))
 
     def _write(self, log: LogFile, descriptor: int, jobs: Sequence[Append], begins: Header | None = None) -> None:
         data, commits = _lines_of(log, jobs, self._folder.past(log.index.header))
@@ -174,52 +155,28 @@ class Writer:
         for job in jobs:
             job.answer = begins.id if begins else log.index.id
 
-    # -- forking and erasing --
-
-    def _fork(self, job: Fork) -> None:
-        folder, parent = self._folder, self._folder.log(job.session)
-        with folder.changing() as number, parent.opened(folder.timeout):  # what is shared is on the disk by then
-            past = folder.segments(job.session)
-            end = past[0].last if past else 0
-            if not 0 < job.at <= end:
-                raise ConfigurationError(f"session {job.session!r} has {end} records, and not {job.at} to share")
-            child = folder.log(job.new)
-            if child is parent:
-                raise ConflictError(f"session {job.new!r} has begun already")
-            with child.opened(folder.timeout, make=True) as descriptor, child.lock, parent.lock:
-                assert descriptor is not None
-                if child.refresh(sure=True).commits:
-                    raise ConflictError(f"session {job.new!r} has begun already")
-                header = parent.index.header
-                if header is None:
-                    raise parent.damaged(0, 0)
-                told = Header(job.new, number(), secrets.token_hex(8), job.session, header.id, job.at, 1)
-                child.write(descriptor, lines.header_line(told), self._synced)
-                if self._synced:
-                    folder.sync()
-                child.raise_guard(1)
+    # -- erasing --
 
     def _erase(self, job: Erase) -> None:
         if not self._folder.log(job.session).is_there():
             return
-        with self._folder.changing():
-            parents = self._parents(but=self._folder.log(job.session).path)
-            forks = [name for name, parent in parents.items() if parent == job.session]
-            if forks and not job.cascade:
-                raise ConflictError(
-                    f"session {job.session!r} shares its records with its forks {forks}: erase them as well"
-                )
-            going = [job.session]
-            for each in going:  # grows on the way
-                going += [name for name, parent in parents.items() if parent == each]
-            for each in reversed(going):
-                log = self._folder.log(each)
-                with log.opened(self._folder.timeout), log.lock:
-                    log.remove()
-            self._folder.sync()
+        parents = self._parents(but=self._folder.log(job.session).path)
+        forks = [name for name, parent in parents.items() if parent == job.session]
+        if forks and not job.cascade:
+            raise ConflictError(
+                f"session {job.session!r} shares its records with its forks {forks}: erase them as well"
+            )
+        going = [job.session]
+        for each in going:  # grows on the way
+            going += [name for name, parent in parents.items() if parent == each]
+        for each in reversed(going):
+            log = self._folder.log(each)
+            with log.opened(self._folder.timeout), log.lock:
+                log.remove()
+        self._folder.sync()
 
     def _parents(self, but: str) -> dict[str, str | None]:
-        """Sessions and what they were forked from."""
+        """Sessions and what they were forked from, by an earlier version."""
         parents: dict[str, str | None] = {}
         for path, header, problem in self._folder.listed():
             if header is not None:

@@ -1,7 +1,6 @@
 """Sessions in a PostgreSQL database. Importing any of it needs psycopg, and says so where it is missing.
 
 - `store.py`    the port's operations
-- `lanes.py`    jobs in threads, in order for each session
 - `server.py`   work on the tables of one address, and trying again
 - `pool.py`     connections that are kept for the next use
 - `fork_safety.py`    who begins anew in the child of a fork

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 from backscroll.errors import ConfigurationError, ConflictError, DamagedError, StoreUnavailable
 from backscroll.ports import Extent, Record, Stored, Tip
+from backscroll.stores.keyed_executor import KeyedExecutor
 from backscroll.stores.names import another, checked, checked_keys, checked_lease, kept
 from backscroll.stores.postgres import rows
 from backscroll.stores.postgres.address import parsed
 from backscroll.stores.postgres.driver import Connection, errors
-from backscroll.stores.postgres.lanes import Lanes
 from backscroll.stores.postgres.server import Server
 from backscroll.stores.postgres.verify import verify
 from backscroll.stores.problems import Problem
@@ -51,7 +51,7 @@ class PostgresStore:
         self.address = parsed(address)
         self.server = Server(self.address, read_only)
         """What else works on these tables shares its connections."""
-        self._lanes = Lanes(self.address.connections)
+        self._jobs = KeyedExecutor("backscroll-postgres", self.address.connections)
         self._turns = threading.BoundedSemaphore(max(1, self.address.connections // 2))
         """Who has a turn reads by another connection than the one that waits for its append."""
 
@@ -71,12 +71,12 @@ class PostgresStore:
         """Queues records for the places from `first` on. Those of one session are written in their order."""
         name, found = checked(session), checked_keys(records)
         if not found or not 0 <= first <= rows.LAST - len(found):
-            return self._lanes.put(name, partial(self._ends, name, first, incarnation))
+            return self._jobs.put(name, partial(self._ends, name, first, incarnation))
         new = rows.new_rows(name, first, secrets.randbits(63), found, incarnation)
         held = Append(new, Future())
         if turn is not None and turn.give(held):
             return held.done
-        return self._lanes.put(name, partial(self._append, new))
+        return self._jobs.put(name, partial(self._append, new))
 
     def _ends(self, name: str, first: int, incarnation: str | None) -> str | None:
         tip = self.tip(name)
@@ -92,7 +92,7 @@ class PostgresStore:
     def turn(self, session: str) -> Future[Turn[Append]]:
         """Locks the session's row until the append that is made with what this answers."""
         name, turn = checked(session), Turn[Append]()
-        self._lanes.put(name, partial(self._hold, name, turn))
+        self._jobs.put(name, partial(self._hold, name, turn))
         return turn.granted
 
     def _hold(self, name: str, turn: Turn[Append]) -> None:
@@ -189,7 +189,7 @@ class PostgresStore:
         """Begins a session with the first `at` records of another. Copies nothing."""
         name, fork = checked(session), checked(new)
         share = partial(self._share, name, fork, at, secrets.randbits(63))
-        return self._lanes.put(name, partial(self.server.run, share, changes=True), begins=fork)
+        return self._jobs.put(name, partial(self.server.run, share, changes=True), begins=fork)
 
     def _share(self, name: str, new: str, at: int, mark: int, connection: Connection) -> None:
         schema = self.server.schema
@@ -206,7 +206,7 @@ class PostgresStore:
     def lease(self, session: str, owner: str, seconds: float) -> Future[None]:
         """Keeps a session for one writer for so many seconds from now, by the server's clock."""
         name, (owner, seconds) = checked(session), checked_lease(owner, seconds)
-        return self._lanes.put(name, partial(self._lease, name, owner, seconds))
+        return self._jobs.put(name, partial(self._lease, name, owner, seconds))
 
     def _lease(self, name: str, owner: str, seconds: float) -> None:
         schema = self.server.schema
@@ -222,7 +222,7 @@ class PostgresStore:
         anew; meanwhile nobody can use them.
         """
         name = checked(session)
-        self._lanes.put(name, partial(self._erase, name, cascade)).result()
+        self._jobs.put(name, partial(self._erase, name, cascade)).result()
 
     def _erase(self, name: str, cascade: bool) -> None:
         if self.server.run(partial(self._delete, name, cascade), changes=True):
@@ -252,7 +252,7 @@ class PostgresStore:
 
     def close(self) -> None:
         """Waits for what is queued and frees everything. The next use opens anew."""
-        self._lanes.close()
+        self._jobs.close()
         self.server.close()
 
     def verify(self, session: str | None = None) -> Iterator[Problem]:

@@ -9,8 +9,7 @@
 - `rows.py`     rows and their checksums
 - `verify.py`   looking for what is not as it was written
 - `repair.py`   a new database in the place of a damaged one
-- `salvage.py`  what of a damaged one can still be read
-- `pages.py`    its pages as they lie on the disk
+- `copying.py`  all that SQLite still reads of a damaged one, row by row
 - `errors.py`   what SQLite complains of, as errors that say what to do
 """
 

@@ -22,7 +22,7 @@ _UNAVAILABLE = {
     sqlite3.SQLITE_INTERRUPT: "it was interrupted: try again",
     sqlite3.SQLITE_NOLFS: "its file system cannot hold files of that size",
 }
-_DAMAGED = {
+DAMAGE = {
     sqlite3.SQLITE_CORRUPT,
     sqlite3.SQLITE_NOTADB,
     sqlite3.SQLITE_FORMAT,
@@ -31,6 +31,7 @@ _DAMAGED = {
     sqlite3.SQLITE_CONSTRAINT,  # a place that is taken although the log ends before it
     sqlite3.SQLITE_MISMATCH,
 }
+"""Result codes that say that the file is not as it was written."""
 ALONE = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_TOOBIG}
 """What one append may meet and a smaller one may not."""
 
@@ -47,7 +48,7 @@ def fault(path: str, error: sqlite3.Error | OSError) -> StoreError:
     number, name = code(error), getattr(error, "sqlite_errorname", type(error).__name__)
     if number in _UNAVAILABLE:
         return StoreUnavailable(f"{path}: {_UNAVAILABLE[number]} ({name}: {error})")
-    if number in _DAMAGED:
+    if number in DAMAGE:
         return damaged(path, f"{name}: {error}")
     return StoreUnavailable(f"{path}: {name}: {error}")
 

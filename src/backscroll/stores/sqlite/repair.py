@@ -1,20 +1,20 @@
-"""Putting a database in the place of a damaged one, made of what can still be read. The damaged one is kept."""
+"""Putting a database in the place of a damaged one, made of what SQLite still reads. The damaged one is kept."""
 
 import contextlib
 import os
 import shutil
+import sqlite3
 import stat
 import sys
 from collections.abc import Iterator
 
-from backscroll.errors import ConfigurationError, StoreUnavailable
+from backscroll.errors import ConfigurationError, DamagedError, StoreUnavailable
 from backscroll.stores.fork_lock import GATE, alone
 from backscroll.stores.problems import Mended
 from backscroll.stores.sqlite import schema
-from backscroll.stores.sqlite.errors import damaged, told
+from backscroll.stores.sqlite.copying import Copying
+from backscroll.stores.sqlite.errors import DAMAGE, code, damaged, told
 from backscroll.stores.sqlite.file import Database
-from backscroll.stores.sqlite.pages import Pages
-from backscroll.stores.sqlite.salvage import Salvage
 from backscroll.stores.sqlite.verify import accept_loss, verify, wrong
 
 if sys.platform != "win32":
@@ -23,6 +23,7 @@ if sys.platform != "win32":
 _LOCKS = 0x4000_0000
 """Where SQLite's locks begin in a file; who holds all of these bytes is its only user."""
 _LOCKED = 512  # bytes
+_PART = 1 << 20  # bytes that are copied at once
 _WRITABLE = (b"\1\1", b"\2\2")
 """What the header says of a file that SQLite may read and write; of another one it says nothing but that it may not."""
 
@@ -72,10 +73,18 @@ def _salvaged(database: Database, new: str, file: int) -> list[Mended]:
         done = _made(database, new, file)
         kept = _swapped(database.path, new)
     finally:
-        for suffix in ("", "-wal", "-shm"):
+        for suffix in ("", "-wal", "-shm", "-read", "-read-wal", "-read-shm"):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(f"{new}{suffix}")
-    return [Mended(None, None, f"the file was written anew from what could be read; the damaged one is {kept}"), *done]
+    done.insert(0, Mended(None, None, f"the file was written anew from what could be read; the damaged one is {kept}"))
+    if any("lost" in each.what for each in done):
+        done.append(Mended(None, None, _pointer(kept)))
+    return done
+
+
+def _pointer(path: str) -> str:
+    """What may find more in a damaged file than reading it does."""
+    return f'SQLite\'s own recovery may find more of what was lost: sqlite3 "{path}" .recover > rows.sql'
 
 
 def _made(database: Database, new: str, file: int) -> list[Mended]:
@@ -92,10 +101,10 @@ def _made(database: Database, new: str, file: int) -> list[Mended]:
             schema.bring_up(connection, new, database.timeout)
             connection.execute("pragma journal_mode = off")
             connection.execute("begin")
-            salvage = Salvage(Pages(file, _log(database.path)), connection)
-            done = salvage.run(database.guard.read())
-            if not salvage.found:
-                raise damaged(database.path, "nothing in it can be read any more")
+            with _readable(database, f"{new}-read", file) as source:
+                copying = Copying(source, connection)
+                if not copying.run(database.guard.read()):
+                    raise _unreadable(database.path)
             connection.execute("commit")
             for problem in wrong(target, connection):
                 raise damaged(database.path, f"what is left of it makes no database ({problem.what})")
@@ -103,7 +112,7 @@ def _made(database: Database, new: str, file: int) -> list[Mended]:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    return done
+    return copying.done
 
 
 def _log(path: str) -> bytes:
@@ -112,6 +121,34 @@ def _log(path: str) -> bytes:
             return file.read()
     except FileNotFoundError:
         return b""
+
+
+@contextlib.contextmanager
+def _readable(database: Database, path: str, file: int) -> Iterator[sqlite3.Connection]:
+    """A connection to a copy of the damaged file. Opening that one itself, and closing it, would release its lock."""
+    with open(path, "xb") as copy:
+        os.chmod(path, 0o600)
+        at = 0
+        while part := os.pread(file, _PART, at):
+            at += copy.write(part)
+    with open(f"{path}-wal", "xb") as copy:
+        copy.write(_log(database.path))
+    try:
+        with contextlib.closing(Database(path, "off", database.timeout).raw()) as connection:
+            if not connection.execute("select 1 from sqlite_schema where name = 'log'").fetchone():
+                schema.bring_up(connection, path, database.timeout)
+            yield connection
+    except sqlite3.DatabaseError as error:
+        if code(error) not in DAMAGE:
+            raise
+        raise _unreadable(database.path) from error
+
+
+def _unreadable(path: str) -> DamagedError:
+    return DamagedError(
+        f"{path} is damaged: SQLite reads nothing in it any more, and it was left as it is: restore it from a backup. "
+        f"{_pointer(path)}"
+    )
 
 
 def _swapped(path: str, new: str) -> str:

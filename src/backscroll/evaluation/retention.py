@@ -8,14 +8,13 @@ import math
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 from backscroll.errors import BackscrollError
-from backscroll.evaluation.compare.facts import Fact, facts, stands, surroundings, told
-from backscroll.evaluation.run import Manager, Step
+from backscroll.evaluation.facts import Fact, facts, stands, surroundings, told
 from backscroll.evaluation.transcript import Message
 from backscroll.messages import read_message
 
@@ -28,8 +27,6 @@ _NAMING = 4_000  # characters of a message that name its references
 _REFERENCE = re.compile(r"\[ref:([\w.-]+)\]")
 _LETTERS = re.compile(r"\w+")
 _CUE = re.compile(r"[A-Za-z_][\w./-]{3,}")
-
-Recall = Callable[[str], str]
 
 
 class Need(NamedTuple):
@@ -122,7 +119,7 @@ class Recalled(NamedTuple):
 
 
 class Measure:
-    """Adds up request by request. A `Witness` of `replay`.
+    """Adds up request by request.
 
     `weights` are the tokens of each message, `budget` those of a request, `count` counts a text's tokens.
     """
@@ -131,31 +128,26 @@ class Measure:
         self._needs, self._budget, self._count = needs, budget, count
         self._before = list(accumulate(weights, initial=0))
         self._all, self._far = _Shares(), _Shares()
-        self.whole_sent = self.whole_kept = 0
-        """Tokens that sending the whole history would have sent at these requests, and read from a prompt cache."""
-        self._whole = 0
 
-    def __call__(self, step: Step, manager: Manager) -> None:
-        """Adds one request. A refused one has no view and so kept nothing; below the budget all can be sent."""
-        if step.view is not None:
-            self.whole_kept += self._whole
-            self._whole = self._before[step.before]
-            self.whole_sent += self._whole
-        needs = self._needs.at(step.before)
-        if self._before[step.before] <= self._budget or not needs:
+    def __call__(self, before: int, view: Sequence[Message] | None, recall: Callable[[str], Any] | None) -> None:
+        """Adds the request before message `before`; `recall` answers a reference, None where nothing can be recalled.
+
+        A refused request has no view and so kept nothing; below the budget all can be sent.
+        """
+        needs = self._needs.at(before)
+        if self._before[before] <= self._budget or not needs:
             return
-        text = "\n".join(map(told, step.view or ()))
+        text = "\n".join(map(told, view or ()))
         here = {need for need in needs if stands(need.fact, text)}
         kept = {need for need in here if _in_context(need.fact, text, self._needs.contexts(need))}
         missing = [need.fact for need in needs if need not in here]
         reached: set[Fact] = set()
-        recall = getattr(manager, "recall", None)
-        if missing and step.view and recall is not None:
-            answer = self._answer(recall, _best_reference(step.view, self._needs.texts[step.before], missing))
+        if missing and view and recall is not None:
+            answer = self._answer(recall, _best_reference(view, self._needs.texts[before], missing))
             reached = {fact for fact in missing if stands(fact, answer)}
         reachable = {need for need in needs if need in here or need.fact in reached}
         self._all.add(needs, kept, reachable)
-        far = [need for need in needs if self._before[step.before] - self._before[need.last] > self._budget]
+        far = [need for need in needs if self._before[before] - self._before[need.last] > self._budget]
         self._far.add(far, kept, reachable)
 
     def _answer(self, recall: Callable[[str], Any], reference: str | None) -> str:
@@ -195,6 +187,12 @@ class _Shares:
         if not self.requests:
             return None, None
         return self._kept / self.requests, self._reachable / self.requests
+
+
+def mean(shares: Iterable[float | None]) -> float | None:
+    """The mean over transcripts: of the shares that are known. None where none is."""
+    known = [share for share in shares if share is not None]
+    return sum(known) / len(known) if known else None
 
 
 # In the view

@@ -1,0 +1,94 @@
+"""How views are compacted: the options with their ranges. Each raises `ConfigurationError` for what can never work."""
+
+from dataclasses import dataclass, field
+
+from backscroll.errors import ConfigurationError
+from backscroll.tokens.budget import check_share, check_whole
+
+SEEN, ARRIVAL = "seen", "arrival"
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """What compaction spares."""
+
+    recent: float = 0.30
+    """Share of the budget whose newest messages strategies spare, unless it cannot fit otherwise; 0 to 1."""
+    results: int = 0
+    """Newest tool results that strategies leave whole, unless it cannot fit otherwise."""
+    first: int = 0
+    """Messages at the beginning, after leading system messages, that never leave a view: at most they are cut."""
+    last: int = 0
+    """Messages at the end that never leave a view: at most they are cut."""
+
+    def __post_init__(self) -> None:
+        """Check every range."""
+        check_share("recent", self.recent)
+        check_whole("results", self.results, 0, "results")
+        check_whole("first", self.first, 0, "messages")
+        check_whole("last", self.last, 0, "messages")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResultPreview:
+    """Long tool results stand in views as previews: head and tail."""
+
+    threshold_tokens: int = 2_500
+    """Tokens from which a result is long; at least 2."""
+    preview_tokens: int = 1_500
+    """Tokens of its preview; at least 1, below `threshold_tokens`."""
+    when: str = SEEN
+    """`seen`: with the next compaction or batch after the model has seen it whole. `arrival`: before that. A result of
+    more than a quarter of the budget is never shown whole.
+    """
+    exempt_tools: tuple[str, ...] = ("recall",)
+    """Tools whose results are shown whole once in any case: they bring back what was left out."""
+
+    def __post_init__(self) -> None:
+        """Check every range."""
+        check_whole("threshold_tokens", self.threshold_tokens, 2)
+        check_whole("preview_tokens", self.preview_tokens, 1)
+        if self.preview_tokens >= self.threshold_tokens:
+            raise ConfigurationError(
+                f"`preview_tokens` ({self.preview_tokens:,}) must be below `threshold_tokens` "
+                f"({self.threshold_tokens:,}), from which a result has a preview"
+            )
+        if self.when not in (SEEN, ARRIVAL):
+            raise ConfigurationError(f"`when` must be {SEEN!r} or {ARRIVAL!r}, not {self.when!r:.40}")
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionOptions:
+    """When a lane is compacted and how far."""
+
+    compact_threshold: float = 0.92
+    """Share of the budget (less overhead) from which a lane is compacted; above 0, at most 1."""
+    target_usage: float = 0.60
+    """Share of the budget (less overhead) that a compaction aims at; above 0, below the threshold."""
+    protect: Protection = field(default_factory=Protection)
+    tool_result_preview: ToolResultPreview | None = None
+    """How long results stand in views once they were seen. `None`: whole, until a compaction."""
+    max_messages: int | None = None
+    """Maximum messages of a view; older ones are digested. At least 8. `None`: no limit."""
+    clear_at_least_tokens: int | None = 20_000
+    """Clear old tool results early only if this frees at least this many tokens. `None`: never."""
+
+    def __post_init__(self) -> None:
+        """Check every range."""
+        if not isinstance(self.protect, Protection):
+            raise ConfigurationError(f"`protect` must be a Protection(recent, results, ...), not {self.protect!r:.80}")
+        if self.tool_result_preview is not None and not isinstance(self.tool_result_preview, ToolResultPreview):
+            raise ConfigurationError(
+                f"`tool_result_preview` must be a ToolResultPreview, not {self.tool_result_preview!r:.80}"
+            )
+        if self.max_messages is not None:
+            check_whole("max_messages", self.max_messages, 8, "messages")
+        if self.clear_at_least_tokens is not None:
+            check_whole("clear_at_least_tokens", self.clear_at_least_tokens, 1)
+        check_share("compact_threshold", self.compact_threshold, above=0.0)
+        check_share("target_usage", self.target_usage, above=0.0)
+        if self.target_usage >= self.compact_threshold:
+            raise ConfigurationError(
+                f"`target_usage` ({self.target_usage}) must be below `compact_threshold` ({self.compact_threshold}), "
+                "or every compaction would start the next one"
+            )
