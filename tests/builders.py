@@ -235,3 +235,10 @@ def feed(messages: list[Any], ask: int, step: Callable[[list[Any]], None], sessi
         session.manager.append(message)
         if ask >> (number % 25) & 1 or number == len(messages) - 1:
             step(messages[: number + 1])
+
+
+def checkpointing(manager: Any, every: int) -> Any:
+    """The manager, whose session writes a checkpoint every so many records; unchanged where nothing is stored."""
+    if manager._session.logbook is not None:
+        manager._session.logbook.checkpoint_every = every
+    return manager
