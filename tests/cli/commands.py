@@ -13,7 +13,12 @@ from typing import Any
 
 from click.testing import CliRunner, Result
 
-from backscroll.cli.stores.commands import app
+from backscroll.cli import compare, replay, view  # noqa: F401  each adds its command to the group
+from backscroll.cli.group import app
+from backscroll.cli.inspect import command  # noqa: F401  as above
+from backscroll.cli.stores import commands  # noqa: F401  as above
+
+__all__ = ["app", "as_lines", "conversation", "invoke", "on_a_terminal"]
 
 
 def conversation(rounds: int = 3, size: int = 40) -> list[dict[str, Any]]:

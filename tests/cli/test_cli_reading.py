@@ -10,9 +10,9 @@ from click.testing import CliRunner, Result
 
 from backscroll import ContextManager
 from backscroll.cli.main import main
-from backscroll.cli.stores.commands import app
 from backscroll.errors import ConfigurationError
 from backscroll.stores.sqlite import SqliteStore
+from tests.cli.commands import app
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 READING = (

@@ -17,9 +17,8 @@ import backscroll
 from backscroll import ContextManager
 from backscroll.cli.main import main
 from backscroll.cli.stores import render as showing
-from backscroll.cli.stores.commands import app
 from backscroll.stores.memory import MemoryStore
-from tests.cli.commands import on_a_terminal
+from tests.cli.commands import app, on_a_terminal
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

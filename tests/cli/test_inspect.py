@@ -10,12 +10,12 @@ import pytest
 from click.testing import CliRunner
 
 from backscroll import ContextManager
-from backscroll.cli.inspect.command import app
 from backscroll.cli.inspect.data import Inspected
 from backscroll.cli.inspect.export import page as exported
 from backscroll.cli.inspect.server import HEADERS, application
 from backscroll.stores.memory import MemoryStore
 from tests.cli.browsing import Browser, needs_chromium, served
+from tests.cli.commands import app
 from tests.cli.inspected import inspect_session, work_for
 from tests.fakes import count_quarter
 from tests.session.worker import Worker

@@ -13,14 +13,13 @@ from click.testing import CliRunner, Result
 
 from backscroll import ContextManager, StorageOptions
 from backscroll.cli.stores import transfer as moving
-from backscroll.cli.stores.commands import app
 from backscroll.cli.stores.render import messages_of
 from backscroll.compaction.summarization import PROMPT, SummaryAnswer
 from backscroll.ports import Store
 from backscroll.stores.addresses import open_store
 from backscroll.stores.jsonl.folder import file_name
 from backscroll.stores.sqlite import SqliteStore
-from tests.cli.commands import on_a_terminal
+from tests.cli.commands import app, on_a_terminal
 
 KINDS = ("sqlite", "jsonl")
 

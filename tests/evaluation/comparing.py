@@ -4,7 +4,7 @@ import json
 
 from click.testing import CliRunner
 
-from backscroll.cli.stores.commands import app
+from tests.cli.commands import app
 
 
 def compare(*arguments):

@@ -15,14 +15,13 @@ import pytest
 from click.testing import CliRunner
 
 from backscroll.cli import compare as command
-from backscroll.cli.stores.commands import app
 from backscroll.compaction.cache_pricing import Prices
 from backscroll.errors import ConfigurationError
 from backscroll.evaluation.compare import process_pool as pools
 from backscroll.evaluation.compare.aggregate import advice, sums
 from backscroll.evaluation.compare.jobs import Job, Row, Source, failed, run
 from backscroll.evaluation.compare.pricing import TARIFFS, Tariff, tariff
-from tests.cli.commands import as_lines, conversation
+from tests.cli.commands import app, as_lines, conversation
 from tests.evaluation.comparing import compare, shown
 
 BUDGET = "1500"

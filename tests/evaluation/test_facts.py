@@ -189,7 +189,7 @@ def test_a_narrow_terminal_shows_a_table_a_transcript() -> None:
     assert sum(line.startswith("│ far recall %") for line in lines) == 3
 
 
-def test_the_totals_of_one_transcript_are_told_by_the_comparison() -> None:
+def test_comparison_gives_the_totals_of_one_transcript() -> None:
     text = "\n".join(printed(SEVERAL[:2], 160))
     assert "total of" not in text
     assert "most far recall, then" in text

@@ -80,7 +80,7 @@ def test_the_summarizers_own_price_and_window_count(recorded):
     assert max(len(body["messages"][1]["content"]) for _, body in server.requests) > 2_000
 
 
-def test_table_has_summary_columns_only_with_a_summarizer(recorded):
+def test_table_has_extra_columns_only_with_a_summarizer(recorded):
     """The table has columns for them only where someone was asked."""
     with serving((200, {}, chat(WRITTEN))) as server:
         with_them = invoke("replay", recorded, "--budget", "4k", *asking(server))

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 import backscroll
 from backscroll import ContextManager
 from backscroll.cli.inspect.data import Inspected
-from backscroll.cli.stores.commands import app
 from backscroll.cli.stores.render import Reader
 from backscroll.manager.driver import drive_held
 from backscroll.session.breakdown import KINDS, MESSAGE_KINDS, divided
@@ -20,6 +19,7 @@ from backscroll.session.log_replay import LogReplay
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.sqlite import SqliteStore
 from tests.builders import DIALECTS, MessageFactory
+from tests.cli.commands import app
 from tests.session.worker import OPTIONS, Worker
 
 LEARNS = OPTIONS | {"overhead_tokens": None, "model": "claude-opus-5"}

@@ -118,7 +118,7 @@ def place(tmp_path):
 def run(*arguments):
     from click.testing import CliRunner
 
-    from backscroll.cli.stores.commands import app
+    from tests.cli.commands import app
 
     return CliRunner().invoke(app, ["status", *arguments])
 

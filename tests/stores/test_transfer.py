@@ -8,13 +8,13 @@ import pytest
 from click.testing import CliRunner
 
 from backscroll import ConfigurationError, ConflictError, DamagedError, StoreUnavailable
-from backscroll.cli.stores.commands import app
 from backscroll.ports import Record
 from backscroll.stores.addresses import open_store
 from backscroll.stores.conformance.helpers import EVERY_BYTE, NAMES
 from backscroll.stores.jsonl.portable import PortableFile, PortableWriter, is_portable
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.transfer import BATCH, copy_session
+from tests.cli.commands import app
 
 KINDS = ("memory", "sqlite", "jsonl", "postgres")
 PAIRS = list(itertools.product(KINDS, KINDS))

@@ -70,7 +70,7 @@ def shrinking() -> list[Any]:
     return [*reads, call("truncate_context", {"keep_recent": 4}), "Done.", "Done."]
 
 
-def test_after_trimming_the_status_tells_the_new_size():
+def test_status_after_trimming_has_the_new_size():
     ours = Scripted(shrinking(), told=100_000)
     agent = agent_of(ours, ContextManagerPlugin({"strategy": "agentic", "compression": {"protect_last": 4}}))
     agent("Read and trim")
@@ -177,7 +177,7 @@ def test_no_overflow_reaches_the_caller_while_much_can_be_cut(case: str):
     assert len(agent.messages) == len(messages) + 2 * (1 + (case == "parallel"))
 
 
-def test_roles_alternate_whatever_the_model_leaves_out():
+def test_roles_alternate_after_any_omission_of_the_model():
     steps = [
         *["Fine."] * 6,
         call("summarize_context", {"keep_recent": 2, "summary_ratio": 0.8, "message_type": "messages"}),
