@@ -73,7 +73,7 @@ ALL = (
 
 WARNINGS: Mapping[str, str] = {
     COMPACTION_WON_LITTLE: "compactions of lane {lane!r} win too little and follow each other, since {tokens:,} of "
-    "{budget:,} tokens must stay ({made_of}): raise `token_budget` or `max_tokens`, or {remedy}",
+    "{budget:,} tokens must stay ({made_of}): raise `token_budget` or `budget`, or {remedy}",
     EPHEMERAL_KEPT: "message {seq} is `ephemeral` and half of a tool pair, and was stored, so that the pair stays "
     "whole: mark the other half as well, or neither",
     USAGE_IGNORED: "the usage reported for lane {lane!r}, {reported}, was ignored, since {reason}: report the usage of "
@@ -91,12 +91,12 @@ WARNINGS: Mapping[str, str] = {
     EDIT_REFUSED: "strategy {strategy!r} asked for an edit that lane {lane!r} must not have ({edit}), and the view "
     "does without: correct the strategy",
     OVERFLOW: "the provider refused a request of lane {lane!r}, of {tokens:,} tokens as estimated, as too long: the "
-    "next ones are shorter; lower `token_budget` or `max_tokens`, or report usage by `observe_response`",
+    "next ones are shorter; lower `token_budget` or `budget`, or report usage by `observe_response`",
     STORE_UNAVAILABLE: "the store did not take the plan of lane {lane!r} ({error}): it is used, and stored with the "
     "next change; make the store reachable",
-    OFFLOAD_FAILED: "a body of {bytes:,} bytes could not be put into `blobs` ({error}) and stays in the store: make "
+    OFFLOAD_FAILED: "a body of {bytes:,} bytes could not be put into `blob_store` ({error}) and stays in the store: make "
     "that place reachable",
-    PROVIDER_IGNORED: "the provider did not say its window ({reason}): give `token_budget`, or set `max_tokens` to it",
+    PROVIDER_IGNORED: "the provider did not say its window ({reason}): give `token_budget`, or set `budget` to it",
     SUMMARY_FAILED: "no summary could be had for lane {lane!r} ({reason}): the digest stands in its place; look at the "
     "summarizer and its model",
     SUMMARY_CLAIMS_STRUCK: "{struck:,} claims of a summary for lane {lane!r} were struck, since no message that it "

@@ -15,7 +15,7 @@ from backscroll.evaluation.compare.pricing import Tariff
 
 UNITS = {
     "budget": "tokens a request as an int, a share of each transcript as a float",
-    "cost": "millions of input tokens at the prices of `prices`: a kept prefix at `read`, the rest at `write`",
+    "cost": "millions of input tokens at the given prices: a kept prefix at `read`, the rest at `write`",
     "cost_whole": "the same, for sending everything at each request that was not refused",
     "output_cost": "the same unit: what the recorded assistant messages cost to write, at `output`; in no other cost",
     "tokens_sent": "tokens, summed over the requests",

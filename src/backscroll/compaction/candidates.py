@@ -35,7 +35,7 @@ class Unit:
     floor: bool
     """Must stay whole unless it alone does not fit: leading system, first and last user, pinned, newest."""
     recent: bool
-    """Within the newest `protected_recent` share of the budget."""
+    """Within the newest `protect.recent` share of the budget."""
     unseen: bool
     """Holds a result that no assistant message follows yet."""
     edits: dict[tuple[int, int], Clip | Mask]

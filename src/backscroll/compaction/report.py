@@ -121,7 +121,7 @@ def too_large(draft: Draft, needed: int, overhead: int, refused: Overflowed | No
     return BudgetError(
         f"what must stay needs {needed:,} tokens, the budget is {draft.targets.total:,}{why} "
         f"({parts}; outside the messages {overhead:,}): "
-        "raise token_budget or max_tokens, unpin messages, or shorten the system prompt"
+        "raise token_budget or budget, unpin messages, or shorten the system prompt"
     )
 
 

@@ -14,7 +14,7 @@ from backscroll.view.rendering import note_text
 from backscroll.view.view import GROUP, Piece
 
 _OUTSIDE, _PROMPT, _SYSTEM = "what stands outside of the messages", "the system prompt", "leading system messages"
-_PINNED, _KEPT = "pinned or critical messages", "messages kept by protected_first and protected_last"
+_PINNED, _KEPT = "pinned or critical messages", "messages kept by `protect`"
 _USERS, _REMINDER = "the user's first and last message", "the newest reminder"
 _RULES, _NEWEST = "rules of the user", "the newest messages"
 _REMEDIES = {
@@ -22,7 +22,7 @@ _REMEDIES = {
     _PROMPT: "shorten the system prompt",
     _SYSTEM: "shorten the system messages",
     _PINNED: "unpin messages",
-    _KEPT: "lower `protected_first` or `protected_last`",
+    _KEPT: "lower `first` or `last` of `protect`",
     _USERS: "put long material into a message of its own",
     _REMINDER: "shorten the reminder",
     _RULES: "take rules back",

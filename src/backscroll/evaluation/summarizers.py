@@ -2,7 +2,7 @@
 
 In a live session a summary is begun at one request and is there some requests later, as a model's turn takes longer
 than a summary. A replay makes all requests at once, so there each summary is waited for where it is begun. That gives
-the views of a session that waits for summaries (`summary_timeout`), and the same views each time.
+the views of a session that waits for summaries (`wait_seconds`), and the same views each time.
 """
 
 import inspect

@@ -25,51 +25,45 @@ from backscroll.session.window_report import Status, status
 class AsyncContextManager(ManagerBase):
     """Keeps a conversation whole and hands out, before each request, the best view of it that fits.
 
-    Safe for concurrent tasks and threads. `async with` closes it at the end. For callers without an event loop:
-    `ContextManager`. Options are given by name.
+    Safe for concurrent tasks and threads. `async with` closes it at the end. `ContextManager` is the same for callers
+    without an event loop. Options are given by name.
 
-    - `store`: an address (`"sqlite:///agent.db"`), a path of an SQLite file or a `Store`; None = kept in memory only.
-    - `session`: its name in the store; None = a new one of its own, which `session_id` returns.
-    - `lease`: seconds for which the session is kept for this manager, renewed by its changes; another writer gets a
-      `ConflictError` at once. None = several may write, and take in what the others wrote.
-    - `strategy`: `"auto"` (everything, least harm first), the name of one strategy, or None (nothing but the last
-      resort).
-    - `strategies`: instead, a list of names (`"supersede"`, `"clip"`, `"mask"`, `"digest"`, `"importance"`,
-      `"truncate"`) or strategy objects, run in that order.
-    - `max_tokens`: input tokens of a request where neither the call nor the provider names a budget.
-    - `compact_threshold`, `target_usage`: shares of the budget at which a compaction starts and at which it ends.
-    - `protected_recent`: share of the budget whose newest messages strategies spare.
-    - `protected_results`: how many of the newest tool results strategies leave whole, besides.
-    - `protected_first`, `protected_last`: messages at the beginning and at the end that never leave a view.
-    - `previews`: `Previews(over, keep, when)`, by which long tool results stand in views as head and tail; None = only
-      as a compaction needs it.
-    - `max_messages`: messages of a view from which its oldest are folded, whatever they take; None = any number.
-    - `min_batch_tokens`: tokens that old results must be worth before they are masked for their price; None = never.
-    - `prices`: `Prices(cache_read, cache_write, cache_lifetime)` by which that is reckoned; None = 0.1, 1.25 and 300
-      seconds.
-    - `overhead_tokens`: tokens of a request outside the messages (tool definitions); None = learned from
-      `observe_response` and `observe_usage`.
-    - `margin_tokens`, `output_reserve`: what is kept free of a provider's window, in tokens and as a share of its
-      largest output.
-    - `tokenizer`: `"auto"` (exact o200k, offline), another name, or a function from text to tokens.
-    - `model`: the model's name, for its family's factor and image rules; a `Family` overrides the table.
-    - `summarizer`: a function, plain or async, from a `SummaryRequest` to a text, so that a model's summary stands in
-      the digest; None = the digest is written by code alone.
-    - `summary_window`: tokens that one call of it may take in; more is summarised in parts.
-    - `summary_timeout`: seconds that a request waits for a summary that is being made; 0 = the digest serves meanwhile.
-    - `summary_as_turn`: whether a summary is asked for as one more turn of the newest view, `SummaryRequest.messages`,
-      which the provider has cached; else by a prompt of its own.
-    - `blobs`: where bodies of more than `offload_over` bytes are kept: a folder, `"s3://bucket/prefix"` or a `Blobs`;
-      None = in the store.
-    - `offload_over`: bytes of a stored message from which it is one of these.
-    - `encryption_key`: 32 bytes, or these as base64 text, by which everything that is stored is encrypted; None = not.
-    - `redact`: a plain function of a message that returns what may be kept of it, run before anything is counted,
-      stored or shown; what it raises refuses the message. Run over its own answer it must change nothing.
-    - `on_event(name, payload)`: hears what happens; may be async. Names are in `backscroll.events`.
-    - `telemetry`: whether spans and metrics go to OpenTelemetry (extra `otel`): names, numbers and types of errors, no
-      word of a conversation.
+    Args:
+        store: Where the session is kept: an address (`"sqlite:///agent.db"`), the path of an SQLite file or a `Store`.
+            `None`: in memory only.
+        session: The session's name in the store. `None`: a new name, which `session_id` returns.
+        lease: Exclusive-writer lease in seconds, renewed by every change; another writer gets a `ConflictError` at
+            once. `None`: several writers, each of which takes in what the others wrote.
+        budget: Input tokens of a request where neither the call nor the provider names a budget; or a `BudgetOptions`,
+            which also says what is kept free of a provider's window.
+        compact_threshold: Share of the budget at which a compaction starts; above 0, at most 1.
+        target_usage: Share of the budget at which a compaction ends; above 0, below `compact_threshold`.
+        strategies: `"auto"` (everything, least harm first); or a list of names (`"supersede"`, `"clip"`, `"mask"`,
+            `"digest"`, `"importance"`, `"truncate"`) and strategy objects, which run in that order. `None`: nothing but
+            the last resort.
+        protect: `Protection(recent, results, first, last)`: what compaction spares.
+        tool_result_preview: `ToolResultPreview(threshold_tokens, preview_tokens, when)`: long tool results stand in
+            views as head and tail. `None`: only as a compaction needs it.
+        max_messages: Maximum messages of a view, at least 8; older ones are digested. `None`: no limit.
+        clear_at_least_tokens: Clear old tool results early only if this frees at least this many tokens. `None`: never.
+        overhead_tokens: Tokens of a request outside the messages, such as tool definitions. `None`: learned from
+            `observe_response` and `observe_usage`.
+        tokenizer: `"auto"` (exact o200k, offline), the name of another one, or a function from a text to its tokens.
+        model: The model's name, for its token factor and image rules; or a `Family`, which replaces the table's.
+        cache_pricing: `Prices(read, write, ttl_seconds)` of the provider's prompt cache. `None`: 0.1, 1.25 and 300
+            seconds.
+        summarizer: A function, plain or async, from a `SummaryRequest` to a text; or a `Summarizer`, which also says
+            how it is called. `None`: the digest is written by code alone.
+        storage: `StorageOptions(blob_store, blob_threshold_bytes, encryption_key)`: where a store keeps large messages,
+            and whether it is encrypted.
+        redact: A plain function of a message that returns what may be kept of it. Runs before anything is counted,
+            stored or shown; what it raises refuses the message. Run over its own result it must change nothing.
+        on_event: Called with the name and the payload of each event; may be async. `backscroll.events` has the names.
+        telemetry: Whether spans and metrics go to OpenTelemetry (extra `otel`): names, numbers and types of errors, no
+            word of a conversation.
 
-    Raises `ConfigurationError` for values that can never work, and for options that do not exist.
+    Raises:
+        ConfigurationError: A value can never work, or an option does not exist.
     """
 
     def _make_background(self) -> Background:

@@ -32,7 +32,9 @@ Report = Callable[[dict[str, Any]], object]
 def checked_over(over: int) -> int:
     """The size as it came. Raises `ConfigurationError` for what is none."""
     if type(over) is not int or over < 0:
-        raise ConfigurationError(f"bodies are offloaded over a number of bytes, at least 0, and not {over!r:.80}")
+        raise ConfigurationError(
+            f"`blob_threshold_bytes` must be a whole number of bytes, at least 0, not {over!r:.80}"
+        )
     return over
 
 
@@ -245,6 +247,6 @@ def _blobs_of(records: Iterable[Stored]) -> dict[str, int]:
 
 def _warn(told: dict[str, Any]) -> None:
     warn(
-        f"a body of {told['bytes']:,} bytes could not be put into `blobs` ({told['error']}) and stays in the "
+        f"a body of {told['bytes']:,} bytes could not be put into `blob_store` ({told['error']}) and stays in the "
         "store: make that place reachable"
     )
