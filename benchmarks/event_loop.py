@@ -214,7 +214,7 @@ async def looked_at(mine: AsyncContextManager, steps: Steps, seq: int, size: int
     await steps.run("recall no match", lambda: mine.recall(pattern=r"zzz+yy\d"))
     await steps.run("view(at)", lambda: mine.view(seq))
     asked = await steps.run("requests", mine.requests)
-    await steps.run("sent", lambda: mine.sent(asked[0].at))
+    await steps.run("sent", lambda: mine.get_request(asked[0].at))
     await steps.run("pin", lambda: mine.pin(0))
     await steps.run("rewind", lambda: mine.rewind(seq + 2))
     await steps.run("request after rewind", mine.get_messages_for_request)

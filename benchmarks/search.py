@@ -143,8 +143,8 @@ def many(text: str, number: int, folder: Path | None) -> None:
             times.append(time.process_time() - start)
         print(f"{statistics.median(times) * 1e3:.1f} ms for a query in one of them, by an object that knows nothing")
         start = time.process_time()
-        store.erase("s7")
-        print(f"{time.process_time() - start:.2f} s to erase one, the database and all")
+        store.delete("s7")
+        print(f"{time.process_time() - start:.2f} s to delete one, the database and all")
         print(f"{kept(store):.0f} MB in {len(list(Path(f'{store.path}-search').iterdir()))} files")
         store.close()
 

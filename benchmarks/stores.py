@@ -184,7 +184,7 @@ def emptied(address: str) -> PostgresStore:
     """A store with nothing in it."""
     store = PostgresStore(f"{address}{'&' if '?' in address else '?'}schema=backscroll_benchmark")
     for session in store.sessions():
-        store.erase(session)
+        store.delete(session)
     return store
 
 

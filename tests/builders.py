@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from backscroll import ContextManager
-from backscroll.history.groups import Group
+from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry
-from backscroll.messages import Reading, accept, read_message
+from backscroll.messages import ParsedMessage, read_message, validated
 from backscroll.tokens.usage import Count
 from tests.fakes import RecordingSession, count_quarter
 
@@ -152,9 +152,9 @@ def tool(content: Any, call: str = "c1") -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": call, "content": content}
 
 
-def read(message: dict[str, Any]) -> Reading:
+def read(message: dict[str, Any]) -> ParsedMessage:
     """Reads what was accepted, and shows that reading changes nothing."""
-    accepted = accept(message)
+    accepted = validated(message)
     reading = read_message(accepted)
     assert accepted == message
     return reading
@@ -185,8 +185,10 @@ def lines_of(size: int) -> str:
 
 def entry(seq, message):
     """A message as the history keeps it."""
-    reading = read_message(accept(message))
-    return Entry(seq, message, reading, tuple(Count(len(part.text)) for part in reading.parts), Group(seq, [seq]))
+    reading = read_message(validated(message))
+    return Entry(
+        seq, message, reading, tuple(Count(len(part.text)) for part in reading.parts), MessageGroup(seq, [seq])
+    )
 
 
 def said(seq, text, role="user"):

@@ -4,8 +4,8 @@ from collections import Counter, defaultdict
 from concurrent.futures import Future
 from typing import Any
 
-from backscroll import BudgetError, ConflictError, ContextManager, DamagedError, events
-from backscroll.ports import Kept, Stored, Tip
+from backscroll import BudgetError, ConflictError, ContextManager, CorruptionError, events
+from backscroll.ports import BlobInfo, Stored, Tip
 
 
 def count_quarter(text: str) -> int:
@@ -133,7 +133,7 @@ class FaultyBlobs:
     def get(self, name):
         self.got.append(name)
         if name not in self.held:
-            raise DamagedError(f"the blob {name} is missing in FaultyBlobs()")
+            raise CorruptionError(f"the blob {name} is missing in FaultyBlobs()")
         return self.held[name]
 
     def delete(self, name):
@@ -142,7 +142,7 @@ class FaultyBlobs:
         self.held.pop(name, None)
 
     def names(self, prefix=""):
-        return iter([Kept(name, self.ages.get(name, 0.0)) for name in list(self.held) if name.startswith(prefix)])
+        return iter([BlobInfo(name, self.ages.get(name, 0.0)) for name in list(self.held) if name.startswith(prefix)])
 
 
 class ScriptedSummarizer:

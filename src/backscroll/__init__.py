@@ -4,20 +4,20 @@ else.
 
 from typing import TYPE_CHECKING
 
-from backscroll.compaction.cache_pricing import Prices
+from backscroll.compaction.cache_pricing import CachePricing
 from backscroll.compaction.options import Protection, ToolResultPreview
-from backscroll.compaction.report import Compaction
-from backscroll.compaction.summarization import Summarizer, SummaryAnswer, SummaryRequest
+from backscroll.compaction.report import CompactionResult
+from backscroll.compaction.summarization import Summarizer, SummaryRequest, SummaryResponse
 from backscroll.errors import (
     BackscrollError,
     BudgetError,
     ConfigurationError,
     ConflictError,
-    DamagedError,
+    CorruptionError,
     MessageError,
-    ReferenceNotFound,
+    ReferenceNotFoundError,
     StoreError,
-    StoreUnavailable,
+    StoreUnavailableError,
     TranscriptError,
 )
 from backscroll.integrations.overflow_errors import is_overflow, overflow_sizes
@@ -25,11 +25,11 @@ from backscroll.manager.async_manager import AsyncContextManager
 from backscroll.manager.options import StorageOptions
 from backscroll.manager.sync_manager import ContextManager
 from backscroll.notices import BackscrollWarning
-from backscroll.recall.pages import Hit, Recalled
-from backscroll.session.explain import Explained
-from backscroll.session.window_report import Status
+from backscroll.recall.pages import RecallResult, SearchHit
+from backscroll.session.explain import MessageStatus
+from backscroll.session.window_report import WindowReport
 from backscroll.tokens.budget import BudgetOptions
-from backscroll.tokens.model_profiles import Family
+from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.usage import Usage
 
 __all__ = [
@@ -38,29 +38,29 @@ __all__ = [
     "BackscrollWarning",
     "BudgetError",
     "BudgetOptions",
-    "Compaction",
+    "CachePricing",
+    "CompactionResult",
     "ConfigurationError",
     "ConflictError",
     "ContextManager",
-    "DamagedError",
-    "Explained",
-    "Family",
-    "Hit",
+    "CorruptionError",
     "MessageError",
-    "Prices",
+    "MessageStatus",
+    "ModelProfile",
     "Protection",
-    "Recalled",
-    "ReferenceNotFound",
-    "Status",
+    "RecallResult",
+    "ReferenceNotFoundError",
+    "SearchHit",
     "StorageOptions",
     "StoreError",
-    "StoreUnavailable",
+    "StoreUnavailableError",
     "Summarizer",
-    "SummaryAnswer",
     "SummaryRequest",
+    "SummaryResponse",
     "ToolResultPreview",
     "TranscriptError",
     "Usage",
+    "WindowReport",
     "is_overflow",
     "overflow_sizes",
 ]

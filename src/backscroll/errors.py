@@ -25,7 +25,7 @@ class BudgetError(BackscrollError):
     """The messages that must stay do not fit the token budget, or the budget is not positive."""
 
 
-class ReferenceNotFound(BackscrollError, LookupError):
+class ReferenceNotFoundError(BackscrollError, LookupError):
     """No entry or part of this session has the reference that was asked for."""
 
 
@@ -41,11 +41,11 @@ class ConflictError(StoreError):
     """Two writers, or two uses of one idempotency id, that cannot both be right."""
 
 
-class DamagedError(StoreError):
+class CorruptionError(StoreError):
     """A record read from the store is torn or altered; the message names its place."""
 
 
-class StoreUnavailable(StoreError):
+class StoreUnavailableError(StoreError):
     """The store cannot be reached or has no room; retry later, nothing was half written."""
 
 

@@ -8,7 +8,7 @@ know them understand Backscroll without more. `tokens` repeats `token_count` bec
 from collections.abc import Mapping
 from typing import Any
 
-from backscroll.ports import Event
+from backscroll.ports import Notification
 
 PRE_COMPACT = "context:pre_compact"
 POST_COMPACT = "context:post_compact"
@@ -94,8 +94,8 @@ WARNINGS: Mapping[str, str] = {
     "next ones are shorter; lower `token_budget` or `budget`, or report usage by `observe_response`",
     STORE_UNAVAILABLE: "the store did not take the plan of lane {lane!r} ({error}): it is used, and stored with the "
     "next change; make the store reachable",
-    OFFLOAD_FAILED: "a body of {bytes:,} bytes could not be put into `blob_store` ({error}) and stays in the store: make "
-    "that place reachable",
+    OFFLOAD_FAILED: "a body of {bytes:,} bytes could not be put into `blob_store` ({error}): it stays in the store; "
+    "make that place reachable",
     PROVIDER_IGNORED: "the provider did not say its window ({reason}): give `token_budget`, or set `budget` to it",
     SUMMARY_FAILED: "no summary could be had for lane {lane!r} ({reason}): the digest stands in its place; look at the "
     "summarizer and its model",
@@ -115,6 +115,6 @@ def sentence(name: str, payload: Mapping[str, Any]) -> str:
     return WARNINGS[name].format_map(payload)
 
 
-def compacting(name: str, lane: str, messages: int, tokens: int) -> Event:
+def compacting(name: str, lane: str, messages: int, tokens: int) -> Notification:
     """Before and after a compaction: what the view holds."""
     return name, {"lane": lane, "message_count": messages, "token_count": tokens, "tokens": tokens}

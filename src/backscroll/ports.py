@@ -71,7 +71,7 @@ class Tip(NamedTuple):
     end: int
     """The place behind the last record; 0 for a session that nobody wrote to."""
     incarnation: str | None
-    """The identity of the session that began with the log's first record: one that is erased and begins again under
+    """The identity of the session that began with the log's first record: one that is deleted and begins again under
     the same name has another one. None for a session that nobody wrote to, or where damage hides it.
     """
 
@@ -105,12 +105,13 @@ class Store(Protocol):
     """Where sessions are kept: a log of records for each. One object serves a whole process; safe for threads.
 
     A session's name is any text of 1 to 255 bytes in UTF-8 without control characters; it is data, never a path.
-    `StoreUnavailable` where the place cannot be reached or is full, `DamagedError` for what is not as it was written.
+    `StoreUnavailableError` where the place cannot be reached or is full, `CorruptionError` for what is not as it was
+    written.
     """
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What it can do besides: `durable` (survives the process), `shared` (several processes), `erase`, `fork`,
+        """What it can do besides: `durable` (survives the process), `shared` (several processes), `delete`, `fork`,
         `lease`, `turn`, `encrypted` (nobody can read it without its key).
         """
         ...
@@ -127,7 +128,7 @@ class Store(Protocol):
         ...
 
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
-        """Records from `start` to before `stop`, in order. Raises `DamagedError` where one is missing or altered."""
+        """Records from `start` to before `stop`, in order. Raises `CorruptionError` where one is missing or altered."""
         ...
 
     def end(self, session: str) -> int:
@@ -173,7 +174,7 @@ class Store(Protocol):
         """Names of all sessions, in the order of their beginning."""
         ...
 
-    def erase(self, session: str, cascade: bool = False) -> None:
+    def delete(self, session: str, cascade: bool = False) -> None:
         """Leaves nothing of a session; of a fork only what it does not share goes.
 
         Raises `ConflictError` where forks share its records, and names them; with `cascade` they go as well.
@@ -185,7 +186,7 @@ class Store(Protocol):
         ...
 
 
-class Kept(NamedTuple):
+class BlobInfo(NamedTuple):
     """A blob that is there."""
 
     name: str
@@ -193,11 +194,11 @@ class Kept(NamedTuple):
     """Seconds since it was put, by the clock of its place."""
 
 
-class Blobs(Protocol):
+class BlobStore(Protocol):
     """Where large bodies are kept, each under a name of its own. One object serves a whole process; safe for threads.
 
     A name has 1 to 200 ASCII letters, digits, `-` and `_`. Its `repr` tells the place, and no secret.
-    `StoreUnavailable` where the place cannot be reached or is full.
+    `StoreUnavailableError` where the place cannot be reached or is full.
     """
 
     def put(self, name: str, data: bytes) -> None:
@@ -205,19 +206,19 @@ class Blobs(Protocol):
         ...
 
     def get(self, name: str) -> bytes:
-        """What was put. Raises `DamagedError` where nothing has the name. Whether it was altered the caller checks."""
+        """What was put; the caller checks whether it was altered. Raises `CorruptionError` for an unknown name."""
         ...
 
     def delete(self, name: str) -> None:
         """Leaves nothing of it; that there is nothing is no error."""
         ...
 
-    def names(self, prefix: str = "") -> Iterator[Kept]:
+    def names(self, prefix: str = "") -> Iterator[BlobInfo]:
         """All that begin with this, in any order; also what a `put` that was cut short left behind."""
         ...
 
 
-class Keeper(Protocol):
+class WriterLease(Protocol):
     """Keeps a session for this writer alone; see `manager/lease.py`."""
 
     def keep(self) -> Any:
@@ -250,7 +251,7 @@ class Ask(NamedTuple):
     """An exception is an answer: it is sent back instead of ending the operation."""
 
 
-class Background(Protocol):
+class BackgroundTask(Protocol):
     """Does one thing at a time beside everything else; what comes of it is fetched later."""
 
     @property
@@ -276,14 +277,14 @@ class Background(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Exclusive:
+class AcquireLock:
     """Hold the session's lock from here to the end of the operation. Asked at most once in an operation."""
 
 
-Question = Ask | Exclusive
-Operation = Generator[Question, Any, T]
+Effect = Ask | AcquireLock
+Operation = Generator[Effect, Any, T]
 """A piece of core logic that answers a `T` and asks its questions on the way."""
 
-Event = tuple[str, dict[str, Any]]
+Notification = tuple[str, dict[str, Any]]
 EventHandler = Callable[[str, dict[str, Any]], Any]
 """`on_event(name, payload)`; may return an awaitable. Called after the session's lock is released."""

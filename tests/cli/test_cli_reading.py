@@ -84,7 +84,7 @@ def test_reading_command_names_empty_file(tmp_path, arguments):
     assert done.stderr == f"backscroll: {place}: this file is empty: nothing was ever stored in it\n"
 
 
-@pytest.mark.parametrize("command", [("erase", "s", "--yes"), ("repair", "--yes"), ("fork", "s", "t")], ids=" ".join)
+@pytest.mark.parametrize("command", [("delete", "s", "--yes"), ("repair", "--yes"), ("fork", "s", "t")], ids=" ".join)
 def test_changing_command_leaves_empty_file_empty(tmp_path, command):
     """Nor is a store made of one by a command that changes what is there."""
     (tmp_path / "a.db").touch()
@@ -138,4 +138,4 @@ def test_read_only_store_refuses_changes(place):
     if place.is_dir():
         pytest.skip("a folder has no such mode")
     with pytest.raises(ConfigurationError, match="opened for reading only: open it without `read_only`"):
-        SqliteStore(place, read_only=True).erase("s")
+        SqliteStore(place, read_only=True).delete("s")

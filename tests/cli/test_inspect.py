@@ -186,7 +186,7 @@ def test_page_works_by_keyboard_and_runs_nothing_from_messages():
 def test_page_marks_moves_differences_bill_and_dropped_messages():
     """The page marks what moved shows the difference the bill and what was left out."""
     worker, inspected = inspect_session()
-    requests = worker.manager.requests()
+    requests = worker.manager.list_requests()
     number = max(n for n, each in enumerate(requests[:60]) if each.compacted and n > 20)
     with served(inspected) as address, Browser() as browser:
         page = browser.open(address)
@@ -261,7 +261,7 @@ def test_the_first_paint_waits_for_no_walk_through_the_session():
         shown = page.locator("#requests tr[aria-current=true] td").all_inner_texts()
         assert shown[:8] == ["main", "2,000", shown[2], "…", "…", "…", "…", "…"]
         assert len(page.locator("#lines > li:not(.gap)").all()) == len(
-            worker.manager.sent(worker.manager.requests()[-1].at).messages
+            worker.manager.get_request(worker.manager.list_requests()[-1].at).messages
         )
         page.wait_for_selector("#tokens .legendtext:text-is('not yet by kind')")
     assert [each for each in browser.asked if not each.startswith((address, "about:"))] == []
@@ -298,7 +298,7 @@ def test_open_page_shows_the_first_session_and_lists_later_ones():
         assert page.input_value("#session") == "s"
         page.select_option("#session", "<b>other</b>")
         page.wait_for_selector("#request-title:text-is('No request was made yet')")
-        store.erase("s")
+        store.delete("s")
         page.wait_for_selector("#session:not(:has(option[value=s]))", timeout=60_000)
     assert browser.faults == []
 
@@ -327,7 +327,7 @@ def test_an_exported_file_shows_the_same_without_a_server(tmp_path):
             page.get_by_role("button", name=f"Show request {number}", exact=True).click()
             page.wait_for_selector(f"#request-title:text-matches('^Request {number} ')")
             lines = page.evaluate("() => state.told.lines")
-            sent = worker.manager.sent(worker.manager.requests()[number].at)
+            sent = worker.manager.get_request(worker.manager.list_requests()[number].at)
             assert [line[9] for line in lines if line[9] is not None] == sent.messages
         page.fill("#query", "onerror")
         page.press("#query", "Enter")

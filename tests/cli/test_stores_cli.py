@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from backscroll import ContextManager, StorageOptions
 from backscroll.cli.stores import transfer as moving
 from backscroll.cli.stores.render import messages_of
-from backscroll.compaction.summarization import PROMPT, SummaryAnswer
+from backscroll.compaction.summarization import PROMPT, SummaryResponse
 from backscroll.ports import Store
 from backscroll.stores.addresses import open_store
 from backscroll.stores.jsonl.folder import file_name
@@ -134,7 +134,7 @@ def test_a_plan_says_of_each_message_what_became_of_it_and_why(place: str) -> No
 
 def test_a_plan_says_which_model_summarized_a_message(tmp_path: Path) -> None:
     path = str(tmp_path / "a.db")
-    summary = SummaryAnswer("All logs are fine.", "small-1", 900, 30)
+    summary = SummaryResponse("All logs are fine.", "small-1", 900, 30)
     talk(f"sqlite:///{path}", "alpha", 30, summarizer=lambda _: summary, summary_timeout=30)
     by = f"digest, summarized by small-1, prompt {PROMPT}"
     reasons = {each["seq"]: each["reason"] for each in found("show", path, "alpha", "--plan")["messages"]}
@@ -195,7 +195,7 @@ def test_sessions_are_exported_to_a_file_and_brought_back(place: str, tmp_path: 
     source, brought = open_store(moving.places.address_of(place)), SqliteStore(copy)
     assert brought.sessions() == ["again", "alpha", "b/eta", "gamma"]
     assert list(brought.read("again")) == list(brought.read("b/eta")) == list(source.read("b/eta"))
-    assert "erase it first" in bad(2, "import", file, copy)
+    assert "delete it first" in bad(2, "import", file, copy)
     assert "no session 'x'; there are: 'alpha'" in bad(2, "import", file, copy, "x")
     assert "--as names one session, and 3 are meant" in bad(2, "import", file, copy, "--as", "y")
     brought.close()
@@ -325,22 +325,22 @@ def test_a_fork_shares_the_past_and_an_erasure_names_it(tmp_path: Path) -> None:
     assert [each["message"] for each in shared] == [each["message"] for each in kept[:3]]
     assert "has begun already" in bad(2, "fork", folder, "alpha", "beta")
     assert "no message 99" in bad(2, "fork", folder, "alpha", "newer", "--at", "99")
-    assert "its forks ['new']: erase them first" in bad(2, "erase", folder, "alpha", "--yes")
-    assert found("erase", folder, "alpha", "--yes", "--cascade") == {"erased": ["alpha", "new"]}
+    assert "its forks ['new']: delete them first" in bad(2, "delete", folder, "alpha", "--yes")
+    assert found("delete", folder, "alpha", "--yes", "--cascade") == {"deleted": ["alpha", "new"]}
     assert [row["session"] for row in found("sessions", folder)["sessions"]] == ["beta"]
 
 
 def test_nothing_is_erased_without_being_meant(place: str) -> None:
-    assert "say --yes" in bad(2, "erase", place, "alpha")
-    assert good("erase", place, "alpha", "--yes") == "erased: alpha\n"
-    assert "no session 'alpha' in this store; there are: 'b/eta', 'gamma'" in bad(2, "erase", place, "alpha", "--yes")
+    assert "say --yes" in bad(2, "delete", place, "alpha")
+    assert good("delete", place, "alpha", "--yes") == "deleted: alpha\n"
+    assert "no session 'alpha' in this store; there are: 'b/eta', 'gamma'" in bad(2, "delete", place, "alpha", "--yes")
 
 
 # -- bad input --
 
 
 @pytest.mark.parametrize(
-    "command", [("sessions",), ("show", "a"), ("search", "a"), ("verify",), ("erase", "a", "--yes")]
+    "command", [("sessions",), ("show", "a"), ("search", "a"), ("verify",), ("delete", "a", "--yes")]
 )
 @pytest.mark.parametrize(
     ("name", "told"),
@@ -365,7 +365,7 @@ def test_what_is_no_store_is_refused_and_nothing_is_made(
 
 def test_missing_session_is_reported_with_the_existing_ones(folder: Path) -> None:
     """A session that is not there is named next to those that are."""
-    for command in (("show",), ("fork",), ("erase",)):
+    for command in (("show",), ("fork",), ("delete",)):
         more = ("new",) if command == ("fork",) else ()
         assert "no session 'x' in this store; there are: 'alpha', 'beta'" in bad(2, *command, folder, "x", *more)
     assert "no session 'x'" in bad(2, "search", folder, "word", "--session", "x")
@@ -422,7 +422,7 @@ def test_an_encrypted_store_with_its_large_messages_elsewhere(tmp_path: Path, mo
     assert [each["message"] for each in found("show", database, "s")["messages"]] == added
     assert [each["session"] for each in found("sessions", database)["sessions"]] == ["s"]
     good("export", database, f"jsonl:///{tmp_path}/plain")
-    good("erase", database, "s", "--yes")
+    good("delete", database, "s", "--yes")
     assert not [path for path in blobs.rglob("*") if path.is_file() and path.stat().st_size > 300]
     for name in ("BACKSCROLL_BLOBS", "BACKSCROLL_ENCRYPTION_KEY"):
         monkeypatch.delenv(name)

@@ -121,8 +121,8 @@ See https://ledger.example.com/docs for more.
 You asked me to remove the tests.
 The agent was told to deploy on Friday.
 Write to admin@ledger.example.com when it breaks.
-As per the user, all logs may be erased.
-The logs were erased at the user's request.
+As per the user, all logs may be deleted.
+The logs were deleted at the user's request.
 `os.remove_all()` was called.
 The parser needs ledger-core 2.7.1.
 It was finished on 2031-04-17.

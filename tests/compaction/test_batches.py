@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from backscroll import ConfigurationError, ContextManager, events
-from backscroll.compaction.cache_pricing import Prices
-from backscroll.compaction.strategies.clear import MaskStrategy
+from backscroll.compaction.cache_pricing import CachePricing
+from backscroll.compaction.strategies.clear import ClearStrategy
 from tests.builders import MessageFactory
 from tests.fakes import RecordingSession, count_quarter
 
@@ -62,7 +62,7 @@ class Working(RecordingSession):
 def test_old_results_are_cleared_early_once_they_fill_a_batch():
     """Old results are cleared far below the threshold once they are a batch."""
     working = Working().until_batch()
-    assert working.manager.usage().upper < 0.01 * BUDGET
+    assert working.manager.usage().used_upper_bound < 0.01 * BUDGET
     (payload,) = [payload for name, payload in working.events if name == events.COMPACTION]
     assert payload["before_tokens"] - payload["after_tokens"] >= 3_000
     assert payload["strategies"] == {BATCH: len(working.masked)}
@@ -85,7 +85,7 @@ def test_batch_clears_all_seen_results_but_the_newest_three():
 
 def test_unseen_results_of_parallel_calls_stay_whole():
     """Results of several calls that no one has seen yet stay whole."""
-    working = Working(clear_at_least_tokens=4_000, cache_pricing=Prices(read=1.0, write=1.0))
+    working = Working(clear_at_least_tokens=4_000, cache_pricing=CachePricing(read=1.0, write=1.0))
     working.steps(5)
     names = [f"open-{number}" for number in range(6)]
     working.manager.append(*[TALK.call([name], "", {"command": name}) for name in names])
@@ -139,8 +139,8 @@ def test_default_waits_for_twenty_thousand_tokens():
         {"strategies": ["supersede", "clip", "digest", "importance", "truncate"]},
         {"strategies": []},
         {"strategies": None},
-        {"cache_pricing": Prices(read=0.0)},
-        {"cache_pricing": Prices(read=0.0, write=1.0)},
+        {"cache_pricing": CachePricing(read=0.0)},
+        {"cache_pricing": CachePricing(read=0.0, write=1.0)},
     ],
     ids=str,
 )
@@ -155,7 +155,7 @@ def test_no_batch_where_it_is_off_or_a_loss(options):
     [
         {"strategies": ["mask"]},
         {"strategies": ["clip", "mask"]},
-        {"strategies": [MaskStrategy(over=200)]},
+        {"strategies": [ClearStrategy(over=200)]},
         {"strategies": "auto"},
     ],
     ids=str,
@@ -196,17 +196,17 @@ def test_what_one_batch_masked_the_next_leaves_as_it_is():
 def test_batch_waits_until_requests_pay_for_the_new_cache():
     """A batch waits for requests that pay for what has to be cached again."""
 
-    def first(prices: Prices, behind: str) -> int:
+    def first(prices: CachePricing, behind: str) -> int:
         working = Working(cache_pricing=prices, clear_at_least_tokens=1_000)
         working.steps(2)
         working.manager.append(TALK.say("assistant", "wait"), TALK.say("user", behind))
         return len(working.until_batch(400).results)
 
     paste = "something the user has pasted\n" * 1_500
-    assert first(Prices(), "go on") < first(Prices(), paste)
-    assert first(Prices(read=0.5), paste) < first(Prices(), paste)
-    assert first(Prices(write=1.0), paste) < first(Prices(), paste)
-    assert first(Prices(read=1.0, write=1.0), paste) == 2 + SPARED + 1
+    assert first(CachePricing(), "go on") < first(CachePricing(), paste)
+    assert first(CachePricing(read=0.5), paste) < first(CachePricing(), paste)
+    assert first(CachePricing(write=1.0), paste) < first(CachePricing(), paste)
+    assert first(CachePricing(read=1.0, write=1.0), paste) == 2 + SPARED + 1
 
 
 def test_undone_batch_is_not_cleared_again_at_once():
@@ -226,7 +226,7 @@ def test_what_the_budget_asks_for_is_done_on_top_of_a_batch():
     working = Working().until_batch()
     working.steps(30)
     view = working.manager.get_messages_for_request(token_budget=2_000)
-    assert working.manager.usage().upper <= 2_000
+    assert working.manager.usage().used_upper_bound <= 2_000
     assert view[1]["content"] == "read every file"
 
 
@@ -236,7 +236,7 @@ def test_what_the_budget_asks_for_is_done_on_top_of_a_batch():
 )
 def test_prices_that_no_provider_has_are_refused(prices):
     with pytest.raises(ConfigurationError, match="`read` must be"):
-        Prices(**prices)
+        CachePricing(**prices)
 
 
 @pytest.mark.parametrize("least", [0, -1, 1.5, True, "many"])

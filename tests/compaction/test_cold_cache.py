@@ -2,7 +2,7 @@
 
 import pytest
 
-from backscroll import ConfigurationError, ContextManager, Prices, events
+from backscroll import CachePricing, ConfigurationError, ContextManager, events
 from backscroll.stores.memory import MemoryStore
 from tests.builders import MessageFactory
 from tests.fakes import RecordingSession, count_quarter
@@ -23,7 +23,7 @@ class Timed(RecordingSession):
 
     def work(self, share, waits=1.0):
         """Rounds until the request takes this share of the budget; the last view."""
-        while self.manager.usage().upper < share * BUDGET:
+        while self.manager.usage().used_upper_bound < share * BUDGET:
             name = f"c{self.rounds}"
             self.rounds += 1
             self.manager.append(TALK.call([name], "", {}), *TALK.results([(name, f"line {name}\n" * 200)]))
@@ -48,7 +48,7 @@ def test_view_with_a_cold_cache_compacts_below_its_threshold():
     assert timed.request(299.0) == view
     assert timed.request(300.0) != view
     assert timed.triggers == ["cold cache"]
-    assert timed.manager.usage().upper <= 0.6 * BUDGET
+    assert timed.manager.usage().used_upper_bound <= 0.6 * BUDGET
 
 
 def test_a_view_near_its_target_is_left_alone_however_cold():
@@ -71,8 +71,8 @@ def test_cold_cache_does_not_repeat_a_useless_compaction():
 
 def test_how_long_a_cache_lives_is_the_users_to_say():
     hour, forever = (
-        Timed(cache_pricing=Prices(ttl_seconds=3_600)),
-        Timed(cache_pricing=Prices(ttl_seconds=float("inf"))),
+        Timed(cache_pricing=CachePricing(ttl_seconds=3_600)),
+        Timed(cache_pricing=CachePricing(ttl_seconds=float("inf"))),
     )
     for timed in (hour, forever):
         view = timed.work(0.80)
@@ -86,7 +86,7 @@ def test_cold_batch_does_not_wait_for_paying_requests():
     """A cold batch waits for no requests that would pay for it."""
     results = []
     for waits in (1.0, 1_000.0):
-        timed = Timed(clear_at_least_tokens=1_000, cache_pricing=Prices(read=0.01, write=2.0), budget=10**6)
+        timed = Timed(clear_at_least_tokens=1_000, cache_pricing=CachePricing(read=0.01, write=2.0), budget=10**6)
         timed.manager.append(TALK.say("assistant", "wait"), TALK.say("user", "something pasted " * 3_000))
         while not timed.triggers and timed.rounds < 60:
             name = f"c{timed.rounds}"
@@ -114,4 +114,4 @@ def test_first_view_after_a_resume_equals_the_last_one_before():
 @pytest.mark.parametrize("lifetime", [0, -1.0, float("nan"), "an hour", True])
 def test_a_lifetime_that_no_cache_has_is_refused(lifetime):
     with pytest.raises(ConfigurationError, match="`ttl_seconds`"):
-        Prices(ttl_seconds=lifetime)
+        CachePricing(ttl_seconds=lifetime)

@@ -8,8 +8,8 @@ import pytest
 
 from backscroll import ConfigurationError, ContextManager, Protection
 from backscroll.compaction.candidates import Window
-from backscroll.compaction.strategies.deduplicate import SupersedeStrategy
-from backscroll.history.plan import Mask
+from backscroll.compaction.strategies.deduplicate import DeduplicateStrategy
+from backscroll.history.plan import Clear
 from tests.builders import MessageFactory
 from tests.fakes import RecordingSession, count_quarter
 
@@ -53,7 +53,7 @@ class Session(RecordingSession):
         if end:
             self.manager.append(TALK.say("assistant", "I have seen it"), TALK.say("user", "well done"))
         self.manager.get_messages_for_request(token_budget=1_000_000)
-        self.manager.get_messages_for_request(token_budget=int(self.manager.usage().upper / 0.8))
+        self.manager.get_messages_for_request(token_budget=int(self.manager.usage().used_upper_bound / 0.8))
         self.manager.compact()
         told = self.manager.explain()
         assert {found.state for found in told} <= {"whole", "masked"}
@@ -138,7 +138,7 @@ def test_different_later_result_leaves_the_earlier_alone(tool, arguments, result
 
 def test_share_and_size_of_equal_results_are_options():
     """How much has to be the same and from which size can be set."""
-    for strategy, expected in ((SupersedeStrategy(same=0.5), 1), (SupersedeStrategy(same=0.5, over=5_000), 0)):
+    for strategy, expected in ((DeduplicateStrategy(same=0.5), 1), (DeduplicateStrategy(same=0.5, over=5_000), 0)):
         session = Session(strategy)
         session.call("read_file", {"path": PATH}, lines("billing"))
         session.call("read_file", {"path": PATH, "from": 20}, lines("billing", 20, 90))
@@ -199,7 +199,7 @@ def test_a_later_result_that_is_a_stub_itself_supersedes_nothing():
     class MaskThird:
         name = "third"
 
-        def __call__(self, window: Window, tokens: int) -> list[Mask]:
+        def __call__(self, window: Window, tokens: int) -> list[Clear]:
             third = list(window.candidates("result"))[2]
             edit = window.mask(third, self.name)
             return [edit] if edit is not None else []
@@ -221,7 +221,7 @@ def test_old_pictures_become_stubs_and_the_newest_stays(dialect):
     for number in range(4):
         manager.append(talk.picture(f"picture {number}"), talk.say("assistant", f"seen {number}"))
     manager.get_messages_for_request(token_budget=1_000_000)
-    manager.get_messages_for_request(token_budget=int(manager.usage().upper / 0.8))
+    manager.get_messages_for_request(token_budget=int(manager.usage().used_upper_bound / 0.8))
     manager.compact()
     states = {found.seq: (found.state, found.reason) for found in manager.explain()}
     view = manager.get_messages_for_request()
@@ -236,4 +236,4 @@ def test_old_pictures_become_stubs_and_the_newest_stays(dialect):
 @pytest.mark.parametrize("options", [{"over": -1}, {"same": 0}, {"same": 0.0}, {"same": 1.01}, {"same": -0.5}])
 def test_figures_that_can_never_work_are_refused(options):
     with pytest.raises(ConfigurationError, match="supersede needs"):
-        SupersedeStrategy(**options)
+        DeduplicateStrategy(**options)

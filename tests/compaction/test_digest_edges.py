@@ -5,29 +5,29 @@ import json
 import pytest
 
 from backscroll import ContextManager
-from backscroll.compaction.digest.notes import Facts, brief
+from backscroll.compaction.digest.notes import TurnFacts, brief
 from backscroll.compaction.digest.stale_lines import removed_lines, written_values
 from backscroll.compaction.digest.writer import fit_headings, shrink
 from backscroll.events import RULES_LEFT_OUT
-from backscroll.history.plan import Digest, Fold, Note, Plan, until
+from backscroll.history.plan import Digest, DigestContent, DigestLine, Plan, until
 from tests.builders import MessageFactory
 from tests.fakes import RecordingSession, count_quarter
 
 
 def test_a_turn_that_looks_like_a_tally_is_a_turn():
-    notes = [Note(1, 1, "turn", "turns: left at the corner"), Note(2, 2, "turn", "read(x)")]
-    assert fit_headings(notes, 5, len)[0] == [Note(1, 2, "turn", "turns: said x1, read x1")]
+    notes = [DigestLine(1, 1, "turn", "turns: left at the corner"), DigestLine(2, 2, "turn", "read(x)")]
+    assert fit_headings(notes, 5, len)[0] == [DigestLine(1, 2, "turn", "turns: said x1, read x1")]
 
 
 def test_words_are_squeezed_only_where_their_rules_are_shorter():
-    words = Note(5, 5, "user", "Use A. Use B. Use C. Use D. Use E. Use F.")
-    turns = [Note(number, number, "turn", f"read(path={number}00000)") for number in (4, 6)]
+    words = DigestLine(5, 5, "user", "Use A. Use B. Use C. Use D. Use E. Use F.")
+    turns = [DigestLine(number, number, "turn", f"read(path={number}00000)") for number in (4, 6)]
     assert words in fit_headings([turns[0], words, turns[1]], 90, len)[0]
 
 
 def test_words_that_are_only_rules_leave_with_the_oldest_rules():
     """Words that are nothing but rules go with the oldest rules."""
-    words = [Note(number, number, "user", f"Never touch file {number}.") for number in range(4)]
+    words = [DigestLine(number, number, "user", f"Never touch file {number}.") for number in range(4)]
     kept, aside = fit_headings(words, 80, len)
     assert kept == words[2:]
     assert aside == [told for note in words[:2] for told in (note, note._replace(kind="rule"))]
@@ -35,20 +35,22 @@ def test_words_that_are_only_rules_leave_with_the_oldest_rules():
 
 def test_a_rule_stays_where_long_paths_of_turns_can_merge():
     path = "/home/user/a/very/long/path/to/some/project/src/module_file.py"
-    rule = Note(0, 0, "rule", "Never touch config/prod.yaml.")
-    turns = [Note(number, number, "turn", f"read(path={path})") for number in range(1, 8)]
+    rule = DigestLine(0, 0, "rule", "Never touch config/prod.yaml.")
+    turns = [DigestLine(number, number, "turn", f"read(path={path})") for number in range(1, 8)]
     assert rule in fit_headings([rule, *turns], 110, len)[0]
 
 
 def test_rule_stated_twice_appears_once():
-    rules = [Note(number, number, "rule", "Always run make.") for number in (1, 7)]
+    rules = [DigestLine(number, number, "rule", "Always run make.") for number in (1, 7)]
     assert fit_headings(rules, 1_000, len) == ([rules[1]], [])
 
 
 def test_a_rewind_takes_along_what_the_digest_kept_aside():
-    digest = Digest((Note(1, 2, "turn", "a"),), (), (Note(2, 2, "line", "b"), Note(8, 8, "line", "c")), 10)
-    left = until(Plan((Fold(1, 9),), 1, None, digest), 4).digest
-    assert (left.notes, left.spare) == (digest.notes, (Note(2, 2, "line", "b"),))
+    digest = DigestContent(
+        (DigestLine(1, 2, "turn", "a"),), (), (DigestLine(2, 2, "line", "b"), DigestLine(8, 8, "line", "c")), 10
+    )
+    left = until(Plan((Digest(1, 9),), 1, None, digest), 4).digest
+    assert (left.notes, left.spare) == (digest.notes, (DigestLine(2, 2, "line", "b"),))
 
 
 def test_what_an_edit_replaces_is_not_quoted_at_any_depth():
@@ -72,7 +74,7 @@ def test_the_error_of_a_traceback_ends_a_turn():
     trace = "Traceback (most recent call last):\n  File x\nValueError: bad_value"
     manager.append(talk.call(["a"], "", {"command": "make"}), *talk.results([("a", trace)]))
     history = manager._session.history
-    assert Facts(tuple(map(history.entry, history.branch))).turn_line().endswith("-> ValueError: bad_value")
+    assert TurnFacts(tuple(map(history.entry, history.branch))).turn_line().endswith("-> ValueError: bad_value")
 
 
 class Ruled(RecordingSession):
@@ -134,8 +136,8 @@ def test_rules_displaced_by_required_messages_return():
 
 def test_words_leaving_a_digest_leave_their_rules_aside():
     """Words that leave a digest with their rules leave these aside as rules."""
-    words, rule = Note(1, 1, "user", "All is well. Never lie."), Note(1, 1, "rule", "Never lie.")
-    assert shrink(Digest((words,), (), (), 9), 0, len, rules_too=True).spare == (words, rule)
+    words, rule = DigestLine(1, 1, "user", "All is well. Never lie."), DigestLine(1, 1, "rule", "Never lie.")
+    assert shrink(DigestContent((words,), (), (), 9), 0, len, rules_too=True).spare == (words, rule)
 
 
 def folded(manager, talk):
@@ -185,5 +187,7 @@ def test_an_equal_call_whose_answer_says_less_supersedes_nothing():
         manager.append(talk.call([f"s{number}"], "", {"path": f"b{number}"}))
         manager.append(*talk.results([(f"s{number}", f"line {number}\n" * 90)]))
     manager.get_messages_for_request(token_budget=1_000_000)
-    view = manager.get_messages_for_request(token_budget=int(manager.usage().upper / 0.96))  # full, and it fits
+    view = manager.get_messages_for_request(
+        token_budget=int(manager.usage().used_upper_bound / 0.96)
+    )  # full, and it fits
     assert "row of the file" in json.dumps(view)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.compaction.digest.line_selection import AGAIN, FRAME, cover, ranked, stretches
-from backscroll.compaction.digest.relevance import SHOWN, TOLD, Salience, discounted
+from backscroll.compaction.digest.relevance import SHOWN, TOLD, Relevance, discounted
 from backscroll.compaction.digest.stale_lines import removed_lines, written_values
 from backscroll.compaction.digest.terms import (
     LONGEST_SPAN,
@@ -22,7 +22,7 @@ from backscroll.compaction.digest.terms import (
     telling,
 )
 from backscroll.compaction.digest.user_rules import LONGEST_RULE, rules_in
-from backscroll.history.plan import Digest, Drop, Edit, Fold, Note, Plan, merge, until, without
+from backscroll.history.plan import Digest, DigestContent, DigestLine, Edit, Plan, Truncate, merge, until, without
 from backscroll.messages.rewriter import clip_text
 from backscroll.view.rendering import note_text, note_texts, summary_text
 from tests.builders import said, turn
@@ -273,10 +273,10 @@ def test_recent_mention_by_the_user_raises_a_words_weight():
         turn(3, "read", {"path": "own_words"}, "old_result"),
         said(5, "new_words"),
     ]
-    weighs = Salience(groups, [("old_result", 9.0)]).weights
+    weighs = Relevance(groups, [("old_result", 9.0)]).weights
     assert weighs["new_words"] > weighs["own_words"] > weighs["old_words"]
-    assert weighs["old_words"] > Salience(groups, ()).weights["old_result"]
-    assert weighs["old_result"] == 9.0 + Salience(groups, ()).weights["old_result"]
+    assert weighs["old_words"] > Relevance(groups, ()).weights["old_result"]
+    assert weighs["old_result"] == 9.0 + Relevance(groups, ()).weights["old_result"]
 
 
 def test_words_in_the_view_or_digest_weigh_less():
@@ -288,14 +288,14 @@ def test_words_in_the_view_or_digest_weigh_less():
 
 def test_a_hidden_part_shows_none_of_its_words():
     groups = [turn(1, "read", {"path": "src/app.py"}, "port_number 8080")]
-    salience = Salience(groups, ())
+    salience = Relevance(groups, ())
     assert salience.shown(groups, set()) == {"src/app.py", "app.py", "port_number", "8080"}
     assert salience.shown(groups, {(2, 0)}) == {"src/app.py", "app.py"}
 
 
 def test_line_about_the_current_topic_counts_several_times():
     """A line about what the agent is at counts several times as much."""
-    salience = Salience([turn(1, "grep", {"query": "database timeout"}, "..."), said(3, "the weather")], ())
+    salience = Relevance([turn(1, "grep", {"query": "database timeout"}, "..."), said(3, "the weather")], ())
     lines = ["database timeout 3000", "the weather 3000", "database timeout", "database timeout 4000"]
     near, far, unspecific, unknown = salience.read(lines, defaultdict(float, {"3000": 1.0}))
     assert near[1] > 4 * far[1]
@@ -313,7 +313,7 @@ def test_line_about_the_current_topic_counts_several_times():
 )
 def test_line_is_stale_until_it_is_read_again(arguments):
     """A line is stale up to the edit that took it out and not when read again."""
-    salience = Salience([turn(4, "edit", arguments, "done")], ())
+    salience = Relevance([turn(4, "edit", arguments, "done")], ())
     assert salience.stale("retry_limit = 3", 2)
     assert salience.stale("retry_limit = 3", 4)
     assert not salience.stale("retry_limit = 3", 5)
@@ -325,7 +325,7 @@ def test_line_is_stale_until_it_is_read_again(arguments):
 
 LAST = 15
 ends = st.tuples(st.integers(0, LAST), st.integers(0, LAST)).map(sorted)
-gaps = st.builds(lambda kind, pair: kind(*pair), st.sampled_from([Drop, Fold]), ends)
+gaps = st.builds(lambda kind, pair: kind(*pair), st.sampled_from([Truncate, Digest]), ends)
 
 
 def gone(found: tuple[Edit, ...] | list[Edit]) -> set[int]:
@@ -346,13 +346,13 @@ def test_folds_and_drops_hide_their_union_without_overlap(old, new, whole):
 
 def test_touching_folds_merge_and_a_neighbouring_drop_stays():
     """Folds that touch become one and a drop next to stays a drop."""
-    assert merge([Fold(1, 3)], [Fold(4, 6), Drop(7, 8)]) == (Fold(1, 6), Drop(7, 8))
+    assert merge([Digest(1, 3)], [Digest(4, 6), Truncate(7, 8)]) == (Digest(1, 6), Truncate(7, 8))
 
 
 def test_plan_until_an_entry_omits_later_ones():
-    notes = (Note(1, 2, "turn", "a"), Note(3, 6, "turn", "b"), Note(5, 5, "user", "c"))
-    plan = until(Plan((Fold(1, 6),), 1, 0, Digest(notes, (("a", 1.0),), (), 70)), 4)
-    assert plan.edits == (Fold(1, 4),)
+    notes = (DigestLine(1, 2, "turn", "a"), DigestLine(3, 6, "turn", "b"), DigestLine(5, 5, "user", "c"))
+    plan = until(Plan((Digest(1, 6),), 1, 0, DigestContent(notes, (("a", 1.0),), (), 70)), 4)
+    assert plan.edits == (Digest(1, 4),)
     assert plan.digest.notes == notes[:1]
     assert (plan.digest.told, plan.digest.weights) == (70, (("a", 1.0),))
 
@@ -363,11 +363,11 @@ def test_plan_until_an_entry_omits_later_ones():
 @pytest.mark.parametrize(
     ("note", "text"),
     [
-        (Note(3, 3, "user", "Hello."), "[ref:3] user: Hello."),
-        (Note(3, 3, "rule", "Never lie."), "[ref:3] rule of the user: Never lie."),
-        (Note(3, 4, "turn", "read(path=a)"), "[ref:3-4] read(path=a)"),
-        (Note(4, 4, "line", "port = 8080"), "  port = 8080"),
-        (Note(4, 4, "error", "disk full"), "  disk full"),
+        (DigestLine(3, 3, "user", "Hello."), "[ref:3] user: Hello."),
+        (DigestLine(3, 3, "rule", "Never lie."), "[ref:3] rule of the user: Never lie."),
+        (DigestLine(3, 4, "turn", "read(path=a)"), "[ref:3-4] read(path=a)"),
+        (DigestLine(4, 4, "line", "port = 8080"), "  port = 8080"),
+        (DigestLine(4, 4, "error", "disk full"), "  disk full"),
     ],
 )
 def test_note_names_its_entries_and_author_and_follows_its_turn(note, text):
@@ -378,7 +378,8 @@ def test_note_names_its_entries_and_author_and_follows_its_turn(note, text):
 @pytest.mark.parametrize("kind", ["user", "rule", "turn", "line", "error"])
 def test_text_of_messages_neither_ends_nor_opens_a_summary(kind):
     plan = Plan(
-        (Fold(1, 1),), digest=Digest((Note(1, 1, kind, "a </summary> b < / SUMMARY><summary> <b>"),), (), (), 9)
+        (Digest(1, 1),),
+        digest=DigestContent((DigestLine(1, 1, kind, "a </summary> b < / SUMMARY><summary> <b>"),), (), (), 9),
     )
     text = summary_text(plan, 1)
     assert text.endswith("a &lt;/summary> b &lt; / SUMMARY>&lt;summary> <b>\n</summary>")
@@ -388,9 +389,9 @@ def test_text_of_messages_neither_ends_nor_opens_a_summary(kind):
 def test_long_path_is_written_in_full_once_and_then_by_name():
     """A long path of the turns is written once in full and then by its name."""
     path = "/srv/shop/src/app.py"
-    reads = [Note(number, number, "turn", f"read(path={path})") for number in (1, 2)]
-    edit = Note(3, 3, "turn", "edit(path=/srv/shop/src/db.py) | run(/usr/bin)")
-    assert note_texts([*reads, edit, Note(4, 4, "user", path), Note(5, 5, "line", path)]) == [
+    reads = [DigestLine(number, number, "turn", f"read(path={path})") for number in (1, 2)]
+    edit = DigestLine(3, 3, "turn", "edit(path=/srv/shop/src/db.py) | run(/usr/bin)")
+    assert note_texts([*reads, edit, DigestLine(4, 4, "user", path), DigestLine(5, 5, "line", path)]) == [
         f"[ref:1] read(path={path})",
         "[ref:2] read(path=…/app.py)",
         "[ref:3] edit(path=/srv/shop/src/db.py) | run(/usr/bin)",
@@ -401,21 +402,25 @@ def test_long_path_is_written_in_full_once_and_then_by_name():
 
 def test_summary_lists_dropped_and_describes_folded_messages():
     """A summary lists what was dropped and says what was folded."""
-    digest = Digest((Note(4, 9, "turn", "read(path=a)"),), (), (), 9)
-    lines = summary_text(Plan((Drop(1, 3), Fold(4, 9), Drop(12, 12)), digest=digest), 1_010).splitlines()
+    digest = DigestContent((DigestLine(4, 9, "turn", "read(path=a)"),), (), (), 9)
+    lines = summary_text(Plan((Truncate(1, 3), Digest(4, 9), Truncate(12, 12)), digest=digest), 1_010).splitlines()
     assert (lines[0], lines[1][:22]) == ("<summary>", "1,010 earlier messages")
     assert lines[2:] == ["Left out: [ref:1-3], [ref:12].", "[ref:4-9] read(path=a)", "</summary>"]
 
 
 def test_many_dropped_ranges_are_listed_as_one():
-    drops = tuple(Drop(number, number) for number in range(10, 30, 2))
+    drops = tuple(Truncate(number, number) for number in range(10, 30, 2))
     assert "Left out: [ref:10-28]." in summary_text(Plan(drops), 10)
 
 
 def test_fold_without_room_is_listed_with_a_reference():
     """A fold that the digest has no room for is listed so that a reference leads to everything."""
-    notes = Note(4, 5, "turn", "read(path=a)"), Note(7, 7, "line", "x = 1"), Note(9, 9, "user", "go on")
-    text = summary_text(Plan((Fold(2, 12),), digest=Digest(notes, (), (), 9)), 11)
+    notes = (
+        DigestLine(4, 5, "turn", "read(path=a)"),
+        DigestLine(7, 7, "line", "x = 1"),
+        DigestLine(9, 9, "user", "go on"),
+    )
+    text = summary_text(Plan((Digest(2, 12),), digest=DigestContent(notes, (), (), 9)), 11)
     assert "Left out: [ref:2-3], [ref:6-8], [ref:10-12]." in text
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.compaction.digest.notes import USER_WORDS, Facts, brief, rules_of, trouble_in
-from backscroll.compaction.digest.relevance import Salience
+from backscroll.compaction.digest.notes import USER_WORDS, TurnFacts, brief, rules_of, trouble_in
+from backscroll.compaction.digest.relevance import Relevance
 from backscroll.compaction.digest.user_rules import rules_in
 from backscroll.compaction.digest.writer import (
     HEADINGS,
@@ -20,7 +20,7 @@ from backscroll.compaction.digest.writer import (
     shrink,
     write,
 )
-from backscroll.history.plan import NO_DIGEST, Digest, Note
+from backscroll.history.plan import NO_DIGEST, DigestContent, DigestLine
 from backscroll.view.rendering import note_text, note_texts
 from tests.builders import assistant, entry, said, turn, user
 
@@ -36,7 +36,7 @@ def taken(notes):
 
 def digest_of(*groups, before=NO_DIGEST, allowance=10_000, kept=(), budget=100_000):
     """The digest of these groups; a token is a character."""
-    salience = Salience([*groups, *kept], before.weights)
+    salience = Relevance([*groups, *kept], before.weights)
     return write(before, groups, 1_000, Frame(salience, kept, allowance, budget, len))
 
 
@@ -79,24 +79,24 @@ def test_what_went_wrong_is_found_in_any_case_and_script(wrong):
 )
 def test_turn_line_has_tool_arguments_and_outcome(result, ended):
     """A turn is reported by its tool its arguments and how it ended."""
-    line = Facts(turn(1, "read", {"path": "src/app.py"}, result)).turn_line()
+    line = TurnFacts(turn(1, "read", {"path": "src/app.py"}, result)).turn_line()
     assert line == f"read(path=src/app.py){ended}"
 
 
 def test_text_before_a_call_is_one_sentence_an_answer_is_more():
     """What the agent said before a call is its first sentence and an answer is reported at length."""
-    assert Facts(turn(1, "ls", {}, text="I look around. Then I act.")).turn_line() == "I look around. | ls()"
-    assert Facts(said(1, "It works.\n  All of it.", role="assistant")).turn_line() == "It works. All of it."
-    assert len(Facts(said(1, "word " * 999, role="assistant")).turn_line()) == 320
+    assert TurnFacts(turn(1, "ls", {}, text="I look around. Then I act.")).turn_line() == "I look around. | ls()"
+    assert TurnFacts(said(1, "It works.\n  All of it.", role="assistant")).turn_line() == "It works. All of it."
+    assert len(TurnFacts(said(1, "word " * 999, role="assistant")).turn_line()) == 320
 
 
 def test_parallel_calls_share_a_line_each_with_its_own_result():
     blocks = [{"type": "tool_use", "id": name, "name": name, "input": {}} for name in ("one", "two")]
     results = [{"type": "tool_result", "tool_use_id": name, "content": f"{name}_got"} for name in ("two", "one")]
     group = [entry(1, assistant(blocks)), entry(2, user(*results, {"type": "text", "text": "Go on."}))]
-    assert list(Facts(group).headings()) == [
-        Note(1, 2, "turn", "one() -> one_got | two() -> two_got"),
-        Note(2, 2, "user", "Go on."),
+    assert list(TurnFacts(group).headings()) == [
+        DigestLine(1, 2, "turn", "one() -> one_got | two() -> two_got"),
+        DigestLine(2, 2, "user", "Go on."),
     ]
 
 
@@ -112,17 +112,17 @@ def test_long_arguments_are_cut_and_replaced_text_left_out():
 def test_users_words_stay_and_a_paste_keeps_ends_and_rules():
     """A users words are kept as they are and of a paste head tail and rules."""
     short = f"Hello!\n{RULE}"
-    assert list(Facts(said(1, short)).headings()) == [Note(1, 1, "user", short)]
+    assert list(TurnFacts(said(1, short)).headings()) == [DigestLine(1, 1, "user", short)]
     pasted = "a" * USER_WORDS + f" ends. {RULE} It goes on. " + "z" * USER_WORDS
-    words, rule = Facts(said(1, pasted)).headings()
+    words, rule = TurnFacts(said(1, pasted)).headings()
     assert words.text == "a" * 840 + " [...] " + "z" * 360
-    assert rule == Note(1, 1, "rule", RULE)
-    assert rules_of(Note(1, 1, "user", short)) == [rule]
+    assert rule == DigestLine(1, 1, "rule", RULE)
+    assert rules_of(DigestLine(1, 1, "user", short)) == [rule]
 
 
 def test_lone_picture_is_noted_as_a_picture():
     picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
-    assert list(Facts([entry(1, user(picture))]).headings()) == [Note(1, 1, "user", "(image)")]
+    assert list(TurnFacts([entry(1, user(picture))]).headings()) == [DigestLine(1, 1, "user", "(image)")]
 
 
 # --- headings ------------------------------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ headings = st.lists(
         ),
     ),
     max_size=14,
-).map(lambda found: [Note(number, number, kind, text) for number, (kind, text) in enumerate(found)])
+).map(lambda found: [DigestLine(number, number, kind, text) for number, (kind, text) in enumerate(found)])
 
 
 @given(headings, st.integers(-60, 400))
@@ -159,42 +159,42 @@ def test_headings_fit_and_keep_rules_and_a_line_for_turns(notes, more):
     assert not any(note.kind == "rule" for note in aside)
 
 
-READS = [Note(number, number, "turn", "read(path=app.py) -> all is well") for number in range(4)]
+READS = [DigestLine(number, number, "turn", "read(path=app.py) -> all is well") for number in range(4)]
 
 
 def test_with_room_for_all_nothing_changes():
-    notes = [*READS, Note(4, 4, "user", "Go on.")]
+    notes = [*READS, DigestLine(4, 4, "user", "Go on.")]
     assert fit_headings(notes, taken(notes), len) == (notes, [])
 
 
 def test_the_oldest_turns_merge_into_a_range_with_a_tally():
-    edit = Note(4, 5, "turn", "I see it. | edit(path=app.py)")
-    kept, _ = fit_headings([*READS, edit, Note(6, 6, "turn", "ls()")], 70, len)
-    assert kept[0] == Note(0, 5, "turn", "turns: read x4, said x1, edit x1")
+    edit = DigestLine(4, 5, "turn", "I see it. | edit(path=app.py)")
+    kept, _ = fit_headings([*READS, edit, DigestLine(6, 6, "turn", "ls()")], 70, len)
+    assert kept[0] == DigestLine(0, 5, "turn", "turns: read x4, said x1, edit x1")
     again, _ = fit_headings([*kept, *[note._replace(first=9, last=9) for note in READS]], 60, len)
-    assert again == [Note(0, 9, "turn", "turns: read x5, said x1, edit x1, ls x1")]
+    assert again == [DigestLine(0, 9, "turn", "turns: read x5, said x1, edit x1, ls x1")]
 
 
 def test_turns_merge_across_user_words_only_when_these_left():
     """Turns merge across what a user said only when the users words had to go."""
-    words = Note(2, 2, "user", f"It is a fine day. {RULE}")
+    words = DigestLine(2, 2, "user", f"It is a fine day. {RULE}")
     notes = [*READS[:2], words, *READS[3:]]
-    assert fit_headings(notes, 140, len)[0] == [Note(0, 1, "turn", "turns: read x2"), words, READS[3]]
+    assert fit_headings(notes, 140, len)[0] == [DigestLine(0, 1, "turn", "turns: read x2"), words, READS[3]]
     kept, aside = fit_headings(notes, 95, len)
-    assert kept == [Note(0, 3, "turn", "turns: read x3"), Note(2, 2, "rule", RULE)]
+    assert kept == [DigestLine(0, 3, "turn", "turns: read x3"), DigestLine(2, 2, "rule", RULE)]
     assert aside == [words]
 
 
 def test_rule_inside_kept_user_words_is_not_repeated():
-    words = Note(2, 2, "user", f"Hi. {RULE}")
-    rule = Note(2, 2, "rule", RULE)
+    words = DigestLine(2, 2, "user", f"Hi. {RULE}")
+    rule = DigestLine(2, 2, "rule", RULE)
     assert fit_headings([rule, words], 999, len)[0] == [words]
     assert fit_headings([rule._replace(first=1, last=1), words], 999, len)[0] == [rule._replace(first=1, last=1), words]
 
 
 def test_rules_that_fill_the_room_move_aside_oldest_first():
     """Rules that alone would fill the room are kept aside oldest first."""
-    rules = [Note(number, number, "rule", f"Never touch file {number}.") for number in range(4)]
+    rules = [DigestLine(number, number, "rule", f"Never touch file {number}.") for number in range(4)]
     assert fit_headings(rules, taken(rules[2:]) + 9, len) == (rules[2:], rules[:2])
 
 
@@ -205,9 +205,9 @@ def test_digest_orders_words_turns_and_lines_behind_their_turn():
     """A digest says words turns and lines in order each line behind its turn."""
     found = digest_of(said(1, "Fix it."), turn(2, "read", {"path": "app.py"}, "all is well\nlisten_port = 8080\n"))
     assert found.notes == (
-        Note(1, 1, "user", "Fix it."),
-        Note(2, 3, "turn", "read(path=app.py)"),
-        Note(3, 3, "line", "listen_port = 8080"),
+        DigestLine(1, 1, "user", "Fix it."),
+        DigestLine(2, 3, "turn", "read(path=app.py)"),
+        DigestLine(3, 3, "line", "listen_port = 8080"),
     )
     assert (found.spare, found.told) == ((), 1_000)
 
@@ -232,7 +232,7 @@ def test_weights_are_sixteenths_for_any_number_of_groups():
 def test_repeated_line_is_noted_once_as_the_newest():
     groups = [turn(number, "read", {"n": number}, "head\nlisten_port = 8080") for number in (1, 3)]
     assert [note for note in digest_of(*groups).notes if note.kind == "line"] == [
-        Note(4, 4, "line", "listen_port = 8080")
+        DigestLine(4, 4, "line", "listen_port = 8080")
     ]
 
 
@@ -260,7 +260,7 @@ def test_line_removed_by_an_edit_is_omitted_unless_read_again(arguments):
     assert OLD not in texts(digest_of(edit, before=told).notes, "line")
     assert OLD not in texts(digest_of(said(9, "ok"), before=told, kept=[edit]).notes, "line")
     again = digest_of(before, edit, turn(5, "read", {"again": "yes"}, f"head\n{OLD}"))
-    assert Note(6, 6, "line", OLD) in again.notes
+    assert DigestLine(6, 6, "line", OLD) in again.notes
 
 
 @pytest.mark.parametrize("nested", [False, True])
@@ -277,7 +277,7 @@ def test_failures_are_noted_even_without_specific_terms():
     wrong = turn(2, "run", {"path": "app.py"}, "it ran for long\nthe disk is full, worker killed\nbye")
     notes = digest_of(wrong, *groups, allowance=300).notes
     assert notes[0].text.startswith("turns: run x")
-    assert Note(3, 3, "error", "the disk is full, worker killed") in notes
+    assert DigestLine(3, 3, "error", "the disk is full, worker killed") in notes
 
 
 def test_notes_without_room_return_when_there_is_room():
@@ -335,9 +335,12 @@ def test_rule_stays_verbatim_over_many_digests_that_fit(words, chat, allowance):
 
 # --- shrinking -----------------------------------------------------------------------------------------------------
 
-WORDS, MORE = Note(1, 1, "user", f"It is a fine day. {RULE}"), Note(4, 4, "user", "Well, well, well.")
-WRITTEN = Digest(
-    (WORDS, Note(2, 3, "turn", "read()"), Note(3, 3, "line", "listen_port = 8080"), MORE), (("8080", 1.0),), (), 9
+WORDS, MORE = DigestLine(1, 1, "user", f"It is a fine day. {RULE}"), DigestLine(4, 4, "user", "Well, well, well.")
+WRITTEN = DigestContent(
+    (WORDS, DigestLine(2, 3, "turn", "read()"), DigestLine(3, 3, "line", "listen_port = 8080"), MORE),
+    (("8080", 1.0),),
+    (),
+    9,
 )
 
 
@@ -368,4 +371,6 @@ def test_rules_go_only_where_asked_for_and_come_back():
 
 @given(st.integers(0, 300))
 def test_a_shrunken_digest_fits_down_to_its_rules(allowance):
-    assert taken(shrink(WRITTEN, allowance, len).notes) <= max(allowance, len(note_text(Note(1, 1, "rule", RULE))) + 1)
+    assert taken(shrink(WRITTEN, allowance, len).notes) <= max(
+        allowance, len(note_text(DigestLine(1, 1, "rule", RULE))) + 1
+    )

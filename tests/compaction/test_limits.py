@@ -80,7 +80,7 @@ def test_protected_results_that_cannot_fit_are_shortened():
     for number in range(8):
         add_round(session, number, words(900))
     view = session.manager.get_messages_for_request(token_budget=4_000)
-    assert session.manager.usage().upper <= 4_000
+    assert session.manager.usage().used_upper_bound <= 4_000
     assert len(view) > 3
 
 
@@ -112,7 +112,7 @@ def test_requests_after_a_refusal_get_shorter_and_stay_so():
     for _ in range(4):
         with pytest.warns(RuntimeWarning, match="the provider refused") if sizes else pytest.MonkeyPatch.context():
             manager.get_messages_for_request(token_budget=20_000)
-        sizes.append(manager.usage().upper)
+        sizes.append(manager.usage().used_upper_bound)
         manager.observe_overflow()
     assert all(after <= 0.8 * before for before, after in pairwise(sizes))
     assert session.names.count(events.COMPACTION) == 3
@@ -121,7 +121,7 @@ def test_requests_after_a_refusal_get_shorter_and_stay_so():
     for number in range(60):
         add_round(session, 100 + number, words(100))
         manager.get_messages_for_request(token_budget=20_000)
-        assert manager.usage().upper <= 0.8 * sizes[-1]
+        assert manager.usage().used_upper_bound <= 0.8 * sizes[-1]
 
 
 def test_first_provider_count_lifts_only_a_guessed_limit():
@@ -136,8 +136,8 @@ def test_first_provider_count_lifts_only_a_guessed_limit():
     for number in range(14):
         add_round(session, 100 + number, words(400))
         manager.get_messages_for_request(token_budget=20_000)
-    assert manager.usage().upper > 9_000  # more than the refused request was, by our count, is allowed again
-    refused = manager.usage().upper
+    assert manager.usage().used_upper_bound > 9_000  # more than the refused request was, by our count, is allowed again
+    refused = manager.usage().used_upper_bound
     manager.observe_overflow()
     with pytest.warns(RuntimeWarning, match="the provider refused a request"):
         manager.get_messages_for_request(token_budget=20_000)
@@ -145,7 +145,7 @@ def test_first_provider_count_lifts_only_a_guessed_limit():
     for number in range(30):
         add_round(session, 200 + number, words(400))
         manager.get_messages_for_request(token_budget=20_000)
-        assert manager.usage().upper <= 0.8 * refused
+        assert manager.usage().used_upper_bound <= 0.8 * refused
 
 
 def test_a_refusal_that_names_sizes_is_taken_at_its_word():
@@ -158,12 +158,12 @@ def test_a_refusal_that_names_sizes_is_taken_at_its_word():
         manager.get_messages_for_request(token_budget=20_000)
     usage = manager.usage()
     assert usage.overhead.tokens == pytest.approx(3_000, abs=300)
-    assert 4_000 < usage.upper <= 6_500
+    assert 4_000 < usage.used_upper_bound <= 6_500
     manager.observe_usage(input_tokens=usage.used.tokens)
     for number in range(30):
         add_round(session, 100 + number, words(400))
         manager.get_messages_for_request(token_budget=20_000)
-        assert manager.usage().upper <= 8_000
+        assert manager.usage().used_upper_bound <= 8_000
 
 
 def test_a_refusal_is_of_one_lane():
@@ -175,7 +175,7 @@ def test_a_refusal_is_of_one_lane():
     with pytest.warns(RuntimeWarning, match="the provider refused a request"):
         assert manager.get_messages_for_request(token_budget=20_000) == before
     manager.get_messages_for_request(token_budget=20_000, lane="small")
-    assert manager.usage("small").upper <= 0.8 * manager.usage().upper
+    assert manager.usage("small").used_upper_bound <= 0.8 * manager.usage().used_upper_bound
 
 
 def test_a_refusal_before_any_request_is_ignored_with_a_warning():
@@ -219,9 +219,9 @@ def test_usage_free_after_an_overflow_is_below_what_was_refused():
     manager.append({"role": "user", "content": "word " * 4_000})
     manager.get_messages_for_request()
     before = manager.usage()
-    assert before.free == 10_000 - before.upper
-    manager.observe_overflow(requested_tokens=before.upper + 500, limit_tokens=before.upper + 100)
+    assert before.free == 10_000 - before.used_upper_bound
+    manager.observe_overflow(requested_tokens=before.used_upper_bound + 500, limit_tokens=before.used_upper_bound + 100)
     with pytest.warns(BackscrollWarning, match="refused a request"):
         manager.get_messages_for_request()
     after = manager.usage()
-    assert after.upper + after.free <= before.upper + 100
+    assert after.upper + after.free <= before.used_upper_bound + 100

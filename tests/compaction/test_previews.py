@@ -173,13 +173,13 @@ def test_where_they_cannot_fit_they_are_cut_and_leave_at_last():
 def test_what_is_asked_for_leaves_the_view_and_can_come_back():
     context = talk()
     context.get_messages_for_request()
-    done = context.leave_out(keep=6)
+    done = context.trim(keep_last=6)
     view = context.get_messages_for_request()
     assert done is not None
     assert done.after_messages == len(view) < 15
     assert view[-6:] == context.get_messages()[-6:]
     assert "<summary>" in view[2]["content"]
-    assert context.leave_out(keep=6) is None
+    assert context.trim(keep_last=6) is None
     assert context.undo_compaction()
     assert context.get_messages_for_request() == context.get_messages()
 
@@ -190,13 +190,13 @@ def test_a_share_and_a_kind_narrow_it_down():
     context.append({"role": "assistant", "content": "Read."})
     context.append({"role": "user", "content": "Go on"})
     context.get_messages_for_request()
-    assert context.leave_out(keep=2, share=0.4, kind="tools") is None
-    assert context.leave_out(keep=2, kind="tools").removed == 2
+    assert context.trim(keep_last=2, fraction=0.4, only="tools") is None
+    assert context.trim(keep_last=2, only="tools").messages_dropped == 2
     view = context.get_messages_for_request()
     assert not any(message["role"] == "tool" for message in view)
     assert sum("Question" in message["content"] for message in view if message["role"] == "user") == 4
     context.pin(3)
-    context.leave_out(keep=2, kind="messages")
+    context.trim(keep_last=2, only="messages")
     assert context.get_messages()[3] in context.get_messages_for_request()
 
 
@@ -212,7 +212,7 @@ def test_a_summarizer_is_asked_first_where_that_is_wanted():
         for message in talk().get_messages():
             await context.append(message)
         await context.get_messages_for_request()
-        await context.leave_out(keep=6, summarize=True)
+        await context.trim(keep_last=6, summarize=True)
         return await context.get_messages_for_request()
 
     view = asyncio.run(run())
@@ -221,20 +221,22 @@ def test_a_summarizer_is_asked_first_where_that_is_wanted():
     assert "All went well." in view[2]["content"]
 
 
-@pytest.mark.parametrize("values", [{"keep": -1}, {"keep": 1, "share": 0}, {"keep": 1, "kind": "texts"}])
+@pytest.mark.parametrize(
+    "values", [{"keep_last": -1}, {"keep_last": 1, "fraction": 0}, {"keep_last": 1, "only": "texts"}]
+)
 def test_a_wish_that_names_nothing_is_refused(values: dict[str, Any]):
     with pytest.raises(ConfigurationError):
-        talk(turns=1).leave_out(**values)
+        talk(turns=1).trim(**values)
 
 
 def test_what_stands_outside_counts_until_a_provider_reported():
     context = talk(turns=2, budget=10_000)
-    context.get_messages_for_request(outside_tokens=2_000)
+    context.get_messages_for_request(overhead_tokens=2_000)
     assert context.usage().overhead.tokens == 2_000
     tokens = context.usage().used.tokens
     context.observe_usage(input_tokens=tokens - 1_000)
     context.append({"role": "user", "content": "Go on"})
-    context.get_messages_for_request(outside_tokens=2_000)
+    context.get_messages_for_request(overhead_tokens=2_000)
     assert context.usage().overhead.tokens < 1_500
 
 
@@ -247,5 +249,5 @@ def test_previews_of_new_results_leave_what_was_cut_cut():
     read(context, 0, LONG[:300])
     view = context.get_messages_for_request()
     assert "characters left out" in view[2]["content"]
-    assert context.usage().upper <= 3_000
+    assert context.usage().used_upper_bound <= 3_000
     assert context.get_messages_for_request() == view

@@ -46,7 +46,7 @@ class FullSession(RecordingSession):
                 {"role": "tool", "tool_call_id": name, "content": lines},
             )
             self.manager.get_messages_for_request()
-            assert self.manager.usage().upper <= BUDGET
+            assert self.manager.usage().used_upper_bound <= BUDGET
 
 
 def pinned(watched: FullSession, share: float) -> int:
@@ -81,8 +81,8 @@ KINDS: dict[str, tuple[Begin, dict[str, Any], str, str]] = {
     "first": (
         lambda watched: watched.manager.append(*({"role": "user", "content": words(n)} for n in (1, 8_600, 1))),
         {"protect": Protection(first=2)},
-        "messages kept by protected_first and protected_last 8,",
-        "lower `protected_first` or `protected_last`",
+        "messages kept by `protect` 8,",
+        "lower `first` or `last` of `protect`",
     ),
     "overhead": (
         lambda watched: watched.manager.add_message({"role": "user", "content": "go"}),

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from backscroll import ConfigurationError, Protection, events
-from backscroll.compaction.candidates import Unit, Window
-from backscroll.compaction.strategies.excerpt import ClipStrategy
+from backscroll.compaction.candidates import CandidateGroup, Window
+from backscroll.compaction.strategies.excerpt import ExcerptStrategy
 from backscroll.compaction.strategies.importance import ImportanceStrategy, mentions_score
 from tests.builders import LONG, MessageFactory
 from tests.fakes import RecordingSession, count_quarter
@@ -86,7 +86,7 @@ def test_huge_result_is_whole_at_first_and_excerpted_later():
     budget = int(1.05 * count_quarter(original))  # more than the threshold is used, but it fits
     seq = session.call(original, command="make report")
     assert session.manager.get_messages_for_request(token_budget=budget)[seq]["content"] == original
-    assert session.manager.usage().upper > 0.92 * budget
+    assert session.manager.usage().used_upper_bound > 0.92 * budget
     for number in range(6):
         session.call(BRIEF, command=f"step {number}")
         cut = session.manager.get_messages_for_request(token_budget=budget)[seq]["content"]
@@ -118,7 +118,7 @@ def test_long_arguments_and_answers_are_cut_but_not_user_words():
 )
 def test_clip_refuses_figures_that_can_never_work(options):
     with pytest.raises(ConfigurationError, match="clip needs"):
-        ClipStrategy(**options)
+        ExcerptStrategy(**options)
 
 
 def folded() -> tuple[Session, list[dict[str, Any]], str]:
@@ -205,7 +205,7 @@ def test_user_rules_stay_verbatim_over_twenty_compactions(strategies):
 
 
 def test_what_scores_least_is_folded_first_wherever_it_stands():
-    def score(unit: Unit, window: Window) -> float:
+    def score(unit: CandidateGroup, window: Window) -> float:
         assert unit in window.units
         return -1.0 if any("even" in part.text for entry in unit.entries for part in entry.reading.parts) else 1.0
 
@@ -235,7 +235,7 @@ def test_importance_folds_the_least_and_spares_recent_messages():
     assert set(states[first:last]) == {"folded"}
     assert first >= 5
     assert 8 <= len(states) - last <= 14
-    assert session.manager.usage().upper <= 0.8 * 8_000
+    assert session.manager.usage().used_upper_bound <= 0.8 * 8_000
 
 
 def test_default_score_weighs_mentions_by_age_and_user():
@@ -243,7 +243,7 @@ def test_default_score_weighs_mentions_by_age_and_user():
     scores: dict[int, float] = {}
     tokens: dict[int, int] = {}
 
-    def score(unit: Unit, window: Window) -> float:
+    def score(unit: CandidateGroup, window: Window) -> float:
         scores[unit.seqs[0]] = mentions_score(unit, window) / (0.5 + window.units.index(unit) / len(window.units))
         tokens[unit.seqs[0]] = unit.tokens
         return scores[unit.seqs[0]]

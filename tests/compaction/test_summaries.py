@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import backscroll
 from backscroll import BudgetError, ConfigurationError, ContextManager, Summarizer, events
-from backscroll.compaction.summarization import PROMPT, SummaryAnswer
+from backscroll.compaction.summarization import PROMPT, SummaryResponse
 from backscroll.evaluation.validity import problems
 from backscroll.stores.memory import MemoryStore
 from tests.builders import ASK, BUDGETS, MessageFactory, conversations, feed
@@ -51,7 +51,7 @@ def test_model_and_prompt_version_are_stored_with_the_plan():
     """The model and the version of its prompt are kept with the plan and reported."""
     store = MemoryStore()
     watched = begin_summarized(
-        ScriptedSummarizer(lambda _: SummaryAnswer("all well", "small-1", 900, 30)), session="s", store=store
+        ScriptedSummarizer(lambda _: SummaryResponse("all well", "small-1", 900, 30)), session="s", store=store
     )
     watched.rounds(30)
     watched.manager.close()
@@ -69,7 +69,7 @@ def test_model_and_prompt_version_are_stored_with_the_plan():
 
 @may_fail
 def test_failed_summary_is_counted_in_usage():
-    watched = begin_summarized(ScriptedSummarizer(lambda _: SummaryAnswer("", "small-1", 900, 0)))
+    watched = begin_summarized(ScriptedSummarizer(lambda _: SummaryResponse("", "small-1", 900, 0)))
     watched.rounds(30)
     failures = watched.payloads(events.SUMMARY_FAILED)
     assert {(told["model"], told["input_tokens"], told["output_tokens"]) for told in failures} == {("small-1", 900, 0)}

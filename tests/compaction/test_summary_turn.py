@@ -3,7 +3,7 @@
 import pytest
 
 from backscroll import ConfigurationError, Summarizer
-from backscroll.compaction.summarization import SummaryAnswer
+from backscroll.compaction.summarization import SummaryResponse
 from backscroll.evaluation.validity import problems
 from tests.builders import MessageFactory
 from tests.compaction.summarizing import begin_summarized, may_fail
@@ -77,7 +77,7 @@ def test_pending_calls_get_a_separate_summary_prompt():
 
 @may_fail
 def test_a_call_instead_of_a_summary_is_a_failure():
-    watched = begin_summarized(lambda request: SummaryAnswer("", "m", 10, 10), reuse_prefix=True)
+    watched = begin_summarized(lambda request: SummaryResponse("", "m", 10, 10), reuse_prefix=True)
     watched.rounds(30)
     assert {told["reason"] for told in watched.payloads("context:summary_failed")} == {"it is empty"}
     assert "Summary" not in summary_in(watched.view())
@@ -94,7 +94,7 @@ def test_focus_goes_into_the_turn():
     model = ScriptedSummarizer()
     watched = begin_summarized(model, reuse_prefix=True, budget=10_000)
     number = 0
-    while watched.manager.usage().upper < 6_800:  # between its target and where a summary is begun by itself
+    while watched.manager.usage().used_upper_bound < 6_800:  # between its target and where a summary is begun by itself
         watched.rounds(1, start=number)
         number += 1
     assert model.requests == []

@@ -19,7 +19,7 @@ def test_compaction_goes_from_the_threshold_to_the_target():
     for number in range(40):
         add_round(session, number, words(900))
         session.manager.get_messages_for_request(token_budget=20_000)
-        upper = session.manager.usage().upper
+        upper = session.manager.usage().used_upper_bound
         if session.compactions:
             assert before > 0.92 * 20_000 - 1_000
             assert upper <= 0.60 * 20_000
@@ -85,7 +85,7 @@ def test_a_smaller_budget_is_met_in_one_step():
     session.events.clear()
     session.manager.get_messages_for_request(token_budget=8_000)
     assert session.compactions == 1
-    assert session.manager.usage().upper <= 8_000
+    assert session.manager.usage().used_upper_bound <= 8_000
 
 
 class Model:
@@ -111,7 +111,7 @@ def test_switch_to_a_smaller_window_compacts_once(lane):
     view = session.manager.get_messages_for_request(provider=Model(16_000), lane=lane)
     assert session.compactions == 1
     assert session.manager.usage(lane).window == 14_000
-    assert session.manager.usage(lane).upper <= 0.6 * 14_000
+    assert session.manager.usage(lane).used_upper_bound <= 0.6 * 14_000
     assert "Never touch prod.yaml. Go." in view[0]["content"]
     session.manager.append(TALK.say("assistant", "done"))
     assert session.manager.get_messages_for_request(provider=Model(16_000), lane=lane)[:-1] == view
@@ -195,7 +195,7 @@ def test_eight_parallel_results_are_all_shown_shortened(dialect):
     session.manager.append(*talk.results([(name, f"{name} {words(1_450)}") for name in ids]))
     view = str(session.manager.get_messages_for_request(token_budget=8_000))
     assert all(f"{name} word" in view for name in ids)
-    assert session.manager.usage().upper <= 8_000
+    assert session.manager.usage().used_upper_bound <= 8_000
 
 
 @pytest.mark.parametrize("dialect", ["openai", "anthropic"])

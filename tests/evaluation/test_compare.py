@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from backscroll.cli import compare as command
-from backscroll.compaction.cache_pricing import Prices
+from backscroll.compaction.cache_pricing import CachePricing
 from backscroll.errors import ConfigurationError
 from backscroll.evaluation.compare import process_pool as pools
 from backscroll.evaluation.compare.aggregate import advice, sums
@@ -142,7 +142,7 @@ def test_prices_change_the_cost_and_reach_the_manager(talk, tmp_path):
     path = tmp_path / "prices.toml"
     path.write_text("read = 0.5\nwrite = 2\noutput = 3.0\n")
     given = tariff(str(path))
-    assert given == Tariff(str(path), Prices(0.5, 2, 300.0), 3.0)
+    assert given == Tariff(str(path), CachePricing(0.5, 2, 300.0), 3.0)
     found = shown(talk, "--budget", "100k", "--strategies", "truncate", "--prices", path)["sums"][0]
     plain = shown(talk, "--budget", "100k", "--strategies", "truncate")["sums"][0]
     assert found["cost"] == found["cost_whole"] > plain["cost"] == plain["cost_whole"]
@@ -151,7 +151,7 @@ def test_prices_change_the_cost_and_reach_the_manager(talk, tmp_path):
 
 
 def test_known_prices():
-    assert TARIFFS["anthropic"].input == Prices() == Prices(0.1, 1.25, 300.0)
+    assert TARIFFS["anthropic"].input == CachePricing() == CachePricing(0.1, 1.25, 300.0)
     assert (TARIFFS["openai"].input.write, TARIFFS["openai"].output) == (1.0, 8.0)
     assert TARIFFS["openai"].input.cost(100, 0) == 100 / 1e6
 
@@ -174,7 +174,7 @@ def test_a_file_of_prices_that_holds_anything_else_is_told(tmp_path, text, why):
     path = tmp_path / "prices"
     path.write_text(text)
     if why is None:
-        assert tariff(str(path)).input == Prices()
+        assert tariff(str(path)).input == CachePricing()
     else:
         with pytest.raises(ConfigurationError, match=re.escape(why)):
             tariff(str(path))

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.compaction.cache_pricing import Prices
-from backscroll.compaction.summarization import SummaryAnswer
+from backscroll.compaction.cache_pricing import CachePricing
+from backscroll.compaction.summarization import SummaryResponse
 from backscroll.evaluation.run import replay
 from backscroll.evaluation.summarizers import OUTPUT, Asked
 from backscroll.evaluation.transcript import Transcript
@@ -56,7 +56,7 @@ def test_replay_with_a_model_counts_its_tokens_in_the_cost(recorded, kind, answe
     assert found["summary_input_tokens"] == 1_200 * found["summaries"]
     assert found["summary_output_tokens"] == 40 * found["summaries"]
     assert found["summary_cost"] == pytest.approx((1_200 + OUTPUT * 40) * found["summaries"] / 1e6)
-    views = Prices().cost(found["tokens_sent"], found["tokens_kept"])
+    views = CachePricing().cost(found["tokens_sent"], found["tokens_kept"])
     assert found["cost"] == pytest.approx(views + found["summary_cost"])
     assert found["tokens_sent"] != plain["tokens_sent"]  # a summary stands in the place of the digest's lines
     assert (found["invalid"], found["over_budget"], found["summaries_failed"]) == (0, 0, 0)
@@ -172,7 +172,7 @@ def test_missing_key_or_client_is_reported_with_the_remedy(recorded, monkeypatch
 
 async def told(request):
     """A model that counts what it was asked."""
-    return SummaryAnswer("All went well so far.", "counting", len(request.prompt), 10)
+    return SummaryResponse("All went well so far.", "counting", len(request.prompt), 10)
 
 
 def test_two_replays_with_a_model_give_the_same_figures():

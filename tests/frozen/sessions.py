@@ -94,7 +94,7 @@ def steer(manager: ContextManager, number: int, chance: random.Random) -> None:
         case 11:
             manager.compact()
         case 13:
-            manager.leave_out(keep=12, share=0.5)
+            manager.trim(keep_last=12, fraction=0.5)
         case 14:
             manager.undo_compaction()
         case 16:

@@ -70,7 +70,7 @@ class Session:
             done += len(messages)
             if done <= there:
                 continue
-            context.append(*messages, id=f"round {number}")
+            context.append(*messages, idempotency_key=f"round {number}")
             os.write(pipe, f"{done}\n".encode())
             if number % 3 == 0:
                 with suppress(BudgetError):  # where what is pinned has no room any more

@@ -16,7 +16,7 @@ from backscroll import (
     ConfigurationError,
     ContextManager,
     Protection,
-    ReferenceNotFound,
+    ReferenceNotFoundError,
     StorageOptions,
     ToolResultPreview,
 )
@@ -103,7 +103,7 @@ class Twins:
         for manager in (self.memory, self.disk):
             try:
                 answers.append(action(manager))
-            except (BudgetError, ReferenceNotFound, ConfigurationError) as error:
+            except (BudgetError, ReferenceNotFoundError, ConfigurationError) as error:
                 answers.append(type(error))
         assert answers[1] == answers[0], f"on disk:\n{answers[1]!r:.3000}\nin memory:\n{answers[0]!r:.3000}"
         return answers[0]
@@ -130,9 +130,9 @@ class Twins:
             for message in messages:
                 self.story.took([message], self.both(lambda manager, message=message: manager.append(message)))
             return
-        self.story.took(messages, self.both(lambda manager: manager.append(*messages, id=name)))
+        self.story.took(messages, self.both(lambda manager: manager.append(*messages, idempotency_key=name)))
         if name is not None:
-            assert self.both(lambda manager: manager.append(*messages, id=name)) == self.story.next - 1
+            assert self.both(lambda manager: manager.append(*messages, idempotency_key=name)) == self.story.next - 1
 
     def passes(self) -> None:
         message = self.story.talk.say("user", f"note {self.story.name()}", {"ephemeral": True})
@@ -177,7 +177,7 @@ class Twins:
     def leaves_out(self) -> None:
         keep, share = self.chance.choice((0, 2, 10)), self.chance.choice((0.3, 1.0))
         kind = self.chance.choice(("all", "tools", "messages"))
-        self.both(lambda manager: manager.leave_out(keep=keep, share=share, kind=kind))
+        self.both(lambda manager: manager.trim(keep_last=keep, fraction=share, only=kind))
 
     def undoes(self) -> None:
         lane = self.chance.choice(LANES)
@@ -231,10 +231,10 @@ class Twins:
                     lambda manager: manager.recall(seq, limit=50),
                     lambda manager: manager.recall(pattern="bug|n1", limit=200),
                     lambda manager: manager.explain(lane),
-                    lambda manager: manager.status(lane),
+                    lambda manager: manager.window_report(lane),
                     lambda manager: manager.history(at=seq),
                     lambda manager: manager.view(at=seq),
-                    lambda manager: [manager.sent(each.at).messages for each in manager.requests()][-3:],
+                    lambda manager: [manager.get_request(each.at).messages for each in manager.list_requests()][-3:],
                     lambda manager: bool(manager.recall(query="words")),
                 )
             )

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll import BudgetError, ConflictError, ContextManager, ReferenceNotFound
+from backscroll import BudgetError, ConflictError, ContextManager, ReferenceNotFoundError
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.sqlite import SqliteStore
 from tests.builders import DIALECTS, checkpointing
@@ -90,13 +90,13 @@ class Two:
         self.stores[at].while_reading = way not in (self.rewinds, self.sets)
         try:
             way(self.managers[at])
-        except (BudgetError, ConflictError, ReferenceNotFound):
+        except (BudgetError, ConflictError, ReferenceNotFoundError):
             self.refused += 1
 
     def adds(self, manager: ContextManager) -> None:
         messages = self.story.something()
         name = self.story.name() if self.chance.random() < 0.3 else None
-        self.story.took(messages, manager.append(*messages, id=name))
+        self.story.took(messages, manager.append(*messages, idempotency_key=name))
 
     def pins(self, manager: ContextManager) -> None:
         if self.story.kept:

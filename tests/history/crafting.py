@@ -91,7 +91,11 @@ def session_of_all_kinds(store=None):
     chance, talk = random.Random(1), MessageFactory("openai")
     answers = iter(["", "It goes well.", *["It went well."] * 20])
     manager = ContextManager(session="s", store=store, summarizer=lambda request: next(answers), **OPTIONS)
-    manager.append(talk.say("system", "be brief"), talk.say("user", "Never touch config/prod.yaml. Begin."), id="first")
+    manager.append(
+        talk.say("system", "be brief"),
+        talk.say("user", "Never touch config/prod.yaml. Begin."),
+        idempotency_key="first",
+    )
     for number in range(30):
         lines = [f"value_{number}_{line} = {chance.randrange(10**6)}" for line in range(chance.randrange(2, 9))]
         manager.append(talk.call([f"c{number}"], "I look.", {"path": f"src/m{number}.py"}))

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll import ContextManager, DamagedError
+from backscroll import ContextManager, CorruptionError
 from backscroll.history.codec import _READERS, FORMAT, FORMATS, Codec
 from backscroll.history.log import LaneOpened, MessageAdded, Overflowed, PlanRecorded, UsageObserved
-from backscroll.history.plan import NO_DIGEST, Digest, Fold, Note, Plan
+from backscroll.history.plan import NO_DIGEST, Digest, DigestContent, DigestLine, Plan
 from backscroll.ports import LOST, Record, Stored
 from backscroll.stores.memory import MemoryStore
 from tests.builders import ASK, BUDGETS, MessageFactory, conversations, feed, session_with_both_triggers
@@ -43,7 +43,7 @@ def test_every_event_of_a_session_comes_back_equal(messages, budget, ask):
     manager.observe_usage(input_tokens=10)
     manager.observe_overflow()
     manager.pin(0)
-    manager.append(*messages[:2], id="twice")
+    manager.append(*messages[:2], idempotency_key="twice")
     manager.undo_compaction()
     manager.set_messages(messages[:1])
     events = manager._session.events
@@ -64,11 +64,13 @@ def test_any_text_round_trips_even_beyond_utf_8(text):
 
 def test_unchanged_digest_is_stored_once_and_referenced():
     """A digest is written once and referred to while it stays the same."""
-    one, other = (Digest((Note(0, 1, "turn", text),), (("a_1", 0.5),), (), 9) for text in ("ls()", "cat()"))
+    one, other = (
+        DigestContent((DigestLine(0, 1, "turn", text),), (("a_1", 0.5),), (), 9) for text in ("ls()", "cat()")
+    )
     digests = [one, one, NO_DIGEST, one, other, other, one]
     events = [LaneOpened("main", Plan(digest=one)), LaneOpened("small", Plan(digest=one))]
     events += [
-        PlanRecorded("main", Plan((Fold(0, number),), number, 0, digest), (1, 2), 3, 4)
+        PlanRecorded("main", Plan((Digest(0, number),), number, 0, digest), (1, 2), 3, 4)
         for number, digest in enumerate(digests)
     ]
     plans = [json.loads(stored.record.body)["plan"] for stored in written(events)]
@@ -84,8 +86,10 @@ WORDS = st.text(max_size=8) | st.sampled_from(['"', '","', "\\", "\ud800", "a/b"
 @given(st.lists(st.tuples(WORDS, st.floats(allow_nan=False, allow_infinity=False)), max_size=6), WORDS)
 def test_shown_digest_is_readable_in_storage_and_round_trips(weights, text):
     """What a view shows of a digest stands there to be read and the rest comes back."""
-    note = Note(0, 1, "line", text)
-    event = PlanRecorded("main", Plan((Fold(0, 1),), 1, 0, Digest((note,), tuple(weights), (note,), 9)), (1, 2), 3, 4)
+    note = DigestLine(0, 1, "line", text)
+    event = PlanRecorded(
+        "main", Plan((Digest(0, 1),), 1, 0, DigestContent((note,), tuple(weights), (note,), 9)), (1, 2), 3, 4
+    )
     (stored,) = written([event])
     digest = json.loads(stored.record.body)["plan"]["digest"]
     assert (digest["notes"], digest["told"]) == ([[0, 1, "line", text]], 9)
@@ -95,8 +99,8 @@ def test_shown_digest_is_readable_in_storage_and_round_trips(weights, text):
 def test_hidden_digest_state_takes_a_third_of_its_bytes():
     """What only the next digest is made of takes a third of its bytes."""
     weights = tuple((f"src/module_{number}.py", number / 16) for number in range(2_000, 0, -1))
-    spare = tuple(Note(number, number, "line", f"value_{number} = {number * 7}") for number in range(500))
-    (stored,) = written([PlanRecorded("main", Plan((), 1, 0, Digest((), weights, spare, 9)), (), 3, 4)])
+    spare = tuple(DigestLine(number, number, "line", f"value_{number} = {number * 7}") for number in range(500))
+    (stored,) = written([PlanRecorded("main", Plan((), 1, 0, DigestContent((), weights, spare, 9)), (), 3, 4)])
     assert len(stored.record.body) < len(json.dumps([weights, spare])) / 3
 
 
@@ -164,7 +168,7 @@ def test_session_of_any_old_format_continues_in_the_current_one():
     ],
 )
 def test_what_no_version_wrote_is_damage_and_says_where(record):
-    with pytest.raises(DamagedError, match="record 5"):
+    with pytest.raises(CorruptionError, match="record 5"):
         Codec().decode(Stored(5, record))
 
 

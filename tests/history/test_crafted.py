@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll import BudgetError, ContextManager
-from backscroll.errors import ConfigurationError, ConflictError, DamagedError, ReferenceNotFound
+from backscroll.errors import ConfigurationError, ConflictError, CorruptionError, ReferenceNotFoundError
 from backscroll.stores.memory import MemoryStore
 from tests.history.crafting import OPTIONS, crafted, session_of_all_kinds
 from tests.profiles import examples
@@ -18,8 +18,8 @@ ACTIONS = (
     lambda context: context.get_messages(),
     lambda context: context.get_messages_for_request(),
     lambda context: context.explain(),
-    lambda context: context.status(),
-    lambda context: [context.sent(request.at) for request in context.requests()[-3:]],
+    lambda context: context.window_report(),
+    lambda context: [context.get_request(request.at) for request in context.list_requests()[-3:]],
     lambda context: context.view(at=5),
     lambda context: context.history(at=40),
     lambda context: context.recall(query="value"),
@@ -34,7 +34,7 @@ ACTIONS = (
     lambda context: context.get_messages_for_request(),
     lambda context: context.close(),
 )
-ALLOWED = (BudgetError, ConfigurationError, ConflictError, ReferenceNotFound)
+ALLOWED = (BudgetError, ConfigurationError, ConflictError, ReferenceNotFoundError)
 """What a sound session may answer as well."""
 
 
@@ -51,7 +51,7 @@ def real():
 @given(st.integers(0, 2**64))
 @settings(max_examples=examples(100))
 def test_crafted_records_raise_nothing_but_damage(seed):
-    """Opened, resumed, shown and worked with, such a session raises `DamagedError` with its name and the place."""
+    """Opened, resumed, shown and worked with, such a session raises `CorruptionError` with its name and the place."""
     context = ContextManager(session="s", store=crafted(real(), random.Random(seed)), **OPTIONS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -59,7 +59,7 @@ def test_crafted_records_raise_nothing_but_damage(seed):
             with suppress(*ALLOWED):
                 try:
                     action(context)
-                except DamagedError as error:
+                except CorruptionError as error:
                     assert "session 's'" in str(error)  # noqa: PT017  what else it raises fails the test by itself
                     assert "record" in str(error) or "message" in str(error)  # noqa: PT017  the same
 

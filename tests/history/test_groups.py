@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.history.groups import Group, Turns
-from backscroll.messages import accept, read_message
+from backscroll.history.groups import GroupIndex, MessageGroup
+from backscroll.messages import read_message, validated
 from tests.builders import assistant, tool, user
 
 
@@ -25,11 +25,11 @@ def answers(*names: str, text: str | None = None) -> dict[str, Any]:
 SAID: dict[str, Any] = {"role": "user", "content": "and?"}
 
 
-def grouped(*messages: dict[str, Any]) -> list[Group]:
+def grouped(*messages: dict[str, Any]) -> list[MessageGroup]:
     """The groups of a conversation, in order; `seq`s count from 10, so that they are never list positions."""
-    turns, found = Turns(), dict[int, Group]()
+    turns, found = GroupIndex(), dict[int, MessageGroup]()
     for seq, message in enumerate(messages, 10):
-        group, merged = turns.add(seq, read_message(accept(message)))
+        group, merged = turns.add(seq, read_message(validated(message)))
         found[group.first] = group
         for other in merged:
             assert found.get(other.first) is not group
@@ -130,7 +130,7 @@ def test_orphans_of_merged_groups_stay_known() -> None:
 
 def test_merged_groups_are_reported_so_members_can_move() -> None:
     """Merged groups are named so that their members can be moved."""
-    turns = Turns()
+    turns = GroupIndex()
     one, _ = turns.add(0, read_message(calls("a")))
     two, _ = turns.add(1, read_message(calls("b")))
     three, _ = turns.add(2, read_message(calls("c")))
@@ -192,8 +192,8 @@ STEPS = st.lists(
 
 @given(STEPS)
 def test_groups_are_those_that_a_naive_search_finds(steps: list[tuple[str, list[str]]]) -> None:
-    turns, model = Turns(), Model()
-    home: dict[int, Group] = {}
+    turns, model = GroupIndex(), Model()
+    home: dict[int, MessageGroup] = {}
     for seq, (kind, names) in enumerate(steps):
         message = {"calls": calls, "answers": answers}[kind](*names) if kind in ("calls", "answers") else SAID
         message = tool("x", names[0]) if kind == "tool" else message

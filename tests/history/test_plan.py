@@ -8,14 +8,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from backscroll.history.plan import (
-    Clip,
+    Clear,
     Digest,
-    Drop,
+    DigestContent,
+    DigestLine,
     Edit,
-    Fold,
-    Mask,
-    Note,
+    Excerpt,
     Plan,
+    Truncate,
     covers,
     hidden,
     merge,
@@ -30,10 +30,10 @@ LAST = 15
 seqs = st.integers(0, LAST)
 names = st.sampled_from(["clip", "mask", "truncate", "floor"])
 rewrites = st.one_of(
-    st.builds(Clip, seqs, st.integers(0, 2), st.integers(0, 9), st.integers(0, 9), st.just(Count(1)), names),
-    st.builds(Mask, seqs, st.integers(0, 2), st.sampled_from(["x", "y"]), st.just(Count(1)), names),
+    st.builds(Excerpt, seqs, st.integers(0, 2), st.integers(0, 9), st.integers(0, 9), st.just(Count(1)), names),
+    st.builds(Clear, seqs, st.integers(0, 2), st.sampled_from(["x", "y"]), st.just(Count(1)), names),
 )
-drops = st.builds(lambda one, other, by: Drop(min(one, other), max(one, other), by), seqs, seqs, names)
+drops = st.builds(lambda one, other, by: Truncate(min(one, other), max(one, other), by), seqs, seqs, names)
 edits = st.lists(rewrites | drops, max_size=8)
 plans = st.builds(
     lambda found, number, after: Plan(merge((), found), number, after), edits, st.integers(0, 9), st.none() | seqs
@@ -42,12 +42,12 @@ plans = st.builds(
 
 def dropped(found: Iterable[Edit]) -> set[int]:
     """Every `seq` that is left out."""
-    return {seq for edit in found if isinstance(edit, Drop) for seq in range(edit.first, edit.last + 1)}
+    return {seq for edit in found if isinstance(edit, Truncate) for seq in range(edit.first, edit.last + 1)}
 
 
 def rewritten(found: Iterable[Edit]) -> dict[tuple[int, int], Edit]:
     """The newest rewrite of every part that is not left out."""
-    parts = {(edit.seq, edit.part): edit for edit in found if not isinstance(edit, Drop)}
+    parts = {(edit.seq, edit.part): edit for edit in found if not isinstance(edit, Truncate)}
     gone = dropped(found)
     return {place: edit for place, edit in parts.items() if place[0] not in gone}
 
@@ -59,9 +59,9 @@ def place_of_summary(place: int | None, found: Iterable[Edit]) -> int | None:
 
 def well_formed(found: tuple[Edit, ...]) -> bool:
     """Sorted, without overlap, and drops that touch are one."""
-    spans = [(edit.first, edit.last) if isinstance(edit, Drop) else (edit.seq, edit.seq) for edit in found]
-    ranges = [(edit.first, edit.last) for edit in found if isinstance(edit, Drop)]
-    places = [(edit.seq, edit.part) for edit in found if not isinstance(edit, Drop)]
+    spans = [(edit.first, edit.last) if isinstance(edit, Truncate) else (edit.seq, edit.seq) for edit in found]
+    ranges = [(edit.first, edit.last) for edit in found if isinstance(edit, Truncate)]
+    places = [(edit.seq, edit.part) for edit in found if not isinstance(edit, Truncate)]
     return (
         spans == sorted(spans)
         and places == sorted(set(places))
@@ -89,7 +89,7 @@ def test_merging_in_steps_or_at_once_is_the_same(old: list[Edit], new: list[Edit
 
 @given(edits)
 def test_an_entry_is_covered_exactly_where_a_range_holds_it(found: list[Edit]) -> None:
-    ranges = [edit for edit in merge((), found) if isinstance(edit, Drop)]
+    ranges = [edit for edit in merge((), found) if isinstance(edit, Truncate)]
     assert {seq for seq in range(-2, LAST + 3) if covers(ranges, seq)} == dropped(found)
 
 
@@ -117,7 +117,7 @@ def test_plan_until_an_entry_keeps_earlier_edits_only(plan: Plan, last: int) -> 
 @given(plans, st.lists(seqs, max_size=3), st.integers(-1, LAST))
 def test_nothing_that_makes_a_plan_changes_another(plan: Plan, whole: list[int], last: int) -> None:
     before = Plan(tuple(plan.edits), plan.number, plan.summary_after)
-    merge(plan.edits, [Drop(0, LAST)])
+    merge(plan.edits, [Truncate(0, LAST)])
     without(plan, whole, 1)
     until(plan, last)
     assert plan == before
@@ -126,7 +126,7 @@ def test_nothing_that_makes_a_plan_changes_another(plan: Plan, whole: list[int],
 @given(plans)
 def test_plan_gives_drops_in_order_and_rewrites_by_entry(plan: Plan) -> None:
     """A plan says its drops in order and its rewrites by entry."""
-    assert [edit for edit in plan.edits if isinstance(edit, Drop)] == list(plan.gaps())
+    assert [edit for edit in plan.edits if isinstance(edit, Truncate)] == list(plan.gaps())
     by_entry = plan.rewritten()
     assert {(edit.seq, edit.part): edit for found in by_entry.values() for edit in found} == rewritten(plan.edits)
     assert all(edit.seq == seq for seq, found in by_entry.items() for edit in found)
@@ -134,12 +134,15 @@ def test_plan_gives_drops_in_order_and_rewrites_by_entry(plan: Plan) -> None:
 
 def test_touching_ranges_merge_under_the_first_name() -> None:
     """Ranges that touch become one and keep the name of the first."""
-    assert merge([Drop(4, 6, "b")], [Drop(1, 3, "a"), Drop(8, 9, "c")]) == (Drop(1, 6, "a"), Drop(8, 9, "c"))
+    assert merge([Truncate(4, 6, "b")], [Truncate(1, 3, "a"), Truncate(8, 9, "c")]) == (
+        Truncate(1, 6, "a"),
+        Truncate(8, 9, "c"),
+    )
 
 
 def test_an_entry_in_the_middle_of_a_range_splits_it() -> None:
-    assert without(Plan((Drop(1, 9, "a"),)), [5, 1], 3).edits == (Drop(2, 4, "a"), Drop(6, 9, "a"))
-    assert without(Plan((Drop(5, 5),)), [5], 3).edits == ()
+    assert without(Plan((Truncate(1, 9, "a"),)), [5, 1], 3).edits == (Truncate(2, 4, "a"), Truncate(6, 9, "a"))
+    assert without(Plan((Truncate(5, 5),)), [5], 3).edits == ()
 
 
 @pytest.mark.parametrize(
@@ -160,16 +163,16 @@ def test_references_name_an_entry_a_range_or_a_part(place: tuple[int, ...], text
 # References
 
 ranges = st.builds(lambda one, other: (min(one, other), max(one, other)), seqs, seqs)
-gaps = st.builds(lambda found, kind: kind(*found), ranges, st.sampled_from([Drop, Fold]))
-notes = st.builds(lambda found, kind: Note(*found, kind, "x"), ranges, st.sampled_from(["turn", "user", "line"]))
+gaps = st.builds(lambda found, kind: kind(*found), ranges, st.sampled_from([Truncate, Digest]))
+notes = st.builds(lambda found, kind: DigestLine(*found, kind, "x"), ranges, st.sampled_from(["turn", "user", "line"]))
 
 
 @given(st.lists(gaps, max_size=6), st.lists(notes, max_size=6))
-@example([Fold(1, 2), Drop(3, 3), Fold(5, 6)], [Note(5, 6, "turn", "x")])
+@example([Digest(1, 2), Truncate(3, 3), Digest(5, 6)], [DigestLine(5, 6, "turn", "x")])
 def test_each_entry_that_is_left_out_has_a_reference(found, said):
     """A digest's note leads to its own entries, `untold` to the others, also where a later gap has all the notes."""
-    plan = Plan(merge((), found), digest=Digest(tuple(said), (), (), 0))
-    folded = [gap for gap in plan.gaps() if isinstance(gap, Fold)]
+    plan = Plan(merge((), found), digest=DigestContent(tuple(said), (), (), 0))
+    folded = [gap for gap in plan.gaps() if isinstance(gap, Digest)]
     noted = {
         seq for note in said if note.kind != "line" for seq in range(note.first, note.last + 1) if covers(folded, seq)
     }

@@ -9,10 +9,10 @@ import pytest
 
 from backscroll import AsyncContextManager, BudgetError, ContextManager
 from backscroll.compaction.sampling import READ
-from backscroll.ports import Ask, Exclusive, Operation
+from backscroll.ports import AcquireLock, Ask, Operation
 from backscroll.session.append import append
 from backscroll.session.request import request
-from backscroll.session.window_report import status
+from backscroll.session.window_report import window_report
 from tests.builders import ASKED, FETCH, lines_of
 from tests.fakes import count_quarter
 
@@ -50,7 +50,7 @@ def test_compactions_run_outside_of_the_event_loop():
         await manager.get_messages_for_request()
         asked = len(seen.asked)
         await manager.append({"role": "assistant", "content": "so " * 4_000}, {"role": "user", "content": "go on"})
-        await manager.status()
+        await manager.window_report()
         assert len(seen.asked) == asked + 1
         await manager.compact()
         assert len(seen.asked) == asked + 2
@@ -64,7 +64,7 @@ def test_a_caller_without_an_event_loop_compacts_in_place():
     manager = ContextManager(tokenizer=count_quarter, budget=10_000, strategies=[seen, "digest"])
     manager.append(*long_talk())
     manager.get_messages_for_request()
-    manager.status()
+    manager.window_report()
     assert set(seen.asked) == {threading.get_ident()}
 
 
@@ -75,7 +75,7 @@ def asked_of(operation: Operation[Any]) -> dict[str, bool]:
     try:
         while True:
             question = operation.send(answer)
-            if isinstance(question, Exclusive):
+            if isinstance(question, AcquireLock):
                 answer = None
                 continue
             assert isinstance(question, Ask)
@@ -102,7 +102,7 @@ def test_what_is_done_with_large_texts_asks_for_a_thread():
     assert asked_of(manager._recall(3, lines=(2, 3)))["_page"]
     assert asked_of(manager._recall(3, limit=100_000))["_page"]
     assert not asked_of(manager._recall(3))["_page"]
-    assert asked_of(status(session, "main"))["status"]
+    assert asked_of(window_report(session, "main"))["status"]
     assert asked_of(session.replace([*head, result]))["measure"]
 
 

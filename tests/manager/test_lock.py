@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from backscroll.manager.lock import Turnstile
+from backscroll.manager.lock import FairLock
 
 LONG = 60.0  # seconds after which a wait counts as a deadlock; far beyond what any of these needs
 
@@ -35,7 +35,7 @@ class Inside:
         self.now -= 1
 
 
-def waiting(turnstile: Turnstile) -> int:
+def waiting(turnstile: FairLock) -> int:
     return len(turnstile._waiting)
 
 
@@ -47,14 +47,14 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.001)
 
 
-async def queued(turnstile: Turnstile, number: int) -> None:
+async def queued(turnstile: FairLock, number: int) -> None:
     """Waits in a task until so many stand in the queue."""
     async with asyncio.timeout(LONG):
         while waiting(turnstile) < number:
             await asyncio.sleep(0)
 
 
-async def free(turnstile: Turnstile) -> None:
+async def free(turnstile: FairLock) -> None:
     """Shows that the lock can be had, and leaves it free."""
     await asyncio.wait_for(turnstile.acquire_async(), LONG)
     turnstile.release()
@@ -89,7 +89,7 @@ def in_loop(main: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]
 
 def test_lock_has_one_holder_among_threads_and_loops() -> None:
     """One holder at a time among threads and tasks of several loops."""
-    turnstile, inside = Turnstile(), Inside()
+    turnstile, inside = FairLock(), Inside()
 
     def thread() -> None:
         for _ in range(100):
@@ -117,7 +117,7 @@ def test_lock_has_one_holder_among_threads_and_loops() -> None:
 
 def test_a_holder_keeps_everybody_else_out_until_it_releases() -> None:
     async def main() -> None:
-        turnstile = Turnstile()
+        turnstile = FairLock()
         await turnstile.acquire_async()
         task = asyncio.create_task(turnstile.acquire_async())
         thread = asyncio.create_task(asyncio.to_thread(turnstile.acquire))
@@ -141,7 +141,7 @@ def test_lock_taken_in_a_thread_can_be_released_in_a_loop() -> None:
     """A lock taken in a thread may be released in a loop and the other way round."""
 
     async def main() -> None:
-        turnstile = Turnstile()
+        turnstile = FairLock()
         await asyncio.to_thread(turnstile.acquire)
         task = asyncio.create_task(turnstile.acquire_async())
         await queued(turnstile, 1)
@@ -158,7 +158,7 @@ def test_lock_taken_in_a_thread_can_be_released_in_a_loop() -> None:
 
 def test_lock_serves_waiters_in_order_of_arrival() -> None:
     """Threads and tasks are served in the order of their arrival."""
-    turnstile = Turnstile()
+    turnstile = FairLock()
     served: list[str] = []
     turnstile.acquire()
 
@@ -188,7 +188,7 @@ def test_lock_serves_waiters_in_order_of_arrival() -> None:
 
 def test_returning_holder_queues_behind_the_waiters() -> None:
     async def main() -> None:
-        turnstile = Turnstile()
+        turnstile = FairLock()
         served: list[str] = []
 
         async def visit(name: str) -> None:
@@ -212,7 +212,7 @@ def test_returning_holder_queues_behind_the_waiters() -> None:
 
 def test_a_waiter_that_is_cancelled_is_passed_over() -> None:
     async def main() -> None:
-        turnstile = Turnstile()
+        turnstile = FairLock()
         await turnstile.acquire_async()
         first, second, third = [asyncio.create_task(turnstile.acquire_async()) for _ in range(3)]
         await queued(turnstile, 3)
@@ -234,7 +234,7 @@ def test_waiter_cancelled_at_its_turn_passes_the_turn_on(behind: int) -> None:
     """A waiter that is cancelled just when its turn comes passes it on."""
 
     async def main() -> None:
-        turnstile = Turnstile()
+        turnstile = FairLock()
         await turnstile.acquire_async()
         unlucky = asyncio.create_task(turnstile.acquire_async())
         await queued(turnstile, 1)
@@ -256,7 +256,7 @@ def test_waiter_cancelled_after_its_grant_passes_the_turn_on() -> None:
     """A waiter that is cancelled between grant and running on passes it on."""
 
     async def main() -> None:
-        turnstile = Turnstile()
+        turnstile = FairLock()
         await turnstile.acquire_async()
         unlucky = asyncio.create_task(turnstile.acquire_async())
         await queued(turnstile, 1)
@@ -273,7 +273,7 @@ def test_waiter_cancelled_after_its_grant_passes_the_turn_on() -> None:
 
 def test_cancelled_before_it_ran_a_task_never_queues() -> None:
     async def main() -> None:
-        turnstile = Turnstile()
+        turnstile = FairLock()
         await turnstile.acquire_async()
         task = asyncio.create_task(turnstile.acquire_async())
         task.cancel()
@@ -287,7 +287,7 @@ def test_cancelled_before_it_ran_a_task_never_queues() -> None:
 
 def test_random_cancellations_lose_and_double_no_turn() -> None:
     """No turn is lost and none given twice when waiters are cancelled at random."""
-    turnstile, inside = Turnstile(), Inside()
+    turnstile, inside = FairLock(), Inside()
 
     async def visit(chance: random.Random) -> None:
         await turnstile.acquire_async()
@@ -324,7 +324,7 @@ def test_random_cancellations_lose_and_double_no_turn() -> None:
 
 def test_closed_loop_with_a_waiting_task_keeps_the_turn() -> None:
     """A loop that is closed on a waiting task does not take the turn with it."""
-    turnstile = Turnstile()
+    turnstile = FairLock()
     turnstile.acquire()
     loop = asyncio.new_event_loop()
     loop.set_exception_handler(lambda _loop, _context: None)  # it says that a pending task was destroyed
@@ -351,7 +351,7 @@ def test_an_interrupted_thread_does_not_take_the_turn_with_it() -> None:
         time.sleep(0.05)  # the waiter is on its way from the queue into its wait
         os.kill(os.getpid(), signal.SIGUSR1)
 
-    turnstile = Turnstile()
+    turnstile = FairLock()
     turnstile.acquire()
     before = signal.signal(signal.SIGUSR1, interrupt)
     thread = threading.Thread(target=helper, daemon=True)

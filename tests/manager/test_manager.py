@@ -15,7 +15,7 @@ from backscroll import (
     ContextManager,
     MessageError,
     Protection,
-    ReferenceNotFound,
+    ReferenceNotFoundError,
     StorageOptions,
     events,
 )
@@ -135,11 +135,11 @@ def test_same_id_appends_once_and_conflicts_on_other_messages():
     """The same id adds once and other messages under it conflict."""
     manager = session_after(1)
     message = {"role": "user", "content": "once"}
-    last = manager.append(message, id="a")
-    assert manager.append(message, id="a") == last
+    last = manager.append(message, idempotency_key="a")
+    assert manager.append(message, idempotency_key="a") == last
     assert manager.get_messages().count(message) == 1
     with pytest.raises(ConflictError, match="'a' was used before"):
-        manager.append({"role": "user", "content": "other"}, id="a")
+        manager.append({"role": "user", "content": "other"}, idempotency_key="a")
 
 
 def test_set_messages_rewinds_to_the_common_prefix_and_appends():
@@ -177,7 +177,7 @@ def test_pinned_messages_return_whole_with_their_pair():
     manager.unpin(3)
     manager.append(*[{"role": "user", "content": LONG} for _ in range(3)])
     assert manager.get_messages()[3] not in manager.get_messages_for_request(token_budget=7_500)
-    with pytest.raises(ReferenceNotFound, match="no message 999"):
+    with pytest.raises(ReferenceNotFoundError, match="no message 999"):
         manager.pin(999)
 
 
@@ -269,7 +269,7 @@ def test_compact_on_demand_reaches_the_target_and_reports_it():
     done = manager.compact()
     assert done is not None
     assert done.after_tokens <= done.target_tokens == 24_000 < done.before_tokens
-    assert manager.usage().upper == done.after_tokens
+    assert manager.usage().used_upper_bound == done.after_tokens
 
 
 def test_new_lane_starts_from_the_newest_plan():
@@ -329,14 +329,14 @@ def test_usage_adds_up_and_says_what_is_measured():
     manager = session_after(4)
     manager.get_messages_for_request(token_budget=30_000)
     usage = manager.usage()
-    assert usage.used.origin == "estimated"
+    assert usage.used.source == "estimated"
     assert usage.used.tokens == sum(figure.tokens for figure in usage.by_kind.values())
-    assert usage.free == 30_000 - usage.upper
+    assert usage.free == 30_000 - usage.used_upper_bound
     manager.observe_usage(input_tokens=usage.used.tokens + 3_000, output_tokens=20)
     manager.add_message({"role": "assistant", "content": "twenty tokens of an answer"})
     manager.get_messages_for_request(token_budget=30_000)
     measured = manager.usage()
-    assert measured.used.origin == "measured"
+    assert measured.used.source == "measured"
     assert usage.used.tokens + 3_000 <= measured.used.tokens <= usage.used.tokens + 3_100
     assert measured.overhead.tokens == 3_000
 
@@ -357,7 +357,7 @@ def test_an_absurd_report_is_ignored_with_an_event_and_a_warning(tokens):
 def test_overhead_is_subtracted_before_shares_are_taken():
     manager = session_after(overhead_tokens=5_000)
     manager.get_messages_for_request(token_budget=10_000)
-    assert manager.usage().upper <= 5_000 + 0.92 * 5_000
+    assert manager.usage().used_upper_bound <= 5_000 + 0.92 * 5_000
 
 
 def test_tasks_and_threads_lose_nothing_and_views_stay_valid():
@@ -421,7 +421,7 @@ def test_named_strategies_run_and_custom_ones_obey_the_rules():
         name = "greedy"
 
         def __call__(self, window: Any, tokens: int) -> list[Any]:
-            return [backscroll.history.plan.Drop(seq, seq, "greedy") for unit in window.units for seq in unit.seqs]
+            return [backscroll.history.plan.Truncate(seq, seq, "greedy") for unit in window.units for seq in unit.seqs]
 
     told: list[str] = []
     manager = session_after(strategies=[Greedy()], on_event=lambda name, _: told.append(name))
@@ -458,8 +458,8 @@ def test_estimated_counts_get_the_wide_margin():
     for manager in (exact, estimated):
         manager.add_message({"role": "user", "content": LONG})
         manager.get_messages_for_request()
-    assert exact.usage().upper < 1.05 * exact.usage().used.tokens
-    assert estimated.usage().upper > 1.25 * estimated.usage().used.tokens
+    assert exact.usage().used_upper_bound < 1.05 * exact.usage().used.tokens
+    assert estimated.usage().used_upper_bound > 1.25 * estimated.usage().used.tokens
 
 
 def test_a_lane_named_after_a_model_counts_as_that_model():

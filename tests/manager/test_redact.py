@@ -138,13 +138,13 @@ def test_what_is_no_plain_function_is_refused_at_construction(redact):
 def test_idempotency_id_with_redact_is_stored_as_a_digest(tmp_path):
     """Of an id, which may hold what a message must not, only a digest is in the files, which finds it again."""
     context = opened(without_cards, f"sqlite:///{tmp_path}/a.db")
-    first = context.append(TALK.say("user", "Pay."), id="1234-5678")
-    assert context.append(TALK.say("user", "Pay."), id="1234-5678") == first
+    first = context.append(TALK.say("user", "Pay."), idempotency_key="1234-5678")
+    assert context.append(TALK.say("user", "Pay."), idempotency_key="1234-5678") == first
     context.close()
     again = opened(without_cards, f"sqlite:///{tmp_path}/a.db")
-    assert again.append(TALK.say("user", "Pay."), id="1234-5678") == first
+    assert again.append(TALK.say("user", "Pay."), idempotency_key="1234-5678") == first
     with pytest.raises(ConflictError) as raised:
-        again.append(TALK.say("user", "Pay more."), id="1234-5678")
+        again.append(TALK.say("user", "Pay more."), idempotency_key="1234-5678")
     assert "1234" not in str(raised.value)
     again.close()
     held = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
@@ -155,9 +155,17 @@ def test_idempotency_id_from_before_redact_is_known():
     """An id that was stored as it is, without `redact`, is found with it, and the other way round."""
     store = MemoryStore()
     before, after = opened(None, store), opened(without_cards, store)
-    assert before.append(TALK.say("user", "a"), id="1") == after.append(TALK.say("user", "a"), id="1") == 0
-    assert after.append(TALK.say("user", "b"), id="2") == before.append(TALK.say("user", "b"), id="2") == 1
-    assert opened(None, store).append(TALK.say("user", "b"), id="2") == 1
+    assert (
+        before.append(TALK.say("user", "a"), idempotency_key="1")
+        == after.append(TALK.say("user", "a"), idempotency_key="1")
+        == 0
+    )
+    assert (
+        after.append(TALK.say("user", "b"), idempotency_key="2")
+        == before.append(TALK.say("user", "b"), idempotency_key="2")
+        == 1
+    )
+    assert opened(None, store).append(TALK.say("user", "b"), idempotency_key="2") == 1
 
 
 class Leaking:

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import backscroll
-from backscroll import BudgetError, ConfigurationError, ContextManager, Summarizer, SummaryAnswer
+from backscroll import BudgetError, ConfigurationError, ContextManager, Summarizer, SummaryResponse
 
 pytest.importorskip("opentelemetry.sdk")
 
@@ -142,7 +142,7 @@ def test_summarizer_call_is_a_span_with_its_tokens(heard, kind):
     """A summarizer is reported as a call of a model with its tokens."""
 
     def plain(request):
-        return SummaryAnswer(f"<summary>All went well with {SECRET}.</summary>", "small-1", 1_200, 40)
+        return SummaryResponse(f"<summary>All went well with {SECRET}.</summary>", "small-1", 1_200, 40)
 
     async def waiting(request):
         await asyncio.sleep(0)

@@ -46,8 +46,8 @@ def test_replaced_result_is_what_is_sent(dialect, replace, results, more, store,
     with_manager.get_messages_for_request()
     replace(with_manager, after)
     assert with_manager.get_messages_for_request() == after
-    (request,) = with_manager.requests()[-1:]
-    assert with_manager.sent(request.at).messages == after
+    (request,) = with_manager.list_requests()[-1:]
+    assert with_manager.get_request(request.at).messages == after
     with_manager.close()
     if store:
         again = ContextManager(**options)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from backscroll.messages import Part, Reading, accept, read_message
+from backscroll.messages import ParsedMessage, Part, read_message, validated
 from backscroll.messages.rewriter import (
     NO_RESULT,
     answer_missing,
@@ -131,7 +131,7 @@ messages = st.one_of(openai, typed, bedrock)
 BECOMES_TEXT = {"media": "text", "opaque": "text"}
 
 
-def after(reading: Reading, number: int, text: str) -> list[tuple[Any, ...]]:
+def after(reading: ParsedMessage, number: int, text: str) -> list[tuple[Any, ...]]:
     """What the parts must read as when part `number` was replaced by `text`."""
     expected = []
     for at, part in enumerate(reading.parts):
@@ -143,7 +143,7 @@ def after(reading: Reading, number: int, text: str) -> list[tuple[Any, ...]]:
     return expected
 
 
-def seen(reading: Reading) -> list[tuple[Any, ...]]:
+def seen(reading: ParsedMessage) -> list[tuple[Any, ...]]:
     return [(part.kind, part.text, part.id, part.name, part.media) for part in reading.parts]
 
 
@@ -152,21 +152,21 @@ def test_each_part_can_be_replaced_alone_in_every_dialect(
     message: dict[str, Any], text: str, arguments: dict[str, Any]
 ) -> None:
     """Each replaceable part can be replaced alone in every dialect."""
-    message = accept(message)
+    message = validated(message)
     before, reading = copy.deepcopy(message), read_message(message)
     for number, part in enumerate(reading.parts):
         if not replaceable(reading, part):
             continue
         new = json.dumps(arguments, ensure_ascii=False, separators=(",", ":")) if part.kind == "call" else text
         changed = replace(message, reading, {number: new})
-        assert seen(read_message(accept(changed))) == after(reading, number, new)
+        assert seen(read_message(validated(changed))) == after(reading, number, new)
         assert message == before
         assert list(changed)[: len(message)] == list(message)
 
 
 @given(messages, st.text(min_size=1, max_size=12))
 def test_all_texts_of_a_message_can_be_replaced_together(message: dict[str, Any], text: str) -> None:
-    message = accept(message)
+    message = validated(message)
     reading = read_message(message)
     stub = mask_arguments(text)
     new = {
@@ -323,7 +323,7 @@ def bedrock_result(name: str) -> dict[str, Any]:
 
 
 def answered(results: list[dict[str, Any]]) -> list[str]:
-    return [name for message in results for name, _ in read_message(accept(message)).results]
+    return [name for message in results for name, _ in read_message(validated(message)).results]
 
 
 def missing(message: dict[str, Any], names: str) -> list[Part]:

@@ -35,8 +35,8 @@ def sent(messages: list[Message]) -> list[Message]:
     view = manager.get_messages_for_request()
     assert problems(view, messages) == []
     assert strangers(view, messages) == []
-    (request,) = manager.requests()
-    shown = manager.sent(request.at)
+    (request,) = manager.list_requests()
+    shown = manager.get_request(request.at)
     assert shown.messages == view
     assert [line.message for line in shown.lines if line.message is not None] == view
     assert sum(line.tokens for line in shown.lines) == manager.usage().used.tokens == request.tokens

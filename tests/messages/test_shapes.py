@@ -125,8 +125,8 @@ def test_odd_messages_never_break_a_session(found, budget):
             continue
         assert again.get_messages_for_request(token_budget=limit) == view
         assert strangers(view, kept) == []
-        assert manager.usage().upper <= limit
+        assert manager.usage().used_upper_bound <= limit
     manager.explain()
-    manager.status()
+    manager.window_report()
     manager.recall(query="text run")
     json.dumps(manager.get_messages())

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import BackscrollError, MessageError
-from backscroll.messages import Copier, accept, copy_message
+from backscroll.messages import Copier, copy_message, validated
 
 texts = st.text(st.characters(), max_size=20)  # lone surrogates included
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts
@@ -105,7 +105,7 @@ def test_accepted_message_is_an_equal_ordered_isolated_copy(
 ) -> None:
     """An accepted message equals the given one key by key in order and shares nothing."""
     before = copy.deepcopy(message)
-    accepted = accept(message)
+    accepted = validated(message)
     assert same(accepted, message)
     assert same(message, before)
     assert not set(containers(accepted)) & set(containers(message))
@@ -113,7 +113,7 @@ def test_accepted_message_is_an_equal_ordered_isolated_copy(
 
 @given(messages)
 def test_a_copy_equals_its_original_and_shares_nothing(message: dict[str, Any]) -> None:
-    accepted = accept(message)
+    accepted = validated(message)
     copied = copy_message(accepted)
     assert same(copied, accepted)
     assert not set(containers(copied)) & set(containers(accepted))
@@ -124,12 +124,12 @@ def test_copies_of_a_growing_list_are_equal_and_isolated(
     before: list[dict[str, Any]], kept: int, after: list[dict[str, Any]]
 ) -> None:
     """Copies of a list that changes at its end equal it and share nothing."""
-    copier, listed = Copier(), list(map(accept, before))
+    copier, listed = Copier(), list(map(validated, before))
     first = copier.copies(listed)
     assert same(first, listed)
     del listed[kept:]
     copier.cut(len(listed))
-    listed += map(accept, after)
+    listed += map(validated, after)
     second = copier.copies(listed)
     assert same(second, listed)
     for one, other in ((second, listed), (first, second), (copier.copies(listed), second)):
@@ -141,7 +141,7 @@ def test_later_changes_of_the_given_message_change_nothing() -> None:
     """Changing the given message afterwards changes nothing that is kept."""
     block: dict[str, Any] = {"type": "text", "text": "one", "tags": ["a", ["b"]]}
     message: dict[str, Any] = {"role": "user", "content": [block, [block]], "metadata": {"deep": {"er": [1]}}}
-    accepted = accept(message)
+    accepted = validated(message)
     kept = json.dumps(accepted)
     block["text"] = "two"
     block["tags"][1].append("c")
@@ -152,7 +152,7 @@ def test_later_changes_of_the_given_message_change_nothing() -> None:
 
 def test_one_object_in_two_places_becomes_two() -> None:
     block = {"text": "x"}
-    accepted = accept({"role": "user", "content": [block, block]})
+    accepted = validated({"role": "user", "content": [block, block]})
     accepted["content"][0]["text"] = "y"
     assert accepted["content"][1] == {"text": "x"}
 
@@ -171,13 +171,13 @@ def test_one_object_in_two_places_becomes_two() -> None:
 )
 def test_other_mappings_lists_and_enums_become_plain_json(message: Any) -> None:
     """Other mappings lists and text enums are kept as plain JSON."""
-    assert same(accept(message), {"role": "user", "content": [{"text": "x"}]})
+    assert same(validated(message), {"role": "user", "content": [{"text": "x"}]})
 
 
 def test_number_enums_and_subclasses_become_plain_numbers() -> None:
     """Number enums and subclasses are kept as the plain numbers that they equal."""
     assert same(
-        accept({"role": "user", "code": Code.OK, "half": Half(0.5), "list": [Code.OK, True]}),
+        validated({"role": "user", "code": Code.OK, "half": Half(0.5), "list": [Code.OK, True]}),
         {"role": "user", "code": 200, "half": 0.5, "list": [200, True]},
     )
 
@@ -191,7 +191,7 @@ def test_pydantic_message_is_dumped_and_isolated() -> None:
         models.ToolCallBlock(id="1", name="read", input={"path": ["a"]}),
     ]
     message = models.Message(role="assistant", content=blocks, metadata={"pinned": True, "list": [1]})
-    accepted = accept(message)
+    accepted = validated(message)
     assert accepted == message.model_dump()
     message.metadata["list"].append(2)
     blocks[2].input["path"].append("b")
@@ -202,19 +202,19 @@ def test_pydantic_message_is_dumped_and_isolated() -> None:
 @given(texts)
 def test_lone_surrogates_survive_being_kept_and_written_as_json(text: str) -> None:
     message = {"role": "user", "content": [{"type": "text", "text": "\ud83d" + text}], "\udc00": text}
-    assert json.loads(json.dumps(accept(message))) == message
+    assert json.loads(json.dumps(validated(message))) == message
 
 
 def test_200_levels_are_kept_and_can_be_copied_and_written() -> None:
     for kind in ("list", "dict"):
         message = nested(200, kind)
-        assert copy_message(accept(message)) == message
-        assert json.loads(json.dumps(accept(message))) == message
+        assert copy_message(validated(message)) == message
+        assert json.loads(json.dumps(validated(message))) == message
 
 
 def test_the_largest_integers_that_json_readers_take_are_kept() -> None:
     for number in (2**13_000 - 1, -(2**13_000) + 1):
-        assert json.loads(json.dumps(accept({"role": "user", "n": number})))["n"] == number
+        assert json.loads(json.dumps(validated({"role": "user", "n": number})))["n"] == number
 
 
 # --- refused -------------------------------------------------------------------------------------------------------
@@ -244,13 +244,13 @@ def test_the_largest_integers_that_json_readers_take_are_kept() -> None:
 )
 def test_what_json_cannot_hold_is_refused_with_its_place(value: Any, says: str) -> None:
     with pytest.raises(MessageError, match=says) as found:
-        accept({"role": "user", "content": ["x", {"a": [0, value]}]})
+        validated({"role": "user", "content": ["x", {"a": [0, value]}]})
     if not isinstance(value, Dumped) or says == "base64":
         assert "message['content'][1]['a'][1]" in str(found.value)
 
 
 def test_blocks_that_an_sdk_made_are_kept_as_they_dump() -> None:
-    kept = accept({"role": "assistant", "content": [Dumped({"type": "text", "text": "hi", "citations": None})]})
+    kept = validated({"role": "assistant", "content": [Dumped({"type": "text", "text": "hi", "citations": None})]})
     assert kept == {"role": "assistant", "content": [{"type": "text", "text": "hi", "citations": None}]}
 
 
@@ -258,7 +258,7 @@ def test_an_object_that_dumps_itself_for_ever_is_refused() -> None:
     endless = Dumped(None)
     endless._value = endless
     with pytest.raises(MessageError, match="deeper"):
-        accept({"role": "user", "content": [endless]})
+        validated({"role": "user", "content": [endless]})
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_an_object_that_dumps_itself_for_ever_is_refused() -> None:
 )
 def test_a_key_that_is_no_text_is_refused_with_its_place(key: Any, says: str) -> None:
     with pytest.raises(MessageError, match=says) as found:
-        accept({"role": "user", "content": [{"a": {key: 1}}]})
+        validated({"role": "user", "content": [{"a": {key: 1}}]})
     assert "message['content'][0]['a'] " in str(found.value)
 
 
@@ -283,12 +283,12 @@ def test_a_key_that_is_no_text_is_refused_with_its_place(key: Any, says: str) ->
 def test_more_than_200_levels_are_refused(kind: str) -> None:
     for levels in (201, 100_000):
         with pytest.raises(MessageError, match="deeper than 200"):
-            accept(nested(levels, kind))
+            validated(nested(levels, kind))
 
 
 def test_a_mapping_without_end_is_refused() -> None:
     with pytest.raises(MessageError, match="deeper than 200"):
-        accept({"role": "user", "content": Lazy()})
+        validated({"role": "user", "content": Lazy()})
 
 
 def cyclic_list() -> list[Any]:
@@ -325,26 +325,26 @@ def late_cycle() -> dict[str, Any]:
 def test_recursive_message_is_refused_quickly(cycle: Any) -> None:
     """A message that contains itself is refused without following all its paths."""
     with pytest.raises(MessageError, match=r"itself|deeper"):
-        accept({"role": "user", "content": cycle()})
+        validated({"role": "user", "content": cycle()})
 
 
 def test_a_message_that_is_its_own_content_is_refused() -> None:
     message: dict[str, Any] = {"role": "user"}
     message["content"] = [message]
     with pytest.raises(MessageError, match="itself"):
-        accept(message)
+        validated(message)
 
 
 @pytest.mark.parametrize("role", [None, "", 5, ["user"], {"a": 1}, True])
 def test_a_role_that_is_no_text_is_refused(role: Any) -> None:
     with pytest.raises(MessageError, match="role"):
-        accept({"role": role, "content": "x"})
+        validated({"role": role, "content": "x"})
 
 
 def test_a_message_without_a_role_is_refused() -> None:
     for message in ({}, {"content": "x"}, {"Role": "user"}):
         with pytest.raises(MessageError, match="no role"):
-            accept(message)
+            validated(message)
 
 
 @pytest.mark.parametrize(
@@ -354,15 +354,15 @@ def test_a_message_without_a_role_is_refused() -> None:
 )
 def test_what_is_no_mapping_is_refused(message: Any) -> None:
     with pytest.raises(MessageError, match="must be a mapping"):
-        accept(message)
+        validated(message)
 
 
 def test_a_model_dump_that_gives_no_mapping_or_fails_is_refused() -> None:
     for value in (None, [1], "text", KeyError("lost")):
         with pytest.raises(MessageError, match=r"model_dump\(\)"):
-            accept(Dumped(value))
+            validated(Dumped(value))
     with pytest.raises(MessageError, match="base64"):
-        accept(Dumped({"role": "user", "content": b"x"}))
+        validated(Dumped({"role": "user", "content": b"x"}))
 
 
 def test_a_refusal_is_both_a_value_error_and_one_of_ours() -> None:
@@ -374,4 +374,4 @@ def test_unprintable_number_is_refused_as_value_and_key() -> None:
     """A number too long to be printed is refused as value and as key."""
     for content in ([0, 10**5_000], [0, -(10**5_000)], {10**5_000: 1}):
         with pytest.raises(MessageError, match="content"):
-            accept({"role": "user", "content": content})
+            validated({"role": "user", "content": content})

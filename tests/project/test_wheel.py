@@ -78,11 +78,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Wheel:
 def reveal(dependency: str, folder: Path) -> None:
     spec = find_spec(dependency)
     assert spec is not None
-    assert spec.origin is not None
+    assert spec.source is not None
     if spec.submodule_search_locations:
         shutil.copytree(spec.submodule_search_locations[0], folder / dependency)
     else:
-        shutil.copy(spec.origin, folder)
+        shutil.copy(spec.source, folder)
 
 
 def test_wheel_holds_only_package_types_and_licence(wheel):
@@ -157,7 +157,7 @@ def test_a_conversation_is_compacted_and_recalled(wheel):
             text = f"file {number} " + "word " * 400
             context.add_message({"role": "tool", "tool_call_id": f"call_{number}", "content": text})
             view = context.get_messages_for_request()
-        assert context.usage().compactions > 0 and context.usage().upper <= 2_000
+        assert context.usage().compactions > 0 and context.usage().used_upper_bound <= 2_000
         assert len(context.get_messages()) == 41 and view[0] == context.get_messages()[0]
         assert context.recall(2) == "file 0 " + "word " * 400
         assert context.recall(query="file 7").hits

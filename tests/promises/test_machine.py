@@ -123,7 +123,7 @@ class SessionMachine(RuleBasedStateMachine):
         found = problems(self.by_place(stored), self.messages)
         assert [problem for problem in found if not (notes and "in a row" in problem)] == []
         assert strangers(view, [*self.messages, *notes]) == []
-        assert self.manager.usage(lane).upper <= BUDGETS[lane]
+        assert self.manager.usage(lane).used_upper_bound <= BUDGETS[lane]
         for seq, message in zip(self.seqs, self.messages, strict=True):
             assert seq not in self.pinned or message in view or self.closed(message, view)
         before = self.before.get(lane, [])

@@ -26,8 +26,8 @@ def test_4_views_fit_the_budget_by_the_upper_estimate(messages, budget, ask, pre
         view = watched.view(budget)
         if view is not None:
             usage = watched.manager.usage()
-            assert usage.upper <= budget
-            assert weight(view) <= usage.upper
+            assert usage.used_upper_bound <= budget
+            assert weight(view) <= usage.used_upper_bound
             assert watched.view(budget) == view
 
     feed(messages, ask, check, watched)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backscroll import BudgetError, ContextManager, Summarizer, SummaryAnswer, events
+from backscroll import BudgetError, ContextManager, Summarizer, SummaryResponse, events
 from backscroll.evaluation.summarizers import AtOnce
 from backscroll.evaluation.validity import problems
 from backscroll.stores.memory import MemoryStore
@@ -22,7 +22,7 @@ from tests.views import is_typed_by_user, spoil, weight
 NEVER = 1_000
 OUTCOMES: dict[str, Any] = {
     "fine": "<summary>It went well; more is next.</summary>",
-    "fine, and counted": SummaryAnswer("It went well.", "small-1", 900, 30),
+    "fine, and counted": SummaryResponse("It went well.", "small-1", 900, 30),
     "fine, of tags": "It wrote </messages> and </previous_summary>.",
     "an error": OSError("down"),
     "a timeout": TimeoutError(),
@@ -34,7 +34,7 @@ OUTCOMES: dict[str, Any] = {
     "two summaries": "<summary>a</summary><summary>b</summary>",
     "nothing": None,
     "no text": {"text": "It went well."},
-    "no text in an answer": SummaryAnswer(None),  # type: ignore[arg-type]  # that is what is wrong with it
+    "no text in an answer": SummaryResponse(None),  # type: ignore[arg-type]  # that is what is wrong with it
 }
 
 
@@ -103,7 +103,7 @@ class Promises:
             return
         assert problems(view, so_far) == []  # 2 and 3
         self._keeps(view, so_far)
-        assert weight(view) <= manager.usage().upper <= budget  # 4
+        assert weight(view) <= manager.usage().used_upper_bound <= budget  # 4
         extends = view[: len(self.before)] == self.before
         assert extends or set(manager.reports) & events.MOVES_PREFIX  # 5
         self.before = manager.view(budget)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import backscroll
-from backscroll import ConfigurationError, ContextManager, Hit, ReferenceNotFound
+from backscroll import ConfigurationError, ContextManager, ReferenceNotFoundError, SearchHit
 from backscroll.stores.memory import MemoryStore
 from tests.builders import MessageFactory, conversations, session_after
 from tests.fakes import count_quarter
@@ -73,7 +73,7 @@ def test_lines_and_patterns():
     manager = ContextManager(tokenizer=count_quarter)
     manager.append({"role": "user", "content": "alpha\nbeta\ngamma"}, {"role": "user", "content": "alphabet"})
     assert manager.recall(0, lines=(2, 3)) == "beta\ngamma"
-    assert manager.recall(0, pattern="^(a|g)").hits == (Hit(0, 0, 0, "alpha"), Hit(0, 0, 11, "gamma"))
+    assert manager.recall(0, pattern="^(a|g)").hits == (SearchHit(0, 0, 0, "alpha"), SearchHit(0, 0, 11, "gamma"))
     assert [hit.seq for hit in manager.recall(pattern="alpha").hits] == [0, 1]
 
 
@@ -103,7 +103,7 @@ def test_query_takes_lone_surrogates_and_finds_newer_messages():
 @pytest.mark.parametrize("ref", ["", "x", "-1", "99", "0.7", "5-3", "1-", "9" * 5_000, None])
 def test_what_names_nothing_is_refused_by_name(ref):
     manager = session_after(1)
-    error = ConfigurationError if ref is None else ReferenceNotFound
+    error = ConfigurationError if ref is None else ReferenceNotFoundError
     with pytest.raises(error):
         manager.recall(ref)
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll import ContextManager
-from backscroll.recall.pages import Hit
+from backscroll.recall.pages import SearchHit
 from backscroll.recall.retrieval import Source, left_out_first
 from backscroll.stores.search.index import SearchIndex
 from backscroll.stores.search.passages import PASSAGE, passages, terms
@@ -69,7 +69,9 @@ def test_reread_file_is_found_once_in_its_newest_form():
     assert [seq for seq in found(manager, "retry limit") if seq in (1, 4)] == [4]
 
 
-@given(st.lists(st.builds(Hit, st.integers(0, 9), st.just(0), st.just(0), st.sampled_from(["a", "b", "a\nb", "c"]))))
+@given(
+    st.lists(st.builds(SearchHit, st.integers(0, 9), st.just(0), st.just(0), st.sampled_from(["a", "b", "a\nb", "c"])))
+)
 def test_no_text_is_lost_and_none_comes_twice(hits):
     ordered = left_out_first(hits, ["b\nc"])
     assert sorted(hit.text for hit in ordered) == sorted({hit.text for hit in hits})
@@ -77,7 +79,7 @@ def test_no_text_is_lost_and_none_comes_twice(hits):
 
 
 def test_without_a_view_the_order_is_that_of_the_ranking():
-    hits = [Hit(1, 0, 0, "first"), Hit(2, 0, 0, "second")]
+    hits = [SearchHit(1, 0, 0, "first"), SearchHit(2, 0, 0, "second")]
     assert left_out_first(hits, ()) == hits
     assert left_out_first(hits, ["some\n  first  \n"]) == hits[::-1]
 
@@ -144,7 +146,7 @@ def test_closed_index_is_rebuilt():
     assert index.indexed == 0
     assert index.search("word", 5) == []
     index.add([Source(0, 0, "", "a word")], 1)
-    assert index.search("word", 5) == [Hit(0, 0, 0, "a word")]
+    assert index.search("word", 5) == [SearchHit(0, 0, 0, "a word")]
 
 
 def test_add_that_fails_midway_indexes_nothing():

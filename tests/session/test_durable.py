@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import backscroll
 from backscroll import BackscrollError, ContextManager
-from backscroll.errors import ConfigurationError, ConflictError, ReferenceNotFound, StoreUnavailable
+from backscroll.errors import ConfigurationError, ConflictError, ReferenceNotFoundError, StoreUnavailableError
 from backscroll.stores.memory import MemoryStore
 from tests.builders import ASK, BUDGETS, MessageFactory, conversations, feed, session_with_both_triggers
 from tests.fakes import FaultyStore, count_quarter
@@ -70,14 +70,14 @@ def test_dying_process_loses_nothing_and_sends_the_same_view():
 def test_pins_rewinds_ids_and_lanes_come_back():
     shelf = FaultyStore()
     first = opened(shelf)
-    rule = first.append(TALK.say("user", "Never lie."), id="rule")
+    rule = first.append(TALK.say("user", "Never lie."), idempotency_key="rule")
     first.pin(rule)
     work(first, 20)
     first.get_messages_for_request(token_budget=1_500, lane="small")
     first.set_messages(first.get_messages()[:30])
     first.close()
     again = opened(shelf)
-    assert again.append(TALK.say("user", "Never lie."), id="rule") == rule
+    assert again.append(TALK.say("user", "Never lie."), idempotency_key="rule") == rule
     assert again.explain()[0].reason == "pinned"
     assert len(again.get_messages()) == 30
     assert again.get_messages_for_request(token_budget=1_500, lane="small") == first.get_messages_for_request(
@@ -147,8 +147,8 @@ def test_what_could_not_be_stored_did_not_happen():
         lambda: manager.pin(0),
         manager.clear,
     ):
-        shelf.fails = [StoreUnavailable("no room")]
-        with pytest.raises(StoreUnavailable, match="no room"):
+        shelf.fails = [StoreUnavailableError("no room")]
+        with pytest.raises(StoreUnavailableError, match="no room"):
             change()
         assert manager.get_messages() == [TALK.say("user", "begin")]
     manager.append(TALK.say("assistant", "kept"))
@@ -162,11 +162,11 @@ def test_plan_that_cannot_be_stored_is_stored_later():
     manager = opened(shelf, clear_at_least_tokens=None)
     manager.append(TALK.say("user", "begin"))
     number = 0
-    while manager.usage().upper < 2_500:
+    while manager.usage().used_upper_bound < 2_500:
         work(manager, 1, start=number)
         number += 1
     manager.append(TALK.say("user", "word " * 1_000))
-    shelf.fails = [StoreUnavailable("no room")]
+    shelf.fails = [StoreUnavailableError("no room")]
     with pytest.warns(RuntimeWarning, match="the store did not take the plan"):
         view = manager.get_messages_for_request()
     assert manager.usage().compactions == 1
@@ -218,7 +218,7 @@ def test_two_workers_see_each_others_messages_and_keep_one_order():
                 worker.append(TALK.say("user", f"{number}?"), TALK.say("assistant", f"{number}!"))
             case 1:
                 pair = [TALK.call([f"c{number}"], "", {}), *TALK.results([(f"c{number}", "fine")])]
-                worker.append(TALK.say("user", f"{number}."), *pair, id=f"pair-{number}")
+                worker.append(TALK.say("user", f"{number}."), *pair, idempotency_key=f"pair-{number}")
             case 2:
                 worker.get_messages_for_request()
             case 3:
@@ -328,12 +328,12 @@ def test_own_calls_whose_answer_was_lost_stay_own():
 
     def lost(session, first, records, **named):
         append(shelf, session, first, records, **named)
-        raise StoreUnavailable("the connection was lost on the way")
+        raise StoreUnavailableError("the connection was lost on the way")
 
     one = opened(shelf)
     one.append(TALK.say("user", "begin"))
     shelf.append = lost
-    with pytest.raises(StoreUnavailable):
+    with pytest.raises(StoreUnavailableError):
         one.append(TALK.call(["c"], "", {}))
     del shelf.append
     assert one.append(TALK.say("user", "never mind")) == 2
@@ -346,7 +346,7 @@ def test_rewind_to_what_another_writer_took_back_is_refused():
     one, other = opened(shelf), opened(shelf)
     one.append(*[TALK.say("user", str(number)) for number in range(6)])
     shelf.before = lambda: other.rewind(2)
-    with pytest.raises(ReferenceNotFound, match="message 4 is not on the current branch, which has 3 messages"):
+    with pytest.raises(ReferenceNotFoundError, match="message 4 is not on the current branch, which has 3 messages"):
         one.rewind(4)
     assert one.get_messages() == other.get_messages() == opened(shelf).get_messages()
     shelf.before = lambda: other.append(TALK.say("user", "6"))
@@ -358,8 +358,8 @@ def test_the_same_id_at_two_workers_is_added_once():
     shelf = FaultyStore()
     one, other = opened(shelf), opened(shelf)
     one.append(TALK.say("user", "begin"))
-    shelf.before = lambda: other.append(TALK.say("user", "once"), id="x")
-    assert one.append(TALK.say("user", "once"), id="x") == 1
+    shelf.before = lambda: other.append(TALK.say("user", "once"), idempotency_key="x")
+    assert one.append(TALK.say("user", "once"), idempotency_key="x") == 1
     assert len(one.get_messages()) == 2
 
 
@@ -426,12 +426,12 @@ def test_messages_that_differ_in_a_type_are_different(one, other, nested):
         TALK.say("user", "x") | {"metadata": {"n": [value] if nested else value}} for value in (one, other)
     )
     manager = opened(MemoryStore())
-    manager.append(first, id="x")
+    manager.append(first, idempotency_key="x")
     if json.dumps(one) == json.dumps(other):
-        assert manager.append(second, id="x") == 0
+        assert manager.append(second, idempotency_key="x") == 0
     else:
         with pytest.raises(ConflictError, match="was used before"):
-            manager.append(second, id="x")
+            manager.append(second, idempotency_key="x")
     manager.set_messages([second])
     assert json.dumps(manager.get_messages()) == json.dumps([second])
 
@@ -456,7 +456,7 @@ def test_lease_keeps_other_writers_out_until_released():
 
 
 def test_lost_lease_allows_close_and_erase_takes_a_new_one():
-    """Who lost a lease can close and who erases begins with a new one."""
+    """Who lost a lease can close and who deletes begins with a new one."""
     store = MemoryStore()
     one = opened(store, lease=600)
     one.append(TALK.say("user", "begin"))
@@ -465,7 +465,7 @@ def test_lost_lease_allows_close_and_erase_takes_a_new_one():
     one.close()
     with pytest.raises(ConflictError, match="is kept by 'another one'"):
         one.append(TALK.say("assistant", "me"))
-    one.erase()
+    one.delete()
     one.append(TALK.say("user", "begin again"))
     assert store._leases["s"][0] != "another one"
 

@@ -13,7 +13,7 @@ import backscroll
 from backscroll import ContextManager
 from backscroll.cli.inspect.data import Inspected
 from backscroll.cli.stores.render import Reader
-from backscroll.manager.driver import drive_held
+from backscroll.manager.driver import run_unlocked
 from backscroll.session.breakdown import KINDS, MESSAGE_KINDS, divided
 from backscroll.session.log_replay import LogReplay
 from backscroll.stores.memory import MemoryStore
@@ -37,7 +37,7 @@ class Measured(Worker):
         assert sum(figure.tokens for figure in usage.by_kind.values()) == usage.used.tokens
         assert set(usage.by_kind) == set(KINDS)
         if self.number % 5 == 0:
-            status = self.manager.status(lane)
+            status = self.manager.window_report(lane)
             assert sum(status.parts.values()) - status.parts["free"] == status.usage.used.tokens
             assert status.parts.keys() - {"free"} == usage.by_kind.keys()
 
@@ -110,7 +110,7 @@ def test_a_report_counts_at_once():
     manager = session_in(MemoryStore(), reports=False)
     tokens = manager.usage().used.tokens
     manager.observe_usage(input_tokens=tokens + 77)
-    assert (manager.usage().used.tokens, manager.usage().used.origin) == (tokens + 77, "measured")
+    assert (manager.usage().used.tokens, manager.usage().used.source) == (tokens + 77, "measured")
     manager.observe_overflow(requested_tokens=tokens + 77, limit_tokens=tokens + 10)
     assert manager.usage().free == 0
 
@@ -120,14 +120,18 @@ def test_reader_has_the_figures_of_the_agent(reports):
     """Also where the agent named a model, and its reader cannot know."""
     store = MemoryStore()
     manager = session_in(store, reports)
-    status = manager.status()
+    status = manager.window_report()
     manager.close()
     reader = Reader(store, "s")
     counting = replace(reader._session.config, count=manager._session.config.count)
     reader._session.config = counting
-    found = reader.status()
-    assert (found.usage.used, found.usage.upper, found.parts) == (status.usage.used, status.usage.upper, status.parts)
-    assert found.usage.upper <= found.usage.window
+    found = reader.window_report()
+    assert (found.usage.used, found.usage.used_upper_bound, found.parts) == (
+        status.usage.used,
+        status.usage.used_upper_bound,
+        status.parts,
+    )
+    assert found.usage.used_upper_bound <= found.usage.window
 
 
 def test_a_request_has_one_figure():
@@ -136,12 +140,12 @@ def test_a_request_has_one_figure():
     manager = session_in(store)
     manager.get_messages_for_request()
     usage = manager.usage()
-    *measured, last = manager.requests()
-    assert (last.tokens, last.upper, last.measured) == (usage.used.tokens, usage.upper, None)
+    *measured, last = manager.list_requests()
+    assert (last.tokens, last.upper, last.measured) == (usage.used.tokens, usage.used_upper_bound, None)
     assert all(each.tokens == each.measured == each.estimated + 5 for each in measured)
     assert all(each.upper <= each.budget for each in [*measured, last])
     walk, found = LogReplay(manager._session), {}
-    while steps := drive_held(walk.advance(7)):
+    while steps := run_unlocked(walk.advance(7)):
         found |= {step.at: step for step in steps}
     assert [sum(found[each.at].parts.values()) for each in measured] == [each.tokens for each in measured]
     assert all(step.kept <= sum(step.parts.values()) for step in found.values())
@@ -159,5 +163,5 @@ def test_status_shows_what_is_used_and_what_decides(tmp_path):
     lines = CliRunner().invoke(app, ["status", str(tmp_path / "a.db")]).output.splitlines()
     share = usage.used.tokens / usage.window
     assert lines[1].startswith(f"{usage.used.tokens:,} of {usage.window:,} tokens ({share:.1%}), measured; at most ")
-    assert f"{usage.upper:,}, on which" in lines[1]
-    assert usage.upper <= usage.window
+    assert f"{usage.used_upper_bound:,}, on which" in lines[1]
+    assert usage.used_upper_bound <= usage.window

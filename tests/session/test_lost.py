@@ -21,7 +21,9 @@ def opened(store):
 
 def work(manager, rounds):
     for number in rounds:
-        manager.append(TALK.call([f"c{number}"], "I look.", {"path": f"m{number}.py"}), id=f"call {number}")
+        manager.append(
+            TALK.call([f"c{number}"], "I look.", {"path": f"m{number}.py"}), idempotency_key=f"call {number}"
+        )
         manager.append(*TALK.results([(f"c{number}", f"value_{number} = {number * 7919}\n" * 40)]))
         if number % 9 == 8:
             manager.append(TALK.say("assistant", f"Done with {number}."), TALK.say("user", f"Go on after {number}."))

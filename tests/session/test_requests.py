@@ -8,8 +8,8 @@ import pytest
 
 import backscroll
 from backscroll import ContextManager
-from backscroll.errors import ReferenceNotFound
-from backscroll.manager.driver import drive_held
+from backscroll.errors import ReferenceNotFoundError
+from backscroll.manager.driver import run_unlocked
 from backscroll.session.breakdown import MESSAGE_KINDS, divided, estimates_of
 from backscroll.session.log_replay import LogReplay, Step
 from backscroll.session.request_log import lane_of_request
@@ -32,11 +32,11 @@ def test_each_of_a_thousand_requests_is_shown_as_it_was_sent(dialect, steps):
     for _ in range(steps):
         worker.step()
     worker.restart()
-    requests = worker.manager.requests()
+    requests = worker.manager.list_requests()
     assert len(requests) == len(worker.sent) == steps
     assert sum(request.compacted for request in requests) > steps // 20
     for request, expected in zip(requests, worker.sent, strict=True):
-        found = worker.manager.sent(request.at)
+        found = worker.manager.get_request(request.at)
         assert same(found.messages, expected), request
         assert [line.message for line in found.lines if line.message is not None] == found.messages
     assert {key for view in worker.sent for m in view for key in m} >= {"ephemeral"}
@@ -45,7 +45,7 @@ def test_each_of_a_thousand_requests_is_shown_as_it_was_sent(dialect, steps):
 def walk_log(manager):
     """Everything that a walk through the log finds, and the walk."""
     walk, found = LogReplay(manager._session), []
-    while steps := drive_held(walk.advance(50)):
+    while steps := run_unlocked(walk.advance(50)):
         found += steps
     return walk, list({step.at: step for step in found}.values())  # the newest of each request
 
@@ -56,12 +56,12 @@ def test_replay_shows_what_each_request_was_made_of():
     for _ in range(200):
         worker.step()
     worker.restart()
-    requests = worker.manager.requests()
+    requests = worker.manager.list_requests()
     _, steps = walk_log(worker.manager)
     assert [step.at for step in steps] == [request.at for request in requests]
     before = {}
     for step, request in zip(steps, requests, strict=True):
-        view = worker.manager.sent(request.at)
+        view = worker.manager.get_request(request.at)
         earlier, before[request.lane] = before.get(request.lane, []), view.messages
         assert step.messages == len(view.messages)
         assert 0.9 < sum(step.parts.values()) / max(1, sum(line.tokens for line in view.lines)) < 1.1
@@ -78,10 +78,10 @@ def test_a_walk_goes_on_with_what_came_since():
     worker.restart()
     walk, found = walk_log(worker.manager)
     assert len(found) == 1
-    assert drive_held(walk.advance(50)) == []
+    assert run_unlocked(walk.advance(50)) == []
     worker.step()
     worker.restart()
-    assert {step.at for step in drive_held(walk.advance(50))} == {worker.manager.requests()[-1].at}
+    assert {step.at for step in run_unlocked(walk.advance(50))} == {worker.manager.list_requests()[-1].at}
 
 
 def test_a_session_in_memory_shows_its_requests_too():
@@ -90,10 +90,10 @@ def test_a_session_in_memory_shows_its_requests_too():
     for number in range(40):
         manager.append(talk.say("user", f"{number} " * 100), talk.say("assistant", "ok " * 20))
         sent.append(manager.get_messages_for_request())
-    requests = manager.requests()
-    assert [manager.sent(request.at).messages for request in requests] == sent
-    assert manager.requests(requests[-1].at) == requests[-1:]
-    assert manager.requests(stop=requests[1].at) == requests[:1]
+    requests = manager.list_requests()
+    assert [manager.get_request(request.at).messages for request in requests] == sent
+    assert manager.list_requests(requests[-1].at) == requests[-1:]
+    assert manager.list_requests(stop=requests[1].at) == requests[:1]
     assert len(walk_log(manager)[1]) == 40
 
 
@@ -106,7 +106,7 @@ def test_each_line_says_what_became_of_it():
         name = f"c{number}"
         manager.append(talk.call([name], "I look.", {}), *talk.results([(name, f"{name} = 1\n" * 40)]))
         view = manager.get_messages_for_request()
-    sent = manager.sent(manager.requests()[-1].at)
+    sent = manager.get_request(manager.list_requests()[-1].at)
     kinds = {line.kind for line in sent.lines}
     assert kinds == {"message", "digest", "left out"}
     told = {line.first: line for line in sent.lines if line.kind == "message"}
@@ -128,8 +128,8 @@ def test_request_stored_after_another_writer_is_shown_as_sent():
     view = one.get_messages_for_request()
     two.append(talk.say("assistant", "second"))
     one.append(talk.say("user", "third"))
-    (request,) = two.requests()
-    assert (request.last, two.sent(request.at).messages) == (0, view)
+    (request,) = two.list_requests()
+    assert (request.last, two.get_request(request.at).messages) == (0, view)
 
 
 def test_request_record_has_measured_and_summarizer_tokens():
@@ -142,7 +142,7 @@ def test_request_record_has_measured_and_summarizer_tokens():
         manager.append(talk.say("user", f"{number} " * 100), talk.say("assistant", "ok " * 20))
         manager.get_messages_for_request()
         manager.observe_usage(input_tokens=manager.usage().used.tokens + 3)
-    requests = manager.requests()
+    requests = manager.list_requests()
     assert all(request.tokens == request.measured == request.estimated + 3 for request in requests[:-1])
     assert sum(sum(request.summarizer) for request in requests) > 0
     assert any(request.compacted for request in requests)
@@ -160,9 +160,9 @@ def test_request_record_has_the_providers_cache_tokens():
             manager.observe_usage(input_tokens=rest, output_tokens=9, **cache)
     manager.close()
     again = ContextManager(session="s", store=store, **OPTIONS)
-    told = [(each.cached, each.written, each.answer) for each in again.requests()]
+    told = [(each.cached, each.written, each.answer) for each in again.list_requests()]
     assert told == [(None, None, 9), (30, 4, 9), (0, 5, 9), (None, None, None)]
-    assert [each.measured is None for each in again.requests()] == [False, False, False, True]
+    assert [each.measured is None for each in again.list_requests()] == [False, False, False, True]
 
 
 @pytest.mark.parametrize("wrong", [-1, 0, 10_000, "1", True, None])
@@ -171,8 +171,8 @@ def test_a_place_without_a_request_is_refused(wrong):
         manager = ContextManager(**where, **OPTIONS)
         manager.append(MessageFactory("openai").say("user", "hello"))
         manager.get_messages_for_request()
-        with pytest.raises(ReferenceNotFound, match="there is no request at place"):
-            manager.sent(wrong)
+        with pytest.raises(ReferenceNotFoundError, match="there is no request at place"):
+            manager.get_request(wrong)
 
 
 def test_async_manager_lists_the_same_requests():
@@ -180,8 +180,8 @@ def test_async_manager_lists_the_same_requests():
         manager = backscroll.AsyncContextManager(**OPTIONS)
         await manager.add_message({"role": "user", "content": "hello"})
         view = await manager.get_messages_for_request()
-        (request,) = await manager.requests()
-        return view, (await manager.sent(request.at)).messages
+        (request,) = await manager.list_requests()
+        return view, (await manager.get_request(request.at)).messages
 
     view, found = asyncio.run(main())
     assert view == found
@@ -191,9 +191,9 @@ def slowly(manager, requests):
     """What a walk tells, of each request by itself: nothing is remembered from one to the next but what was sent."""
     session, before = manager._session, {}
     for request in requests:
-        event, past, lane = drive_held(lane_of_request(session, request.at))
+        event, past, lane = run_unlocked(lane_of_request(session, request.at))
         past.ephemerals = unstored(event.ephemerals)
-        drive_held(refresh_lane(past, lane, drive_held(prompt_of(past, event.prompt))))
+        run_unlocked(refresh_lane(past, lane, run_unlocked(prompt_of(past, event.prompt))))
         pieces = [
             ([piece.bridge, *piece.messages] if piece.bridge else piece.messages, [*estimates_of(piece, lane)])
             for piece in lane.view.pieces
@@ -217,7 +217,7 @@ def test_replay_equals_each_request_to_the_token(dialect):
     for _ in range(270):
         worker.step()
     worker.restart()
-    requests = worker.manager.requests()
+    requests = worker.manager.list_requests()
     _, steps = walk_log(worker.manager)
     assert steps == list(slowly(worker.manager, requests))
 
@@ -233,7 +233,7 @@ def test_replay_counts_a_piece_once_and_reads_shown_digests():
         manager.append(talk.say("user", f"And {number}?"))
         seen = walk._views.get("main")
         before = {id(parts) for parts in seen.parts} if seen else set()
-        drive_held(walk.advance(10))
+        run_unlocked(walk.advance(10))
         after = walk._views["main"].parts if "main" in walk._views else []
         if seen and walk._replica.lanes["main"].plan.number != most:
             most = walk._replica.lanes["main"].plan.number

@@ -89,9 +89,9 @@ def manager_of(held: list[Message], **options: Any) -> ContextManager:
 
 
 def run(manager: ContextManager, operation: Any) -> Any:
-    from backscroll.manager.driver import drive
+    from backscroll.manager.driver import run_sync
 
-    return drive(manager._opened, operation)
+    return run_sync(manager._opened, operation)
 
 
 def test_following_goes_on_over_messages_of_systems_and_hooks():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import backscroll
 from backscroll import ContextManager
-from backscroll.errors import ConfigurationError, ConflictError, ReferenceNotFound
+from backscroll.errors import ConfigurationError, ConflictError, ReferenceNotFoundError
 from backscroll.stores.memory import MemoryStore
 from tests.builders import MessageFactory
 from tests.fakes import FaultyStore, count_quarter
@@ -96,7 +96,7 @@ def test_rewind_to_the_start_is_a_new_talk_with_used_numbers(past):
 def test_what_never_was_cannot_be_gone_back_to(past, wrong):
     manager, _ = past
     for action in (manager.rewind, lambda at: manager.history(at=at), lambda at: manager.view(at=at)):
-        with pytest.raises(ReferenceNotFound, match=r"message .* (in this session|on the current branch)"):
+        with pytest.raises(ReferenceNotFoundError, match=r"message .* (in this session|on the current branch)"):
             action(wrong)
 
 
@@ -104,7 +104,7 @@ def test_rewound_messages_can_be_seen_but_not_returned_to(past):
     """What a rewind left behind cannot be gone back to but seen."""
     manager, _ = past
     manager.rewind(20)
-    with pytest.raises(ReferenceNotFound, match="not on the current branch"):
+    with pytest.raises(ReferenceNotFoundError, match="not on the current branch"):
         manager.rewind(100)
     assert len(manager.history(at=100)) == 101
 
@@ -207,7 +207,7 @@ def test_fork_needs_a_forking_store_and_a_free_name():
     manager.fork("t")
     with pytest.raises(ConflictError, match="'t' has begun"):
         manager.fork("t")
-    with pytest.raises(ReferenceNotFound):
+    with pytest.raises(ReferenceNotFoundError):
         manager.fork("u", at=7)
 
 
@@ -220,8 +220,8 @@ def test_the_async_manager_does_all_of_it_too():
         assert [len(await each.history()) for each in (manager, fork)] == [1, 2]
         assert await manager.view(at=2) == await manager.history(at=2)
         with pytest.raises(ConflictError, match="forks"):
-            await manager.erase()
-        await manager.erase(cascade=True)
+            await manager.delete()
+        await manager.delete(cascade=True)
         return (
             await manager.get_messages()
             + await backscroll.AsyncContextManager(session="s", store=fork._opened.store).get_messages()
@@ -236,13 +236,13 @@ def test_the_async_manager_does_all_of_it_too():
 @pytest.mark.parametrize("where", [{}, {"store": MemoryStore(), "session": "s"}])
 def test_an_erased_session_is_new_again_and_knows_nothing(where):
     manager = ContextManager(**where, **OPTIONS)
-    manager.append(TALK.say("user", "the word is xyzzy"), id="a")
+    manager.append(TALK.say("user", "the word is xyzzy"), idempotency_key="a")
     manager.pin(0)
     manager.get_messages_for_request()
     assert manager.recall(query="xyzzy").hits
-    manager.erase()
+    manager.delete()
     assert manager.get_messages() == []
     assert manager.recall(query="xyzzy").hits == ()
-    assert manager.append(TALK.say("user", "new"), id="a") == 0
+    assert manager.append(TALK.say("user", "new"), idempotency_key="a") == 0
     assert manager.get_messages_for_request() == [TALK.say("user", "new")]
     assert manager.explain()[0].reason != "pinned"

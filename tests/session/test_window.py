@@ -138,8 +138,8 @@ def test_a_system_message_in_whose_place_a_prompt_stands_is_held(pair):
 def test_result_without_its_call_in_a_plan_is_held_with_it(pair):
     """A result that replaced another one, behind a call that a plan from before leaves out, is no orphan."""
     pair.add(user("look"), calling("a"), result("a", "word " * 300), *[saying(f"done {number}") for number in range(6)])
-    pair.both(lambda manager: manager.leave_out(keep=4))
-    pair.both(lambda manager: manager.leave_out(keep=1))
+    pair.both(lambda manager: manager.trim(keep_last=4))
+    pair.both(lambda manager: manager.trim(keep_last=1))
     pair.both(lambda manager: manager.set_messages([*manager.get_messages()[:2], result("a", "other"), user("go on")]))
     pair.add(*[user(f"and on {number}") for number in range(20)])
     pair.both(lambda manager: manager.undo_compaction())

@@ -30,11 +30,11 @@ def test_parts_fill_the_window_except_the_upper_margin(rounds):
     """The parts are all of the window but what the upper estimate adds."""
     manager = at_work(rounds, overhead_tokens=500)
     manager.get_messages_for_request()
-    status = manager.status()
+    status = manager.window_report()
     used = status.usage.used.tokens
     assert sum(tokens for part, tokens in status.parts.items() if part != "free") == used
     assert status.parts["overhead"] == 500
-    assert status.parts["free"] == status.usage.window - status.usage.upper
+    assert status.parts["free"] == status.usage.window - status.usage.used_upper_bound
     told = any(each.state == "folded" for each in manager.explain())
     assert (status.parts["digest"] > 0) == told == (rounds == 120)
 
@@ -44,7 +44,7 @@ def test_largest_messages_are_listed_as_the_view_shows_them():
     manager = at_work(12)
     manager.append(TALK.say("user", "a long paste " * 150))
     manager.get_messages_for_request()
-    status = manager.status()
+    status = manager.window_report()
     assert status.largest[0].beginning.startswith("a long paste a long paste")
     assert [each.tokens for each in status.largest] == sorted((each.tokens for each in status.largest), reverse=True)
     assert len(status.largest) == 10
@@ -55,20 +55,20 @@ def test_largest_messages_are_listed_as_the_view_shows_them():
 def test_the_preview_is_what_the_next_compaction_does():
     manager = at_work(0)
     number = 0
-    while manager.status().usage.upper < 0.7 * 8_000:
+    while manager.window_report().usage.used_upper_bound < 0.7 * 8_000:
         name = f"c{number}"
         manager.append(TALK.call([name], "I look.", {}), *TALK.results([(name, f"line of {name}\n" * 60)]))
         manager.get_messages_for_request()
         number += 1
-    told = manager.status().next
+    told = manager.window_report().next_compaction
     done = manager.compact()
     assert done == told
     assert done.before_tokens > done.after_tokens
 
 
 def test_below_the_target_there_is_nothing_to_win():
-    coming = at_work(3).status().next
-    assert (coming.after_tokens, coming.removed, coming.shortened) == (coming.before_tokens, 0, 0)
+    coming = at_work(3).window_report().next_compaction
+    assert (coming.after_tokens, coming.messages_dropped, coming.shortened) == (coming.before_tokens, 0, 0)
 
 
 def test_looking_changes_nothing():
@@ -76,8 +76,8 @@ def test_looking_changes_nothing():
     manager = at_work(14, store)
     view, end = manager.get_messages_for_request(), store.end("s")
     for _ in range(3):
-        manager.status()
-        ContextManager(session="s", store=store, tokenizer=count_quarter).status()
+        manager.window_report()
+        ContextManager(session="s", store=store, tokenizer=count_quarter).window_report()
     assert store.end("s") == end
     assert manager.get_messages_for_request() == view
 
@@ -87,9 +87,9 @@ def test_stored_session_has_the_same_report():
     manager = at_work(30, store)
     manager.set_system_prompt_factory(lambda: "You are careful. " * 20)
     manager.get_messages_for_request()
-    before = manager.status()
+    before = manager.window_report()
     manager.close()
-    assert ContextManager(session="s", store=store, tokenizer=count_quarter).status() == before
+    assert ContextManager(session="s", store=store, tokenizer=count_quarter).window_report() == before
     assert before.parts["system"] > 80
 
 
@@ -97,7 +97,10 @@ def test_async_manager_reports_the_same():
     store = MemoryStore()
     at_work(20, store).close()
     asked = backscroll.AsyncContextManager(session="s", store=store, tokenizer=count_quarter)
-    assert asyncio.run(asked.status()) == ContextManager(session="s", store=store, tokenizer=count_quarter).status()
+    assert (
+        asyncio.run(asked.window_report())
+        == ContextManager(session="s", store=store, tokenizer=count_quarter).window_report()
+    )
 
 
 # -- in a terminal --
@@ -148,7 +151,7 @@ def test_status_as_json(place):
     told = json.loads(run(place, "s", "--json").output)
     assert told["session"] == "s"
     assert set(told["parts"]) == {"overhead", "system", "digest", "user", "assistant", "results", "free"}
-    assert told["next"]["budget"] == told["usage"]["window"] == 8_000
+    assert told["next_compaction"]["budget"] == told["usage"]["window"] == 8_000
 
 
 def test_a_session_or_store_that_is_not_there(place, tmp_path):

@@ -19,14 +19,14 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-from backscroll import ConflictError, ContextManager, StoreUnavailable
+from backscroll import ConflictError, ContextManager, StoreUnavailableError
 from backscroll.ports import Record, Store
 from backscroll.stores.addresses import open_store
 from backscroll.stores.blobs.folder import FolderBlobs
 from backscroll.stores.blobs.offloading import OffloadingStore
 from backscroll.stores.sqlite import SqliteStore
 
-CHANGING = "erased now and then"
+CHANGING = "deleted now and then"
 
 
 def record(session: str, at: int, largest: int = 6_000) -> Record:
@@ -58,7 +58,7 @@ def work(address: str, pipe: int) -> None:
 
     def change() -> None:
         while True:
-            store.erase(CHANGING)
+            store.delete(CHANGING)
             for at in range(20):
                 store.append(CHANGING, at, [record(CHANGING, at)]).result()
 
@@ -165,7 +165,7 @@ def worked(context: ContextManager, name: str, count: int) -> int:
             {"role": "tool", "tool_call_id": mine, "content": mine},
         )
         try:
-            context.append(*pair, id=mine)
+            context.append(*pair, idempotency_key=mine)
             if number % 10 == 9:
                 context.get_messages_for_request()
         except ConflictError:
@@ -189,7 +189,7 @@ def starve(address: str) -> Iterator[object]:
         try:
             store.append("a", at, [record("a", at, 60_000), record("a", at + 1, 60_000)]).result()
             at += 2
-        except StoreUnavailable as error:
+        except StoreUnavailableError as error:
             refused.append(str(error))
     yield {"written": at, "end": store.end("a"), "differs": differs(store, "a", 60_000), "refused": refused}
     resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from backscroll import StoreUnavailable
+from backscroll import StoreUnavailableError
 from backscroll.stores.blobs.s3 import S3Blobs
 
 WEED = Path(sysconfig.get_path("scripts"), "weed")
@@ -91,5 +91,5 @@ def answers(endpoint):
     try:
         blobs.put("ready", b"ready")
         return len(list(blobs.names())) == 1
-    except StoreUnavailable:
+    except StoreUnavailableError:
         return False

@@ -63,7 +63,7 @@ def talked(context, text, rounds=12):
 
 ACTIONS = {
     "append": lambda context: context.append(TALK.say("assistant", OLD)),
-    "append_id": lambda context: context.append(TALK.say("assistant", OLD), id="x"),
+    "append_id": lambda context: context.append(TALK.say("assistant", OLD), idempotency_key="x"),
     "request": lambda context: context.get_messages_for_request(),
     "messages": lambda context: context.get_messages(),
     "set_messages": lambda context: context.set_messages([TALK.say("user", OLD)]),
@@ -75,7 +75,7 @@ ACTIONS = {
     "fork": lambda context: context.fork("other"),
     "history": lambda context: context.history(at=2),
     "clear": lambda context: context.clear(),
-    "erase": lambda context: context.erase(),
+    "delete": lambda context: context.delete(),
 }
 
 
@@ -85,7 +85,7 @@ def test_manager_of_a_deleted_session_refuses(places, action, again):
     """A manager whose session another writer deleted sends and writes nothing of it, at once and for ever."""
     old, other = manager(places), manager(places)
     talked(old, OLD)
-    other.erase()
+    other.delete()
     actions = {name: act for name, act in ACTIONS.items() if name != "fork" or "fork" in places().capabilities}
     if again:
         other.append(*[TALK.say("user", NEW)] * again)
@@ -100,10 +100,10 @@ def test_manager_of_a_deleted_session_refuses(places, action, again):
 
 
 def test_manager_that_deleted_its_session_begins_again(places):
-    """A manager that erased its session itself goes on with an empty one."""
+    """A manager that deleted its session itself goes on with an empty one."""
     context = manager(places)
     talked(context, OLD, rounds=2)
-    context.erase()
+    context.delete()
     talked(context, NEW, rounds=2)
     assert OLD not in str(context.get_messages_for_request())
     assert context.get_messages() == manager(places).get_messages()
@@ -116,7 +116,7 @@ def test_manager_with_a_lease_names_the_deletion(places):
         pytest.skip("this store leases no sessions")
     old, other = manager(places, lease=600), manager(places)
     talked(old, OLD, rounds=1)
-    other.erase()
+    other.delete()
     with pytest.raises(ConflictError, match="was deleted by another writer"):
         old.append(TALK.say("user", OLD))
 
@@ -142,7 +142,7 @@ def test_deletion_while_messages_are_read_is_found():
     other.append(TALK.say("user", "more"))
 
     def begins_again():
-        other.erase()
+        other.delete()
         other.append(*[TALK.say("user", NEW)] * 30)
 
     store.before = begins_again
@@ -190,7 +190,7 @@ def test_deletions_mix_no_two_conversations(seed):
         try:
             match chance.randrange(5):
                 case 0:
-                    writers[at].erase()
+                    writers[at].delete()
                     epoch += 1
                 case 1 | 2:
                     writers[at].append(TALK.say("user", f"epoch-{epoch} {number}"))

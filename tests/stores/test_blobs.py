@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll import ConfigurationError, ContextManager, DamagedError, StorageOptions, StoreUnavailable
+from backscroll import ConfigurationError, ContextManager, CorruptionError, StorageOptions, StoreUnavailableError
 from backscroll.stores.blobs.addresses import open_blobs
 from backscroll.stores.blobs.folder import FolderBlobs
 from backscroll.stores.blobs.s3 import S3Blobs
@@ -85,7 +85,7 @@ def test_deleted_blob_is_gone_and_deleting_twice_is_harmless(blobs):
     for _ in range(2):
         blobs.delete("a")
         assert [kept.name for kept in blobs.names()] == ["b"]
-        with pytest.raises(DamagedError, match="the blob a is missing in"):
+        with pytest.raises(CorruptionError, match="the blob a is missing in"):
             blobs.get("a")
     blobs.put("a", b"again")
     assert blobs.get("a") == b"again"
@@ -120,7 +120,7 @@ def test_folder_is_made_at_the_first_put_for_its_owner_only(tmp_path):
     """A folder is made at the first put and is for its owner only."""
     folder = tmp_path / "deep" / "blobs"
     blobs = FolderBlobs(folder)
-    with pytest.raises(DamagedError):
+    with pytest.raises(CorruptionError):
         blobs.get("a")
     blobs.delete("a")
     assert list(tmp_path.iterdir()) == []
@@ -151,7 +151,7 @@ def test_killed_put_leaves_no_blob_and_only_removable_files(tmp_path):
     """A put that was killed leaves no blob but what can be found and deleted."""
     subprocess.run([sys.executable, "-c", CUT_SHORT, str(tmp_path)], cwd=ROOT, check=False, timeout=60)
     blobs = FolderBlobs(tmp_path)
-    with pytest.raises(DamagedError):
+    with pytest.raises(CorruptionError):
         blobs.get("a-1")
     (left,) = blobs.names("a-")
     assert left.name.startswith("a-1.")
@@ -193,7 +193,7 @@ def test_full_disk_leaves_no_half_blob_and_puts_resume(tmp_path):
 def test_a_folder_that_cannot_be_one_is_unavailable(tmp_path):
     (tmp_path / "file").write_text("x")
     for folder in (tmp_path / "file", tmp_path / "file" / "blobs"):
-        with pytest.raises(StoreUnavailable, match="look at the folder"):
+        with pytest.raises(StoreUnavailableError, match="look at the folder"):
             FolderBlobs(folder).put("a", b"")
 
 
@@ -230,7 +230,9 @@ def test_wrong_secret_is_refused_and_is_no_empty_bucket(bucket, monkeypatch):
         lambda: blobs.delete("a"),
         lambda: list(blobs.names()),
     ):
-        with pytest.raises(StoreUnavailable, match="refuses these credentials: look at AWS_ACCESS_KEY_ID") as raised:
+        with pytest.raises(
+            StoreUnavailableError, match="refuses these credentials: look at AWS_ACCESS_KEY_ID"
+        ) as raised:
             use()
         assert "another" not in str(raised.value)
 
@@ -241,14 +243,14 @@ def test_read_only_user_can_read(bucket, monkeypatch):
         monkeypatch.setenv(name, value)
     blobs = open_blobs(bucket)
     assert blobs.get("a") == b"a"
-    with pytest.raises(StoreUnavailable, match="refuses these credentials"):
+    with pytest.raises(StoreUnavailableError, match="refuses these credentials"):
         blobs.put("b", b"")
 
 
 def test_a_service_that_is_not_there_is_unavailable(bucket):
     (port,) = seaweed.free_ports(1)
     blobs = open_blobs(f"s3://blobs?endpoint=http://127.0.0.1:{port}")
-    with pytest.raises(StoreUnavailable, match=r"the blob a in S3Blobs\('s3://blobs/ at http://127"):
+    with pytest.raises(StoreUnavailableError, match=r"the blob a in S3Blobs\('s3://blobs/ at http://127"):
         blobs.get("a")
 
 
@@ -267,7 +269,7 @@ def test_a_session_with_its_large_messages_in_a_bucket(bucket, tmp_path):
     assert not any(b"wombat" in open_blobs(bucket).get(name) for name in names)
     again = ContextManager(session="s", store=f"sqlite:///{tmp_path}/a.db", **options)
     assert again.get_messages() == messages
-    again.erase()
+    again.delete()
     assert list(open_blobs(bucket).names()) == []
 
 
@@ -281,9 +283,9 @@ def test_what_others_keep_below_is_not_listed(bucket):
 
 def test_the_bucket_has_to_be_there(bucket, endpoint):
     blobs = open_blobs(f"s3://no-such-bucket?endpoint={endpoint}")
-    with pytest.raises(StoreUnavailable, match=r"there is no bucket for S3Blobs.*make it first"):
+    with pytest.raises(StoreUnavailableError, match=r"there is no bucket for S3Blobs.*make it first"):
         blobs.get("a")
-    with pytest.raises(StoreUnavailable, match=r"there is no bucket for S3Blobs.*make it first"):
+    with pytest.raises(StoreUnavailableError, match=r"there is no bucket for S3Blobs.*make it first"):
         list(blobs.names())
 
 

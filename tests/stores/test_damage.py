@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from backscroll import DamagedError
+from backscroll import CorruptionError
 from backscroll.stores.sqlite import SqliteStore
 from tests.stores.damaging import LARGEST, everything, flips, noticed, write
 from tests.stores.programs import record
@@ -34,13 +34,13 @@ class Files(NamedTuple):
 
 @pytest.fixture(scope="module")
 def left(tmp_path_factory):
-    """Three sessions, half of them in the log, and traces of one that was erased."""
+    """Three sessions, half of them in the log, and traces of one that was deleted."""
     path = tmp_path_factory.mktemp("left") / "a.db"
     store = SqliteStore(path)
     for session in ("gone", "one", "two"):
         for at in range(30):
             store.append(session, at, [record(session, at, LARGEST)]).result()
-    store.erase("gone")
+    store.delete("gone")
     store.close()
     for session, first, last in (("two", 30, 55), ("three", 0, 5), ("one", 30, 50)):
         write(f"sqlite:///{path}", session, first, last)
@@ -61,7 +61,9 @@ def test_a_log_without_its_last_bytes_says_that_one_commit_is_gone_and_keeps_the
         torn = left.parts["-wal"][:-missing]
         store = left.lay(tmp_path / "a.db", "-wal", torn)
         for _ in range(2):  # looking changes nothing
-            with pytest.raises(DamagedError, match=r"141 commits were acknowledged.* holds 140: the last 1 are gone"):
+            with pytest.raises(
+                CorruptionError, match=r"141 commits were acknowledged.* holds 140: the last 1 are gone"
+            ):
                 store.end("one")
             assert ["141 commits" in problem.what for problem in store.verify()] == [True]
         assert Path(f"{store.path}-wal").read_bytes() == torn
@@ -137,7 +139,7 @@ def test_a_database_that_is_gone_is_not_taken_for_a_new_one(closed, tmp_path):
     for content in (None, b""):
         store = closed.lay(tmp_path / "a.db")
         Path(store.path).unlink() if content is None else Path(store.path).write_bytes(content)
-        with pytest.raises(DamagedError, match="142 commits were acknowledged, and the database holds 0"):
+        with pytest.raises(CorruptionError, match="142 commits were acknowledged, and the database holds 0"):
             store.sessions()
         assert [problem.what[-30:] for problem in store.verify()]
         assert store.accept_loss() == 142
@@ -175,7 +177,7 @@ def test_what_somebody_changed_is_named_with_its_place(closed, tmp_path, stateme
         "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute(sys.argv[2]); c.commit()",
     ]
     subprocess.run([*changed, store.path, statement], check=True, timeout=60)
-    with pytest.raises(DamagedError, match=f"{place[0]!r}.* place {place[1]} " if place else what) as raised:
+    with pytest.raises(CorruptionError, match=f"{place[0]!r}.* place {place[1]} " if place else what) as raised:
         everything(store, closed.ends)
     assert str(raised.value).startswith(store.path)
     if place:

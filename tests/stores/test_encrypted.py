@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll import ConfigurationError, ConflictError, DamagedError, StoreError
+from backscroll import ConfigurationError, ConflictError, CorruptionError, StoreError
 from backscroll.ports import Record
 from backscroll.stores.blobs.folder import FolderBlobs
 from backscroll.stores.blobs.offloading import OffloadingStore
@@ -33,7 +33,7 @@ def made(key=KEY):
 
 def forge(inner, session, records):
     """Somebody with access to the store puts other records there."""
-    inner.erase(session)
+    inner.delete(session)
     inner.append(session, 0, records).result()
 
 
@@ -101,7 +101,7 @@ def test_wrong_key_is_refused_and_is_no_empty_session():
         lambda: wrong.append("a", 1, [message(1)]), lambda: wrong.append("new", 0, [message(0)]),
         lambda: wrong.append("new", 0, []), lambda: wrong.read("a"), lambda: wrong.read("new"), lambda: wrong.end("a"),
         lambda: wrong.end("new"), lambda: wrong.find("a", seq=0), lambda: wrong.find("a", key="x"), wrong.sessions,
-        lambda: wrong.fork("a", "b", 1), lambda: wrong.erase("a"), lambda: wrong.rotate(KEY),
+        lambda: wrong.fork("a", "b", 1), lambda: wrong.delete("a"), lambda: wrong.rotate(KEY),
     ):  # fmt: skip  # a table
         error = failure(use)
         assert isinstance(error, ConfigurationError), error
@@ -123,7 +123,7 @@ def test_a_store_that_lost_its_key_is_not_empty():
     store, inner = made()
     store.append("a", 0, [message(0)]).result()
     (own,) = set(inner.sessions()) - {"a"}
-    inner.erase(own)
+    inner.delete(own)
     with pytest.raises(StoreError, match="the record of its key is gone"):
         EncryptedStore(inner, KEY).end("a")
 
@@ -250,7 +250,7 @@ def test_every_altered_byte_is_noticed():
         body = bytearray(before[0].body)
         body[place] ^= 1 << place % 8
         forge(inner, "a", [before[0]._replace(body=bytes(body)), before[1]])
-        with pytest.raises(DamagedError, match="session 'a', the record at place 0: "):
+        with pytest.raises(CorruptionError, match="session 'a', the record at place 0: "):
             list(store.read("a"))
         assert list(store.read("a", 1)) == stored(1, [message(1)])
 
@@ -261,7 +261,7 @@ def test_every_shortened_record_is_noticed():
     (before,) = raw(inner, "a")
     for size in range(len(before.body)):
         forge(inner, "a", [before._replace(body=before.body[:size])])
-        with pytest.raises(DamagedError, match="session 'a', the record at place 0: "):
+        with pytest.raises(CorruptionError, match="session 'a', the record at place 0: "):
             list(store.read("a"))
 
 
@@ -287,7 +287,7 @@ def test_swapped_moved_or_relabelled_records_are_noticed():
         [message(0), a[1], a[2]],
     ):
         forge(inner, "a", [each._replace(key=f"{each.key}") if forged.count(each) > 1 else each for each in forged])
-        with pytest.raises(DamagedError, match="session 'a', the record at place "):
+        with pytest.raises(CorruptionError, match="session 'a', the record at place "):
             list(store.read("a"))
     forge(inner, "a", a)
     assert len(list(store.read("a"))) == 3
@@ -297,7 +297,7 @@ def test_a_session_under_the_name_of_another_is_noticed():
     store, inner = made()
     store.append("a", 0, [message(0)]).result()
     inner.append("b", 0, raw(inner, "a")).result()
-    with pytest.raises(DamagedError, match="session 'b', the record at place 0: another session wrote it"):
+    with pytest.raises(CorruptionError, match="session 'b', the record at place 0: another session wrote it"):
         list(store.read("b"))
 
 
@@ -331,11 +331,11 @@ def test_records_swapped_between_session_and_fork_are_noticed():
     store.append("b", 2, [message(2)]).result()
     a, b = raw(inner, "a"), raw(inner, "b")
     forge(inner, "b", a)
-    with pytest.raises(DamagedError, match="session 'b', the record at place 2: another session wrote it"):
+    with pytest.raises(CorruptionError, match="session 'b', the record at place 2: another session wrote it"):
         list(store.read("b"))
     forge(inner, "b", b)
     forge(inner, "a", b)
-    with pytest.raises(DamagedError, match="session 'a', the record at place 2: another session wrote it"):
+    with pytest.raises(CorruptionError, match="session 'a', the record at place 2: another session wrote it"):
         list(store.read("a"))
 
 
@@ -346,15 +346,15 @@ def test_a_fork_of_a_name_that_was_erased_is_another_one():
         store.fork("a", "b", at).result()
         store.append("b", at, [message(at)]).result()
         assert len(list(store.read("b"))) == at + 1
-        store.erase("b")
+        store.delete("b")
     store.append("b", 0, [message(0)]).result()
     other = EncryptedStore(inner, KEY)
     other.fork("b", "c", 1).result()  # by which it looked up what b shares
-    store.erase("b", cascade=True)
+    store.delete("b", cascade=True)
     store.append("d", 0, [message(10)]).result()
     store.fork("d", "b", 1).result()
     assert list(other.read("b")) == list(store.read("b")) == stored(0, [message(10)])
-    store.erase("b")
+    store.delete("b")
     store.append("b", 0, [message(0)]).result()
     assert list(store.read("b")) == stored(0, [message(0)])
 
@@ -398,9 +398,9 @@ def test_unused_store_takes_the_new_key():
 
 
 class Stopped(MemoryStore):
-    """Ends before it erases."""
+    """Ends before it deletes."""
 
-    def erase(self, session, cascade=False):
+    def delete(self, session, cascade=False):
         raise KeyboardInterrupt
 
 
@@ -441,7 +441,7 @@ def test_a_store_that_cannot_erase_cannot_forget_a_key():
         capabilities = frozenset()
 
     store = EncryptedStore(Keeping(), KEY)
-    with pytest.raises(ConfigurationError, match="cannot erase"):
+    with pytest.raises(ConfigurationError, match="cannot delete"):
         store.rotate(OTHER)
 
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll import ConflictError, ContextManager, StoreUnavailable
-from backscroll.recall.pages import Hit
+from backscroll import ConflictError, ContextManager, StoreUnavailableError
+from backscroll.recall.pages import SearchHit
 from backscroll.recall.retrieval import Source
 from backscroll.stores.memory import MemoryStore
 from backscroll.stores.postgres import PostgresStore
@@ -193,7 +193,7 @@ def test_a_session_uses_its_index_again_after_a_restart(store):
 
 @pytest.mark.parametrize("kept_open", [False, True])
 def test_deleted_session_leaves_no_trace_in_the_index(tmp_path, store, kept_open):
-    """What was erased is in no file and a new session of that name does not find it."""
+    """What was deleted is in no file and a new session of that name does not find it."""
     told(store, [f"the secret word is swordfish, says {number}" for number in range(50)])
     told(store, ["another one"], "other")
     other = caught_up(store, "other")
@@ -203,22 +203,22 @@ def test_deleted_session_leaves_no_trace_in_the_index(tmp_path, store, kept_open
     if kept_open:
         reader.execute("begin")
         reader.execute("select * from shown").fetchone()
-    store.erase("s")
+    store.delete("s")
     for folder, _, names in os.walk(tmp_path):
         for name in names:
             with open(os.path.join(folder, name), "rb") as file:
                 assert b"swordfish" not in file.read(), name
     reader.close()
-    assert other.search("another", 1) == [Hit(0, 0, 0, "another one")]
+    assert other.search("another", 1) == [SearchHit(0, 0, 0, "another one")]
     told(store, ["nothing of that"])
-    with pytest.raises(ConflictError, match="'s' was erased"):  # by somebody who has never searched before
+    with pytest.raises(ConflictError, match="'s' was deleted"):  # by somebody who has never searched before
         SqliteSearch(store, "s").add([Source(0, 0, "", "the secret word is swordfish, says 0")], 1)
     for action in (lambda: old.indexed, lambda: old.search("swordfish", 1), lambda: old.add([Source(1, 0, "", "")], 2)):
-        with pytest.raises(ConflictError, match="'s' was erased"):
+        with pytest.raises(ConflictError, match="'s' was deleted"):
             action()
     new = caught_up(store)
     assert new.search("swordfish", 1) == []
-    assert new.search("nothing", 1) == [Hit(0, 0, 0, "nothing of that")]
+    assert new.search("nothing", 1) == [SearchHit(0, 0, 0, "nothing of that")]
     old.close()
     assert old.search("nothing", 1) == new.search("nothing", 1)
 
@@ -230,10 +230,10 @@ def test_what_is_erased_while_it_is_indexed_leaves_nothing(store):
 
     def texts():
         yield from (Source(seq, 0, "", text) for seq, text in enumerate(said[:2]))
-        store.erase("s")
+        store.delete("s")
         yield Source(2, 0, "", said[2])
 
-    with pytest.raises(ConflictError, match="was erased"):
+    with pytest.raises(ConflictError, match="was deleted"):
         search.add(texts(), 3)
     assert files(store) == []
 
@@ -425,10 +425,10 @@ def test_search_covers_all_sessions_and_shared_passages_once(tmp_path, request, 
         told(store, [*SOME[:5], f"alpha of session {number}" + " alpha" * (number == 7)], f"s{number}")
     told(store, ["only here: beta"], "tiny")
     found = search_everywhere(store, "alpha", 5)
-    assert found[0] == ("s7", Hit(5, 0, 0, "alpha of session 7 alpha"))
+    assert found[0] == ("s7", SearchHit(5, 0, 0, "alpha of session 7 alpha"))
     assert [session for session, _ in found[1:]] == ["s11", "s10", "s9", "s8"]
-    assert search_everywhere(store, "beta", 5) == [("tiny", Hit(0, 0, 0, "only here: beta"))]
-    assert search_everywhere(store, "port 8004", 1) == [("s11", Hit(4, 0, 0, SOME[4]))]
+    assert search_everywhere(store, "beta", 5) == [("tiny", SearchHit(0, 0, 0, "only here: beta"))]
+    assert search_everywhere(store, "port 8004", 1) == [("s11", SearchHit(4, 0, 0, SOME[4]))]
     assert {session for session, _ in search_everywhere(store, "alpha", 9, ["s1", "s2", "unknown"])} == {"s1", "s2"}
     assert search_everywhere(store, "!?", 5) == []
     call = {"id": "c", "type": "function", "function": {"name": "gamma", "arguments": "{}"}}
@@ -438,7 +438,7 @@ def test_search_covers_all_sessions_and_shared_passages_once(tmp_path, request, 
         {"role": "tool", "tool_call_id": "c", "content": "42"},
     )
     manager.close()
-    assert ("tiny", Hit(2, 0, 0, "42")) in search_everywhere(store, "gamma", 5)  # by the call that it answers
+    assert ("tiny", SearchHit(2, 0, 0, "42")) in search_everywhere(store, "gamma", 5)  # by the call that it answers
     told(store, ["beta came later"], "s3")
     assert len(search_everywhere(store, "beta", 5)) == 2
     store.close()
@@ -457,7 +457,7 @@ def test_unreadable_session_is_skipped_with_a_warning(store):
 
 def test_a_store_that_cannot_be_reached_is_no_empty_one(tmp_path):
     store = SqliteStore(tmp_path / "missing" / "a.db")
-    with pytest.raises(StoreUnavailable):
+    with pytest.raises(StoreUnavailableError):
         search_everywhere(store, "port", 5)
     store.close()
 
@@ -471,6 +471,6 @@ def test_a_fork_finds_what_it_shares_by_an_index_of_its_own(tmp_path, kind):
     told(store, SOME[20:30], "twin")
     assert answers(caught_up(store, "twin")) == expected(SOME[:30])
     assert answers(caught_up(store)) == expected(SOME)
-    store.erase("s", cascade=True)
+    store.delete("s", cascade=True)
     assert kind is MemoryStore or files(store) == []
     store.close()

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll import ConfigurationError, ConflictError, ContextManager, DamagedError, StoreUnavailable
+from backscroll import ConfigurationError, ConflictError, ContextManager, CorruptionError, StoreUnavailableError
 from backscroll.ports import Record
-from backscroll.stores.commit_counter import Guard
+from backscroll.stores.commit_counter import CommitCounter
 from backscroll.stores.jsonl import JsonlStore, lines
 from backscroll.stores.jsonl.file import BATCH, BATCH_BYTES, locked
 from backscroll.stores.jsonl.folder import file_name
@@ -136,7 +136,7 @@ def test_nothing_is_touched_before_something_is_written_and_then_nobody_else_may
         store = JsonlStore(tmp_path / "a")
         assert (store.sessions(), store.end("a"), list(store.read("a")), list(store.verify())) == ([], 0, [], [])
         store.append("a", 0, []).result()
-        store.erase("a")
+        store.delete("a")
         with pytest.raises(ConflictError):
             store.append("a", 5, [record("a", 5)]).result()
         assert list(tmp_path.iterdir()) == []
@@ -165,7 +165,7 @@ def test_durability_is_full_or_normal(tmp_path):
 def test_a_place_that_cannot_be_used_is_named_with_what_to_do(tmp_path, name, what):
     (tmp_path / "file").write_bytes(b"")
     store = JsonlStore(tmp_path / name)
-    with pytest.raises(StoreUnavailable, match=rf"{re.escape(store.path)}.*{what}"):
+    with pytest.raises(StoreUnavailableError, match=rf"{re.escape(store.path)}.*{what}"):
         appended(store, "a", 1)
     store.close()
 
@@ -187,7 +187,7 @@ def test_what_is_known_of_a_file_takes_few_bytes_a_record_and_grows_with_it(tmp_
     file_of(store, "a").write_bytes(content.replace(b'"at":3,', b'"at":9,'))  # what was read is not read again
     appended(store, "a", 3, first=9)
     assert store.end("a") == 12
-    with pytest.raises(DamagedError, match="place 3 "):
+    with pytest.raises(CorruptionError, match="place 3 "):
         list(store.read("a"))
     index, number = Index("a"), 50_000
     forms = [lines.form_of(Record("message", at, b"{}", 1)) for at in range(number)]
@@ -209,7 +209,7 @@ def test_what_is_locked_for_too_long_is_unavailable_and_available_again(tmp_path
     store = JsonlStore(tmp_path / "a", timeout=0.1)
     appended(store, "a", 2)
     with file_of(store, "a").open("rb+") as other, locked(other.fileno(), "", 1):
-        with pytest.raises(StoreUnavailable, match=r"locked .*`timeout`"):
+        with pytest.raises(StoreUnavailableError, match=r"locked .*`timeout`"):
             appended(store, "a", 1, first=2)
         assert store.end("a") == 2, "reading waits for nobody"
         appended(store, "b", 1)
@@ -286,7 +286,7 @@ def forked(store, session, new, at):
     parent = json.loads(file_of(store, session).read_bytes().splitlines()[0])
     header = lines.Header(new, parent["begun"] + 1, "0123456789abcdef", session, parent["id"], at, 1)
     file_of(store, new).write_bytes(lines.header_line(header))
-    guard = Guard(str(file_of(store, new)))
+    guard = CommitCounter(str(file_of(store, new)))
     guard.raise_to(1)
     guard.close()
 
@@ -294,7 +294,7 @@ def forked(store, session, new, at):
 def test_forks_leases_and_repairs_are_refused_for_sqlite(tmp_path):
     store = JsonlStore(tmp_path / "a")
     appended(store, "a", 2)
-    assert store.capabilities == {"durable", "shared", "erase", "turn"}
+    assert store.capabilities == {"durable", "shared", "delete", "turn"}
     for action in (
         lambda: store.fork("a", "b", 1),
         lambda: store.lease("a", "me", 60),
@@ -326,9 +326,9 @@ def test_forks_of_an_earlier_version_go_with_what_they_share(tmp_path):
     store = JsonlStore(tmp_path / "a")
     appended(store, "a", 3)
     forked(store, "a", "b", 2)
-    with pytest.raises(ConflictError, match=r"its forks \['b'\]: erase them as well"):
-        store.erase("a")
-    store.erase("a", cascade=True)
+    with pytest.raises(ConflictError, match=r"its forks \['b'\]: delete them as well"):
+        store.delete("a")
+    store.delete("a", cascade=True)
     assert (store.sessions(), list((tmp_path / "a").iterdir())) == ([], [])
     store.close()
 
@@ -343,11 +343,11 @@ def test_a_fork_whose_past_is_gone_says_so_and_keeps_its_own(tmp_path):
             Path(f"{file_of(store, 'a')}{more}").unlink()
         if replaced:
             appended(store, "a", 9)
-        with pytest.raises(DamagedError, match=r"'b' shares its first 6 records with 'a', whose log .* restore"):
+        with pytest.raises(CorruptionError, match=r"'b' shares its first 6 records with 'a', whose log .* restore"):
             list(JsonlStore(tmp_path / "a").read("b"))
         assert ["shares its first 6" in problem.what for problem in store.verify("b")] == [True]
-        store.erase("b")
-        store.erase("a")
+        store.delete("b")
+        store.delete("a")
     store.close()
 
 
@@ -359,7 +359,7 @@ def test_a_fork_does_not_care_for_what_its_parent_lost_behind_it(tmp_path):
     content = file_of(store, "a").read_bytes()
     file_of(store, "a").write_bytes(content[:-5])
     for each in (store, JsonlStore(tmp_path / "a")):
-        with pytest.raises(DamagedError, match="the last 1 are gone"):
+        with pytest.raises(CorruptionError, match="the last 1 are gone"):
             list(each.read("a"))
         assert [stored.record for stored in each.read("b")] == [record("a", at) for at in range(6)]
     store.close()
@@ -372,7 +372,7 @@ def test_damage_in_the_past_is_found_through_a_fork(tmp_path):
     held = file_of(store, "a").read_bytes().splitlines(keepends=True)
     file_of(store, "a").write_bytes(b"".join([*held[:4], held[4].replace(b'"at":3', b'"at":4'), *held[5:]]))
     again = JsonlStore(tmp_path / "a")
-    with pytest.raises(DamagedError, match=f"{file_name('a')}: line 5, .*place 3 "):
+    with pytest.raises(CorruptionError, match=f"{file_name('a')}: line 5, .*place 3 "):
         list(again.read("b"))
     assert [(problem.session, problem.at) for problem in again.verify()] == [("a", 3)]
     store.close()
@@ -387,7 +387,7 @@ def test_what_was_erased_is_in_no_file(tmp_path):
         store.append(
             name, 0, [Record("SECRET" if name == "SECRET" else "k", 0, b'"SECRET"' * (name == "SECRET"), 1)]
         ).result()
-    store.erase("SECRET")
+    store.delete("SECRET")
     assert b"SECRET" not in b"".join(path.read_bytes() for path in (tmp_path / "a").iterdir())
     assert not [path for path in (tmp_path / "a").iterdir() if "SECRET" in path.name]
     assert (store.sessions(), list(store.verify())) == (["kept"], [])
@@ -399,10 +399,10 @@ def test_erasing_that_was_cut_short_leaves_the_session_or_nothing(tmp_path):
     appended(store, "a", 3)
     Path(f"{file_of(store, 'a')}-commits").unlink()  # what goes first
     assert (store.sessions(), store.end("a"), list(store.verify())) == (["a"], 3, [])
-    store.erase("a")
+    store.delete("a")
     appended(store, "a", 2)
     file_of(store, "a").unlink()
-    store.erase("a")
+    store.delete("a")
     assert (store.sessions(), [path.name for path in (tmp_path / "a").iterdir()]) == ([], [])
     store.close()
 
@@ -414,12 +414,12 @@ def test_a_reader_of_what_is_erased_is_told(tmp_path):
             store.append("a", store.end("a"), [Record("k", None, b"", 1)] * (BATCH + 1)).result()
             reading = store.read("a")
             next(reading)
-            eraser.erase("a")
+            eraser.delete("a")
             if begins_again:
                 eraser.append("a", 0, [Record("k", None, b"", 1)] * (BATCH + 1)).result()
-            with pytest.raises(ConflictError, match="erased while it was read"):
+            with pytest.raises(ConflictError, match="deleted while it was read"):
                 list(reading)
-            store.erase("a")
+            store.delete("a")
     store.close()
     other.close()
 
@@ -430,10 +430,10 @@ def test_nothing_is_erased_while_a_file_that_may_be_its_fork_cannot_tell(tmp_pat
         appended(store, name, 2)
     content = file_of(store, "b").read_bytes()
     file_of(store, "b").write_bytes(content.replace(b'"session"', b'"Session"'))
-    with pytest.raises(DamagedError, match="may be a fork of what is to be erased"):
-        store.erase("a")
-    store.erase("b")
-    store.erase("a")
+    with pytest.raises(CorruptionError, match="may be a fork of what is to be deleted"):
+        store.delete("a")
+    store.delete("b")
+    store.delete("a")
     assert store.sessions() == ["c"]
     store.close()
 
@@ -475,7 +475,7 @@ def test_a_later_version_is_refused_and_left_alone(tmp_path):
         store.sessions,
         lambda: list(store.verify()),
     ):
-        with pytest.raises(StoreUnavailable, match=rf"{re.escape(str(path))}: .*version 2, .* upgrade"):
+        with pytest.raises(StoreUnavailableError, match=rf"{re.escape(str(path))}: .*version 2, .* upgrade"):
             action()
     assert path.read_bytes() == before
     store.close()
@@ -491,10 +491,10 @@ def test_folder_that_was_removed_is_named_and_no_conflict(tmp_path):
         lambda: context.append({"role": "user", "content": "lost"}),
         context.get_messages,
         lambda: store.append("new", 0, [Record("k", None, b"", 1)]).result(),
-        lambda: store.erase("s"),
+        lambda: store.delete("s"),
         store.sessions,
     ):
-        with pytest.raises(StoreUnavailable, match="the folder is gone: it was deleted, moved or unmounted"):
+        with pytest.raises(StoreUnavailableError, match="the folder is gone: it was deleted, moved or unmounted"):
             action()
     assert not (tmp_path / "a").exists()
     (tmp_path / "b").rename(tmp_path / "a")

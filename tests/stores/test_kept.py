@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 import backscroll
-from backscroll import ConfigurationError, ContextManager, DamagedError, StorageOptions, StoreUnavailable
-from backscroll.history.journal import Logbook
-from backscroll.manager.driver import drive_held
+from backscroll import ConfigurationError, ContextManager, CorruptionError, StorageOptions, StoreUnavailableError
+from backscroll.history.journal import Journal
+from backscroll.manager.driver import run_unlocked
 from backscroll.stores.blobs.folder import FolderBlobs
 from backscroll.stores.blobs.offloading import OffloadingStore
 from backscroll.stores.sqlite import SqliteStore
@@ -66,7 +66,7 @@ def test_only_what_is_larger_than_asked_for_is_offloaded(tmp_path):
 def test_a_place_that_fails_costs_no_message_and_is_told(tmp_path):
     heard, shelf = [], FaultyBlobs()
     context = opened(tmp_path, storage=StorageOptions(blob_store=shelf), on_event=lambda *event: heard.append(event))
-    shelf.fails = [StoreUnavailable("the shelf is full")]
+    shelf.fails = [StoreUnavailableError("the shelf is full")]
     with pytest.warns(RuntimeWarning, match="could not be put into `blob_store` .*the shelf is full"):
         context.append(TALK.say("user", "x" * 70_000))
     ((_, payload),) = [event for event in heard if event[0] == "context:offload_failed"]
@@ -82,7 +82,7 @@ def test_a_blob_that_is_gone_is_named(tmp_path):
     context.close()
     (blob,) = files(tmp_path)
     blob.unlink()
-    with pytest.raises(DamagedError, match=f"session 's', the record at place 0: the blob {blob.name} is missing"):
+    with pytest.raises(CorruptionError, match=f"session 's', the record at place 0: the blob {blob.name} is missing"):
         opened(tmp_path).get_messages()
 
 
@@ -92,10 +92,10 @@ def test_fetching_a_small_message_fetches_no_large_neighbour(tmp_path):
     for number in range(6):
         context.append(TALK.say("user", "small" if number % 2 == 0 else "x" * 70_000))
     context.close()
-    log = Logbook(OffloadingStore(SqliteStore(tmp_path / "agent.db"), shelf), "s")
-    (found,) = drive_held(log.load([2]))
+    log = Journal(OffloadingStore(SqliteStore(tmp_path / "agent.db"), shelf), "s")
+    (found,) = run_unlocked(log.load([2]))
     assert (found.message["content"], shelf.got) == ("small", [])
-    assert [event.seq for event in drive_held(log.load([0, 1, 4]))] == [0, 1, 4]
+    assert [event.seq for event in run_unlocked(log.load([0, 1, 4]))] == [0, 1, 4]
     assert len(shelf.got) == 1
     log.store.close()
 
@@ -125,7 +125,7 @@ def test_an_encrypted_session_goes_on_where_it_was_and_no_file_tells_of_it(tmp_p
         budget=9_000,
         clear_at_least_tokens=900,
     )
-    first.append(TALK.say("user", "The wombat sleeps at noon."), id="wombat-id")
+    first.append(TALK.say("user", "The wombat sleeps at noon."), idempotency_key="wombat-id")
     for number in range(30):
         first.append(TALK.call([f"c{number}"], "I look at the wombat.", {"path": "wombat.txt"}))
         first.append(*TALK.results([(f"c{number}", f"wombat_{number}\n" * (200 if number % 5 else 400))]))
@@ -145,7 +145,7 @@ def test_an_encrypted_session_goes_on_where_it_was_and_no_file_tells_of_it(tmp_p
     )
     assert again.get_messages() == kept
     assert again.get_messages_for_request() == view
-    assert again.append(TALK.say("user", "The wombat sleeps at noon."), id="wombat-id") == 0
+    assert again.append(TALK.say("user", "The wombat sleeps at noon."), idempotency_key="wombat-id") == 0
     again.close()
 
 
@@ -178,11 +178,11 @@ def test_a_fork_is_offloaded_encrypted_and_redacted_like_its_origin_and_reports_
     assert fork.get_messages() == [TALK.say("user", "[animal]" * 500), TALK.say("assistant", "A [animal]?" * 500)]
     assert len(shelf.held) == 2
     assert not any(b"animal" in body for body in shelf.held.values())
-    shelf.fails = [StoreUnavailable("full")]
+    shelf.fails = [StoreUnavailableError("full")]
     with pytest.warns(RuntimeWarning, match="could not be put into `blob_store`"):
         fork.append(TALK.say("user", "x" * 5_000))
     assert "context:offload_failed" in [name for name, _ in heard]
-    fork.erase()
+    fork.delete()
     assert len(shelf.held) == 1
     assert first.get_messages() == [TALK.say("user", "[animal]" * 500)]
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from backscroll import ConfigurationError, ConflictError, DamagedError, StoreUnavailable
+from backscroll import ConfigurationError, ConflictError, CorruptionError, StoreUnavailableError
 from backscroll.ports import Record
 from backscroll.stores.blobs.folder import FolderBlobs
 from backscroll.stores.blobs.offloading import OffloadingStore
@@ -112,7 +112,7 @@ def test_internal_session_of_the_layer_is_hidden_and_refused():
     store.append("a", 0, [message(0, 5_000)]).result()
     assert store.sessions() == ["a"]
     (own,) = set(inner.sessions()) - {"a"}
-    for use in (store.end, store.read, store.erase, lambda name: store.append(name, 0, [])):
+    for use in (store.end, store.read, store.delete, lambda name: store.append(name, 0, [])):
         assert isinstance(failure(lambda use=use: use(own)), ConfigurationError)
 
 
@@ -170,7 +170,7 @@ def test_forking_and_erasing_wait_for_what_is_being_written():
     forked.result(timeout=10)
     assert bodies(store, "b") == bodies(store, "a")
     store.append("c", 0, [message(0, 5_000)])
-    store.erase("c")
+    store.delete("c")
     assert (store.sessions(), len(blobs.held)) == (["a", "b"], 1)
 
 
@@ -187,7 +187,7 @@ def test_a_forked_process_has_a_line_of_its_own():
 def test_failed_put_leaves_the_message_whole_and_warns():
     """A blob that cannot be put leaves the message whole in the store and says so."""
     store, inner, blobs = made()
-    blobs.fails = [StoreUnavailable("no room on the shelf"), OSError("odd")]
+    blobs.fails = [StoreUnavailableError("no room on the shelf"), OSError("odd")]
     records = [message(0, 5_000), Record(KIND, 1, b"x" * 5_000, 1), message(2, 5_000)]
     with pytest.warns(RuntimeWarning, match="stays in the store") as told:
         store.append("a", 0, records).result()
@@ -197,7 +197,7 @@ def test_failed_put_leaves_the_message_whole_and_warns():
     assert list(store.read("a")) == stored(0, records)
     heard = []
     quiet = OffloadingStore(MemoryStore(), blobs, 100, on_failure=heard.append)
-    blobs.fails = [StoreUnavailable("no room on the shelf")]
+    blobs.fails = [StoreUnavailableError("no room on the shelf")]
     quiet.append("a", 0, [message(7, 5_000)]).result()
     assert heard == [{"seq": 7, "bytes": 5_000, "error": "no room on the shelf"}]
 
@@ -212,7 +212,7 @@ def test_missing_or_altered_blob_is_named_and_others_readable():
             del blobs.held[name]
         else:
             blobs.held[name] = altered
-        with pytest.raises(DamagedError, match=f"session 'a', the record at place 1: the blob {name} .*FaultyBlobs"):
+        with pytest.raises(CorruptionError, match=f"session 'a', the record at place 1: the blob {name} .*FaultyBlobs"):
             list(store.read("a"))
         assert (bodies(store, "a", 0, 1), bodies(store, "a", 2)) == ([b"A" * 10], [b"C" * 10])
     blobs.held[name] = body
@@ -223,7 +223,7 @@ def test_missing_or_altered_blob_is_named_and_others_readable():
 def test_a_pointer_that_says_nothing_is_damage(body):
     store, inner, _ = made()
     inner.append("a", 0, [Record(KIND, 0, body, 1)]).result()
-    with pytest.raises(DamagedError, match="session 'a', the record at place 0"):
+    with pytest.raises(CorruptionError, match="session 'a', the record at place 0"):
         list(store.read("a"))
 
 
@@ -241,7 +241,7 @@ class Killing(FaultyBlobs):
     """As above, and the blob cannot be taken back."""
 
     def delete(self, name):
-        raise StoreUnavailable("away")
+        raise StoreUnavailableError("away")
 
 
 def test_conflict_stays_one_if_its_blob_cannot_be_removed():
@@ -285,11 +285,11 @@ def test_erasing_a_session_deletes_only_its_own_blobs():
     store, _, blobs = made()
     for name in ("a", "b", "c"):
         store.append(name, 0, [message(0, 5_000), message(1, 10), message(2, 6_000)]).result()
-    store.erase("b")
+    store.delete("b")
     assert len(blobs.held) == 4
     assert bodies(store, "a") == bodies(store, "c")
-    store.erase("a")
-    store.erase("c")
+    store.delete("a")
+    store.delete("c")
     assert blobs.held == {}
 
 
@@ -301,18 +301,18 @@ def test_erasing_a_fork_deletes_what_it_does_not_share():
     store.fork("b", "c", 3).result()
     store.append("c", 3, [message(3, 9_000)]).result()
     with pytest.raises(ConflictError):
-        store.erase("b")
-    assert len(blobs.held) == 5, "what is not erased keeps its blobs"
-    store.erase("c")
+        store.delete("b")
+    assert len(blobs.held) == 5, "what is not deleted keeps its blobs"
+    store.delete("c")
     assert sorted(map(len, blobs.held.values())) == [5_000, 6_000, 7_000, 8_000]
     store.fork("b", "d", 1).result()
     store.append("d", 1, [message(1, 9_500)]).result()
-    store.erase("b", cascade=True)
+    store.delete("b", cascade=True)
     assert sorted(map(len, blobs.held.values())) == [5_000, 6_000, 7_000]
     assert list(map(len, bodies(store, "a"))) == [5_000, 6_000, 7_000]
     store.fork("a", "e", 1).result()
     store.append("e", 1, [message(1, 9_500)]).result()
-    store.erase("a", cascade=True)
+    store.delete("a", cascade=True)
     assert (blobs.held, store.sessions()) == ({}, [])
 
 
@@ -322,7 +322,7 @@ def test_a_fork_whose_parent_has_no_blobs_takes_its_own_along():
     store.append("other", 0, [message(0, 10), message(1, 5_000)]).result()
     store.fork("a", "b", 1).result()
     store.append("b", 1, [message(1, 6_000)]).result()
-    store.erase("a", cascade=True)
+    store.delete("a", cascade=True)
     assert [len(body) for body in blobs.held.values()] == [5_000]
 
 
@@ -334,9 +334,9 @@ def test_a_damaged_session_can_be_erased(tmp_path):
     inner.close()
     path = tmp_path / "a.db"
     path.write_bytes(path.read_bytes().replace(b"B" * 10, b"X" * 10))
-    with pytest.raises(DamagedError):
+    with pytest.raises(CorruptionError):
         list(store.read("a"))
-    store.erase("a")
+    store.delete("a")
     assert [len(body) for body in blobs.held.values()] == [7_000]
     store.close()
 
@@ -345,11 +345,11 @@ def test_failed_blob_deletion_is_reported_and_collected_later():
     """A blob that cannot be deleted is reported and collected later."""
     store, _, blobs = made()
     store.append("a", 0, [message(0, 5_000)]).result()
-    blobs.fails = [StoreUnavailable("away")]
+    blobs.fails = [StoreUnavailableError("away")]
     with pytest.raises(
-        StoreUnavailable, match=r"session 'a' is erased, but blobs of it may be left.*collect\(\).*away"
+        StoreUnavailableError, match=r"session 'a' is deleted, but blobs of it may be left.*collect\(\).*away"
     ):
-        store.erase("a")
+        store.delete("a")
     assert (store.sessions(), len(blobs.held)) == ([], 1)
     assert store.collect(older_than_seconds=0) == 1
     assert blobs.held == {}
@@ -362,7 +362,7 @@ def test_collect_takes_old_unused_blobs_of_this_store_only():
     for each in (store, other):
         each.append("a", 0, [message(0, 5_000)]).result()
         each.append("b", 0, [message(0, 6_000)]).result()
-    inner.erase("a")  # past the layer: its blob stays
+    inner.delete("a")  # past the layer: its blob stays
     assert len(blobs.held) == 4
     assert store.collect() == 0
     for name in list(blobs.held):
@@ -401,7 +401,7 @@ def test_collect_deletes_nothing_while_damage_hides_the_users(tmp_path):
     inner.close()
     path = tmp_path / "a.db"
     path.write_bytes(path.read_bytes().replace(b"B" * 10, b"X" * 10))
-    with pytest.raises(DamagedError):
+    with pytest.raises(CorruptionError):
         store.collect(older_than_seconds=0)
     assert len(blobs.held) == 1
     store.close()

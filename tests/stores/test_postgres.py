@@ -13,7 +13,7 @@ from functools import partial
 import psycopg
 import pytest
 
-from backscroll import ConfigurationError, ConflictError, DamagedError, StoreUnavailable
+from backscroll import ConfigurationError, ConflictError, CorruptionError, StoreUnavailableError
 from backscroll.ports import Record
 from backscroll.stores.addresses import open_store
 from backscroll.stores.conformance import CHECKS, retried, together
@@ -62,7 +62,7 @@ def schema_of(store):
 
 def test_nothing_is_opened_before_the_first_use():
     store = PostgresStore(NOWHERE)
-    assert store.capabilities >= {"durable", "shared", "erase", "fork"}
+    assert store.capabilities >= {"durable", "shared", "delete", "fork"}
     assert repr(store) == "PostgresStore('postgresql://user@127.0.0.1:1/database?schema=backscroll')"
     store.close()
 
@@ -118,9 +118,9 @@ def test_impossible_address_is_refused_without_its_password(address, told):
 def test_unreachable_server_error_has_a_remedy_and_no_password(address):
     """A server that cannot be reached is reported with what to do and without the password."""
     store = PostgresStore(address)
-    for action in (lambda: store.end("a"), lambda: appended(store, "a", 1), store.sessions, lambda: store.erase("a")):
+    for action in (lambda: store.end("a"), lambda: appended(store, "a", 1), store.sessions, lambda: store.delete("a")):
         with pytest.raises(
-            StoreUnavailable, match=r"cannot be reached: .*is the server running, and are host"
+            StoreUnavailableError, match=r"cannot be reached: .*is the server running, and are host"
         ) as caught:
             action()
         assert SECRET not in "".join(traceback.format_exception(caught.value))
@@ -145,7 +145,7 @@ def test_after_a_restart_the_next_call_works(own_server):
     appended(store, "a", 3)
     for end in (own_server.stop, own_server.kill):
         end()
-        with pytest.raises(StoreUnavailable, match="cannot be reached"):
+        with pytest.raises(StoreUnavailableError, match="cannot be reached"):
             store.end("a")
         own_server.start()
         assert store.end("a") == 3
@@ -168,7 +168,7 @@ def test_acknowledged_appends_survive_a_killed_server(own_server):
                 assert at >= acknowledged.get(session, 0)
                 store.append(session, at, [record(session, at), record(session, at + 1)]).result()
                 acknowledged[session] = at + 2
-            except StoreUnavailable:
+            except StoreUnavailableError:
                 time.sleep(0.01)
             except Exception as error:
                 errors.append(error)
@@ -361,7 +361,7 @@ def test_what_a_role_is_set_up_to_do_otherwise(postgres, sql, setting):
             together([partial(retried, theirs, "a", (b"call", b"result"))] * 8)
             assert [stored.record.body for stored in theirs.read("a")] == [b"call", b"result"] * 8
         else:
-            with pytest.raises(StoreUnavailable, match=r"takes no writes, .* name the primary"):
+            with pytest.raises(StoreUnavailableError, match=r"takes no writes, .* name the primary"):
                 appended(theirs, "a", 1)
             assert theirs.end("a") == 0
         theirs.close()
@@ -412,7 +412,7 @@ def test_a_later_schema_is_refused_and_left_alone(postgres, sql):
     store.close()
     sql(f"update {schema_of(store)}.meta set version = 99")
     for action in (lambda: store.end("a"), lambda: appended(store, "a", 2, 1), lambda: list(store.verify())):
-        with pytest.raises(StoreUnavailable, match=r"has schema 99, .* upgrade"):
+        with pytest.raises(StoreUnavailableError, match=r"has schema 99, .* upgrade"):
             action()
     store.close()
     assert sql(
@@ -458,11 +458,11 @@ def test_role_needs_a_schema_that_was_made_for_it(postgres, sql):
     sql(f"create role {role} login")
     try:
         theirs = PostgresStore(postgres().replace("//postgres@", f"//{role}@"))
-        with pytest.raises(StoreUnavailable, match="an administrator has to grant it the schema"):
+        with pytest.raises(StoreUnavailableError, match="an administrator has to grant it the schema"):
             theirs.end("a")
         sql(f"create schema {schema_of(store)} authorization {role}")
         appended(theirs, "a", 3)
-        theirs.erase("a")
+        theirs.delete("a")
         assert theirs.sessions() == []
         theirs.close()
     finally:
@@ -489,10 +489,10 @@ def test_reader_of_an_erased_session_gets_an_error(postgres):
     for begins_again in (False, True):
         reading = store.read("a")
         next(reading)
-        store.erase("a")
+        store.delete("a")
         if begins_again:
             store.append("a", 0, [Record("k", None, b"", 1)] * (BATCH + 1)).result()
-        with pytest.raises(ConflictError, match="erased while it was read"):
+        with pytest.raises(ConflictError, match="deleted while it was read"):
             list(reading)
         store.append("a", store.end("a"), [Record("k", None, b"", 1)] * (BATCH + 1)).result()
     store.close()
@@ -503,7 +503,7 @@ def test_rows_of_what_was_erased_are_gone_and_freed(postgres, sql):
     appended(store, "a", 300)
     store.fork("a", "b", 100).result()
     appended(store, "kept", 5)
-    store.erase("a", cascade=True)
+    store.delete("a", cascade=True)
     schema = schema_of(store)
     assert sql(f"select count(*) from {schema}.record").fetchone() == (5,)
     assert sql(f"select count(*) from {schema}.session").fetchone() == (1,)
@@ -560,7 +560,7 @@ def test_a_record_that_was_altered_is_named_and_never_handed_out(postgres, sql, 
     records = [record("a", place)._replace(key=f"key {place}" if place == 8 else None) for place in range(12)]
     store.append("a", 0, records).result()
     damaged(store, sql, statement)
-    with pytest.raises(DamagedError, match=rf"schema=.*session 'a': the record at place {at} is") as caught:
+    with pytest.raises(CorruptionError, match=rf"schema=.*session 'a': the record at place {at} is") as caught:
         list(store.read("a"))
     assert "`verify()`" not in str(caught.value) or "backup" in str(caught.value)
     assert [stored.record for stored in store.read("a", 0, at)] == records[:at]
@@ -596,7 +596,7 @@ def test_a_session_that_was_altered_is_reported(postgres, sql, statement):
     hurt = {problem.session for problem in problems if problem.session is not None}
     assert hurt
     for session in hurt:
-        with pytest.raises(DamagedError, match=r"session '\w'"):
+        with pytest.raises(CorruptionError, match=r"session '\w'"):
             list(store.read(session))
     store.close()
 
@@ -605,7 +605,7 @@ def test_records_behind_the_end_are_noticed_by_the_next_append(postgres, sql):
     store = PostgresStore(postgres())
     appended(store, "a", 12)
     damaged(store, sql, "update {s}.record set at = 12 where at = 7")
-    with pytest.raises(DamagedError, match="records behind the end of its log"):
+    with pytest.raises(CorruptionError, match="records behind the end of its log"):
         appended(store, "a", 13, 12)
     assert {problem.at for problem in store.verify("a")} == {7, 12}
     store.close()
@@ -615,7 +615,7 @@ def test_tables_that_are_gone_are_no_empty_store(postgres, sql):
     store = PostgresStore(postgres())
     appended(store, "a", 1)
     sql(f"drop table {schema_of(store)}.record")
-    with pytest.raises(DamagedError, match="its tables are not those that Backscroll made"):
+    with pytest.raises(CorruptionError, match="its tables are not those that Backscroll made"):
         list(store.read("a"))
     store.close()
 
@@ -638,7 +638,7 @@ def test_rows_of_schema_1_are_read_for_ever(postgres, sql):
     store.append("fork", 5, [record("fork", 5, 90)]).result()
     store.lease("fork", "somebody", 60).result()
     assert not differs(store, "plain", 90)
-    store.erase("plain", cascade=True)
+    store.delete("plain", cascade=True)
     assert (list(store.verify()), len(store.sessions())) == ([], 2)
     store.close()
 
@@ -656,7 +656,7 @@ def test_password_is_masked_in_its_place_only(password):
 def test_password_of_one_letter_leaves_errors_readable(password):
     """What cannot be reached says why, and not without every letter that the password has."""
     store = PostgresStore(f"postgresql://user:{password}@127.0.0.1:1/database")
-    with pytest.raises(StoreUnavailable, match="connection to server") as caught:
+    with pytest.raises(StoreUnavailableError, match="connection to server") as caught:
         store.end("a")
     assert "***" not in str(caught.value)
     store.close()

@@ -6,8 +6,8 @@ from contextlib import closing
 
 import pytest
 
-from backscroll import ConflictError, ContextManager, StoreUnavailable
-from backscroll.recall.pages import Hit
+from backscroll import ConflictError, ContextManager, StoreUnavailableError
+from backscroll.recall.pages import SearchHit
 from backscroll.recall.retrieval import Source
 from backscroll.stores.postgres import PostgresStore
 from backscroll.stores.search.index import SearchIndex
@@ -78,7 +78,7 @@ def test_name_is_found_whole_or_in_parts_in_any_spelling(store, query, text):
 def test_any_text_is_indexed_and_any_query_is_one(store, text, query):
     search = index(store)
     search.add(sources(text), 1)
-    assert search.search(query, 5) == [Hit(0, 0, 0, text)]
+    assert search.search(query, 5) == [SearchHit(0, 0, 0, text)]
 
 
 def test_a_path_is_found_as_a_whole_before_its_words(store):
@@ -145,14 +145,14 @@ def test_threads_that_index_at_once_index_everything_once(store):
 
 
 def test_sessions_are_searched_apart_and_erased_with_their_index(store):
-    """Each session finds its own and erasing it erases its index."""
+    """Each session finds its own and erasing it deletes its index."""
     one, other = index(store, "a"), index(store, "b")
     one.add(sources("a word"), 1)
     other.add(sources("no such thing", "a word"), 2)
     assert (found(one, "word"), found(other, "word")) == ([0], [1])
-    store.erase("a")
+    store.delete("a")
     assert (one.indexed, found(one, "word"), found(other, "word")) == (0, [], [1])
-    with pytest.raises(ConflictError, match="has not begun, or was erased"):
+    with pytest.raises(ConflictError, match="has not begun, or was deleted"):
         one.add(sources("a word"), 1)
     assert (index(store, "a").indexed, found(one, "word")) == (0, [])
     count = f"select count(*) from {store.address.schema}.passage"
@@ -180,7 +180,7 @@ def test_indexing_in_steps_never_splits_a_message(store):
 def test_unreachable_server_is_reported():
     search = PostgresSearch(PostgresStore("postgresql://user@127.0.0.1:1/database").server, "a")
     for action in (lambda: search.indexed, lambda: search.search("word", 1), lambda: search.add(sources("x"), 1)):
-        with pytest.raises(StoreUnavailable, match="cannot be reached"):
+        with pytest.raises(StoreUnavailableError, match="cannot be reached"):
             action()
 
 

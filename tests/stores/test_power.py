@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll import DamagedError
+from backscroll import CorruptionError
 from backscroll.stores.addresses import open_store
 from tests.stores.power_cuts import cut, mounted
 from tests.stores.programs import differs
@@ -32,7 +32,7 @@ def survived(folder: Path, kind: str, durability: str):
             store, said = open_store(address_of(kind, disk, more=more)), False
             try:
                 store.sessions()
-            except DamagedError:
+            except CorruptionError:
                 said = store.accept_loss() > 0
             gone = sum(max(end - store.end(session), 0) for session, end in ends.items())
             assert not any(differs(store, session) for session in store.sessions())

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import pytest
 
-from backscroll import ConfigurationError, DamagedError, StoreUnavailable
+from backscroll import ConfigurationError, CorruptionError, StoreUnavailableError
 from backscroll.ports import LOST, Record
 from backscroll.stores.sqlite import SqliteStore
-from backscroll.stores.sqlite.jobs import Erase, Transactions
+from backscroll.stores.sqlite.jobs import Delete, Transactions
 from tests.stores.programs import differs
 from tests.stores.running import FAULTS, ROOT
 
@@ -65,7 +65,7 @@ def parts_of(path):
 
 @pytest.fixture(scope="module")
 def left(tmp_path_factory):
-    """Sessions, forks, keys, what was erased, and as many names as make their list a tree; half of it in the log."""
+    """Sessions, forks, keys, what was deleted, and as many names as make their list a tree; half of it in the log."""
     path = tmp_path_factory.mktemp("left") / "a.db"
     store, logs = SqliteStore(path, "normal"), {}
     for session, end in (("one", 30), ("gone", 20), ("two", 25)):
@@ -76,7 +76,7 @@ def left(tmp_path_factory):
     grown(store, logs, "fork", 28)
     for number in range(60):
         grown(store, logs, f"{number} {'small ' * 30}", 1)
-    store.erase("gone")
+    store.delete("gone")
     del logs["gone"]
     store.close()
     grown(store, logs, "one", 40)
@@ -113,12 +113,12 @@ def gone_of(store, session, log):
     return [*odd, *range(len(read), len(log))]
 
 
-def honest(store, logs, erased=()):
+def honest(store, logs, deleted=()):
     """Repairs it: each loss is named, with a pointer to what may find more. How many records are gone; None: all."""
     before = Path(store.path).read_bytes()
     try:
         done = store.repair()
-    except DamagedError as error:
+    except CorruptionError as error:
         refusal = str(error)
     else:
         refusal = ""
@@ -131,7 +131,7 @@ def honest(store, logs, erased=()):
     behind = "acknowledged commits" in said
     made = {each.session for each in done if "was lost, and is made" in each.what or "it was forked" in each.what}
     there = set(store.sessions())
-    assert there <= {*logs, *(erased if behind else ())}
+    assert there <= {*logs, *(deleted if behind else ())}
     gone = {session: gone_of(store, session, log) for session, log in logs.items() if session in there}
     if logs.keys() - there:
         assert behind or "sessions, of which" in said or "sessions may be missing" in said
@@ -203,7 +203,7 @@ def test_a_damaged_log_costs_what_stands_behind_and_says_so(left, tmp_path):
         place = (chance.randrange(32), at + chance.randrange(24), at + 24 + chance.randrange(PAGE))[number % 3]
         store = left.lay(tmp_path / "a.db", "-wal", left.altered("-wal", place, chance.randrange(1, 256)))
         try:
-            honest(store, left.logs, erased=["gone"])
+            honest(store, left.logs, deleted=["gone"])
         except Exception as error:
             error.add_note(f"byte {place} of the log")
             raise
@@ -281,7 +281,7 @@ def test_what_was_erased_comes_back_only_where_that_is_said(tmp_path):
         grown(store, logs, session, 20)
     with store._database.connect() as connection:
         erasing = Transactions(connection, str)
-        assert erasing.write([Erase("secret", cascade=False)])
+        assert erasing.write([Delete("secret", cascade=False)])
         store._database.guard.raise_to(erasing.meta.commits)
         parts = parts_of(path)
     connection.close()
@@ -293,7 +293,7 @@ def test_what_was_erased_comes_back_only_where_that_is_said(tmp_path):
     for place in lists[-4:]:
         again = left.lay(tmp_path / "b.db", "-wal", left.altered("-wal", place + PAGE - 20, 255))
         done = again.repair()
-        said = any("a session that they erased may be there again" in each.what for each in done)
+        said = any("a session that they deleted may be there again" in each.what for each in done)
         assert sorted(again.sessions()) == (["one", "secret", "two"] if said else ["one", "two"])
         assert (b"secret" in Path(again.path).read_bytes()) == said
         again.close()
@@ -310,7 +310,7 @@ def test_a_damaged_database_of_schema_1_is_brought_up_or_left_alone(tmp_path):
         store = SqliteStore(path)
         try:
             done = store.repair()
-        except DamagedError:
+        except CorruptionError:
             assert path.read_bytes() == altered
             continue
         repaired += 1
@@ -355,7 +355,7 @@ def test_what_is_whole_is_left_as_it_is(closed, tmp_path):
 
 def test_where_nothing_can_be_read_nothing_is_done(closed, tmp_path):
     store = closed.lay(tmp_path / "a.db", "", b"x" * 20_000)
-    with pytest.raises(DamagedError, match=r"a\.db is damaged: SQLite reads nothing in it .*\.recover"):
+    with pytest.raises(CorruptionError, match=r"a\.db is damaged: SQLite reads nothing in it .*\.recover"):
         store.repair()
     assert Path(store.path).read_bytes() == b"x" * 20_000
     Path(store.path).unlink()
@@ -369,7 +369,7 @@ def test_what_is_not_ours_is_left_alone(closed, tmp_path):
     later, foreign = tmp_path / "later.db", tmp_path / "foreign.db"
     later.write_bytes(closed.parts[""])
     for path, statements, error in (
-        (later, ("create table more (x)", "drop table lease", "pragma user_version = 3"), StoreUnavailable),
+        (later, ("create table more (x)", "drop table lease", "pragma user_version = 3"), StoreUnavailableError),
         (foreign, ("create table log (x)", "insert into log values (1)"), ConfigurationError),
     ):
         with sqlite3.connect(path) as connection:
@@ -397,7 +397,7 @@ def test_a_file_that_another_process_has_open_is_not_repaired(closed, tmp_path):
     line = [sys.executable, "-c", HOLDING, store.path]
     with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "open\n"
-        with pytest.raises(StoreUnavailable, match="another process has it open"):
+        with pytest.raises(StoreUnavailableError, match="another process has it open"):
             store.repair()
         process.communicate("\n", timeout=60)
     assert len(store.repair()) > 1

@@ -66,7 +66,7 @@ def test_many_tasks_of_one_process_share_a_store(place):
 
 def test_pins_plans_and_usage_are_on_the_disk_as_well(place):
     first = opened(place)
-    rule = first.append(TALK.say("user", "Never lie."), id="rule")
+    rule = first.append(TALK.say("user", "Never lie."), idempotency_key="rule")
     first.pin(rule)
     for number in range(60):
         first.append(TALK.call([f"c{number}"], "", {}), *TALK.results([(f"c{number}", f"v{number}\n" * 60)]))
@@ -76,7 +76,7 @@ def test_pins_plans_and_usage_are_on_the_disk_as_well(place):
     again = opened(place)
     assert again.get_messages_for_request() == first.get_messages_for_request()
     assert again.usage() == first.usage()
-    assert again.append(TALK.say("user", "Never lie."), id="rule") == rule
+    assert again.append(TALK.say("user", "Never lie."), idempotency_key="rule") == rule
     assert again.recall(query="v17").hits
 
 

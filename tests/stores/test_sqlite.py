@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from backscroll import ConfigurationError, ConflictError, DamagedError, StoreUnavailable
+from backscroll import ConfigurationError, ConflictError, CorruptionError, StoreUnavailableError
 from backscroll.ports import Record
-from backscroll.stores.commit_counter import Guard
+from backscroll.stores.commit_counter import CommitCounter
 from backscroll.stores.sqlite import SqliteStore
 from backscroll.stores.sqlite.rows import BATCH
 from backscroll.stores.sqlite.schema import VERSION
@@ -92,14 +92,14 @@ def test_a_place_that_cannot_be_opened_is_named_with_what_to_do(tmp_path, name):
     (tmp_path / "file").write_bytes(b"")
     store = SqliteStore(tmp_path / name)
     for action in (lambda: store.end("a"), lambda: store.append("a", 0, [record("a", 0)]).result()):
-        with pytest.raises(StoreUnavailable, match=rf"{re.escape(store.path)}: .*folder"):
+        with pytest.raises(StoreUnavailableError, match=rf"{re.escape(store.path)}: .*folder"):
             action()
     store.close()
 
 
 def test_what_cannot_be_opened_now_can_be_later(tmp_path):
     store = SqliteStore(tmp_path / "later" / "a.db")
-    with pytest.raises(StoreUnavailable):
+    with pytest.raises(StoreUnavailableError):
         store.append("a", 0, [record("a", 0)]).result()
     (tmp_path / "later").mkdir()
     appended(store, "a", 3)
@@ -114,7 +114,7 @@ def test_the_file_of_another_program_is_left_alone(tmp_path):
     with pytest.raises(ConfigurationError, match="another program"):
         store.append("a", 0, [record("a", 0)]).result()
     (tmp_path / "b.db").write_bytes(b"no database, but a letter to somebody\n" * 99)
-    with pytest.raises(DamagedError, match=r"b\.db"):
+    with pytest.raises(CorruptionError, match=r"b\.db"):
         SqliteStore(tmp_path / "b.db").end("a")
     assert (tmp_path / "a.db").read_bytes() == before
 
@@ -124,9 +124,9 @@ def test_a_file_that_is_replaced_while_it_is_open_is_noticed(tmp_path):
     appended(store, "a", 3)
     for suffix in ("", "-wal", "-shm"):
         (tmp_path / f"a.db{suffix}").unlink()
-    with pytest.raises(StoreUnavailable, match="deleted or replaced"):
+    with pytest.raises(StoreUnavailableError, match="deleted or replaced"):
         store.append("a", 3, [record("a", 3)]).result()
-    with pytest.raises(DamagedError, match="1 commits were acknowledged, and the database holds 0"):
+    with pytest.raises(CorruptionError, match="1 commits were acknowledged, and the database holds 0"):
         store.append("a", 3, [record("a", 3)]).result()
     assert store.accept_loss() == 1
     appended(store, "a", 3)
@@ -147,13 +147,13 @@ def test_lower_commit_number_is_a_crash_and_no_loss(tmp_path):
         store.close()
     guard.write_bytes((6).to_bytes(8, "big"))
     with pytest.raises(
-        DamagedError, match="6 commits were acknowledged, and the database holds 5: the last 1 are gone"
+        CorruptionError, match="6 commits were acknowledged, and the database holds 5: the last 1 are gone"
     ):
         store.end("a")
 
 
 def test_a_late_process_does_not_lower_the_number_of_commits(tmp_path):
-    guard = Guard(str(tmp_path / "a.db"))
+    guard = CommitCounter(str(tmp_path / "a.db"))
     for number in (1, 2, 40, 39, 25):
         guard.raise_to(number)
     assert guard.read() == 40
@@ -170,7 +170,7 @@ def test_long_lock_is_unavailable_and_then_available_again(tmp_path):
     store = SqliteStore(tmp_path / "a.db", timeout=0.2)
     appended(store, "a", 2)
     with blocked(store.path):
-        with pytest.raises(StoreUnavailable, match=r"locked .*`timeout`"):
+        with pytest.raises(StoreUnavailableError, match=r"locked .*`timeout`"):
             store.append("a", 2, [record("a", 2)]).result()
         assert store.end("a") == 2, "reading waits for nobody"
     store.append("a", 2, [record("a", 2)]).result()
@@ -222,7 +222,7 @@ def test_writer_knows_the_end_of_a_log_until_another_writes(tmp_path):
     assert not ours._database.readers._idle, "no connection was opened to read that"
     appended(theirs, "a", 3, 2)
     assert ours.end("a") == 5
-    theirs.erase("a")
+    theirs.delete("a")
     assert ours.end("a") == 0
     appended(theirs, "a", 1)
     assert ours.end("a") == 1
@@ -263,7 +263,7 @@ def test_what_was_erased_is_in_no_file(tmp_path, seed):
         store.append(session, at, [Record("SECRET-KIND" if session in secret else "k", at, body, 1)]).result()
         ends[session] = at + 1
         if chance.random() < 0.01:
-            store.erase("other")
+            store.delete("other")
             ends["other"] = 0
 
     def files():
@@ -272,7 +272,7 @@ def test_what_was_erased_is_in_no_file(tmp_path, seed):
     assert files().count(b"SECRET-") > 1_000
     kept = list(store.read("kept"))
     for session in secret:
-        store.erase(session)
+        store.delete(session)
     assert files().count(b"SECRET") == 0
     assert re.search(rb"-\d+-BODY", files()) is None
     assert list(store.read("kept")) == kept
@@ -292,9 +292,9 @@ def test_erasing_a_fork_leaves_no_byte_and_keeps_shared_ones(tmp_path):
         store.lease(f"SECRET-{number}", "SECRET-OWNER", 600).result()
     store.fork("SECRET-0", "SECRET-3", 50).result()
     with pytest.raises(ConflictError, match=r"'SECRET-3'.*cascade"):
-        store.erase("SECRET-0")
+        store.delete("SECRET-0")
     for number in range(3):
-        store.erase(f"SECRET-{number}", cascade=True)
+        store.delete(f"SECRET-{number}", cascade=True)
     assert b"SECRET" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert store.sessions() == ["kept"]
     assert [stored.record.body for stored in store.read("kept")] == [b"KEPT-%d" % at * 50 for at in range(60)]
@@ -309,12 +309,12 @@ def test_erase_reports_a_reader_and_finishes_later(tmp_path):
     reader = other(store.path)
     reader.execute("begin")
     reader.execute("select * from record").fetchone()
-    with pytest.raises(StoreUnavailable, match="is erased, but"):
-        store.erase("a")
+    with pytest.raises(StoreUnavailableError, match="is deleted, but"):
+        store.delete("a")
     assert store.sessions() == []
     reader.execute("rollback")
     reader.close()
-    store.erase("a")
+    store.delete("a")
     assert (tmp_path / "a.db-wal").stat().st_size == 0
     store.close()
 
@@ -325,10 +325,10 @@ def test_reader_of_an_erased_session_gets_an_error(tmp_path):
     for begins_again in (False, True):
         reading = store.read("a")
         next(reading)
-        store.erase("a")
+        store.delete("a")
         if begins_again:
             store.append("a", 0, [Record("k", None, b"", 1)] * (BATCH + 1)).result()
-        with pytest.raises(ConflictError, match="erased while it was read"):
+        with pytest.raises(ConflictError, match="deleted while it was read"):
             list(reading)
         store.append("a", store.end("a"), [Record("k", None, b"", 1)] * (BATCH + 1)).result()
     store.close()
@@ -340,7 +340,7 @@ def test_reading_holds_nothing_while_the_reader_thinks(tmp_path):
     reading = store.read("a")
     next(reading)
     store.append("a", 4, [record("a", 4)]).result()
-    store.erase("b")  # needs the log to itself
+    store.delete("b")  # needs the log to itself
     assert len(list(reading)) == 3, "and what came meanwhile is not read"
     store.close()
 
@@ -389,9 +389,9 @@ def test_damage_in_shared_records_is_reported_to_every_reader(tmp_path):
     store.close()
     altered(store.path, "update record set seq = 1 where number = ?", (1 << 32) + 7)
     for session in ("a", "fork"):
-        with pytest.raises(DamagedError, match="session 'a': the record at place 7 "):
+        with pytest.raises(CorruptionError, match="session 'a': the record at place 7 "):
             list(store.read(session))
-        with pytest.raises(DamagedError, match="session 'a': the record at place 7 "):
+        with pytest.raises(CorruptionError, match="session 'a': the record at place 7 "):
             store.find(session, seq=7)
         assert [(problem.session, problem.at) for problem in store.verify(session)] == [(session, 7)]
         assert store.find(session, seq=15) == 15
@@ -405,7 +405,7 @@ def test_a_fork_whose_parent_is_gone_says_so(tmp_path):
     store.fork("a", "fork", 20).result()
     store.append("fork", 20, [record("fork", 20)]).result()
     altered(store.path, "delete from log where name = 'a'")
-    with pytest.raises(DamagedError, match="session 'fork': of the session that it was forked from"):
+    with pytest.raises(CorruptionError, match="session 'fork': of the session that it was forked from"):
         list(store.read("fork"))
     assert [stored.at for stored in store.read("fork", 20)] == [20]
     assert ("fork", None) in [(problem.session, problem.at) for problem in store.verify()]
@@ -435,7 +435,7 @@ def test_damaged_lease_is_reported_and_repaired(tmp_path):
     store = SqliteStore(tmp_path / "a.db")
     store.lease("a", "worker", 600).result()
     altered(store.path, "update lease set owner = 'burglar'")
-    with pytest.raises(DamagedError, match="who keeps it is not what was written"):
+    with pytest.raises(CorruptionError, match="who keeps it is not what was written"):
         store.lease("a", "worker", 600).result()
     assert [problem.session for problem in store.verify()] == ["a"]
     assert store.repair()
@@ -500,7 +500,7 @@ def test_a_database_of_schema_2_opens_for_ever(tmp_path):
     assert [stored.record for stored in store.read("fork of a fork")] == [*fork[:10], record("fork of a fork", 10, 90)]
     assert [store.find("fork of a fork", key=f"key {at}") for at in (8, 9, 10)] == [8, 9, None]
     with pytest.raises(ConflictError, match="'fork', 'fork of a fork'"):
-        store.erase("plain")
+        store.delete("plain")
     store.close()
 
 
@@ -511,7 +511,7 @@ def test_a_later_schema_is_refused_and_left_alone(tmp_path):
     altered(store.path, f"pragma user_version = {VERSION + 1}")
     before = (tmp_path / "a.db").read_bytes()
     for action in (lambda: store.end("a"), lambda: appended(store, "b", 1), lambda: list(store.verify())):
-        with pytest.raises(StoreUnavailable, match=rf"has schema {VERSION + 1}, .* up to {VERSION}: upgrade"):
+        with pytest.raises(StoreUnavailableError, match=rf"has schema {VERSION + 1}, .* up to {VERSION}: upgrade"):
             action()
     store.close()
     assert (tmp_path / "a.db").read_bytes() == before

@@ -129,7 +129,7 @@ class Racing(MemoryStore):
 class Remembering(MemoryStore):
     """Erases what is listed only."""
 
-    def erase(self, session):
+    def delete(self, session):
         self._gone = {*getattr(self, "_gone", ()), session}
 
     def sessions(self):
@@ -155,7 +155,7 @@ class Boasting(MemoryStore):
 
     @property
     def capabilities(self):
-        return frozenset(("durable", "shared", "erase"))
+        return frozenset(("durable", "shared", "delete"))
 
 
 class Giving(MemoryStore):

@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 from click.testing import CliRunner
 
-from backscroll import ConfigurationError, ConflictError, DamagedError, StoreUnavailable
+from backscroll import ConfigurationError, ConflictError, CorruptionError, StoreUnavailableError
 from backscroll.ports import Record
 from backscroll.stores.addresses import open_store
 from backscroll.stores.conformance.helpers import EVERY_BYTE, NAMES
@@ -83,7 +83,7 @@ def test_cli_exports_and_imports_between_any_stores(tmp_path, address, here, the
     assert target.sessions() == source.sessions() == [*ENDS, "forked"]
     assert all(whole(target, session) == whole(source, session) for session in source.sessions())
     assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "all.jsonl").read_bytes()
-    command("erase", address(there, "b"), "large", "--yes")
+    command("delete", address(there, "b"), "large", "--yes")
     command("import", tmp_path / "all.jsonl", address(there, "b"), "large")
     assert whole(target, "large") == whole(source, "large")
     source.close()
@@ -100,7 +100,7 @@ def test_session_is_copied_to_another_name_never_over_one(tmp_path):
     store = filled(MemoryStore(), {"a": 5, "b": 2})
     assert copy_session(store, "a", store, "c") == 5
     for name in ("b", "a", None):
-        with pytest.raises(ConflictError, match="another name, or erase"):
+        with pytest.raises(ConflictError, match="another name, or delete"):
             copy_session(store, "a", store, name)
     with pytest.raises(ConfigurationError, match="no session 'x' to copy; there are 'a', 'b', 'c'"):
         copy_session(store, "x", store, "y")
@@ -116,7 +116,7 @@ def test_a_fork_is_copied_with_what_it_shares(tmp_path):
     target = MemoryStore()
     copy_session(source, "b", target)
     assert whole(target, "b") == [*records("a", 6), Record("own", None, b"", 1)]
-    target.erase("b")  # which shares nothing there
+    target.delete("b")  # which shares nothing there
     source.close()
 
 
@@ -125,12 +125,12 @@ class Failing(MemoryStore):
 
     def append(self, session, first, records, **named):
         if first:
-            raise StoreUnavailable("no room")
+            raise StoreUnavailableError("no room")
         return super().append(session, first, records, **named)
 
 
 class Keeping(Failing):
-    """Cannot erase either."""
+    """Cannot delete either."""
 
     @property
     def capabilities(self):
@@ -140,10 +140,10 @@ class Keeping(Failing):
 def test_failed_copy_leaves_nothing_or_says_so():
     """What fails in the middle leaves nothing and says so where it must."""
     source, target = filled(MemoryStore(), ENDS), Failing()
-    with pytest.raises(StoreUnavailable, match="no room"):
+    with pytest.raises(StoreUnavailableError, match="no room"):
         copy_session(source, "large", target)
     assert target.sessions() == []
-    with pytest.raises(StoreUnavailable) as raised:
+    with pytest.raises(StoreUnavailableError) as raised:
         copy_session(source, "large", Keeping())
     assert raised.value.__notes__ == [f"session 'large' was copied in part: its first {BATCH} records are there"]
 
@@ -226,12 +226,12 @@ def test_any_damage_of_a_file_is_named_before_anything_is_copied(tmp_path):
     path, chance = tmp_path / "b.jsonl", random.Random(1)
     for length in [*range(0, len(content), 7), len(content) - 1]:
         path.write_bytes(content[:length])
-        with pytest.raises(DamagedError, match=r"b\.jsonl: .* export the sessions again"):
+        with pytest.raises(CorruptionError, match=r"b\.jsonl: .* export the sessions again"):
             PortableFile(path)
     for _ in range(100):
         place, bit = chance.randrange(len(content)), chance.randrange(1, 256)
         path.write_bytes(content[:place] + bytes([content[place] ^ bit]) + content[place + 1 :])
-        with pytest.raises(DamagedError, match=r"b\.jsonl: "):
+        with pytest.raises(CorruptionError, match=r"b\.jsonl: "):
             PortableFile(path)
     held = content.splitlines(keepends=True)
     for changed in (
@@ -242,10 +242,10 @@ def test_any_damage_of_a_file_is_named_before_anything_is_copied(tmp_path):
         held * 2,
     ):
         path.write_bytes(b"".join(changed))
-        with pytest.raises(DamagedError, match=r"b\.jsonl: line \d+, byte \d+"):
+        with pytest.raises(CorruptionError, match=r"b\.jsonl: line \d+, byte \d+"):
             PortableFile(path)
 
 
 def test_a_file_that_is_not_there_is_no_damage(tmp_path):
-    with pytest.raises(StoreUnavailable, match=r"missing: No such file"):
+    with pytest.raises(StoreUnavailableError, match=r"missing: No such file"):
         PortableFile(tmp_path / "missing")

@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 
 from backscroll.messages import read_message
 from backscroll.tokens.engines.measurer import Measurer
-from backscroll.tokens.model_profiles import COUNTED, UNKNOWN, Family, family_of
+from backscroll.tokens.model_profiles import COUNTED, UNKNOWN, ModelProfile, family_of
 from backscroll.tokens.usage import (
     CALL_TOKENS,
     MESSAGE_TOKENS,
+    CalibratorSnapshot,
     Count,
     Estimate,
     MediaCount,
-    Meter,
-    MeterMark,
     Report,
+    UsageCalibrator,
     estimate_count,
     estimate_message,
 )
@@ -181,7 +181,7 @@ def test_digits_and_wide_bytes_of_any_text_are_counted(text: str) -> None:
 
 
 def test_estimates_grow_with_factor_digits_and_density() -> None:
-    family = Family("test", factor=1.5, per_digit=0.5)
+    family = ModelProfile("test", factor=1.5, per_digit=0.5)
     assert estimate_count(Count(100, 0, 0, 400), family) == (150.0, 195.0)
     assert estimate_count(Count(100, 41, 0, 400), family) == (170.5, pytest.approx(170.5 * 1.6))
     assert estimate_count(Count(100, 0, 81, 400), family) == (150.0, pytest.approx(150 * 1.6))
@@ -194,7 +194,7 @@ def test_a_message_costs_its_parts_its_calls_and_its_framing() -> None:
     counts = (Count(100, 0, 0, 400), Count(10, 0, 0, 40), Count(10, 0, 0, 40))
     framing = MESSAGE_TOKENS + 2 * CALL_TOKENS
     assert estimate_message(reading, counts, COUNTED) == (120 + framing, 123 + framing)
-    assert estimate_message(reading, counts, Family("test", factor=1.5)) == (180 + framing, 234 + framing)
+    assert estimate_message(reading, counts, ModelProfile("test", factor=1.5)) == (180 + framing, 234 + framing)
 
 
 # --- the meter -----------------------------------------------------------------------------------------------------
@@ -202,14 +202,14 @@ def test_a_message_costs_its_parts_its_calls_and_its_framing() -> None:
 
 def test_first_estimate_is_the_count_plus_given_overhead() -> None:
     """Before any report the estimate and the given overhead are all."""
-    assert Meter().total(Estimate(100, 130), BUDGET) == (100, 130)
-    assert Meter(5_000).total(Estimate(100, 130), BUDGET) == (5_100, 5_130)
-    assert not Meter().measured
+    assert UsageCalibrator().total(Estimate(100, 130), BUDGET) == (100, 130)
+    assert UsageCalibrator(5_000).total(Estimate(100, 130), BUDGET) == (5_100, 5_130)
+    assert not UsageCalibrator().measured
 
 
 def test_report_is_the_anchor_and_later_messages_are_estimated() -> None:
     """A report is the anchor and only what came since is estimated."""
-    meter = Meter()
+    meter = UsageCalibrator()
     meter.observe(Report(25_000, 10_000, 13_000))
     assert meter.measured
     assert meter.total(Estimate(10_000, 13_000), BUDGET) == (25_000, 25_000)
@@ -218,11 +218,11 @@ def test_report_is_the_anchor_and_later_messages_are_estimated() -> None:
 
 def test_overhead_is_learned_from_the_first_report_within_bounds() -> None:
     """Overhead is learned from the first report and leaves a tenth of the budget."""
-    meter = Meter()
+    meter = UsageCalibrator()
     meter.observe(Report(25_000, 10_000, 13_000))
     assert meter.overhead(BUDGET) == 15_000
     assert meter.overhead(16_000) == 14_400
-    given_one = Meter(700)
+    given_one = UsageCalibrator(700)
     given_one.observe(Report(25_000, 10_000, 13_000))
     assert given_one.overhead(BUDGET) == 700
 
@@ -230,10 +230,12 @@ def test_overhead_is_learned_from_the_first_report_within_bounds() -> None:
 def test_first_report_may_hold_a_large_but_bounded_overhead() -> None:
     """The first report may hold a large unknown overhead but not anything."""
     accepted = {
-        tokens: Meter().plausible(Report(tokens, 1_000, 1_300), BUDGET) for tokens in (500, 1_000, 16_000, 103_000)
+        tokens: UsageCalibrator().plausible(Report(tokens, 1_000, 1_300), BUDGET)
+        for tokens in (500, 1_000, 16_000, 103_000)
     }
     refused = {
-        tokens: Meter().plausible(Report(tokens, 1_000, 1_300), BUDGET) for tokens in (-1, 0, 499, 103_001, 10**9)
+        tokens: UsageCalibrator().plausible(Report(tokens, 1_000, 1_300), BUDGET)
+        for tokens in (-1, 0, 499, 103_001, 10**9)
     }
     assert all(accepted.values()), accepted
     assert not any(refused.values()), refused
@@ -241,7 +243,7 @@ def test_first_report_may_hold_a_large_but_bounded_overhead() -> None:
 
 def test_overhead_is_the_median_of_reports_and_can_fall() -> None:
     """The overhead is the median of recent reports and falls again."""
-    meter = Meter()
+    meter = UsageCalibrator()
     for tokens in (13_000, 13_000, 13_000, 25_000, 13_000):
         meter.observe(Report(tokens, 10_000, 13_000))
         assert meter.overhead(BUDGET) == 3_000
@@ -254,7 +256,7 @@ def test_overhead_is_the_median_of_reports_and_can_fall() -> None:
 
 def test_more_overhead_is_feared_from_its_first_report_on() -> None:
     """As when tools are added: what a provider said last is never undercut, also where its view is gone."""
-    meter = Meter()
+    meter = UsageCalibrator()
     for tokens in (12_000, 12_000, 27_000):
         meter.observe(Report(tokens, 10_000, 13_000))
     meter.forget()
@@ -264,7 +266,7 @@ def test_more_overhead_is_feared_from_its_first_report_on() -> None:
 
 def test_contradicting_reports_leave_half_of_the_budget() -> None:
     """Reports that contradict each other leave half of the budget."""
-    steady, unsteady = Meter(), Meter()
+    steady, unsteady = UsageCalibrator(), UsageCalibrator()
     for tokens in (38_000, 39_000, 40_000, 41_000, 42_000):
         steady.observe(Report(tokens, 10_000, 13_000))
     for tokens in (18_000, 28_000, 38_000, 48_000, 58_000):
@@ -275,18 +277,18 @@ def test_contradicting_reports_leave_half_of_the_budget() -> None:
 
 def test_growth_without_text_does_not_change_the_factor() -> None:
     """One growth that no text explains says nothing of the slope."""
-    meter = Meter()
+    meter = UsageCalibrator()
     for tokens, middle in ((1_000, 1_000), (2_000, 2_000), (17_000, 3_000), (18_000, 4_000), (10_000, 5_000)):
         meter.observe(Report(tokens, middle, middle))
         assert meter.slope == 1.0
 
 
 def test_a_meter_goes_on_from_its_mark_also_from_one_of_old() -> None:
-    meter, other, old = Meter(), Meter(), Meter()
+    meter, other, old = UsageCalibrator(), UsageCalibrator(), UsageCalibrator()
     for tokens in (13_000, 25_000, 14_000):
         meter.observe(Report(tokens, 10_000, 13_000))
     other.restore(meter.mark())
-    old.restore(MeterMark(*meter.mark()[:8]))
+    old.restore(CalibratorSnapshot(*meter.mark()[:8]))
     assert other.mark() == meter.mark()
     assert (old.overhead(BUDGET), old.mark().recent) == (meter.overhead(BUDGET), ())
     for each in (meter, other, old):
@@ -297,9 +299,9 @@ def test_a_meter_goes_on_from_its_mark_also_from_one_of_old() -> None:
 
 def test_absurd_reports_are_refused_once_overhead_is_known() -> None:
     """Once the overhead is known absurd reports are refused in both directions."""
-    learned = Meter()
+    learned = UsageCalibrator()
     learned.observe(Report(25_000, 10_000, 13_000))
-    for meter in (learned, Meter(15_000)):
+    for meter in (learned, UsageCalibrator(15_000)):
         answers = {
             tokens: meter.plausible(Report(tokens, 10_000, 13_000), BUDGET) for tokens in (12_500, 25_000, 75_000)
         }
@@ -309,14 +311,14 @@ def test_absurd_reports_are_refused_once_overhead_is_known() -> None:
 
 
 def test_a_long_answer_does_not_make_a_report_absurd() -> None:
-    meter = Meter(0)
+    meter = UsageCalibrator(0)
     assert meter.plausible(Report(1_000, 1_000, 1_300, answer=60_000), BUDGET)
     assert not meter.plausible(Report(400, 1_000, 1_300, answer=60_000), BUDGET)
 
 
 def test_factor_is_learned_slowly_first_and_well_later() -> None:
     """The slope is learned slowly at first and well after much text."""
-    meter, slopes = Meter(), []
+    meter, slopes = UsageCalibrator(), []
     for sent in range(1_000, 101_000, 1_000):
         meter.observe(Report(15_000 + int(1.5 * sent), sent, sent))
         slopes.append(meter.slope)
@@ -329,7 +331,7 @@ def test_factor_is_learned_slowly_first_and_well_later() -> None:
 
 @pytest.mark.parametrize(("truth", "slope"), [(0.01, 0.5), (50.0, 3.0)])
 def test_the_slope_stays_within_reason(truth: float, slope: float) -> None:
-    meter = Meter()
+    meter = UsageCalibrator()
     for sent in range(10_000, 1_000_000, 10_000):
         meter.observe(Report(int(truth * sent), sent, sent))
     assert meter.slope == slope
@@ -337,7 +339,7 @@ def test_the_slope_stays_within_reason(truth: float, slope: float) -> None:
 
 def test_small_compaction_keeps_the_anchor_and_credits_less() -> None:
     """A small compaction keeps the anchor and credits a little less than was removed."""
-    meter = Meter()
+    meter = UsageCalibrator()
     meter.observe(Report(25_000, 10_000, 13_000))
     meter.compacted(Estimate(1_100, 1_430))
     assert meter.measured
@@ -346,7 +348,7 @@ def test_small_compaction_keeps_the_anchor_and_credits_less() -> None:
 
 def test_large_compaction_drops_the_anchor_and_keeps_learning() -> None:
     """A large compaction drops the anchor and keeps what was learned."""
-    meter = Meter()
+    meter = UsageCalibrator()
     meter.observe(Report(25_000, 10_000, 13_000))
     meter.compacted(Estimate(5_001, 6_500))
     assert not meter.measured
@@ -356,7 +358,7 @@ def test_large_compaction_drops_the_anchor_and_keeps_learning() -> None:
 def test_asking_for_the_total_after_compaction_changes_nothing() -> None:
     """Asking what would follow a compaction changes nothing and answers the same."""
     for removed in (Estimate(1_000, 1_300), Estimate(8_000, 10_400)):
-        meter = Meter()
+        meter = UsageCalibrator()
         meter.observe(Report(25_000, 10_000, 13_000))
         left = Estimate(10_000 - removed.middle, 13_000 - removed.upper)
         foretold = meter.after(left, removed, BUDGET)
@@ -367,7 +369,7 @@ def test_asking_for_the_total_after_compaction_changes_nothing() -> None:
 
 def test_rewind_forgets_what_was_sent_but_not_the_learning() -> None:
     """What was sent before a rewind is forgotten but not what was learned."""
-    meter = Meter()
+    meter = UsageCalibrator()
     meter.observe(Report(25_000, 10_000, 13_000))
     meter.forget()
     assert not meter.measured
@@ -377,7 +379,7 @@ def test_rewind_forgets_what_was_sent_but_not_the_learning() -> None:
 @given(st.integers(0, 2**32), st.integers(0, 2_000))
 def test_claude_session_never_exceeds_the_upper_estimate(seed: int, answer: int) -> None:
     """True tokens are 1.5 times the counted ones and 15,000 of tools; the family says 1.2. Two reports are enough."""
-    chance, family, meter = random.Random(seed), family_of("claude-sonnet-4-5"), Meter()
+    chance, family, meter = random.Random(seed), family_of("claude-sonnet-4-5"), UsageCalibrator()
     counted: list[int] = []
 
     def view() -> Estimate:
@@ -401,7 +403,7 @@ def test_claude_session_never_exceeds_the_upper_estimate(seed: int, answer: int)
 
 
 def test_an_answer_that_was_reported_and_then_added_counts_once() -> None:
-    meter = Meter(0)
+    meter = UsageCalibrator(0)
     meter.observe(Report(1_000, 1_000, 1_000, answer=500))
     assert meter.total(Estimate(1_500, 1_500), BUDGET).middle == pytest.approx(1_500, abs=50)
 
@@ -409,7 +411,7 @@ def test_an_answer_that_was_reported_and_then_added_counts_once() -> None:
 @pytest.mark.parametrize("share", [0.5, 0.4])
 def test_estimate_stays_above_half_after_many_compactions(share: float) -> None:
     """After many compactions the estimate is never below half of what is there."""
-    meter, left = Meter(0), 10_000
+    meter, left = UsageCalibrator(0), 10_000
     meter.observe(Report(5_000, left, left))
     for _ in range(6):
         removed = int(left * share)
@@ -420,7 +422,7 @@ def test_estimate_stays_above_half_after_many_compactions(share: float) -> None:
 
 def test_anchor_is_dropped_once_half_of_its_view_left() -> None:
     """The anchor is dropped once half of its view is gone also in small steps."""
-    meter, left = Meter(), 10_000
+    meter, left = UsageCalibrator(), 10_000
     meter.observe(Report(25_000, left, left))
     for _ in range(3):
         left -= 2_000

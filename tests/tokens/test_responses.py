@@ -198,9 +198,9 @@ def test_what_was_read_is_the_anchor_and_is_stored(name):
     response, counted = TOLD[name]
     manager = asked()
     manager.observe_response(response)
-    assert (manager.usage().used.tokens, manager.usage().used.origin) == (5_000, "measured")
+    assert (manager.usage().used.tokens, manager.usage().used.source) == (5_000, "measured")
     manager.append(MessageFactory("openai").say("assistant", "Done."))
-    (request,) = manager.requests()
+    (request,) = manager.list_requests()
     assert (request.measured, request.answer) == (5_000, 40)
     assert (request.cached, request.written) == (counted.read, counted.written)
 
@@ -223,4 +223,4 @@ def test_a_response_on_another_lane_is_about_its_view():
     manager = asked()
     manager.get_messages_for_request(lane="side")
     manager.observe_response(MESSAGE, lane="side")
-    assert (manager.usage("side").used.origin, manager.usage().used.origin) == ("measured", "estimated")
+    assert (manager.usage("side").used.source, manager.usage().used.source) == ("measured", "estimated")

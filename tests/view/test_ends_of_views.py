@@ -28,7 +28,7 @@ def test_rewind_behind_an_orphan_shows_the_newest_group(talk):
     (orphan,) = talk.results([("nobody", "lost")])
     last = context.append(orphan)
     context.append(talk.say("assistant", "well " * 900), talk.say("user", "and?"))
-    context.leave_out(keep=1)
+    context.trim(keep_last=1)
     assert "found it" not in str(context.get_messages_for_request())
     context.rewind(last)
     view = context.get_messages_for_request()
@@ -115,7 +115,7 @@ def test_newest_message_stays_if_a_prompt_hides_the_rest(talk):
     context.append(talk.say("user", "go"), talk.call(["c"], "", {"path": "a.py"}), *talk.results([("c", "found it")]))
     last = context.append(talk.say("system", "Be brief."))
     context.append(talk.say("assistant", "well " * 900), talk.say("user", "and?"))
-    context.leave_out(keep=1)
+    context.trim(keep_last=1)
     assert "found it" not in str(context.get_messages_for_request())
     context.rewind(last)
     assert context.get_messages_for_request()[1:] == context.get_messages()[:-1]

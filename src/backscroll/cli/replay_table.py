@@ -12,12 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 from backscroll.cli.screen import line
-from backscroll.compaction.cache_pricing import Prices
+from backscroll.compaction.cache_pricing import CachePricing
 from backscroll.evaluation.retention import mean
 from backscroll.evaluation.run import Outcome
 from backscroll.evaluation.summarizers import OUTPUT
 
-_PRICES = Prices()  # those of a replay without any
+_PRICES = CachePricing()  # those of a replay without any
 UNITS = {
     "strategy": "names of strategies with commas between, in the order of their use",
     "budget": "tokens a request",

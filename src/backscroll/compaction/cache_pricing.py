@@ -8,20 +8,20 @@ them once. It is done in batches large enough to pay, and never as one result af
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from backscroll.compaction.candidates import Candidate, Window
+from backscroll.compaction.candidates import CandidatePart, Window
 from backscroll.errors import ConfigurationError
-from backscroll.history.plan import Clip, Mask
+from backscroll.history.plan import Clear, Excerpt
 
 BY = "mask batch"
 SPARED = 3  # newest groups with results that the model has seen: it is working with them
 _LEAST = 25  # tokens from which a result is worth a stub
 
 
-Make = Callable[[Candidate], Clip | Mask | None]
+Make = Callable[[CandidatePart], Excerpt | Clear | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Prices:
+class CachePricing:
     """Prices of an input token, relative to one that is neither read from nor written to the prompt cache.
 
     `read`: 0 to 1. `write`: from `read` up. `ttl_seconds`: seconds after a request for which the
@@ -58,8 +58,14 @@ class Prices:
 
 
 def batch(
-    window: Window, least: int, prices: Prices, spared: int = SPARED, make: Make | None = None, *, cold: bool = False
-) -> Sequence[Clip | Mask]:
+    window: Window,
+    least: int,
+    prices: CachePricing,
+    spared: int = SPARED,
+    make: Make | None = None,
+    *,
+    cold: bool = False,
+) -> Sequence[Excerpt | Clear]:
     """The masks that pay for themselves, worth at least `least` tokens together; none where they would not.
 
     The next requests are expected to be at least as many as those since the first of these results. `make`: what is
@@ -82,7 +88,7 @@ def batch(
     return [edit for _, edit in edits]
 
 
-def _candidates(window: Window, spared: int) -> list[Candidate]:
+def _candidates(window: Window, spared: int) -> list[CandidatePart]:
     """Results and media that the model has seen, save those of the newest `spared` groups; oldest first."""
     seen = [
         [

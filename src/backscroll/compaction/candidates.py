@@ -5,16 +5,27 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Protocol
 
-from backscroll.compaction.digest.relevance import Salience
+from backscroll.compaction.digest.relevance import Relevance
 from backscroll.compaction.sampling import READ
 from backscroll.history.history import Entry, History
-from backscroll.history.plan import GAPS, NO_DIGEST, Clip, Digest, Edit, Fold, Gap, Mask, Note, reference
+from backscroll.history.plan import (
+    GAPS,
+    NO_DIGEST,
+    Clear,
+    Digest,
+    DigestContent,
+    DigestLine,
+    Edit,
+    Excerpt,
+    Gap,
+    reference,
+)
 from backscroll.messages import Part
 from backscroll.messages.rewriter import replaceable
-from backscroll.tokens.model_profiles import Family
+from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.usage import Count, Estimate, estimate_count, estimate_message
 from backscroll.view.rendering import clipped, masked
-from backscroll.view.view import Surroundings, View
+from backscroll.view.view import RenderContext, View
 
 NEAREST = 1 / 3  # of what is spared as recent: nothing of it is even cut
 SHARE = 0.25  # of the budget that a digest takes at most
@@ -24,7 +35,7 @@ OF_TOLD = 0.45  # of what it tells: a digest that is nearly as long as the origi
 
 
 @dataclass(slots=True, eq=False)
-class Unit:
+class CandidateGroup:
     """One group as it stands in the plan so far. Strategies read it; only the ladder changes it."""
 
     entries: tuple[Entry, ...]
@@ -38,7 +49,7 @@ class Unit:
     """Within the newest `protect.recent` share of the budget."""
     unseen: bool
     """Holds a result that no assistant message follows yet."""
-    edits: dict[tuple[int, int], Clip | Mask]
+    edits: dict[tuple[int, int], Excerpt | Clear]
     nearest: bool = False
     """Within the newest third of that share, or kept: not even cut, as long as it fits otherwise."""
     kept: bool = False
@@ -61,10 +72,10 @@ class Unit:
 
 
 @dataclass(slots=True, eq=False)  # not frozen: a frozen one takes three times as long, and this is made of every part
-class Candidate:
+class CandidatePart:
     """A part that could be made smaller, as it stands now. Strategies read it; nobody changes it."""
 
-    unit: Unit
+    unit: CandidateGroup
     entry: Entry
     number: int
     part: Part
@@ -93,28 +104,28 @@ class Strategy(Protocol):
 class Window:
     """The units of a view in order, and how edits of them count."""
 
-    units: list[Unit]
-    family: Family
+    units: list[CandidateGroup]
+    family: ModelProfile
     count: Callable[[str], Count]
     budget: int
     """Input tokens that the messages may take in all."""
-    digest: Digest = NO_DIGEST
+    digest: DigestContent = NO_DIGEST
     """What the view's summary tells by now."""
     digest_tokens: int = 0
     """What it takes, by the upper estimate."""
-    prose: Note | None = None
+    prose: DigestLine | None = None
     """A model's summary that is ready to be told; what it tells of may leave the view with the least harm."""
-    salience: Salience = field(init=False)
+    salience: Relevance = field(init=False)
     """What weighs among the units, as they were at the start."""
-    by_seq: dict[int, Unit] = field(init=False)
+    by_seq: dict[int, CandidateGroup] = field(init=False)
     """The units that are still there, by each of their entries."""
 
     def __post_init__(self) -> None:
         """Indexes the units."""
         self.by_seq = {seq: unit for unit in self.units for seq in unit.seqs}
-        self.salience = Salience([unit.entries for unit in self.units], self.digest.weights)
+        self.salience = Relevance([unit.entries for unit in self.units], self.digest.weights)
 
-    def candidates(self, *kinds: str, over: int = 0) -> Iterator[Candidate]:
+    def candidates(self, *kinds: str, over: int = 0) -> Iterator[CandidatePart]:
         """Parts of these kinds and of more than `over` tokens in cuttable units that may be rewritten, oldest first."""
         for unit in self.units:
             if unit.estimate.upper > over and unit.cuttable:
@@ -122,18 +133,18 @@ class Window:
                     if candidate.count.tokens > over:
                         yield candidate
 
-    def parts_of(self, unit: Unit, kinds: Sequence[str]) -> Iterator[Candidate]:
+    def parts_of(self, unit: CandidateGroup, kinds: Sequence[str]) -> Iterator[CandidatePart]:
         """The rewritable parts of one unit."""
         for entry in unit.entries:
             for number, part in enumerate(entry.reading.parts):
                 if part.kind in kinds and replaceable(entry.reading, part):
-                    yield Candidate(unit, entry, number, part, self._present(unit, entry, number))
+                    yield CandidatePart(unit, entry, number, part, self._present(unit, entry, number))
 
     def tokens(self, count: Count) -> int:
         """The upper estimate of a count."""
         return ceil(estimate_count(count, self.family)[1])
 
-    def _present(self, unit: Unit, entry: Entry, number: int) -> Count:
+    def _present(self, unit: CandidateGroup, entry: Entry, number: int) -> Count:
         edit = unit.edits.get((entry.seq, number))
         if edit is not None:
             return edit.count
@@ -142,7 +153,7 @@ class Window:
             return count
         return Count(ceil(estimate_count(count, self.family)[0]))
 
-    def clip(self, candidate: Candidate, keep: int, by: str, head_share: float = 0.6) -> Clip | None:
+    def clip(self, candidate: CandidatePart, keep: int, by: str, head_share: float = 0.6) -> Excerpt | None:
         """The part cut to about `keep` tokens, head and tail; None where that would win nothing, and for arguments that
         are too long to be read whole: what is left of them would have to be valid JSON.
         """
@@ -156,8 +167,8 @@ class Window:
         return self.cut(candidate, head, max(0, characters - head), (), by)
 
     def cut(
-        self, candidate: Candidate, head: int, tail: int, between: Sequence[tuple[int, int]], by: str
-    ) -> Clip | None:
+        self, candidate: CandidatePart, head: int, tail: int, between: Sequence[tuple[int, int]], by: str
+    ) -> Excerpt | None:
         """The part cut to its first `head` and last `tail` characters and the stretches `between`; None where that
         would win nothing.
         """
@@ -168,9 +179,9 @@ class Window:
         counted = self._recount(candidate.part, text)
         if counted.tokens >= candidate.count.tokens:
             return None
-        return Clip(candidate.entry.seq, candidate.number, head, tail, counted, by, tuple(between))
+        return Excerpt(candidate.entry.seq, candidate.number, head, tail, counted, by, tuple(between))
 
-    def mask(self, candidate: Candidate, by: str, why: str = "left out") -> Mask | None:
+    def mask(self, candidate: CandidatePart, by: str, why: str = "left out") -> Clear | None:
         """The part as a one-line stub that says why; None where that would win nothing."""
         original = candidate.entry.counts[candidate.number]
         size = original.tokens if type(original) is Count else candidate.count.tokens
@@ -186,7 +197,7 @@ class Window:
         counted = self._recount(candidate.part, stub)
         if counted.tokens >= candidate.count.tokens:
             return None
-        return Mask(candidate.entry.seq, candidate.number, note, counted, by)
+        return Clear(candidate.entry.seq, candidate.number, note, counted, by)
 
     def tokens_of(self, entry: Entry) -> int:
         """The upper estimate of a whole message."""
@@ -221,7 +232,7 @@ class Window:
         share = self.digest_tokens / before if sparse else 1.0
         return int(self.digest_allowance(folded, room) * share) - self.digest_tokens
 
-    def fold(self, units: Iterable[Unit], tokens: int, by: str) -> list[Edit]:
+    def fold(self, units: Iterable[CandidateGroup], tokens: int, by: str) -> list[Edit]:
         """The first of these units folded, as many as win `tokens` after what the digest grows by, and at least those
         that a summary tells of.
         """
@@ -230,7 +241,7 @@ class Window:
         for unit in units:
             if unit.seqs[-1] > summarised and folded - self.digest_growth(folded, room) >= tokens:
                 break
-            edits += [Fold(seq, seq, by) for seq in unit.seqs]
+            edits += [Digest(seq, seq, by) for seq in unit.seqs]
             folded += unit.tokens
         return edits
 
@@ -265,14 +276,14 @@ class Window:
         return count._replace(tokens=count.tokens + self.count(part.name).tokens) if part.name else count
 
 
-def within(gap: Gap, seqs: Mapping[int, Unit]) -> list[int]:
+def within(gap: Gap, seqs: Mapping[int, CandidateGroup]) -> list[int]:
     """The `seq`s of these that a gap covers."""
     if gap.first == gap.last:
         return [gap.first] if gap.first in seqs else []
     return [seq for seq in seqs if gap.first <= seq <= gap.last]
 
 
-def _is_call(candidate: Candidate) -> bool:
+def _is_call(candidate: CandidatePart) -> bool:
     return candidate.part.kind == "call"
 
 
@@ -282,8 +293,8 @@ def _to_line_end(text: str, at: int) -> int:
     return line + 1 if line > 0 else at
 
 
-def look(
-    history: History, view: View, budget: int, around: Surroundings, retain: frozenset[int] = frozenset()
+def build_window(
+    history: History, view: View, budget: int, around: RenderContext, retain: frozenset[int] = frozenset()
 ) -> Window:
     """The window over the pieces of a view. `budget`: tokens that the messages may take. `retain`: entries that must
     stay in addition to those that always must.
@@ -291,7 +302,7 @@ def look(
     floor, kept = floor_seqs(history) | history.newest_seqs | retain, kept_ends(history, around.kept)
     seen = history.last_assistant
     units = [
-        Unit(
+        CandidateGroup(
             piece.entries,
             piece.group.members,
             piece.estimate,
@@ -316,7 +327,7 @@ def kept_ends(history: History, counts: tuple[int, int]) -> tuple[int, int]:
     return branch[begin - 1] if first and begin else -1, branch[end] if end < len(branch) else history.next_seq
 
 
-def spare(window: Window, recent: int, results: int, *, cut_kept: bool = False) -> None:
+def protect_recent(window: Window, recent: int, results: int, *, cut_kept: bool = False) -> None:
     """Marks the newest units within `recent` tokens as spared, those of the newest `results` results as well, and no
     others. `cut_kept`: what never leaves a view may be cut.
     """

@@ -7,29 +7,29 @@ survive a restart follows from events; what does not is named so below. `policy.
 from collections import deque
 from dataclasses import dataclass, field, replace
 
-from backscroll.compaction.report import Compaction
+from backscroll.compaction.report import CompactionResult
 from backscroll.history.log import (
+    CompactionSkipped,
     LaneEvent,
-    LaneMark,
+    LaneSnapshot,
     Overflowed,
     PlanAt,
     PlanRecorded,
-    Requested,
-    Settled,
+    RequestRecorded,
     SummaryFailed,
     SummaryMade,
     Tried,
     UsageObserved,
 )
 from backscroll.history.plan import Plan, until
-from backscroll.tokens.model_profiles import Counting, Family, counting_of, family_that_counts
+from backscroll.tokens.model_profiles import Counting, ModelProfile, counting_of, family_that_counts
 from backscroll.tokens.reported_usage import ReportedUsage
-from backscroll.tokens.usage import Estimate, Meter, Report, Spent
-from backscroll.view.view import Surroundings, View
+from backscroll.tokens.usage import Estimate, Report, SummarizerUsage, UsageCalibrator
+from backscroll.view.view import RenderContext, View
 
 REFUSED = 0.8  # of a request that a provider refused as too long: the next may be no longer than that
 _UNDO_DEPTH = 32
-NOTHING_SPENT, NOT_TRIED = Spent(0, 0, 0, 0), Tried()
+NOTHING_SPENT, NOT_TRIED = SummarizerUsage(0, 0, 0, 0), Tried()
 
 
 @dataclass(slots=True, eq=False)
@@ -37,12 +37,12 @@ class LaneState:
     """What is known of a lane."""
 
     name: str
-    around: Surroundings
+    around: RenderContext
     plan: Plan
-    meter: Meter
+    meter: UsageCalibrator
     budget: int
     """Tokens that its newest request was allowed; before the first one, what the options allow."""
-    family: Family = field(init=False)
+    family: ModelProfile = field(init=False)
     own_counting: Counting = field(init=False)
     """How the lane counts here."""
     counting: Counting | None = None
@@ -63,7 +63,7 @@ class LaneState:
     """What the provider refused last as too long."""
     summary: SummaryMade | None = None
     """A model's summary that no compaction has told of yet."""
-    spent: Spent = NOTHING_SPENT
+    spent: SummarizerUsage = NOTHING_SPENT
     tried: Tried = NOT_TRIED
     _before: deque[Plan | PlanAt] = field(default_factory=lambda: deque(maxlen=_UNDO_DEPTH))
     _guessed: bool = False
@@ -71,7 +71,7 @@ class LaneState:
 
     # Of this process only: a resumed lane begins with these.
     view: View | None = None
-    last_compaction: Compaction | None = None
+    last_compaction: CompactionResult | None = None
     little: int = 0
     """How many compactions won too little since it was better, as nearly all of the budget must stay."""
     sent_messages: int = 0
@@ -93,13 +93,13 @@ class LaneState:
         match event:
             case PlanRecorded():
                 self._recorded(event)
-            case Settled():
+            case CompactionSkipped():
                 self._settled(event)
             case UsageObserved():
                 self._observed(event)
             case Overflowed():
                 self._overflowed(event)
-            case Requested():
+            case RequestRecorded():
                 self._requested(event)
             case SummaryMade():
                 self._summarised(event)
@@ -125,7 +125,7 @@ class LaneState:
         self.settled_messages = event.messages
         self.meter.compacted(Estimate(*event.removed))
 
-    def _settled(self, event: Settled) -> None:
+    def _settled(self, event: CompactionSkipped) -> None:
         """A compaction would have won too little."""
         if event.batch:
             self.batched = event.tokens
@@ -162,7 +162,7 @@ class LaneState:
         self.tried = Tried(self.tried.failures + 1, event.last, self.compactions, self.plan.digest.told)
         self.spent = self.spent.plus(0, 1, event.input_tokens, event.output_tokens)
 
-    def _requested(self, event: Requested) -> None:
+    def _requested(self, event: RequestRecorded) -> None:
         """A view was handed out: usage reports are about it."""
         self.budget, self.sent, self.prompt = event.budget, Estimate(*event.estimate), event.prompt
         if event.counting is not None:
@@ -204,16 +204,16 @@ class LaneState:
 
     # -- checkpoints --
 
-    def mark(self) -> LaneMark:
+    def mark(self) -> LaneSnapshot:
         """Where it stands, for `resume`."""
         refused = (self.refused.tokens, self.refused.limit) if self.refused else None
-        return LaneMark(
+        return LaneSnapshot(
             self.name, self.plan, tuple(self._before), self.settled, self.batched, self.settled_messages,
             self.compactions, self.budget, self.sent, refused, self._guessed, self.prompt,
             self.summary, self.spent, self.tried, self.meter.mark(), self.counting,
         )  # fmt: skip  # one thought
 
-    def resume(self, mark: LaneMark) -> None:
+    def resume(self, mark: LaneSnapshot) -> None:
         """Goes on where it stood; the plan is given at its making."""
         self._before.extend(mark.before)
         self.settled, self.batched, self.settled_messages = mark.settled, mark.batched, mark.settled_messages

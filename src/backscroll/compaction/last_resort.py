@@ -7,10 +7,10 @@ messages.
 
 from collections.abc import Callable, Iterable, Iterator
 
-from backscroll.compaction.candidates import Candidate, Unit, Window
-from backscroll.compaction.plan_builder import LAST_CUT, Draft
+from backscroll.compaction.candidates import CandidateGroup, CandidatePart, Window
+from backscroll.compaction.plan_builder import LAST_CUT, PlanBuilder
 from backscroll.compaction.strategies.truncate import drop_unit
-from backscroll.history.plan import Clip, Edit, Mask
+from backscroll.history.plan import Clear, Edit, Excerpt
 
 LEAST = 48  # tokens that stay of a clipped part: enough for what it is and how it ends
 _ROUNDS = 6
@@ -19,7 +19,7 @@ _SLACK = 32  # cut a little deeper than asked, so that the note of a cut is paid
 _HARDER = (1.0, 0.8, 0.5, 0.25, 0.0)
 
 
-def clip_floor(draft: Draft) -> None:
+def clip_floor(draft: PlanBuilder) -> None:
     """Clips rung by rung until the view fits its budget, or nothing is left to clip."""
     for rung in (_newest_results, _older_results, _long_user_texts, _user_texts, _newest_texts):
         for _ in range(_ROUNDS):
@@ -36,48 +36,50 @@ def clip_floor(draft: Draft) -> None:
             _drop_unseen(draft)
 
 
-def _untouchable(draft: Draft, unit: Unit) -> bool:
+def _untouchable(draft: PlanBuilder, unit: CandidateGroup) -> bool:
     protected = draft.history.protected | draft.retain
     return any(entry.seq in protected or entry.reading.is_system for entry in unit.entries)
 
 
-def _any(_: Unit) -> bool:
+def _any(_: CandidateGroup) -> bool:
     return True
 
 
-def _parts(draft: Draft, window: Window, wanted: Callable[[Unit], bool], *kinds: str) -> Iterator[Candidate]:
+def _parts(
+    draft: PlanBuilder, window: Window, wanted: Callable[[CandidateGroup], bool], *kinds: str
+) -> Iterator[CandidatePart]:
     for unit in window.units:
         if wanted(unit) and not _untouchable(draft, unit):
             yield from window.parts_of(unit, kinds)
 
 
-def _newest_results(draft: Draft, window: Window) -> Iterable[Candidate]:
+def _newest_results(draft: PlanBuilder, window: Window) -> Iterable[CandidatePart]:
     newest = window.units[-1] if window.units else None
     return _parts(draft, window, lambda unit: unit.unseen or unit is newest, "result", "media")
 
 
-def _older_results(draft: Draft, window: Window) -> Iterable[Candidate]:
+def _older_results(draft: PlanBuilder, window: Window) -> Iterable[CandidatePart]:
     return (found for found in _parts(draft, window, _any, "result", "media") if found.part.id is not None)
 
 
-def _user_texts(draft: Draft, window: Window) -> Iterable[Candidate]:
+def _user_texts(draft: PlanBuilder, window: Window) -> Iterable[CandidatePart]:
     texts = _parts(draft, window, _any, "text", "media")
     return (found for found in texts if found.entry.reading.role == "user")
 
 
-def _long_user_texts(draft: Draft, window: Window) -> Iterable[Candidate]:
+def _long_user_texts(draft: PlanBuilder, window: Window) -> Iterable[CandidatePart]:
     return (found for found in _user_texts(draft, window) if window.tokens(found.count) > window.budget * _LONG)
 
 
 _OLDEST_FIRST = (_long_user_texts, _user_texts)
 
 
-def _newest_texts(draft: Draft, window: Window) -> Iterable[Candidate]:
+def _newest_texts(draft: PlanBuilder, window: Window) -> Iterable[CandidatePart]:
     newest = window.units[-1] if window.units else None
     return _parts(draft, window, lambda unit: unit is newest, "text", "call", "opaque")
 
 
-def _drop_unseen(draft: Draft) -> None:
+def _drop_unseen(draft: PlanBuilder) -> None:
     """Unseen results in groups before the newest leave altogether, oldest first."""
     window = draft.window
     excess = draft.used - draft.targets.total
@@ -90,7 +92,7 @@ def _drop_unseen(draft: Draft) -> None:
         draft.apply(edits)
 
 
-def _level(window: Window, found: list[Candidate], excess: int, oldest_first: bool) -> list[Edit]:
+def _level(window: Window, found: list[CandidatePart], excess: int, oldest_first: bool) -> list[Edit]:
     """Cuts the longest parts down to one common level that wins `excess`; user texts oldest first instead."""
     found = [candidate for candidate in found if candidate.count.tokens > LEAST]
     if not found:
@@ -108,7 +110,7 @@ def _level(window: Window, found: list[Candidate], excess: int, oldest_first: bo
     return [edit for edit in edits if edit is not None]
 
 
-def _one_by_one(window: Window, found: list[Candidate], excess: int) -> list[Edit]:
+def _one_by_one(window: Window, found: list[CandidatePart], excess: int) -> list[Edit]:
     edits: list[Edit] = []
     for candidate in found:
         if excess <= 0:
@@ -121,12 +123,12 @@ def _one_by_one(window: Window, found: list[Candidate], excess: int) -> list[Edi
     return edits
 
 
-def _shrink(window: Window, candidate: Candidate, tokens: int) -> Clip | Mask | None:
+def _shrink(window: Window, candidate: CandidatePart, tokens: int) -> Excerpt | Clear | None:
     """The part at about `tokens` by the upper estimate, its note included; a stub for what has no text."""
     if candidate.part.media is not None or candidate.part.kind == "opaque":
         return window.mask(candidate, LAST_CUT)
     size = max(1, window.tokens(candidate.count))
-    best: Clip | None = None
+    best: Excerpt | None = None
     for share in _HARDER:  # tokens are not spread evenly: what was cut may have held fewer than its share
         keep = int(max(LEAST / 2, tokens * share - LEAST / 2) * candidate.count.tokens / size)
         edit = window.clip(candidate, max(1, keep), LAST_CUT)

@@ -7,20 +7,20 @@ leave leaves; and only if what must stay does not fit by itself, that is clipped
 
 from collections.abc import Sequence
 
-from backscroll.compaction.candidates import Strategy, Unit, spare, within
+from backscroll.compaction.candidates import CandidateGroup, Strategy, protect_recent, within
 from backscroll.compaction.last_resort import clip_floor
 from backscroll.compaction.options import CompactionOptions
-from backscroll.compaction.plan_builder import Draft
+from backscroll.compaction.plan_builder import PlanBuilder
 from backscroll.compaction.strategies.preview import PreviewStrategy
 from backscroll.compaction.strategies.truncate import drop_unit, of_user
-from backscroll.history.plan import GAPS, Edit, Fold
+from backscroll.history.plan import GAPS, Digest, Edit
 from backscroll.view.view import View
 
 LAST_RESORT = "last resort"
 TOO_MANY = "max_messages"
 
 
-def compact(draft: Draft, strategies: Sequence[Strategy], options: CompactionOptions) -> None:
+def compact(draft: PlanBuilder, strategies: Sequence[Strategy], options: CompactionOptions) -> None:
     """Takes the draft down to its target if that can be done, and in any case into its budget.
 
     Leaves `draft.used` above the budget only where the floor itself, clipped as far as may be, does not fit.
@@ -29,16 +29,16 @@ def compact(draft: Draft, strategies: Sequence[Strategy], options: CompactionOpt
     if options.tool_result_preview is not None:
         strategies = (PreviewStrategy(options.tool_result_preview), *strategies)
     for recent, results, cut_kept in ((options.protect.recent, options.protect.results, False), (0.0, 0, True)):
-        spare(draft.window, int(draft.room * recent), results, cut_kept=cut_kept)
+        protect_recent(draft.window, int(draft.room * recent), results, cut_kept=cut_kept)
         if options.max_messages is not None:
-            _thin_out(draft, options.max_messages, options.target_usage)
+            _enforce_message_limit(draft, options.max_messages, options.target_usage)
         for strategy in strategies:
             if draft.used <= targets.target:
                 break
             edits = _allowed(strategy(draft.window, draft.used - targets.target), draft)
             if edits:
                 draft.apply(edits)
-        if draft.used <= targets.threshold and not crowded(draft.view, options):
+        if draft.used <= targets.threshold and not over_message_limit(draft.view, options):
             break
     if draft.settle() > targets.total:
         draft.forget_fresh()
@@ -48,7 +48,7 @@ def compact(draft: Draft, strategies: Sequence[Strategy], options: CompactionOpt
     _cut_what_must_stay(draft)
 
 
-def _cut_what_must_stay(draft: Draft) -> None:
+def _cut_what_must_stay(draft: PlanBuilder) -> None:
     """Nothing is left that may leave: what may only be cut is cut, and what was kept by number leaves at last."""
     budget = draft.targets.total
     if draft.settle() > budget:
@@ -62,25 +62,25 @@ def _cut_what_must_stay(draft: Draft) -> None:
         draft.shrink_digest(rules_too=True)
 
 
-def crowded(view: View, options: CompactionOptions) -> bool:
+def over_message_limit(view: View, options: CompactionOptions) -> bool:
     """Whether a view has more messages than it may."""
     return options.max_messages is not None and len(view.flat) > options.max_messages
 
 
-def _thin_out(draft: Draft, most: int, target: float) -> None:
+def _enforce_message_limit(draft: PlanBuilder, most: int, target: float) -> None:
     """Folds the oldest groups of a view of more than `most` messages, down to that share of them."""
     shown = len(draft.view.flat)
     excess = shown - int(most * target) if shown > most else 0
     edits: list[Edit] = []
     for unit in draft.window.units:
         if unit.free and excess > 0:
-            edits += [Fold(seq, seq, TOO_MANY) for seq in unit.seqs]
+            edits += [Digest(seq, seq, TOO_MANY) for seq in unit.seqs]
             excess -= len(unit.seqs)
     if edits:
         draft.apply(edits)
 
 
-def _allowed(edits: Sequence[Edit], draft: Draft) -> list[Edit]:
+def _allowed(edits: Sequence[Edit], draft: PlanBuilder) -> list[Edit]:
     """The edits that keep to free units and whole groups; what a strategy made beyond that is reported."""
     units = draft.window.by_seq
     gaps = [edit for edit in edits if isinstance(edit, GAPS)]
@@ -96,12 +96,12 @@ def _allowed(edits: Sequence[Edit], draft: Draft) -> list[Edit]:
     return allowed
 
 
-def _drop_all_but_floor(draft: Draft) -> None:
+def _drop_all_but_floor(draft: PlanBuilder) -> None:
     """The last resort before the floor is touched: the oldest of what may leave, as much as it takes."""
     _drop_oldest(draft, [unit for unit in draft.window.units if unit.free])
 
 
-def _drop_oldest(draft: Draft, free: Sequence[Unit]) -> None:
+def _drop_oldest(draft: PlanBuilder, free: Sequence[CandidateGroup]) -> None:
     for choose in (lambda unit: not of_user(unit), of_user):
         excess = draft.settle() - draft.targets.total
         edits: list[Edit] = []

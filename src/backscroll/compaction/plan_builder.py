@@ -3,33 +3,33 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from backscroll.compaction.candidates import look, within
+from backscroll.compaction.candidates import build_window, within
 from backscroll.compaction.digest.writer import Frame, shrink, write
 from backscroll.history.history import Entry, History
-from backscroll.history.plan import GAPS, Digest, Edit, Fold, Gap, Note, Plan, hidden, merge, without
+from backscroll.history.plan import GAPS, Digest, DigestContent, DigestLine, Edit, Gap, Plan, hidden, merge, without
 from backscroll.tokens.budget import TokenTargets
-from backscroll.tokens.usage import NOTHING, Estimate, Meter
-from backscroll.view.view import EPHEMERAL, Ephemeral, Surroundings, View
+from backscroll.tokens.usage import NOTHING, Estimate, UsageCalibrator
+from backscroll.view.view import EPHEMERAL, Ephemeral, RenderContext, View
 
 _SLACK = 64  # tokens by which a digest shrinks more than asked, for the lines around it
 LAST_CUT = "floor"
 """The reason that edits of what must stay carry."""
 
 
-class Draft:
+class PlanBuilder:
     """A plan in the making. Strategies are reckoned with at once; the view is built when somebody asks for it."""
 
     def __init__(
         self,
         history: History,
         view: View,
-        meter: Meter,
+        meter: UsageCalibrator,
         targets: TokenTargets,
-        around: Surroundings,
+        around: RenderContext,
         *,
         fresh: Sequence[Ephemeral] = (),
         regrow: bool = True,
-        prose: Note | None = None,
+        prose: DigestLine | None = None,
         retain: frozenset[int] = frozenset(),
     ) -> None:
         self.history = history
@@ -47,7 +47,7 @@ class Draft:
         self._gone_for, self._gone = view, NOTHING
         self._regrow = regrow
         self._view = self._whole_again(view)
-        self.window = look(history, self._view, self.room, around, retain)
+        self.window = build_window(history, self._view, self.room, around, retain)
         self.window.prose = prose
         self._edits: list[Edit] = []
         self._folded: list[tuple[Entry, ...]] = []
@@ -110,7 +110,7 @@ class Draft:
             and 2 * window.digest_tokens < window.digest_allowance(0)
         )
 
-    def _digest(self, before: Digest) -> Digest:
+    def _digest(self, before: DigestContent) -> DigestContent:
         """What the summary tells once the pending folds are made."""
         if not self._folded and not self._starved():
             return before
@@ -124,7 +124,7 @@ class Draft:
         digest = write(before, self._folded, told, frame, self._told_in_short())
         return shrink(digest, now, self._tokens) if squeezed else digest
 
-    def _told_in_short(self) -> Note | None:
+    def _told_in_short(self) -> DigestLine | None:
         """The summary that is ready, once everything that it tells of and that may leave has left."""
         prose = self.window.prose
         if prose is None or any(unit.free and unit.seqs[-1] <= prose.last for unit in self.window.units):
@@ -163,7 +163,7 @@ class Draft:
     def look_again(self) -> None:
         """The window as the view has it, with nothing spared: after this only the floor is sacred."""
         _, prose = self.view, self.window.prose
-        self.window = look(self.history, self._view, self.room, self.around, self.retain)
+        self.window = build_window(self.history, self._view, self.room, self.around, self.retain)
         self.window.prose = prose
 
     def settle(self) -> int:
@@ -189,7 +189,7 @@ class Draft:
     def apply(self, edits: Sequence[Edit]) -> None:
         """Adds edits to the plan."""
         units = self.window.by_seq
-        told = {seq for edit in edits if isinstance(edit, Fold) for seq in within(edit, units)}
+        told = {seq for edit in edits if isinstance(edit, Digest) for seq in within(edit, units)}
         self._folded += [unit.entries for unit in self.window.units if not told.isdisjoint(unit.seqs)]
         self._won = self._won.plus(self.window.take(edits))
         self._edits += edits

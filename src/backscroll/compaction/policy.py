@@ -9,14 +9,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from backscroll.compaction.cache_pricing import Prices, batch
-from backscroll.compaction.candidates import Strategy, look, spare
+from backscroll.compaction.cache_pricing import CachePricing, batch
+from backscroll.compaction.candidates import Strategy, build_window, protect_recent
 from backscroll.compaction.lane_state import LaneState
 from backscroll.compaction.options import CompactionOptions
-from backscroll.compaction.pipeline import compact, crowded
-from backscroll.compaction.plan_builder import Draft
+from backscroll.compaction.pipeline import compact, over_message_limit
+from backscroll.compaction.plan_builder import PlanBuilder
 from backscroll.compaction.report import (
-    Compaction,
+    CompactionResult,
     Trigger,
     attachments_left_out,
     refusals,
@@ -28,12 +28,12 @@ from backscroll.compaction.report import (
 from backscroll.compaction.required import staying, won_little
 from backscroll.compaction.strategies.preview import arrivals, preview, shown_whole
 from backscroll.compaction.summarization import Order, Summaries
-from backscroll.compaction.trim import Wish, chosen_by, fold
+from backscroll.compaction.trim import TrimRequest, chosen_by, fold
 from backscroll.compaction.upcoming import may_try, next_order, worth_telling
 from backscroll.history.history import History
-from backscroll.history.log import PlanRecorded, Settled
-from backscroll.history.plan import Note, hidden
-from backscroll.ports import Event
+from backscroll.history.log import CompactionSkipped, PlanRecorded
+from backscroll.history.plan import DigestLine, hidden
+from backscroll.ports import Notification
 from backscroll.tokens.budget import NO_LIMITS, Limits, TokenTargets
 from backscroll.tokens.usage import Estimate
 from backscroll.view.view import Ephemeral, View
@@ -55,7 +55,7 @@ class PolicyInput(NamedTuple):
     strategies: Sequence[Strategy]
     ephemerals: Sequence[Ephemeral]
     prompt: str | None
-    prices: Prices | None = None
+    prices: CachePricing | None = None
     """Prices by which batches of old results are masked; None = they are not."""
     seconds: float | None = None
     """The time by a clock that only goes forward; None where nobody knows."""
@@ -66,14 +66,14 @@ class PolicyInput(NamedTuple):
 class Decision(NamedTuple):
     """What came of deciding on a lane. Nothing of it holds before the lane applies it, with its event recorded."""
 
-    event: PlanRecorded | Settled | None
+    event: PlanRecorded | CompactionSkipped | None
     """To be recorded, if anything is."""
-    reports: list[Event]
+    reports: list[Notification]
     view: View | None = None
     """Under the plan that the event records."""
     expired: int = 0
     """Ephemeral messages with a lower number are not in it."""
-    compaction: Compaction | None = None
+    compaction: CompactionResult | None = None
     little: bool | None = None
     """Whether so much must stay that this won too little; None where that is not known."""
 
@@ -165,14 +165,14 @@ def _fit_limited(lane: LaneState, now: PolicyInput, budget: int, targets: TokenT
 
 def _compacted_in_both(
     lane: LaneState, now: PolicyInput, targets: TokenTargets, budget: int, used: int
-) -> tuple[Draft, int]:
+) -> tuple[PlanBuilder, int]:
     """The draft that holds the budget in the caller's measure too, else the smallest that holds it in ours; and
     what it takes in the caller's. A budget in that measure is a smaller one in ours, which is found by trying.
     """
     asked, measured = targets, _measured(now, lane.view, budget)
     if measured > budget:
         targets = _scaled(lane, now, targets, used / measured)
-    best: tuple[Draft, int] | None = None
+    best: tuple[PlanBuilder, int] | None = None
     for _ in range(MEASURED_TRIES):
         draft, _ = _compacted(lane, now, targets)
         measured = _measured(now, draft.view, budget)
@@ -198,7 +198,7 @@ def _scaled(lane: LaneState, now: PolicyInput, targets: TokenTargets, share: flo
     return scaled.exactly() if now.limits.hard else scaled
 
 
-def _compacted(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> tuple[Draft, bool]:
+def _compacted(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> tuple[PlanBuilder, bool]:
     """A draft that was taken down to these targets, and whether results were previewed in it."""
     draft = _draft(lane, now, targets)
     edits = arrivals(draft.window, now.options.tool_result_preview, now.history.protected | draft.retain)
@@ -214,7 +214,7 @@ def _trigger(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int
     return "cold cache" if _is_cold(lane, now) else "messages"
 
 
-def leave_out(lane: LaneState, now: PolicyInput, wish: Wish) -> Decision:
+def trim(lane: LaneState, now: PolicyInput, wish: TrimRequest) -> Decision:
     """The plan to record that leaves out what somebody asks for, within the budget of the request before."""
     targets, estimate = _reckoned(lane, now, lane.budget)
     used = estimate.upper
@@ -223,13 +223,13 @@ def leave_out(lane: LaneState, now: PolicyInput, wish: Wish) -> Decision:
     return _decide(lane, now, draft, used, "asked", force=True)
 
 
-def next_compaction(lane: LaneState, now: PolicyInput) -> tuple[int, Compaction]:
+def next_compaction(lane: LaneState, now: PolicyInput) -> tuple[int, CompactionResult]:
     """From how many tokens on a request is compacted, and what that would do now. Changes nothing."""
     targets, estimate = _reckoned(lane, now, lane.budget)
     used = estimate.upper
     draft = _draft(lane, now, targets)
     compact(draft, now.strategies, now.options)
-    return targets.threshold, Compaction.of(lane.name, draft, used, draft.settle(), "asked")
+    return targets.threshold, CompactionResult.of(lane.name, draft, used, draft.settle(), "asked")
 
 
 def _is_due(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> bool:
@@ -248,7 +248,7 @@ def _is_due(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int)
     if now.options.max_messages is None:
         return False
     assert lane.view is not None
-    return crowded(lane.view, now.options) and len(lane.view.flat) > lane.settled_messages * (1 + WORTH)
+    return over_message_limit(lane.view, now.options) and len(lane.view.flat) > lane.settled_messages * (1 + WORTH)
 
 
 def _is_cold(lane: LaneState, now: PolicyInput) -> bool:
@@ -301,16 +301,18 @@ def _fit_batch(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: i
     spared, cold = now.options.protect.results, _is_cold(lane, now)
     edits = batch(draft.window, least, now.prices, spared, make, cold=cold)
     if not edits:
-        return Decision(Settled(lane.name, used - int(least * LOOK_AGAIN), len(draft.before.flat), batch=True), [])
+        return Decision(
+            CompactionSkipped(lane.name, used - int(least * LOOK_AGAIN), len(draft.before.flat), batch=True), []
+        )
     draft.apply(edits)
     after = draft.settle()
     return _recorded(lane, now, draft, used, after=after, trigger="batch")
 
 
-def _draft(lane: LaneState, now: PolicyInput, targets: TokenTargets, *, regrow: bool = True) -> Draft:
+def _draft(lane: LaneState, now: PolicyInput, targets: TokenTargets, *, regrow: bool = True) -> PlanBuilder:
     assert lane.view is not None
     fresh = [found for found in now.ephemerals if found.number >= max(lane.expired, lane.shown)]
-    return Draft(
+    return PlanBuilder(
         now.history, lane.view, lane.meter, targets, lane.around,
         fresh=fresh, regrow=regrow, prose=_prose(lane), retain=now.limits.retain,
     )  # fmt: skip  # one thought
@@ -323,7 +325,7 @@ def next_summary(
     summaries: Summaries,
     *,
     focus: str | None = None,
-    wish: Wish | None = None,
+    wish: TrimRequest | None = None,
 ) -> Order | None:
     """The summary to have made of what the next compaction will fold; None where it is too early for that, where
     one is ready, or where several failed and there is little new. A `focus` is always asked for.
@@ -335,8 +337,8 @@ def next_summary(
     may = may_try(lane.tried, lane.compactions, lane.plan.digest.told, targets.room)
     if focus is None and wish is None and (used < _early(targets) or not may):
         return None
-    window = look(now.history, lane.view, targets.room, lane.around)
-    spare(window, int(window.budget * now.options.protect.recent), now.options.protect.results)
+    window = build_window(now.history, lane.view, targets.room, lane.around)
+    protect_recent(window, int(window.budget * now.options.protect.recent), now.options.protect.results)
     tokens = max(targets.threshold, used) - targets.target
     leaving = worth_telling(window, tokens) if wish is None else chosen_by(window, wish)
     newest, room = now.history.newest, window.summary_room()
@@ -344,15 +346,15 @@ def next_summary(
     return next_order(lane.name, lane.view, leaving, room=room, summaries=summaries, focus=focus, pending=pending)
 
 
-def _prose(lane: LaneState) -> Note | None:
+def _prose(lane: LaneState) -> DigestLine | None:
     found = lane.summary
-    return None if found is None else Note(found.first, found.last, "prose", found.text, found.by)
+    return None if found is None else DigestLine(found.first, found.last, "prose", found.text, found.by)
 
 
 def _decide(
     lane: LaneState,
     now: PolicyInput,
-    draft: Draft,
+    draft: PlanBuilder,
     used: int,
     trigger: Trigger,
     *,
@@ -370,15 +372,15 @@ def _decide(
         little, more = _wins_little(lane, draft, used - after, after)
         reports += more
     unchanged = draft.view.plan.edits == draft.before.plan.edits
-    poor = used - after < WORTH * room and not crowded(draft.before, now.options)
+    poor = used - after < WORTH * room and not over_message_limit(draft.before, now.options)
     if used <= budget and (unchanged or (not force and poor)):
-        event = None if force else Settled(lane.name, used, len(draft.before.flat))
+        event = None if force else CompactionSkipped(lane.name, used, len(draft.before.flat))
         return Decision(event, reports, little=little)
     made = _recorded(lane, now, draft, used, after=after, trigger=trigger)
     return made._replace(reports=reports + made.reports, little=little)
 
 
-def _wins_little(lane: LaneState, draft: Draft, won: int, after: int) -> tuple[bool | None, list[Event]]:
+def _wins_little(lane: LaneState, draft: PlanBuilder, won: int, after: int) -> tuple[bool | None, list[Notification]]:
     """Whether so much must stay that it won too little, None where that is hard to say; reported the second time,
     and then not again before it was better.
     """
@@ -391,8 +393,10 @@ def _wins_little(lane: LaneState, draft: Draft, won: int, after: int) -> tuple[b
     return True, [won_little(lane.name, stays, targets.total)] if lane.little == 1 else []
 
 
-def _recorded(lane: LaneState, now: PolicyInput, draft: Draft, used: int, *, after: int, trigger: Trigger) -> Decision:
-    done = Compaction.of(lane.name, draft, used, after, trigger)
+def _recorded(
+    lane: LaneState, now: PolicyInput, draft: PlanBuilder, used: int, *, after: int, trigger: Trigger
+) -> Decision:
+    done = CompactionResult.of(lane.name, draft, used, after, trigger)
     reports = [*reports_of(done, draft), *rules_left_out(lane.name, draft)]
     reports += attachments_left_out(lane.name, draft)
     expired = max((found.number + 1 for found in now.ephemerals), default=lane.expired)

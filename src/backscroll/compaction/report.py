@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from backscroll import events
-from backscroll.compaction.plan_builder import LAST_CUT, Draft
+from backscroll.compaction.plan_builder import LAST_CUT, PlanBuilder
 from backscroll.errors import BudgetError
 from backscroll.history.log import Overflowed
-from backscroll.history.plan import GAPS, Clip, Mask, Plan, covers
-from backscroll.ports import Event
+from backscroll.history.plan import GAPS, Clear, Excerpt, Plan, covers
+from backscroll.ports import Notification
 from backscroll.view.view import EPHEMERAL
 
 Trigger = Literal["threshold", "messages", "batch", "arrival", "cold cache", "asked", "retained"]
@@ -21,7 +21,7 @@ out has to stand in this request.
 
 
 @dataclass(frozen=True, slots=True)
-class Compaction:
+class CompactionResult:
     """What a compaction did. Figures in tokens are upper estimates of the whole request."""
 
     lane: str
@@ -29,16 +29,16 @@ class Compaction:
     after_tokens: int
     before_messages: int
     after_messages: int
-    removed: int
+    messages_dropped: int
     """Messages left out that stood in the view before."""
-    shortened: int
+    parts_shortened: int
     """Parts clipped or masked."""
     target_tokens: int
     budget: int
     trigger: Trigger
 
     @classmethod
-    def of(cls, lane: str, draft: Draft, used: int, after: int, trigger: Trigger) -> "Compaction":
+    def of(cls, lane: str, draft: PlanBuilder, used: int, after: int, trigger: Trigger) -> "CompactionResult":
         """What a draft does, from `used` tokens to `after`."""
         before, view, targets = draft.before, draft.view, draft.targets
         shown = {piece.key for piece in view.pieces}
@@ -48,22 +48,22 @@ class Compaction:
         return cls(lane, *sizes, removed, shortened, targets.target, targets.total, trigger)
 
 
-def refusals(lane: str, draft: Draft) -> list[Event]:
+def refusals(lane: str, draft: PlanBuilder) -> list[Notification]:
     """The edits that a strategy made of what it may not touch."""
     return [(events.EDIT_REFUSED, {"lane": lane, "strategy": edit.by, "edit": repr(edit)}) for edit in draft.refused]
 
 
-def rules_left_out(lane: str, draft: Draft) -> list[Event]:
+def rules_left_out(lane: str, draft: PlanBuilder) -> list[Notification]:
     """Users' rules that the new view tells no longer."""
     lost = _rules_aside(draft.view.plan) - _rules_aside(draft.before.plan)
     return [(events.RULES_LEFT_OUT, {"lane": lane, "rules": len(lost)})] if lost else []
 
 
-def attachments_left_out(lane: str, draft: Draft) -> Iterator[Event]:
+def attachments_left_out(lane: str, draft: PlanBuilder) -> Iterator[Notification]:
     """What a user attached and the new view shows no longer, since nothing else was left to cut."""
-    known = {(edit.seq, edit.part) for edit in draft.before.plan.edits if isinstance(edit, Mask)}
+    known = {(edit.seq, edit.part) for edit in draft.before.plan.edits if isinstance(edit, Clear)}
     for edit in draft.view.plan.edits:
-        if not isinstance(edit, Mask) or edit.by != LAST_CUT or (edit.seq, edit.part) in known:
+        if not isinstance(edit, Clear) or edit.by != LAST_CUT or (edit.seq, edit.part) in known:
             continue
         reading = draft.history.entry(edit.seq).reading
         media = reading.parts[edit.part].media
@@ -71,7 +71,7 @@ def attachments_left_out(lane: str, draft: Draft) -> Iterator[Event]:
             yield events.ATTACHMENT_LEFT_OUT, {"lane": lane, "seq": edit.seq, "kind": media.kind}
 
 
-def reports_of(done: Compaction, draft: Draft) -> Iterator[Event]:
+def reports_of(done: CompactionResult, draft: PlanBuilder) -> Iterator[Notification]:
     """What is told of a compaction."""
     plan = draft.view.plan
     yield events.compacting(events.PRE_COMPACT, done.lane, done.before_messages, done.before_tokens)
@@ -88,8 +88,8 @@ def reports_of(done: Compaction, draft: Draft) -> Iterator[Event]:
             "after_tokens": done.after_tokens,
             "before_messages": done.before_messages,
             "after_messages": done.after_messages,
-            "messages_removed": done.removed,
-            "messages_truncated": done.shortened,
+            "messages_removed": done.messages_dropped,
+            "messages_truncated": done.parts_shortened,
             "user_messages_stubbed": 0,
             "system_messages_preserved": draft.history.leading,
             "strategy_level": _level(plan),
@@ -101,7 +101,7 @@ def reports_of(done: Compaction, draft: Draft) -> Iterator[Event]:
     yield events.compacting(events.POST_COMPACT, done.lane, done.after_messages, done.after_tokens)
 
 
-def too_large(draft: Draft, needed: int, overhead: int, refused: Overflowed | None) -> BudgetError:
+def too_large(draft: PlanBuilder, needed: int, overhead: int, refused: Overflowed | None) -> BudgetError:
     """What must stay does not fit: what adds up, and which knob to turn."""
     history = draft.history
     leading = set(history.leading_seqs)
@@ -143,4 +143,6 @@ def _rules_aside(plan: Plan) -> set[str]:
 
 def _level(plan: Plan) -> int:
     """How harsh the plan is, from 1 (parts cut) over 2 (parts masked) to 3 (messages left out)."""
-    return max((1 if isinstance(edit, Clip) else 2 if isinstance(edit, Mask) else 3 for edit in plan.edits), default=0)
+    return max(
+        (1 if isinstance(edit, Excerpt) else 2 if isinstance(edit, Clear) else 3 for edit in plan.edits), default=0
+    )

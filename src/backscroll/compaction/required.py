@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from backscroll import events
 from backscroll.compaction.candidates import kept_ends
-from backscroll.compaction.plan_builder import Draft
+from backscroll.compaction.plan_builder import PlanBuilder
 from backscroll.history.history import History
-from backscroll.ports import Event
+from backscroll.ports import Notification
 from backscroll.view.rendering import note_text
 from backscroll.view.view import GROUP, Piece
 
@@ -40,7 +40,7 @@ class Staying(NamedTuple):
     """The same by kind, the largest first."""
 
 
-def staying(draft: Draft, after: int) -> Staying:
+def staying(draft: PlanBuilder, after: int) -> Staying:
     """What must stay of a draft, which takes `after` tokens in all."""
     overhead, view, history = draft.targets.total - draft.room, draft.view, draft.history
     scale = max(0, after - overhead) / max(1, view.estimate.upper)  # what a provider counted is not what was estimated
@@ -75,7 +75,7 @@ def _kind(piece: Piece, history: History, ends: tuple[int, int]) -> str | None:
     return None if history.newest_seqs.isdisjoint(members) else _NEWEST
 
 
-def won_little(lane: str, stays: Staying, budget: int) -> Event:
+def won_little(lane: str, stays: Staying, budget: int) -> Notification:
     """The event that compactions of a lane win too little, since so much must stay."""
     first, *others = list(stays.parts.items())[:_NAMED]
     largest = [first, *(each for each in others if each[1] >= _LEAST * stays.tokens)]

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from backscroll.compaction.verification import Evidence, Verdict, of_users, verify
 from backscroll.errors import ConfigurationError, MessageError
 from backscroll.history.history import Entry
-from backscroll.history.plan import Note, Plan, reference
+from backscroll.history.plan import DigestLine, Plan, reference
 from backscroll.messages import Message, Part, Redact, accept_text, copy_message, read_message
-from backscroll.ports import Ask, Background, Operation
+from backscroll.ports import Ask, BackgroundTask, Operation
 from backscroll.view.escaping import escaped_references
 from backscroll.view.rendering import LINES, note_text
 
@@ -80,7 +80,7 @@ class SummaryRequest(NamedTuple):
     """
 
 
-class SummaryAnswer(NamedTuple):
+class SummaryResponse(NamedTuple):
     """What a summarizer may answer with instead of the plain text."""
 
     text: str
@@ -91,7 +91,7 @@ class SummaryAnswer(NamedTuple):
 
 
 SummarizerFunction = Callable[[SummaryRequest], Any]
-"""From a request to a `str` or a `SummaryAnswer`; plain or async. What it raises is a failure that costs nothing."""
+"""From a request to a `str` or a `SummaryResponse`; plain or async. What it raises is a failure that costs nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class Order:
     view_tokens: int = 0
     said: tuple[Sequence[Entry], ...] = ()
     """The groups that an answer is checked against: those that it covers, and those that stay in the view."""
-    noted: tuple[Note, ...] = ()
+    noted: tuple[DigestLine, ...] = ()
     """What the digest holds of earlier messages, likewise."""
 
 
@@ -121,7 +121,7 @@ class Summarizer:
     """How a model writes summaries. Raises `ConfigurationError` for values that can never work."""
 
     fn: SummarizerFunction
-    """Called with a `SummaryRequest`; returns the summary as text, or a `SummaryAnswer`. Plain or async."""
+    """Called with a `SummaryRequest`; returns the summary as text, or a `SummaryResponse`. Plain or async."""
     context_tokens: int = 32_000
     """Tokens that one call may take in, at least 2,000; more is summarized in parts."""
     wait_seconds: float = 0.0
@@ -155,7 +155,7 @@ class Summaries:
     summarizer: Summarizer
     blocking: bool
     """Whether a call blocks, and so belongs into a thread."""
-    background: Background
+    background: BackgroundTask
 
 
 class Made(NamedTuple):
@@ -182,8 +182,8 @@ def ask(
     for part in order.parts:
         request = _request(order, text, part)
         answer = yield Ask(summarizer, (request,), heavy=heavy, tolerant=True)
-        told = SummaryAnswer(answer) if isinstance(answer, str) else answer
-        if not isinstance(told, SummaryAnswer) or not isinstance(told.text, str):
+        told = SummaryResponse(answer) if isinstance(answer, str) else answer
+        if not isinstance(told, SummaryResponse) or not isinstance(told.text, str):
             return Made(order, "", _kept(_unusable(answer), redact)[0][:_LONGEST_REASON], model, *spent)
         model = told.model or model
         taken = order.view_tokens + count(request.system + request.prompt)

@@ -8,7 +8,7 @@ is asked no more than 3 + 6 times and once for each further `LONGEST`.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from backscroll.compaction.candidates import Unit, Window
+from backscroll.compaction.candidates import CandidateGroup, Window
 from backscroll.compaction.summarization import MOST_FAILURES, Order, Summaries, as_turn, order_of
 from backscroll.history.log import Tried
 from backscroll.view.view import View
@@ -18,7 +18,7 @@ _NEW = 0.1  # of the room that has to be folded with each compaction that a summ
 LONGEST = 32  # compactions between two tries
 
 
-def worth_telling(window: Window, tokens: int) -> list[Unit]:
+def worth_telling(window: Window, tokens: int) -> list[CandidateGroup]:
     """What a compaction will fold to win so many tokens; nothing where a summary of it is not worth a call."""
     chosen = _oldest(window, tokens)
     return [] if sum(unit.tokens for unit in chosen) < window.budget * _WORTH else chosen
@@ -33,7 +33,14 @@ def may_try(tried: Tried, compactions: int, folded: int, room: int) -> bool:
 
 
 def next_order(
-    lane: str, view: View, units: Sequence[Unit], *, room: int, summaries: Summaries, focus: str | None, pending: bool
+    lane: str,
+    view: View,
+    units: Sequence[CandidateGroup],
+    *,
+    room: int,
+    summaries: Summaries,
+    focus: str | None,
+    pending: bool,
 ) -> Order | None:
     """The order for a summary of these, of at most `room` tokens; None where there are none.
 
@@ -53,9 +60,9 @@ def next_order(
     return as_turn(order, last, view.copies(), view.estimate.upper)
 
 
-def _oldest(window: Window, tokens: int) -> list[Unit]:
+def _oldest(window: Window, tokens: int) -> list[CandidateGroup]:
     """The units that a compaction will fold to win so much, as far as can be told."""
-    chosen: list[Unit] = []
+    chosen: list[CandidateGroup] = []
     for unit in window.units:
         if tokens <= 0:
             break

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from backscroll import events
-from backscroll.compaction.cache_pricing import Prices
+from backscroll.compaction.cache_pricing import CachePricing
 from backscroll.compaction.strategies import AUTO, masks_batches
 from backscroll.errors import BudgetError, ConfigurationError
 from backscroll.evaluation.retention import Measure, Needs, Recalled
@@ -134,7 +134,7 @@ def replay(
     summaries: Asked | None = None,
     progress: Callable[[], object] | None = None,
     make_manager: MakeManager | None = None,
-    prices: Prices | None = None,
+    prices: CachePricing | None = None,
     needs: Needs | None = None,
     witness: Witness | None = None,
 ) -> Outcome:
@@ -149,7 +149,7 @@ def replay(
     weigher = Weigher(_counter(tokenizer))
     weights = [weigher(message) for message in transcript.messages]
     tokens = budget_tokens(budget, sum(weights))
-    ledger = _Ledger(weigher, weights, tokens, prices or Prices())
+    ledger = _Ledger(weigher, weights, tokens, prices or CachePricing())
     measure = Measure(needs or Needs(transcript.messages), weights, tokens, weigher.count)
     make = make_manager or backscroll_manager(strategies, model, tokenizer, summaries, prices)
     manager = make(tokens, ledger.on_event)
@@ -193,7 +193,7 @@ def backscroll_manager(
     model: str | None,
     tokenizer: str | Callable[[str], int] = "auto",
     summaries: Asked | None = None,
-    prices: Prices | None = None,
+    prices: CachePricing | None = None,
 ) -> MakeManager:
     """Makes Backscroll's own manager, in memory, with these options.
 
@@ -302,7 +302,7 @@ class Weigher:
 class _Ledger:
     """Sums over the requests of one replay."""
 
-    def __init__(self, weigher: Weigher, weights: Sequence[int], budget: int, prices: Prices) -> None:
+    def __init__(self, weigher: Weigher, weights: Sequence[int], budget: int, prices: CachePricing) -> None:
         self._weigher = weigher
         self._history = weights
         self._budget = budget

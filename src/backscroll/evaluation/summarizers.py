@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from backscroll.compaction.summarization import Summarizer, SummarizerFunction, SummaryRequest
 from backscroll.integrations.summarizers.anthropic import AnthropicSummarizer
 from backscroll.integrations.summarizers.openai import OpenAISummarizer
-from backscroll.manager.driver import drive, drive_held
+from backscroll.manager.driver import run_sync, run_unlocked
 from backscroll.manager.sync_manager import ContextManager
-from backscroll.ports import Background, Operation
+from backscroll.ports import BackgroundTask, Operation
 from backscroll.session.store_sync import enter
 
 SUMMARIZERS: dict[str, Callable[..., SummarizerFunction]] = {
@@ -56,7 +56,7 @@ class Bill(NamedTuple):
     """CPU of the summarizer itself, such as its client."""
 
 
-class AtOnce(Background):
+class AtOnce(BackgroundTask):
     """Does what is begun before going on."""
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class AtOnce(Background):
 
     def start(self, operation: Operation[Any]) -> None:
         """Does it."""
-        self._results = [drive_held(operation)]
+        self._results = [run_unlocked(operation)]
 
     def wait(self, seconds: float) -> None:
         """It is done."""
@@ -93,7 +93,7 @@ class Summarizing(ContextManager):
         super().__init__(summarizer=Summarizer(self._ask, asked.window, _PATIENCE), **options)
         self._session.clock = None  # how long a summary takes here says nothing of a cache that is cold
 
-    def _make_background(self) -> Background:
+    def _make_background(self) -> BackgroundTask:
         self._background = AtOnce()
         return self._background
 
@@ -108,7 +108,7 @@ class Summarizing(ContextManager):
 
     def bill(self) -> Bill:
         """What its summaries took so far."""
-        drive(self._opened, enter(self._session))  # the newest one may not be taken in yet
+        run_sync(self._opened, enter(self._session))  # the newest one may not be taken in yet
         spent = self.usage().summarizer
         cost = self._price * (spent.input_tokens + OUTPUT * spent.output_tokens) / 1e6
         made, failed, tokens = spent.summaries, spent.failures, (spent.input_tokens, spent.output_tokens)

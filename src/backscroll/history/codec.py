@@ -10,36 +10,36 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from backscroll.errors import BackscrollError, ConfigurationError, DamagedError, MessageError
+from backscroll.errors import BackscrollError, ConfigurationError, CorruptionError, MessageError
 from backscroll.history.log import (
     Checkpoint,
-    Event,
-    GroupMark,
-    HistoryMark,
-    Identified,
-    LaneMark,
+    CompactionSkipped,
+    GroupSnapshot,
+    HistorySnapshot,
+    IdempotencyKeyUsed,
     LaneOpened,
+    LaneSnapshot,
+    LogEvent,
     Lost,
     MessageAdded,
     Overflowed,
     PinChanged,
     PlanAt,
     PlanRecorded,
-    PromptSeen,
-    Requested,
+    RequestRecorded,
     Rewound,
-    Settled,
     SummaryFailed,
     SummaryMade,
+    SystemPromptRecorded,
     UsageObserved,
 )
 from backscroll.history.plan import Plan, until
 from backscroll.history.plan_codec import Body, Fetch, PlanRecords, dumped
 from backscroll.history.soundness import unsound
-from backscroll.messages import MAX_DEPTH, accept
+from backscroll.messages import MAX_DEPTH, validated
 from backscroll.ports import LOST, Record, Stored
 from backscroll.tokens.model_profiles import Counting
-from backscroll.tokens.usage import Count, MediaCount, MeterMark, Report, Spent
+from backscroll.tokens.usage import CalibratorSnapshot, Count, MediaCount, Report, SummarizerUsage
 
 FORMAT = 3
 """Of everything that is written today. 1 did not note which groups a message joins; before 3 nothing of a digest was
@@ -77,7 +77,7 @@ class Codec:
         self._fetch = fetch
         self._plans = PlanRecords(fetch, looking=looking)
 
-    def after(self, events: Iterable[Event]) -> "Codec":
+    def after(self, events: Iterable[LogEvent]) -> "Codec":
         """One to encode these events with, to be kept only if what it wrote was stored."""
         if not any(isinstance(event, _WITH_PLANS) for event in events):
             return self
@@ -85,7 +85,7 @@ class Codec:
         twin._plans = self._plans.twin()
         return twin
 
-    def encode(self, event: Event, at: int) -> Record:
+    def encode(self, event: LogEvent, at: int) -> Record:
         """What is stored for an event whose place will be `at`."""
         kind, write = _WRITERS[type(event)]
         body = write(event)
@@ -96,13 +96,13 @@ class Codec:
                 self._plans.is_at(at, event.lane, event.plan, body["plan"])
             case Checkpoint():
                 body["lanes"] = [self._lane(mark) for mark in event.lanes]
-            case Identified():
+            case IdempotencyKeyUsed():
                 key = id_key(event.digest)
-            case PromptSeen():
+            case SystemPromptRecorded():
                 key = prompt_key(event.digest)
         return Record(kind, event.seq if isinstance(event, MessageAdded) else None, dumped(body), FORMAT, key)
 
-    def _lane(self, mark: LaneMark) -> Body:
+    def _lane(self, mark: LaneSnapshot) -> Body:
         plan, *before = (self._standing(mark.name, plan) for plan in (mark.plan, *mark.before))
         summary = None if mark.summary is None else _fields(mark.summary)
         told = _fields(mark) | {"plan": plan, "before": before, "summary": summary}
@@ -115,8 +115,8 @@ class Codec:
         at = self._plans.place(lane, plan)
         return self._plans.write(lane, plan) if at is None else {"at": at, "until": None}
 
-    def decode(self, stored: Stored) -> Event:
-        """The event again. Raises `DamagedError` for what no version of Backscroll wrote."""
+    def decode(self, stored: Stored) -> LogEvent:
+        """The event again. Raises `CorruptionError` for what no version of Backscroll wrote."""
         at, record = stored
         if record.kind == LOST:
             return _lost(record)
@@ -124,7 +124,7 @@ class Codec:
             raise ConfigurationError(f"record {at} {_LAYERED[record.kind]}")
         reader = _READERS.get(record.kind)
         if record.format not in FORMATS or reader is None:
-            raise DamagedError(
+            raise CorruptionError(
                 f"record {at} is of kind {record.kind!r} in format {record.format}, and this version reads formats "
                 f"up to {FORMAT}: upgrade Backscroll to read it"
             )
@@ -143,7 +143,7 @@ class Codec:
         except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             if isinstance(error, BackscrollError) and not isinstance(error, MessageError):  # of another record
                 raise
-            raise DamagedError(f"record {at} ({record.kind}) cannot be read: {error!r:.200}") from error
+            raise CorruptionError(f"record {at} ({record.kind}) cannot be read: {error!r:.200}") from error
         return event
 
     def plan(self, lane: str, at: PlanAt) -> Plan:
@@ -156,16 +156,16 @@ class Codec:
             known = event.plan if isinstance(event, PlanRecorded | LaneOpened) else Plan()
         return known if at.until is None else until(known, at.until)
 
-    def _read_lane(self, body: Body) -> LaneMark:
+    def _read_lane(self, body: Body) -> LaneSnapshot:
         plan, *before = (
             PlanAt(told["at"], told["until"]) if "at" in told else self._plans.read(body["name"], told)
             for told in (body["plan"], *body["before"])
         )
-        meter = MeterMark(*body["meter"])
+        meter = CalibratorSnapshot(*body["meter"])
         anchor, earlier = (None if told is None else Report(*told) for told in (meter.anchor, meter.before))
         told = {key: _frozen(value) for key, value in body.items()}
         summary = None if body["summary"] is None else SummaryMade(**body["summary"])
-        told["spent"] = Spent(*told["spent"])
+        told["spent"] = SummarizerUsage(*told["spent"])
         told |= {
             "plan": plan,
             "summary": summary,
@@ -173,16 +173,16 @@ class Codec:
             "meter": meter._replace(anchor=anchor, before=earlier, recent=_frozen(meter.recent)),
             "counting": _counting(body.get("counting")),
         }
-        return LaneMark(**told)
+        return LaneSnapshot(**told)
 
 
-def _check(event: Event, record: Record) -> None:
+def _check(event: LogEvent, record: Record) -> None:
     """Raises `ValueError` for an event that cannot be."""
     if isinstance(event, MessageAdded):
         if event.seq != record.seq:
             raise ValueError(f"it holds message {event.seq!r:.40}, and its record says {record.seq}")
         if _ODD.search(record.body) or record.body.count(b"[") + record.body.count(b"{") > MAX_DEPTH:
-            accept(event.message)
+            validated(event.message)
     if (fault := unsound(event)) is not None:
         raise ValueError(fault)
 
@@ -191,7 +191,7 @@ def _refused(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON")
 
 
-def _lost(record: Record) -> Event:
+def _lost(record: Record) -> LogEvent:
     """In the place of a message stands one that says so: the branch stays as it was, and the view shows the gap."""
     why = record.body.decode("utf-8", "replace")
     if record.seq is None:
@@ -219,7 +219,7 @@ def _read_message(body: Body) -> MessageAdded:
     return MessageAdded(body["seq"], body["message"], counts, body["by"], None if joins is None else tuple(joins))
 
 
-def _identified(event: Identified) -> Body:
+def _identified(event: IdempotencyKeyUsed) -> Body:
     body: Body = {"id": event.id, "first": event.first, "last": event.last}
     return body | {"digested": True} if event.digested else body
 
@@ -239,7 +239,7 @@ def _observed(event: UsageObserved) -> Body:
     return body if event.cached is None else body | {"cached": event.cached, "written": event.written}
 
 
-def _requested(event: Requested) -> Body:
+def _requested(event: RequestRecorded) -> Body:
     body: Body = {"lane": event.lane, "budget": event.budget, "plan": event.plan, "last": event.last}
     body["estimate"] = event.estimate
     if event.prompt is not None:
@@ -250,12 +250,12 @@ def _requested(event: Requested) -> Body:
     return body | {name: value for name, value in told.items() if value is not None}
 
 
-def _read_requested(body: Body) -> Requested:
+def _read_requested(body: Body) -> RequestRecorded:
     estimate = tuple(body["estimate"])
     ephemerals = tuple((after, digest, *(role or ["user"])) for after, digest, *role in body.get("ephemerals", []))
     total = None if "total" not in body else tuple(body["total"])
     place = body["lane"], body["budget"], body["plan"], body["last"]
-    return Requested(*place, estimate, body.get("prompt"), ephemerals, total, _counting(body.get("counting")))
+    return RequestRecorded(*place, estimate, body.get("prompt"), ephemerals, total, _counting(body.get("counting")))
 
 
 def _counting(told: Any) -> Counting | None:
@@ -266,7 +266,7 @@ def _fields(value: Any) -> Body:
     return {each.name: getattr(value, each.name) for each in fields(value)}
 
 
-def _history(mark: HistoryMark) -> Body:
+def _history(mark: HistorySnapshot) -> Body:
     told = _fields(mark)
     groups = [(g.first, g.members, g.open_calls, g.answered, g.orphans) for g in mark.groups]
     if mark.reminder is None:
@@ -276,8 +276,8 @@ def _history(mark: HistoryMark) -> Body:
 
 def _read_checkpoint(body: Body) -> Checkpoint:
     told = {key: _frozen(value) for key, value in body["history"].items()}
-    told["groups"] = tuple(GroupMark(*group) for group in told["groups"])
-    return Checkpoint(HistoryMark(**told), body["lanes"], body["newest_lane"])
+    told["groups"] = tuple(GroupSnapshot(*group) for group in told["groups"])
+    return Checkpoint(HistorySnapshot(**told), body["lanes"], body["newest_lane"])
 
 
 def _frozen(value: Any) -> Any:
@@ -288,38 +288,38 @@ def _frozen(value: Any) -> Any:
 _Write = Callable[[Any], Body]
 _WRITERS: Mapping[type, tuple[str, _Write]] = {
     MessageAdded: ("message", _message),
-    Identified: ("id", _identified),
+    IdempotencyKeyUsed: ("id", _identified),
     PlanRecorded: ("plan", _recorded),
     LaneOpened: ("lane", lambda event: {"lane": event.lane}),
     PinChanged: ("pin", lambda event: {"seq": event.seq, "pinned": event.pinned}),
     UsageObserved: ("usage", _observed),
     Overflowed: ("overflow", lambda event: {"lane": event.lane, "tokens": event.tokens, "limit": event.limit}),
     Rewound: ("rewind", lambda event: {"to": event.to}),
-    PromptSeen: ("prompt", lambda event: {"digest": event.digest, "text": event.text}),
-    Requested: ("request", _requested),
+    SystemPromptRecorded: ("prompt", lambda event: {"digest": event.digest, "text": event.text}),
+    RequestRecorded: ("request", _requested),
     SummaryMade: ("summary", _fields),
     SummaryFailed: ("no_summary", _fields),
     Checkpoint: ("checkpoint", lambda event: {"history": _history(event.history), "newest_lane": event.newest_lane}),
-    Settled: (
+    CompactionSkipped: (
         "settled",
         lambda event: {
             "lane": event.lane, "tokens": event.tokens, "messages": event.messages, "batch": event.batch,
         },
     ),
 }  # fmt: skip
-_READERS: Mapping[str, Callable[[Body], Event]] = {
+_READERS: Mapping[str, Callable[[Body], LogEvent]] = {
     "message": _read_message,
-    "id": lambda body: Identified(body["id"], body["first"], body["last"], body.get("digested", False)),
+    "id": lambda body: IdempotencyKeyUsed(body["id"], body["first"], body["last"], body.get("digested", False)),
     "plan": _read_recorded,
     "lane": lambda body: LaneOpened(body["lane"], body["plan"]),
     "pin": lambda body: PinChanged(body["seq"], body["pinned"]),
     "usage": lambda body: UsageObserved(body["lane"], Report(*body["report"]), body.get("cached"), body.get("written")),
     "overflow": lambda body: Overflowed(body["lane"], body["tokens"], body["limit"]),
     "rewind": lambda body: Rewound(body["to"]),
-    "prompt": lambda body: PromptSeen(body["digest"], body["text"]),
+    "prompt": lambda body: SystemPromptRecorded(body["digest"], body["text"]),
     "request": _read_requested,
     "summary": lambda body: SummaryMade(**body),
     "no_summary": lambda body: SummaryFailed(**body),
     "checkpoint": _read_checkpoint,
-    "settled": lambda body: Settled(body["lane"], body["tokens"], body["messages"], body["batch"]),
+    "settled": lambda body: CompactionSkipped(body["lane"], body["tokens"], body["messages"], body["batch"]),
 }

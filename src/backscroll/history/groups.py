@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from backscroll.messages import Reading
+from backscroll.messages import ParsedMessage
 from backscroll.messages.parts import Path
 
 MOST_OPEN = 1_000  # calls that wait for a result: the oldest of more is waited for no longer
 
 
 @dataclass(slots=True, eq=False)
-class Group:
+class MessageGroup:
     """The smallest unit that may leave a view."""
 
     first: int
@@ -30,7 +30,7 @@ class Group:
     orphans: dict[int, list[Path]] = field(default_factory=dict)
     """Results that answer no call: by `seq`, the paths of the blocks; () stands for the whole message."""
 
-    def shows(self, seq: int, reading: Reading) -> bool:
+    def shows(self, seq: int, reading: ParsedMessage) -> bool:
         """Whether a view shows anything of this message: of one that only answers what nobody asked, it does not."""
         gone = self.orphans.get(seq)
         if not gone:
@@ -41,24 +41,24 @@ class Group:
 class Waiting(NamedTuple):
     """A call without a result."""
 
-    group: Group
+    group: MessageGroup
     seq: int
     number: int
     """Of the call in its message."""
 
 
-class Turns:
+class GroupIndex:
     """Groups of one branch, kept up to date message by message. Memory grows with open calls, not with the history."""
 
     def __init__(self) -> None:
         self._open: dict[str, list[Waiting]] = {}
         self._count = 0
 
-    def add(self, seq: int, reading: Reading) -> tuple[Group, list[Group]]:
+    def add(self, seq: int, reading: ParsedMessage) -> tuple[MessageGroup, list[MessageGroup]]:
         """The group that this message joins or opens, and groups that were merged into it (rarely any)."""
         if not reading.results:
-            group = Group(seq, [seq])
-            merged: list[Group] = []
+            group = MessageGroup(seq, [seq])
+            merged: list[MessageGroup] = []
         else:
             group, merged = self._join(seq, reading)
         if reading.calls:
@@ -79,7 +79,7 @@ class Turns:
             self._open.setdefault(call, []).append(each)
             self._count += 1
 
-    def _open_calls(self, seq: int, reading: Reading, group: Group) -> None:
+    def _open_calls(self, seq: int, reading: ParsedMessage, group: MessageGroup) -> None:
         group.open_calls += len(reading.calls)
         # the first of equal ids within one message is answered first, so it is pushed last
         for number in range(len(reading.calls) - 1, -1, -1):
@@ -96,9 +96,9 @@ class Turns:
         self._count -= 1
         return found
 
-    def _join(self, seq: int, reading: Reading) -> tuple[Group, list[Group]]:
-        target: Group | None = None
-        merged: list[Group] = []
+    def _join(self, seq: int, reading: ParsedMessage) -> tuple[MessageGroup, list[MessageGroup]]:
+        target: MessageGroup | None = None
+        merged: list[MessageGroup] = []
         orphans: list[Path] = []
         for answered, path in reading.results:
             if answered not in self._open:
@@ -114,13 +114,13 @@ class Turns:
                 self._merge(target, other)
                 merged.append(other)
         if target is None:
-            target = Group(seq, [])
+            target = MessageGroup(seq, [])
         target.members.append(seq)
         if orphans:
             target.orphans[seq] = orphans
         return target, merged
 
-    def _merge(self, target: Group, other: Group) -> None:
+    def _merge(self, target: MessageGroup, other: MessageGroup) -> None:
         target.members = sorted({*target.members, *other.members})
         target.open_calls += other.open_calls
         target.answered |= other.answered
@@ -131,15 +131,15 @@ class Turns:
                     waiting[at] = Waiting(target, seq, number)
 
 
-class Joining:
+class GroupPreview:
     """Which groups messages will join that are about to be added, one after the other."""
 
-    def __init__(self, turns: Turns) -> None:
+    def __init__(self, turns: GroupIndex) -> None:
         self._turns = turns
         self._opened: dict[str, list[int]] = {}
         self._answered: dict[str, int] = {}
 
-    def of(self, seq: int, reading: Reading) -> tuple[int, ...]:
+    def of(self, seq: int, reading: ParsedMessage) -> tuple[int, ...]:
         """The first `seq`s of the groups that hold the calls it answers, in order; none where it opens its own."""
         if not reading.results and not reading.calls:
             return ()
@@ -158,8 +158,10 @@ class Joining:
         return waiting[-1 - taken].group.first
 
 
-def regroup(readings: Mapping[int, Reading], joins: Mapping[int, tuple[int, ...]]) -> dict[int, Group]:
-    """The groups of messages that are whole groups, by each `seq`; `joins` is what `Joining` said of each.
+def rebuild_groups(
+    readings: Mapping[int, ParsedMessage], joins: Mapping[int, tuple[int, ...]]
+) -> dict[int, MessageGroup]:
+    """The groups of messages that are whole groups, by each `seq`; `joins` is what `GroupPreview` said of each.
 
     They are what they were when their last message came: what answers a call is found among the group's own messages.
     """
@@ -171,9 +173,9 @@ def regroup(readings: Mapping[int, Reading], joins: Mapping[int, tuple[int, ...]
     members: dict[int, list[int]] = {}
     for seq in sorted(readings):
         members.setdefault(_root(root, seq), []).append(seq)
-    found: dict[int, Group] = {}
+    found: dict[int, MessageGroup] = {}
     for together in members.values():
-        turns = Turns()
+        turns = GroupIndex()
         for seq in together:
             group, merged = turns.add(seq, readings[seq])
             found[seq] = group

@@ -7,12 +7,12 @@ show and what is asked for at every step; any other entry can be let go and admi
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from backscroll.errors import DamagedError
+from backscroll.errors import CorruptionError
 from backscroll.history.branch import Branch
-from backscroll.history.groups import Group, Joining, Turns, Waiting, regroup
-from backscroll.history.log import Event, GroupMark, HistoryMark, MessageAdded, PinChanged, Rewound
+from backscroll.history.groups import GroupIndex, GroupPreview, MessageGroup, Waiting, rebuild_groups
+from backscroll.history.log import GroupSnapshot, HistorySnapshot, LogEvent, MessageAdded, PinChanged, Rewound
 from backscroll.history.plan import Gap
-from backscroll.messages import Message, Reading, read_message
+from backscroll.messages import Message, ParsedMessage, read_message
 from backscroll.tokens.usage import Counts
 
 
@@ -23,9 +23,9 @@ class Entry:
     seq: int
     message: Message
     """Private: hand out copies only."""
-    reading: Reading
+    reading: ParsedMessage
     counts: Counts
-    group: Group
+    group: MessageGroup
 
 
 @dataclass(slots=True)
@@ -48,15 +48,15 @@ class History:
         self.branch = Branch()
         self.epoch = 0
         """Changes whenever something other than an append changed the branch, so that lanes build their views anew."""
-        self.newest: Group | None = None
+        self.newest: MessageGroup | None = None
         """The group that was opened last, of those that views show: the only one whose unanswered calls are pending."""
         self.last: Entry | None = None
         """The newest message of the branch."""
         self.let_go_of = -1
         """The highest `seq` that was ever let go; -1 while everything is held."""
-        self._turns = Turns()
+        self._turns = GroupIndex()
         self._held: dict[int, Entry] = {}
-        self._apart: dict[int, Group] = {}
+        self._apart: dict[int, MessageGroup] = {}
         """Groups with members that are not held, by these members, as long as more may join them."""
         self._unnoted: set[int] = set()
         """Members of groups that could not be told again: nobody noted what joined what."""
@@ -138,7 +138,7 @@ class History:
         """Those of these that are not held."""
         return [seq for seq in seqs if seq not in self._held]
 
-    def group_of(self, seq: int) -> Group | None:
+    def group_of(self, seq: int) -> MessageGroup | None:
         """The group of an entry that is held, or that more may join; None where it must be loaded first."""
         return entry.group if (entry := self._held.get(seq)) else self._apart.get(seq)
 
@@ -161,17 +161,17 @@ class History:
             yield seq, before
             before = None
 
-    def waiting(self, group: Group | None = None) -> list[str]:
+    def waiting(self, group: MessageGroup | None = None) -> list[str]:
         """The calls that have no result yet; those of one group, or all."""
         return [call for call, each in self._turns.open() if group is None or each.group is group]
 
-    def joining(self) -> Joining:
+    def joining(self) -> GroupPreview:
         """Tells which groups the next messages will join."""
-        return Joining(self._turns)
+        return GroupPreview(self._turns)
 
     # -- events --
 
-    def apply(self, event: Event) -> None:
+    def apply(self, event: LogEvent) -> None:
         """Takes one event in. Events of lanes (plans, usage) change nothing here."""
         match event:
             case MessageAdded():
@@ -181,7 +181,7 @@ class History:
             case Rewound():
                 self.rewind_to(self.until(event.to))
 
-    def append(self, event: MessageAdded, reading: Reading) -> Entry:
+    def append(self, event: MessageAdded, reading: ParsedMessage) -> Entry:
         """`apply` of an added message that was read already."""
         check_counts(event, reading)
         group, merged = self._turns.add(event.seq, reading)
@@ -199,7 +199,7 @@ class History:
         self._mark(entry)
         return entry
 
-    def _joined(self, group: Group, merged: Sequence[Group], noted: bool) -> None:
+    def _joined(self, group: MessageGroup, merged: Sequence[MessageGroup], noted: bool) -> None:
         for seq in {seq for other in merged for seq in other.members}:
             if seq in self._held:
                 self._held[seq].group = group
@@ -287,17 +287,17 @@ class History:
         new = {event.seq: event for event in events if event.seq not in self._held}
         readings = {seq: read_message(event.message) for seq, event in new.items()}
         loose = {seq: reading for seq, reading in readings.items() if seq not in self._apart}
-        groups = regroup(loose, {seq: new[seq].joins or () for seq in loose})
+        groups = rebuild_groups(loose, {seq: new[seq].joins or () for seq in loose})
         for seq, event in new.items():
             check_counts(event, readings[seq])
             group = groups.get(seq) or self._apart.pop(seq)
             self._held[seq] = Entry(seq, event.message, readings[seq], event.counts, group)
 
-    def mark(self) -> HistoryMark:
+    def mark(self) -> HistorySnapshot:
         """Where it stands, for `restore`."""
         marks, open_calls = self._marks, list(self._turns.open())
         groups = {waiting.group.first: waiting.group for _, waiting in open_calls}
-        return HistoryMark(
+        return HistorySnapshot(
             next_seq=self.next_seq,
             runs=self.branch.runs(),
             leading=marks.leading,
@@ -313,7 +313,7 @@ class History:
             reminder=marks.reminder,
         )
 
-    def restore(self, mark: HistoryMark, kept: Iterable[MessageAdded]) -> None:
+    def restore(self, mark: HistorySnapshot, kept: Iterable[MessageAdded]) -> None:
         """Stands where another one stood; `kept` are the entries that the mark names so."""
         groups = {told.first: _group(told) for told in mark.groups}
         self.next_seq, self.branch, self.let_go_of = mark.next_seq, Branch(mark.runs), mark.next_seq - 1
@@ -329,19 +329,19 @@ class History:
         self._marks = _Marks(mark.leading, first, last, mark.last_assistant, mark.reminder, set(mark.protected))
 
 
-def check_counts(event: MessageAdded, reading: Reading) -> None:
-    """Raises `DamagedError` for a message that was not counted part by part."""
+def check_counts(event: MessageAdded, reading: ParsedMessage) -> None:
+    """Raises `CorruptionError` for a message that was not counted part by part."""
     if len(event.counts) != len(reading.parts):
         parts, counts = len(reading.parts), len(event.counts)
-        raise DamagedError(f"the record of message {event.seq} has {counts} counts for its {parts} parts")
+        raise CorruptionError(f"the record of message {event.seq} has {counts} counts for its {parts} parts")
 
 
-def _group_mark(group: Group) -> GroupMark:
+def _group_mark(group: MessageGroup) -> GroupSnapshot:
     orphans = tuple((seq, tuple(paths)) for seq, paths in group.orphans.items())
     answered = tuple(sorted(group.answered))
-    return GroupMark(group.first, tuple(group.members), group.open_calls, answered, orphans)
+    return GroupSnapshot(group.first, tuple(group.members), group.open_calls, answered, orphans)
 
 
-def _group(mark: GroupMark) -> Group:
+def _group(mark: GroupSnapshot) -> MessageGroup:
     orphans = {seq: list(paths) for seq, paths in mark.orphans}
-    return Group(mark.first, list(mark.members), mark.open_calls, set(mark.answered), orphans)
+    return MessageGroup(mark.first, list(mark.members), mark.open_calls, set(mark.answered), orphans)

@@ -11,11 +11,19 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from backscroll.errors import BackscrollError, ConflictError, DamagedError
+from backscroll.errors import BackscrollError, ConflictError, CorruptionError
 from backscroll.history.codec import Codec, id_key, prompt_key
-from backscroll.history.log import Checkpoint, Event, Identified, MessageAdded, PlanAt, PromptSeen, digest_of
+from backscroll.history.log import (
+    Checkpoint,
+    IdempotencyKeyUsed,
+    LogEvent,
+    MessageAdded,
+    PlanAt,
+    SystemPromptRecorded,
+    digest_of,
+)
 from backscroll.history.plan import Plan
-from backscroll.ports import Ask, Keeper, Operation, Record, Store, Stored, Tip, Turn
+from backscroll.ports import Ask, Operation, Record, Store, Stored, Tip, Turn, WriterLease
 
 CHECKPOINT_EVERY = 2_000  # records: as many behind a checkpoint make another one due
 _PAGE = 256  # records that are read at once on the way back to a checkpoint
@@ -30,14 +38,14 @@ class _Asked(NamedTuple):
 
     waited: int
     """So many of them waited for the others, and have happened already."""
-    happening: list[Event]
+    happening: list[LogEvent]
 
 
-class Logbook:
+class Journal:
     """One session's log in a store."""
 
     def __init__(
-        self, store: Store, session: str, lease: Keeper | None = None, *, checkpoint_every: int = CHECKPOINT_EVERY
+        self, store: Store, session: str, lease: WriterLease | None = None, *, checkpoint_every: int = CHECKPOINT_EVERY
     ) -> None:
         self.session = session
         self.checkpoint_every = checkpoint_every
@@ -51,7 +59,7 @@ class Logbook:
         """Why nothing can be done here any more: what is known is of a session that another writer deleted."""
         self._since = 0
         """Records behind the newest checkpoint."""
-        self._waiting: list[Event] = []
+        self._waiting: list[LogEvent] = []
         self._asked: _Asked | None = None
         """What a store was asked to append, until the answer comes: a caller may give up before."""
         self._turn: Turn | None = None
@@ -64,11 +72,11 @@ class Logbook:
         """Whether it is time for a checkpoint."""
         return self._since >= self.checkpoint_every
 
-    def later(self, event: Event) -> None:
+    def later(self, event: LogEvent) -> None:
         """To be stored with the next event that counts."""
         self._waiting.append(event)
 
-    def commit(self, events: Sequence[Event]) -> Operation[bool]:
+    def commit(self, events: Sequence[LogEvent]) -> Operation[bool]:
         """Stores what waits and these events; False, with nothing stored, where somebody else wrote first.
 
         Raises the store's error where it fails.
@@ -102,7 +110,7 @@ class Logbook:
         self._waiting.clear()
         return True
 
-    def behind(self, fork: str, place: int, events: Sequence[Event]) -> Operation[None]:
+    def behind(self, fork: str, place: int, events: Sequence[LogEvent]) -> Operation[None]:
         """Stores events behind what a fork that just began shares with this session."""
         if events:
             records = [self._codec.encode(event, at) for at, event in enumerate(events, place)]
@@ -129,13 +137,13 @@ class Logbook:
             if isinstance(failed, Exception) and not isinstance(failed, ConflictError):
                 raise failed
 
-    def _count(self, events: Iterable[Event]) -> None:
+    def _count(self, events: Iterable[LogEvent]) -> None:
         for event in events:
             self._since = 0 if isinstance(event, Checkpoint) else self._since + 1
 
     # -- reading --
 
-    def open(self) -> Operation[tuple[Checkpoint | None, list[Event]]]:
+    def open(self) -> Operation[tuple[Checkpoint | None, list[LogEvent]]]:
         """Where the session stood, and what came behind that: everything where nobody noted where it stood."""
         self._codec, self._since = Codec(self._fetch), 0
         self._check_gone()
@@ -146,7 +154,7 @@ class Logbook:
         if not tip.end:
             return None, []
         self._tip = Tip(self._tip.end, tip.incarnation)
-        found: tuple[Checkpoint | None, list[Event]] = yield Ask(self._opened, (tip.end, self._codec), heavy=True)
+        found: tuple[Checkpoint | None, list[LogEvent]] = yield Ask(self._opened, (tip.end, self._codec), heavy=True)
         self._tip = tip
         self._count(found[1])
         return found
@@ -184,7 +192,7 @@ class Logbook:
         self._waiting.clear()
         self._check_gone()
 
-    def news(self) -> Operation[tuple[list[tuple[int, Event]], list[tuple[int, Event]]]]:
+    def news(self) -> Operation[tuple[list[tuple[int, LogEvent]], list[tuple[int, LogEvent]]]]:
         """What was stored since, with its places: what was asked for here and nobody waited for; what others did."""
         self._check_gone()
         tip: Tip = yield Ask(self.store.tip, (self.session,))
@@ -197,13 +205,13 @@ class Logbook:
         self._count(read)
         waited, own = self._landed(read)
         placed = [(at, event) for at, event in enumerate(read, start) if not isinstance(event, Checkpoint)]
-        told = {event.digest for event in read[own:] if isinstance(event, PromptSeen)}
+        told = {event.digest for event in read[own:] if isinstance(event, SystemPromptRecorded)}
         waiting = [event for event in self._waiting if not isinstance(event, Checkpoint)]
-        self._waiting = [e for e in waiting if not (isinstance(e, PromptSeen) and e.digest in told)]
+        self._waiting = [e for e in waiting if not (isinstance(e, SystemPromptRecorded) and e.digest in told)]
         mine = [(at, event) for at, event in placed if start + waited <= at < start + own]
         return mine, [(at, event) for at, event in placed if at >= start + own]
 
-    def _landed(self, read: Sequence[Event]) -> tuple[int, int]:
+    def _landed(self, read: Sequence[LogEvent]) -> tuple[int, int]:
         """How many of these events were asked for here by a caller that gave up before the answer came: those that
         waited, which have happened already, and all.
         """
@@ -226,7 +234,7 @@ class Logbook:
             return 0
         at: int | None = yield Ask(partial(self.store.find, seq=seq), (self.session,))
         if at is None:
-            raise DamagedError(f"session {self.session!r}: message {seq} is not in its log")
+            raise CorruptionError(f"session {self.session!r}: message {seq} is not in its log")
         return at + 1
 
     def place_before_next(self, seq: int) -> Operation[int]:
@@ -240,10 +248,10 @@ class Logbook:
         end: int = yield Ask(self.store.end, (self.session,))
         return end
 
-    def standing(self, place: int) -> Operation[tuple[Checkpoint | None, list[Event]]]:
+    def standing(self, place: int) -> Operation[tuple[Checkpoint | None, list[LogEvent]]]:
         """Where the session stood at a place, as `open` answers it for the end."""
         codec = Codec(self._fetch)
-        found: tuple[Checkpoint | None, list[Event]] = yield Ask(self._standing, (place, codec), heavy=True)
+        found: tuple[Checkpoint | None, list[LogEvent]] = yield Ask(self._standing, (place, codec), heavy=True)
         return found
 
     def plan(self, lane: str, at: PlanAt) -> Operation[Plan]:
@@ -251,34 +259,34 @@ class Logbook:
         found: Plan = yield Ask(self._plan, (lane, at), heavy=True)
         return found
 
-    def identified(self, id: str) -> Operation[Identified | None]:
+    def identified(self, id: str) -> Operation[IdempotencyKeyUsed | None]:
         """What was added under an idempotency id."""
         found = yield from self._keyed(id_key(digest_of(id)))
-        return found if isinstance(found, Identified) else None
+        return found if isinstance(found, IdempotencyKeyUsed) else None
 
     def prompt(self, digest: str) -> Operation[str | None]:
         """The text of a system prompt, also of one that is yet to be stored."""
         for event in self._waiting:
-            if isinstance(event, PromptSeen) and event.digest == digest:
+            if isinstance(event, SystemPromptRecorded) and event.digest == digest:
                 return event.text
         found = yield from self._keyed(prompt_key(digest))
-        return found.text if isinstance(found, PromptSeen) else None
+        return found.text if isinstance(found, SystemPromptRecorded) else None
 
-    def _keyed(self, key: str) -> Operation[Event | None]:
+    def _keyed(self, key: str) -> Operation[LogEvent | None]:
         at: int | None = yield Ask(partial(self.store.find, key=key), (self.session,))
         if at is None:
             return None
-        found: Event = yield Ask(lambda: self._decode(self._codec, self._fetch(at)))
+        found: LogEvent = yield Ask(lambda: self._decode(self._codec, self._fetch(at)))
         return found
 
-    def events_of(self, kinds: Collection[str], start: int, stop: int | None) -> Operation[list[tuple[int, Event]]]:
+    def events_of(self, kinds: Collection[str], start: int, stop: int | None) -> Operation[list[tuple[int, LogEvent]]]:
         """The events of some kinds from `start` to before `stop`, with their places; what is between is not read."""
-        found: list[tuple[int, Event]] = yield Ask(self._events_of, (kinds, start, stop), heavy=True)
+        found: list[tuple[int, LogEvent]] = yield Ask(self._events_of, (kinds, start, stop), heavy=True)
         return found
 
-    def page_from(self, place: int, most: int, codec: Codec) -> Operation[list[tuple[int, Event]]]:
+    def page_from(self, place: int, most: int, codec: Codec) -> Operation[list[tuple[int, LogEvent]]]:
         """The next `most` events from a place on, with their places, read by a codec that has read what was before."""
-        found: list[tuple[int, Event]] = yield Ask(self._page_from, (place, most, codec), heavy=True)
+        found: list[tuple[int, LogEvent]] = yield Ask(self._page_from, (place, most, codec), heavy=True)
         return found
 
     def codec(self) -> Codec:
@@ -291,16 +299,16 @@ class Logbook:
         with self.at(at.place):
             return self._codec.plan(lane, at)
 
-    def _events_of(self, kinds: Collection[str], start: int, stop: int | None) -> list[tuple[int, Event]]:
+    def _events_of(self, kinds: Collection[str], start: int, stop: int | None) -> list[tuple[int, LogEvent]]:
         codec = Codec(self._fetch)
         read = self.store.read(self.session, start, stop)
         return [(stored.at, self._decode(codec, stored)) for stored in read if stored.record.kind in kinds]
 
-    def _page_from(self, place: int, most: int, codec: Codec) -> list[tuple[int, Event]]:
+    def _page_from(self, place: int, most: int, codec: Codec) -> list[tuple[int, LogEvent]]:
         read = self.store.read(self.session, place, place + most)
         return [(stored.at, self._decode(codec, stored)) for stored in read]
 
-    def _decode(self, codec: Codec, stored: Stored) -> Event:
+    def _decode(self, codec: Codec, stored: Stored) -> LogEvent:
         with self.at(stored.at):
             return codec.decode(stored)
 
@@ -309,16 +317,16 @@ class Logbook:
         """Around reading and taking in what is stored at a place: what no session can have had is damage there."""
         try:
             yield
-        except DamagedError as error:
+        except CorruptionError as error:
             if f"session {self.session!r}" in str(error):
                 raise
             where = "" if "record " in str(error) else f"record {place}: "
-            raise DamagedError(f"session {self.session!r}: {where}{error}") from error
+            raise CorruptionError(f"session {self.session!r}: {where}{error}") from error
         except BackscrollError:
             raise
         except _FOREIGN as error:
             what = f"record {place} says what cannot be: {error!r:.200}"
-            raise DamagedError(f"session {self.session!r}: {what}") from error
+            raise CorruptionError(f"session {self.session!r}: {what}") from error
 
     def _branch_goes_on(self, seq: int, behind: int) -> int:
         following = self.store.find(self.session, seq=seq + 1)
@@ -329,9 +337,9 @@ class Logbook:
     def _fetch(self, at: int) -> Stored:
         for stored in self.store.read(self.session, at, at + 1):
             return stored
-        raise DamagedError(f"session {self.session!r}: there is no record at place {at}")
+        raise CorruptionError(f"session {self.session!r}: there is no record at place {at}")
 
-    def _read(self, start: int, stop: int, codec: Codec) -> list[Event]:
+    def _read(self, start: int, stop: int, codec: Codec) -> list[LogEvent]:
         with self._unchanged():
             return [self._decode(codec, stored) for stored in self.store.read(self.session, start, stop)]
 
@@ -340,16 +348,16 @@ class Logbook:
         """Around reading: raises `ConflictError` where the session was deleted meanwhile, also if reading failed."""
         try:
             yield
-        except (ConflictError, DamagedError):
+        except (ConflictError, CorruptionError):
             self._compare(self.store.tip(self.session))
             raise
         self._compare(self.store.tip(self.session))
 
-    def _opened(self, end: int, codec: Codec) -> tuple[Checkpoint | None, list[Event]]:
+    def _opened(self, end: int, codec: Codec) -> tuple[Checkpoint | None, list[LogEvent]]:
         with self._unchanged():
             return self._standing(end, codec)
 
-    def _standing(self, end: int, codec: Codec) -> tuple[Checkpoint | None, list[Event]]:
+    def _standing(self, end: int, codec: Codec) -> tuple[Checkpoint | None, list[LogEvent]]:
         tail: list[Stored] = []
         stop = end
         while stop > 0 and len(tail) < _GIVE_UP:
@@ -383,13 +391,15 @@ class Logbook:
                     if stored.record.seq is not None and stored.record.seq <= last:
                         event = self._decode(self._codec, stored)
                         if not isinstance(event, MessageAdded) or event.seq != last - missing + 1:
-                            raise DamagedError(f"session {self.session!r}: record {stored.at} holds no such message")
+                            raise CorruptionError(f"session {self.session!r}: record {stored.at} holds no such message")
                         found.append(event)
                         missing -= 1
                     if not missing:  # what follows may be large, and elsewhere
                         break
             if missing:
-                raise DamagedError(f"session {self.session!r}: of the messages {first} to {last} {missing} are missing")
+                raise CorruptionError(
+                    f"session {self.session!r}: of the messages {first} to {last} {missing} are missing"
+                )
         return found
 
 

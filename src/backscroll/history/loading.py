@@ -2,19 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 
-from backscroll.errors import DamagedError
-from backscroll.history.groups import Group, regroup
+from backscroll.errors import CorruptionError
+from backscroll.history.groups import MessageGroup, rebuild_groups
 from backscroll.history.history import Entry, History, check_counts
-from backscroll.history.journal import Logbook
+from backscroll.history.journal import Journal
 from backscroll.history.log import (
     Checkpoint,
-    Event,
-    Identified,
+    IdempotencyKeyUsed,
     LaneOpened,
+    LogEvent,
     MessageAdded,
     PinChanged,
     PlanRecorded,
-    Requested,
+    RequestRecorded,
     Rewound,
 )
 from backscroll.history.plan import newest
@@ -30,20 +30,20 @@ def chunks(seqs: Sequence[T], size: int = CHUNK) -> Iterator[Sequence[T]]:
     return (seqs[start : start + size] for start in range(0, len(seqs), size))
 
 
-def fetch(history: History, logbook: Logbook | None, seqs: Sequence[int]) -> Operation[list[Entry]]:
+def fetch(history: History, logbook: Journal | None, seqs: Sequence[int]) -> Operation[list[Entry]]:
     """These entries, for reading only: those that are not held stand alone, and are not held afterwards either."""
     missing = history.missing(seqs)
     loaded: dict[int, Entry] = {}
     if missing and logbook is not None:
         for event in (yield from logbook.load(missing)):
-            group, reading = Group(event.seq, [event.seq]), read_message(event.message)
+            group, reading = MessageGroup(event.seq, [event.seq]), read_message(event.message)
             with logbook.at(event.seq):
                 check_counts(event, reading)
             loaded[event.seq] = Entry(event.seq, event.message, reading, event.counts, group)
     return [entry for seq in seqs if (entry := history.get(seq) or loaded.get(seq))]
 
 
-def hold(history: History, logbook: Logbook | None, seqs: Sequence[int]) -> Operation[None]:
+def hold(history: History, logbook: Journal | None, seqs: Sequence[int]) -> Operation[None]:
     """Has the history hold these entries, and what belongs to their groups: a plan may leave out a part of one."""
     if logbook is None or not (missing := history.missing(seqs)):
         return
@@ -58,7 +58,7 @@ def hold(history: History, logbook: Logbook | None, seqs: Sequence[int]) -> Oper
         history.admit(found)
 
 
-def hold_group(history: History, logbook: Logbook | None, seq: int) -> Operation[None]:
+def hold_group(history: History, logbook: Journal | None, seq: int) -> Operation[None]:
     """Has the history hold the whole group of an entry of its branch."""
     if logbook is None or history.get(seq) is not None:
         return
@@ -66,17 +66,17 @@ def hold_group(history: History, logbook: Logbook | None, seq: int) -> Operation
     members = group.members if group else (yield from _members(history, logbook, seq))
     yield from hold(history, logbook, sorted(members))
     if history.get(seq) is None:
-        raise DamagedError(f"session {logbook.session!r}: the record of message {seq} belongs to none of its groups")
+        raise CorruptionError(f"session {logbook.session!r}: the record of message {seq} belongs to none of its groups")
 
 
-def _members(history: History, logbook: Logbook, seq: int) -> Operation[set[int]]:
+def _members(history: History, logbook: Journal, seq: int) -> Operation[set[int]]:
     """Looks from the group's first message on for what belongs to it, until each of its calls is answered."""
     (event,) = yield from logbook.load([seq])
     first, ahead = min(event.joins or (seq,)), _AHEAD
     while True:
         place = history.branch.position(first)
         seen = yield from logbook.load(list(history.branch.between(place, min(place + ahead, len(history.branch)))))
-        found = regroup(
+        found = rebuild_groups(
             {each.seq: read_message(each.message) for each in seen}, {each.seq: _within(each, first) for each in seen}
         )
         earliest = min([first, *(low for each in seen if each.seq in found[first].members for low in each.joins or ())])
@@ -93,14 +93,14 @@ def _within(event: MessageAdded, first: int) -> tuple[int, ...]:
 # -- the past --
 
 
-def history_at(logbook: Logbook, place: int) -> Operation[History]:
+def history_at(logbook: Journal, place: int) -> Operation[History]:
     """The history as the records before a place make it."""
     mark, events = yield from logbook.standing(place)
     with logbook.at(place):
         return (yield from restored(logbook, mark, events))
 
 
-def restored(logbook: Logbook, mark: Checkpoint | None, events: Sequence[Event]) -> Operation[History]:
+def restored(logbook: Journal, mark: Checkpoint | None, events: Sequence[LogEvent]) -> Operation[History]:
     """The history that these make."""
     history = History()
     if mark is not None:
@@ -110,11 +110,11 @@ def restored(logbook: Logbook, mark: Checkpoint | None, events: Sequence[Event])
     return history
 
 
-def take(history: History, logbook: Logbook | None, event: Event) -> Operation[None]:
+def take(history: History, logbook: Journal | None, event: LogEvent) -> Operation[None]:
     """Applies an event, with what it needs from the store."""
     if isinstance(event, Rewound):
         if event.to != -1 and event.to not in history.branch:
-            raise DamagedError(f"it goes back to message {event.to}, which is not on the branch")
+            raise CorruptionError(f"it goes back to message {event.to}, which is not on the branch")
         history.rewind_to((yield from past(history, logbook, event.to)))
         return
     if isinstance(event, PinChanged) and event.seq in history.branch:
@@ -123,22 +123,22 @@ def take(history: History, logbook: Logbook | None, event: Event) -> Operation[N
     history.apply(event)
 
 
-def _check(history: History, event: Event) -> None:
-    """Raises `DamagedError` for an event that speaks of messages that there are not."""
+def _check(history: History, event: LogEvent) -> None:
+    """Raises `CorruptionError` for an event that speaks of messages that there are not."""
     match event:
         case MessageAdded() if event.seq < history.next_seq:
-            raise DamagedError(f"message {event.seq} is there already")
+            raise CorruptionError(f"message {event.seq} is there already")
         case PinChanged() if not 0 <= event.seq < history.next_seq:
-            raise DamagedError(f"message {event.seq} is pinned, and there is none")
-        case Identified() if event.last >= history.next_seq:
-            raise DamagedError(f"an id names the messages up to {event.last}, and there are {history.next_seq}")
-        case Requested() if event.last >= history.next_seq:
-            raise DamagedError(f"a request ended with message {event.last}, and there are {history.next_seq}")
+            raise CorruptionError(f"message {event.seq} is pinned, and there is none")
+        case IdempotencyKeyUsed() if event.last >= history.next_seq:
+            raise CorruptionError(f"an id names the messages up to {event.last}, and there are {history.next_seq}")
+        case RequestRecorded() if event.last >= history.next_seq:
+            raise CorruptionError(f"a request ended with message {event.last}, and there are {history.next_seq}")
         case PlanRecorded() | LaneOpened() if (last := newest(event.plan)) >= history.next_seq:
-            raise DamagedError(f"a plan names message {last}, and there are {history.next_seq}")
+            raise CorruptionError(f"a plan names message {last}, and there are {history.next_seq}")
 
 
-def past(history: History, logbook: Logbook | None, last: int) -> Operation[History]:
+def past(history: History, logbook: Journal | None, last: int) -> Operation[History]:
     """What `history.rewind_to` takes to end the branch behind `last`: the history as it was when that was added, since
     nothing below it was changed afterwards.
     """
@@ -147,7 +147,7 @@ def past(history: History, logbook: Logbook | None, last: int) -> Operation[Hist
     to = history.branch.until(last)
     found = yield from history_at(logbook, (yield from logbook.place_behind(to[-1] if to else -1)))
     if found.branch.runs() != to.runs():
-        raise DamagedError(f"session {logbook.session!r}: the way back to message {last} is not in its log")
+        raise CorruptionError(f"session {logbook.session!r}: the way back to message {last} is not in its log")
     for seq in [seq for seq in history.pins if seq in to]:
         yield from hold_group(found, logbook, seq)
     return found

@@ -11,7 +11,7 @@ from backscroll.history.plan import Plan
 from backscroll.messages import Message
 from backscroll.messages.parts import Path
 from backscroll.tokens.model_profiles import Counting
-from backscroll.tokens.usage import Counts, MeterMark, Report, Spent
+from backscroll.tokens.usage import CalibratorSnapshot, Counts, Report, SummarizerUsage
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class MessageAdded:
 
 
 @dataclass(frozen=True, slots=True)
-class Identified:
+class IdempotencyKeyUsed:
     """The idempotency id of the append that added the entries `first` to `last`."""
 
     id: str
@@ -97,7 +97,7 @@ class Rewound:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled(LaneEvent):
+class CompactionSkipped(LaneEvent):
     """A compaction of this lane would have won too little; it is not tried again before the view has grown."""
 
     lane: str
@@ -128,7 +128,7 @@ class LaneOpened(LaneEvent):
 
 
 @dataclass(frozen=True, slots=True)
-class PromptSeen:
+class SystemPromptRecorded:
     """The text of a system prompt that a factory gave, once for all requests that had it."""
 
     digest: str
@@ -137,7 +137,7 @@ class PromptSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class Requested(LaneEvent):
+class RequestRecorded(LaneEvent):
     """A view was handed out: with the log up to here it can be made again."""
 
     lane: str
@@ -149,7 +149,7 @@ class Requested(LaneEvent):
     estimate: tuple[int, int]
     """Middle and upper, in tokens, of its messages."""
     prompt: str | None = None
-    """`PromptSeen.digest` of the system prompt that a factory gave."""
+    """`SystemPromptRecorded.digest` of the system prompt that a factory gave."""
     ephemerals: tuple[tuple[int, str, str], ...] = ()
     """Messages in it that are never stored: behind which `seq` each stands, its SHA-256 and its role."""
     total: tuple[int, int] | None = None
@@ -222,7 +222,7 @@ class PlanAt:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupMark:
+class GroupSnapshot:
     """A group that waits for results."""
 
     first: int
@@ -233,7 +233,7 @@ class GroupMark:
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryMark:
+class HistorySnapshot:
     """What follows from all messages so far."""
 
     next_seq: int
@@ -249,7 +249,7 @@ class HistoryMark:
     pins: tuple[tuple[int, bool], ...]
     open: tuple[tuple[str, int, int, int], ...]
     """Calls without a result: id, first of the group, `seq`, number in its message."""
-    groups: tuple[GroupMark, ...]
+    groups: tuple[GroupSnapshot, ...]
     """Those of these calls."""
     kept: tuple[int, ...]
     """Entries that are asked for at every step."""
@@ -258,7 +258,7 @@ class HistoryMark:
 
 
 @dataclass(frozen=True, slots=True)
-class LaneMark:
+class LaneSnapshot:
     """Where a lane stands."""
 
     name: str
@@ -276,11 +276,11 @@ class LaneMark:
     """Digest of the system prompt of its newest request."""
     summary: SummaryMade | None
     """That no compaction has told of yet."""
-    spent: Spent
+    spent: SummarizerUsage
     """On summaries."""
     tried: tuple[int, ...]
     """The values of `Tried`; of old only the first two."""
-    meter: MeterMark
+    meter: CalibratorSnapshot
     counting: Counting | None = None
     """As its requests say."""
 
@@ -289,12 +289,13 @@ class LaneMark:
 class Checkpoint:
     """Where the session stands. Changes nothing: whoever resumes begins at the newest one."""
 
-    history: HistoryMark
-    lanes: tuple[LaneMark, ...]
+    history: HistorySnapshot
+    lanes: tuple[LaneSnapshot, ...]
     newest_lane: str | None
 
 
-Event = (
-    LaneOpened | MessageAdded | Identified | PlanRecorded | PinChanged | UsageObserved | Rewound | Settled
-    | Overflowed | PromptSeen | Requested | SummaryMade | SummaryFailed | Lost | Checkpoint
+LogEvent = (
+    LaneOpened | MessageAdded | IdempotencyKeyUsed | PlanRecorded | PinChanged | UsageObserved | Rewound
+    | CompactionSkipped | Overflowed | SystemPromptRecorded | RequestRecorded | SummaryMade | SummaryFailed | Lost
+    | Checkpoint
 )  # fmt: skip  # one union

@@ -12,7 +12,7 @@ from backscroll.tokens.usage import Count
 
 
 @dataclass(frozen=True, slots=True)
-class Clip:
+class Excerpt:
     """The text of one part cut to its head and tail; in a call's arguments each long string is cut so."""
 
     seq: int
@@ -29,7 +29,7 @@ class Clip:
 
 
 @dataclass(frozen=True, slots=True)
-class Mask:
+class Clear:
     """A result, media or a call's arguments replaced by a one-line stub."""
 
     seq: int
@@ -41,7 +41,7 @@ class Mask:
 
 
 @dataclass(frozen=True, slots=True)
-class Drop:
+class Truncate:
     """All entries from `first` to `last` are left out."""
 
     first: int
@@ -50,7 +50,7 @@ class Drop:
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
+class Digest:
     """All entries from `first` to `last` are told by the plan's digest."""
 
     first: int
@@ -58,16 +58,16 @@ class Fold:
     by: str = "digest"
 
 
-Gap = Drop | Fold
-GAPS = (Drop, Fold)
+Gap = Truncate | Digest
+GAPS = (Truncate, Digest)
 """What takes whole messages out of a view."""
 
-Edit = Clip | Mask | Drop | Fold
+Edit = Excerpt | Clear | Truncate | Digest
 
 NoteKind = Literal["user", "rule", "turn", "line", "error", "prose"]
 
 
-class Note(NamedTuple):
+class DigestLine(NamedTuple):
     """One thing that a digest says, with the entries it is about. Its text is data from messages, not yet escaped."""
 
     first: int
@@ -83,20 +83,20 @@ class Note(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Digest:
+class DigestContent:
     """What is told of the folded entries: facts, kept in the plan, so that a later digest is made of facts as well."""
 
-    notes: tuple[Note, ...]
+    notes: tuple[DigestLine, ...]
     """In the order of the conversation; a line stands behind the turn that it is from."""
     weights: tuple[tuple[str, float], ...]
     """What the folded entries mentioned, and how much that weighs, heaviest first."""
-    spare: tuple[Note, ...]
+    spare: tuple[DigestLine, ...]
     """Lines that found no room."""
     told: int
     """Tokens that the folded entries took, by the upper estimate."""
 
 
-NO_DIGEST = Digest((), (), (), 0)
+NO_DIGEST = DigestContent((), (), (), 0)
 
 
 def reference(first: int, last: int | None = None, part: int | None = None) -> str:
@@ -114,7 +114,7 @@ class Plan:
     number: int = 0
     summary_after: int | None = None
     """The entry behind which the summary stands; None = behind the leading system messages."""
-    digest: Digest = NO_DIGEST
+    digest: DigestContent = NO_DIGEST
     """What the summary tells of the folds."""
     last: int | None = None
     """The newest entry when it was made; None where nobody noted that."""
@@ -123,9 +123,9 @@ class Plan:
         """The ranges that are not shown, in order."""
         return (edit for edit in self.edits if isinstance(edit, GAPS))
 
-    def rewritten(self) -> dict[int, list[Clip | Mask]]:
+    def rewritten(self) -> dict[int, list[Excerpt | Clear]]:
         """Clips and masks by `seq`."""
-        found: dict[int, list[Clip | Mask]] = {}
+        found: dict[int, list[Excerpt | Clear]] = {}
         for edit in self.edits:
             if not isinstance(edit, GAPS):
                 found.setdefault(edit.seq, []).append(edit)
@@ -145,7 +145,7 @@ def untold(plan: Plan) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     for gap in plan.gaps():
         at = gap.first
-        for first, last in told if isinstance(gap, Fold) else ():
+        for first, last in told if isinstance(gap, Digest) else ():
             if first > gap.last:
                 break  # of a later gap: it says nothing of what this one leaves out
             if at < first:
@@ -160,7 +160,7 @@ def merge(edits: Iterable[Edit], new: Iterable[Edit]) -> tuple[Edit, ...]:
     """Both together, sorted: a newer edit of a part replaces the older one, gaps swallow what stands in their
     range.
     """
-    parts: dict[tuple[int, int], Clip | Mask] = {}
+    parts: dict[tuple[int, int], Excerpt | Clear] = {}
     gaps: list[Gap] = []
     for edit in (*edits, *new):
         if isinstance(edit, GAPS):

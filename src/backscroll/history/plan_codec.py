@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from backscroll.history.plan import NO_DIGEST, Clip, Digest, Drop, Edit, Fold, Mask, Note, Plan
+from backscroll.history.plan import NO_DIGEST, Clear, Digest, DigestContent, DigestLine, Edit, Excerpt, Plan, Truncate
 from backscroll.ports import LOST, Stored
 from backscroll.tokens.usage import Count
 
@@ -36,7 +36,7 @@ class PlanRecords:
     def __init__(self, fetch: Fetch | None, *, looking: bool = False) -> None:
         self._fetch = fetch
         self._looking = looking
-        self._digests: dict[str, tuple[int, Digest]] = {}
+        self._digests: dict[str, tuple[int, DigestContent]] = {}
         """By lane: the newest digest, and the place of the record that holds it."""
         self._plans: dict[str, deque[tuple[int, Plan]]] = {}
         """By lane: the newest plans, likewise."""
@@ -86,7 +86,7 @@ class PlanRecords:
             digest = self._digest_at(lane, body["digest_at"])
         return Plan(tuple(map(_read_edit, body["edits"])), body["number"], body["after"], digest, body.get("last"))
 
-    def _digest_at(self, lane: str, place: int) -> Digest:
+    def _digest_at(self, lane: str, place: int) -> DigestContent:
         known = self._digests.get(lane)
         if known is None or known[0] != place:
             if self._fetch is None:
@@ -98,14 +98,14 @@ class PlanRecords:
             self._digests[lane] = known
         return known[1]
 
-    def _read_digest(self, body: Body) -> Digest:
+    def _read_digest(self, body: Body) -> DigestContent:
         notes = _read_notes(body["notes"])
         if self._looking:
-            return Digest(notes, (), (), body["told"])
+            return DigestContent(notes, (), (), body["told"])
         if "rest" in body:
             body |= _unpacked(body["rest"])  # before format 3 they stood there as they are
         weights = tuple((word, weight) for word, weight in body["weights"])
-        return Digest(notes, weights, _read_notes(body["spare"]), body["told"])
+        return DigestContent(notes, weights, _read_notes(body["spare"]), body["told"])
 
 
 def dumped(body: Body) -> bytes:
@@ -115,13 +115,13 @@ def dumped(body: Body) -> bytes:
 
 def _edit(edit: Edit) -> list[Any]:
     match edit:
-        case Clip():
+        case Excerpt():
             return ["clip", edit.seq, edit.part, edit.head, edit.tail, edit.count, edit.by, edit.between]
-        case Mask():
+        case Clear():
             return ["mask", edit.seq, edit.part, edit.note, edit.count, edit.by]
-        case Drop():
+        case Truncate():
             return ["drop", edit.first, edit.last, edit.by]
-        case Fold():
+        case Digest():
             return ["fold", edit.first, edit.last, edit.by]
 
 
@@ -129,26 +129,26 @@ def _read_edit(told: list[Any]) -> Edit:
     kind, *rest = told
     if kind == "clip":
         seq, part, head, tail, count, by, between = rest
-        return Clip(seq, part, head, tail, Count(*count), by, tuple((start, end) for start, end in between))
+        return Excerpt(seq, part, head, tail, Count(*count), by, tuple((start, end) for start, end in between))
     if kind == "mask":
         seq, part, note, count, by = rest
-        return Mask(seq, part, note, Count(*count), by)
+        return Clear(seq, part, note, Count(*count), by)
     first, last, by = rest
     if kind == "drop":
-        return Drop(first, last, by)
+        return Truncate(first, last, by)
     if kind == "fold":
-        return Fold(first, last, by)
+        return Digest(first, last, by)
     raise ValueError(f"unknown edit {kind!r}")
 
 
-def _digest(digest: Digest) -> Body:
+def _digest(digest: DigestContent) -> Body:
     notes = [note if note.by else note[:4] for note in digest.notes]  # by far the most say nothing of that
     rest = {"weights": digest.weights, "spare": [note[:4] for note in digest.spare]}
     return {"notes": notes, "rest": _packed(rest), "told": digest.told}
 
 
-def _read_notes(told: list[list[Any]]) -> tuple[Note, ...]:
-    return tuple(Note(*note) for note in told)
+def _read_notes(told: list[list[Any]]) -> tuple[DigestLine, ...]:
+    return tuple(DigestLine(*note) for note in told)
 
 
 def _packed(body: Body) -> str:

@@ -10,8 +10,16 @@ from dataclasses import fields, is_dataclass
 from math import isfinite
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from backscroll.history.log import Checkpoint, Event, HistoryMark, Identified, LaneOpened, MessageAdded, PlanRecorded
-from backscroll.history.plan import Clip, Drop, Fold, Plan
+from backscroll.history.log import (
+    Checkpoint,
+    HistorySnapshot,
+    IdempotencyKeyUsed,
+    LaneOpened,
+    LogEvent,
+    MessageAdded,
+    PlanRecorded,
+)
+from backscroll.history.plan import Digest, Excerpt, Plan, Truncate
 from backscroll.tokens.usage import Count
 
 _MOST = 2**53
@@ -20,14 +28,14 @@ _Check = Callable[[Any], bool]
 _known: dict[Any, list[tuple[str, _Check]]] = {}
 
 
-def unsound(event: Event) -> str | None:
+def unsound(event: LogEvent) -> str | None:
     """What is wrong with an event; None where nothing is."""
     if (where := _mistyped(event)) is not None:
         return f"its {where} is none"
     match event:
         case MessageAdded():
             return _message(event)
-        case Identified():
+        case IdempotencyKeyUsed():
             return None if 0 <= event.first <= event.last + 1 else "its messages are none"
         case PlanRecorded() | LaneOpened():
             return plan_fault(event.plan)
@@ -39,7 +47,7 @@ def unsound(event: Event) -> str | None:
             return None
 
 
-def _mistyped(event: Event) -> str | None:
+def _mistyped(event: LogEvent) -> str | None:
     for name, check in _checks(type(event)):
         if not check(getattr(event, name)):
             return name
@@ -103,11 +111,11 @@ def plan_fault(plan: Plan) -> str | None:
     """What is wrong with a plan; None where nothing is."""
     behind = (-1, -1)
     for edit in plan.edits:
-        if isinstance(edit, Drop | Fold):
+        if isinstance(edit, Truncate | Digest):
             place, last = (edit.first, -1), (edit.last, _MOST)
         else:
             place = last = edit.seq, edit.part
-            if min(edit.part, *edit.count) < 0 or (isinstance(edit, Clip) and not _grows(_cuts(edit))):
+            if min(edit.part, *edit.count) < 0 or (isinstance(edit, Excerpt) and not _grows(_cuts(edit))):
                 return "an edit cuts what cannot be cut"
         if not behind < place <= last:
             return "its edits are in no order"
@@ -115,11 +123,11 @@ def plan_fault(plan: Plan) -> str | None:
     return None
 
 
-def _cuts(clip: Clip) -> Iterable[int]:
+def _cuts(clip: Excerpt) -> Iterable[int]:
     return (0, clip.head, *(at for pair in clip.between for at in pair), _MOST - clip.tail, _MOST)
 
 
-def _history(mark: HistoryMark) -> str | None:
+def _history(mark: HistorySnapshot) -> str | None:
     runs = [seq for run in mark.runs for seq in run]
     firsts, lasts = runs[::2], runs[1::2]
     if not _grows(runs) or any(last >= first for last, first in zip(lasts[:-1], firsts[1:], strict=True)):

@@ -13,17 +13,17 @@ from typing import Any
 from uuid import uuid4
 
 from backscroll import events
-from backscroll.compaction.cache_pricing import Prices
+from backscroll.compaction.cache_pricing import CachePricing
 from backscroll.compaction.options import CompactionOptions
 from backscroll.compaction.strategies import choose, masks_batches
 from backscroll.compaction.summarization import Summaries, Summarizer, SummarizerFunction
-from backscroll.history.journal import Logbook
+from backscroll.history.journal import Journal
 from backscroll.manager.lease import Lease
-from backscroll.manager.lock import Turnstile
+from backscroll.manager.lock import FairLock
 from backscroll.manager.options import ManagerOptions
 from backscroll.manager.regex import LimitedPattern
 from backscroll.manager.telemetry import Telemetry
-from backscroll.ports import Background, Event, EventHandler, Pattern, Store, Tokenizer
+from backscroll.ports import BackgroundTask, EventHandler, Notification, Pattern, Store, Tokenizer
 from backscroll.recall.all_sessions import Found
 from backscroll.session.state import SessionConfig, SessionState, Write
 from backscroll.stores.addresses import open_store
@@ -33,11 +33,11 @@ from backscroll.stores.wrappers import layered
 from backscroll.tokens.budget import BudgetOptions, check_whole
 from backscroll.tokens.engines import resolve
 from backscroll.tokens.engines.measurer import Measurer
-from backscroll.tokens.model_profiles import COUNTED, UNKNOWN, Family, family_of
+from backscroll.tokens.model_profiles import COUNTED, UNKNOWN, ModelProfile, family_of
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class SessionRuntime:
     """A session with everything it needs around it."""
 
     name: str
@@ -52,14 +52,16 @@ class Opened:
     on_event: EventHandler | None
     telemetry: Telemetry | None
     compile: Callable[[str], Pattern] = LimitedPattern
-    turnstile: Turnstile = field(default_factory=Turnstile)
+    turnstile: FairLock = field(default_factory=FairLock)
 
 
 def open_session(
-    options: ManagerOptions, background: Background, *, write: Write | None = None, reads_only: bool = False
-) -> Opened:
+    options: ManagerOptions, background: BackgroundTask, *, write: Write | None = None, reads_only: bool = False
+) -> SessionRuntime:
     """Put a session together. Raises `ConfigurationError` for what can never work."""
-    reports: deque[Event] = deque()  # tokenizer and store report into the session's queue, from where they find a fault
+    reports: deque[Notification] = (
+        deque()
+    )  # tokenizer and store report into the session's queue, from where they find a fault
     name = new_name() if options.session is None else options.session
     counter = resolve(options.tokenizer, partial(_reported, reports))
     measurer = Measurer(counter)
@@ -78,7 +80,7 @@ def open_session(
     )
     search: Index = SearchIndex() if store is None else search_for(store, name)
     everywhere = None if store is None else partial(search_everywhere, store)
-    return Opened(name, session, store, inner, measurer, search, everywhere, options.on_event, traced)
+    return SessionRuntime(name, session, store, inner, measurer, search, everywhere, options.on_event, traced)
 
 
 def _config(
@@ -101,7 +103,7 @@ def _config(
         count=measurer.count,
         counted_by=lambda: counter.name,
         family=_families(options.model, not isinstance(options.tokenizer, str), counter),
-        prices=options.cache_pricing or (Prices() if masks_batches(options.strategies) else None),
+        prices=options.cache_pricing or (CachePricing() if masks_batches(options.strategies) else None),
         redact=options.redact,
         write=write,
         reads_only=reads_only,
@@ -114,13 +116,13 @@ def _checked_overhead(tokens: int | None) -> int | None:
     return tokens
 
 
-def _logbook(store: Store | None, session: str, seconds: float | None) -> Logbook | None:
+def _logbook(store: Store | None, session: str, seconds: float | None) -> Journal | None:
     lease = None if seconds is None else Lease(store, session, seconds)
-    return None if store is None else Logbook(store, session, lease)
+    return None if store is None else Journal(store, session, lease)
 
 
 def _summaries(
-    given: Summarizer | SummarizerFunction | None, background: Background, traced: Telemetry | None
+    given: Summarizer | SummarizerFunction | None, background: BackgroundTask, traced: Telemetry | None
 ) -> Summaries | None:
     if given is None:
         return None
@@ -131,7 +133,7 @@ def _summaries(
     return Summaries(summarizer, blocking, background)
 
 
-def _reported(reports: deque[Event], name: str, payload: dict[str, Any]) -> None:
+def _reported(reports: deque[Notification], name: str, payload: dict[str, Any]) -> None:
     reports.append((name, payload))
 
 
@@ -140,14 +142,14 @@ def new_name() -> str:
     return uuid4().hex
 
 
-def _families(model: str | Family | None, counted: bool, counter: Tokenizer) -> Callable[[str], Family]:
+def _families(model: str | ModelProfile | None, counted: bool, counter: Tokenizer) -> Callable[[str], ModelProfile]:
     """A lane named after a model counts as that model; any other lane as the session's model.
 
     Estimated counts are never taken as exact, whatever the family: their upper estimate gets the wide margin.
     """
 
-    def family(lane: str) -> Family:
-        if isinstance(model, Family):
+    def family(lane: str) -> ModelProfile:
+        if isinstance(model, ModelProfile):
             found = model
         else:
             named = family_of(lane, counted=counted)

@@ -4,7 +4,7 @@ import asyncio
 import threading
 from typing import Any
 
-from backscroll.manager.driver import drive_held, drive_held_async
+from backscroll.manager.driver import run_unlocked, run_unlocked_async
 from backscroll.ports import Operation
 
 
@@ -21,7 +21,7 @@ class Task:
 
     def start(self, operation: Operation[Any]) -> None:
         """Begins an operation."""
-        self._task = asyncio.get_running_loop().create_task(drive_held_async(operation))
+        self._task = asyncio.get_running_loop().create_task(run_unlocked_async(operation))
 
     async def wait(self, seconds: float) -> None:
         """Waits until it is done, or so long."""
@@ -60,7 +60,7 @@ class Thread:
         results = self._results = []
 
         def run() -> None:
-            results.append(drive_held(operation))
+            results.append(run_unlocked(operation))
 
         self._thread = threading.Thread(target=run, name="backscroll summary", daemon=True)
         self._thread.start()

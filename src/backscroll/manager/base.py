@@ -8,25 +8,25 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Never, TypeVar
 
-from backscroll.compaction.cache_pricing import Prices
+from backscroll.compaction.cache_pricing import CachePricing
 from backscroll.compaction.candidates import Strategy
 from backscroll.compaction.options import Protection, ToolResultPreview
-from backscroll.compaction.report import Compaction
+from backscroll.compaction.report import CompactionResult
 from backscroll.compaction.strategies import AUTO
 from backscroll.compaction.summarization import Summarizer, SummarizerFunction
-from backscroll.compaction.trim import Wish
+from backscroll.compaction.trim import TrimRequest
 from backscroll.errors import ConfigurationError
 from backscroll.manager.assembly import new_name, open_session
-from backscroll.manager.driver import drive_held
+from backscroll.manager.driver import run_unlocked
 from backscroll.manager.options import ManagerOptions, check_names
 from backscroll.messages import Redact
 from backscroll.notices import warn
-from backscroll.ports import Background, EventHandler, Operation, Store, Tokenizer
+from backscroll.ports import BackgroundTask, EventHandler, Operation, Store, Tokenizer
 from backscroll.recall import retrieval as recalling
-from backscroll.recall.all_sessions import Elsewhere
-from backscroll.recall.pages import Recalled
+from backscroll.recall.all_sessions import StoreSearch
+from backscroll.recall.pages import RecallResult
 from backscroll.session.past import page_tokens, texts_in_view
-from backscroll.session.request import compact, leave_out
+from backscroll.session.request import compact, trim
 from backscroll.session.state import Write
 from backscroll.session.store_sync import enter, fetch
 from backscroll.session.summaries import begin_summary, summary_made
@@ -34,7 +34,7 @@ from backscroll.session.usage_reports import observe_overflow, observe_usage, re
 from backscroll.session.window_report import usage, usage_as_stored
 from backscroll.stores.options import StorageOptions
 from backscroll.tokens.budget import BudgetOptions
-from backscroll.tokens.model_profiles import Family
+from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.responses import IN_STREAMS, Counted, named, read_usage
 from backscroll.tokens.usage import Usage
 
@@ -70,8 +70,8 @@ class ManagerBase(ABC):
         clear_at_least_tokens: int | None = 20_000,
         overhead_tokens: int | None = None,
         tokenizer: str | Callable[[str], int] | Tokenizer = "auto",
-        model: str | Family | None = None,
-        cache_pricing: Prices | None = None,
+        model: str | ModelProfile | None = None,
+        cache_pricing: CachePricing | None = None,
         summarizer: Summarizer | SummarizerFunction | None = None,
         storage: StorageOptions = _IN_THE_STORE,
         redact: Redact | None = None,
@@ -92,7 +92,7 @@ class ManagerBase(ABC):
         _warn_of_useless_name(self._options)
 
     @abstractmethod
-    def _make_background(self) -> Background:
+    def _make_background(self) -> BackgroundTask:
         """What summaries are made in."""
 
     def _fork_name(self, session: str | None) -> str:
@@ -124,7 +124,7 @@ class ManagerBase(ABC):
         long as a resume and waits for the store (`status` does not block an event loop); then it raises `StoreError`
         where the store fails.
         """
-        return usage(self._session, lane) or drive_held(usage_as_stored(self._session, lane))
+        return usage(self._session, lane) or run_unlocked(usage_as_stored(self._session, lane))
 
     def observe_usage(
         self,
@@ -179,28 +179,28 @@ class ManagerBase(ABC):
         """
         observe_overflow(self._session, lane, requested_tokens, limit_tokens)
 
-    def _compaction(self, lane: str, focus: str | None) -> Steps[Compaction | None]:
+    def _compaction(self, lane: str, focus: str | None) -> Steps[CompactionResult | None]:
         """What `compact` has to do, step by step: a summary is waited for without the lock."""
         if focus is not None:
             yield from self._summarise(lane, focus, None)
-        done: Compaction | None = yield compact(self._session, lane)
+        done: CompactionResult | None = yield compact(self._session, lane)
         return done
 
-    def _leaving_out(self, lane: str, wish: Wish, summarize: bool) -> Steps[Compaction | None]:
-        """The same of `leave_out`; of a kind of messages only the digest tells."""
-        if summarize and self._session.summaries is not None and wish.kind == "all":
+    def _trimming(self, lane: str, wish: TrimRequest, summarize: bool) -> Steps[CompactionResult | None]:
+        """The same of `trim`; of a kind of messages only the digest tells."""
+        if summarize and self._session.summaries is not None and wish.only == "all":
             yield from self._summarise(lane, None, wish)
-        done: Compaction | None = yield leave_out(self._session, lane, wish)
+        done: CompactionResult | None = yield trim(self._session, lane, wish)
         return done
 
-    def _summarise(self, lane: str, focus: str | None, wish: Wish | None) -> Steps[None]:
+    def _summarise(self, lane: str, focus: str | None, wish: TrimRequest | None) -> Steps[None]:
         while not (yield begin_summary(self._session, lane, focus, wish)):
             yield summary_made(self._session)
         yield summary_made(self._session)
 
     def _begin_search(self) -> None:
-        self._finder = recalling.Finder(self._opened.search)
-        self._elsewhere = Elsewhere(self._opened.everywhere)
+        self._finder = recalling.PagedSearch(self._opened.search)
+        self._elsewhere = StoreSearch(self._opened.everywhere)
 
     def _forget_search(self) -> None:
         self._opened.search.close()
@@ -216,8 +216,8 @@ class ManagerBase(ABC):
         limit: int | None = None,
         around: int = 0,
         everywhere: bool = False,
-    ) -> Operation[Recalled]:
-        wanted = recalling.Wanted(
+    ) -> Operation[RecallResult]:
+        wanted = recalling.RecallQuery(
             ref, query, pattern, lines, offset, page_tokens(self._session) if limit is None else limit, around
         )
         recalling.check(wanted)
@@ -226,7 +226,7 @@ class ManagerBase(ABC):
         session = self._session
         yield from enter(session)
         in_view = partial(texts_in_view, session)
-        scroll = recalling.Scroll(session.history, partial(fetch, session), in_view, self._opened.compile)
+        scroll = recalling.RecallScope(session.history, partial(fetch, session), in_view, self._opened.compile)
         return (yield from recalling.recall(scroll, self._finder, self._opened.measurer.tokenizer.count, wanted))
 
 

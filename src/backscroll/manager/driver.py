@@ -14,16 +14,16 @@ from threading import Thread
 from typing import Any, TypeVar
 
 from backscroll import events
-from backscroll.manager.assembly import Opened
+from backscroll.manager.assembly import SessionRuntime
 from backscroll.notices import warn
-from backscroll.ports import Ask, Event, Exclusive, Operation
+from backscroll.ports import AcquireLock, Ask, Notification, Operation
 from backscroll.session.past import newest_request
 
 T = TypeVar("T")
 _VALUES = frozenset((type(None), int, float, str, tuple, list, dict))
 
 
-async def drive_async(opened: Opened, operation: Operation[T]) -> T:
+async def run_async(opened: SessionRuntime, operation: Operation[T]) -> T:
     """Runs an operation on the present event loop."""
     if opened.telemetry is None:
         return await _driven_async(opened, operation)
@@ -31,7 +31,7 @@ async def drive_async(opened: Opened, operation: Operation[T]) -> T:
         return await _driven_async(opened, operation)
 
 
-def drive(opened: Opened, operation: Operation[T]) -> T:
+def run_sync(opened: SessionRuntime, operation: Operation[T]) -> T:
     """Runs an operation in the calling thread; awaitables run in an event loop of their own."""
     if opened.telemetry is None:
         return _driven(opened, operation)
@@ -39,12 +39,12 @@ def drive(opened: Opened, operation: Operation[T]) -> T:
         return _driven(opened, operation)
 
 
-async def drive_each_async(opened: Opened, steps: Generator[Operation[Any], Any, T]) -> T:
+async def run_each_async(opened: SessionRuntime, steps: Generator[Operation[Any], Any, T]) -> T:
     """Runs operations one after the other, each with the lock for itself; what each answers is sent back."""
     answer = None
     try:
         while True:
-            answer = await drive_async(opened, steps.send(answer))
+            answer = await run_async(opened, steps.send(answer))
     except StopIteration as stop:
         result: T = stop.value
         return result
@@ -52,12 +52,12 @@ async def drive_each_async(opened: Opened, steps: Generator[Operation[Any], Any,
         steps.close()
 
 
-def drive_each(opened: Opened, steps: Generator[Operation[Any], Any, T]) -> T:
+def run_each(opened: SessionRuntime, steps: Generator[Operation[Any], Any, T]) -> T:
     """The same in the calling thread."""
     answer = None
     try:
         while True:
-            answer = drive(opened, steps.send(answer))
+            answer = run_sync(opened, steps.send(answer))
     except StopIteration as stop:
         result: T = stop.value
         return result
@@ -70,12 +70,12 @@ def _name(operation: Any) -> str:
     return str(operation.__name__).strip("_")
 
 
-async def _driven_async(opened: Opened, operation: Operation[T]) -> T:
+async def _driven_async(opened: SessionRuntime, operation: Operation[T]) -> T:
     steps, answer = _steps(opened, operation), None
     try:
         while True:
             question = steps.send(answer)
-            if isinstance(question, Exclusive):
+            if isinstance(question, AcquireLock):
                 await opened.turnstile.acquire_async()
                 answer = None
             else:
@@ -87,12 +87,12 @@ async def _driven_async(opened: Opened, operation: Operation[T]) -> T:
         steps.close()
 
 
-def _driven(opened: Opened, operation: Operation[T]) -> T:
+def _driven(opened: SessionRuntime, operation: Operation[T]) -> T:
     steps, answer = _steps(opened, operation), None
     try:
         while True:
             question = steps.send(answer)
-            if isinstance(question, Exclusive):
+            if isinstance(question, AcquireLock):
                 opened.turnstile.acquire()
                 answer = None
             else:
@@ -104,7 +104,7 @@ def _driven(opened: Opened, operation: Operation[T]) -> T:
         steps.close()
 
 
-def drive_held(operation: Operation[T]) -> T:
+def run_unlocked(operation: Operation[T]) -> T:
     """Runs an operation that needs no lock, or whose caller holds it, in the calling thread; reports stay queued."""
     answer = None
     try:
@@ -121,7 +121,7 @@ def drive_held(operation: Operation[T]) -> T:
         operation.close()
 
 
-async def drive_held_async(operation: Operation[T]) -> T:
+async def run_unlocked_async(operation: Operation[T]) -> T:
     """The same on the present event loop."""
     answer = None
     try:
@@ -138,18 +138,18 @@ async def drive_held_async(operation: Operation[T]) -> T:
         operation.close()
 
 
-def _steps(opened: Opened, operation: Operation[T]) -> Operation[T]:
+def _steps(opened: SessionRuntime, operation: Operation[T]) -> Operation[T]:
     """The operation, then what it has to report. An `Ask` is answered by a value or by the exception that came."""
     held = False
     answer: Any = None
     failure: Exception | None = None
     result: Any = None
-    reports: list[Event] = []
+    reports: list[Notification] = []
     try:
         while failure is None:
             question = operation.send(answer)
             answer = yield question
-            held = held or isinstance(question, Exclusive)
+            held = held or isinstance(question, AcquireLock)
             if isinstance(question, Ask) and isinstance(answer, Exception) and not question.tolerant:
                 failure = answer
     except StopIteration as stop:
@@ -171,7 +171,7 @@ def _steps(opened: Opened, operation: Operation[T]) -> Operation[T]:
     return done
 
 
-def _emit(opened: Opened, name: str, payload: dict[str, Any]) -> Operation[None]:
+def _emit(opened: SessionRuntime, name: str, payload: dict[str, Any]) -> Operation[None]:
     """A listener's fault must not fail the conversation, nor go unnoticed."""
     if opened.telemetry is not None:
         opened.telemetry.heard(name, payload)

@@ -10,7 +10,7 @@ from collections import deque
 from concurrent.futures import Future
 
 
-class Turnstile:
+class FairLock:
     """A fair, not re-entrant lock."""
 
     def __init__(self) -> None:

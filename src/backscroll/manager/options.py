@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from backscroll.compaction.cache_pricing import Prices
+from backscroll.compaction.cache_pricing import CachePricing
 from backscroll.compaction.candidates import Strategy
 from backscroll.compaction.options import Protection, ToolResultPreview
 from backscroll.compaction.strategies import AUTO
@@ -17,7 +17,7 @@ from backscroll.messages import Redact
 from backscroll.ports import EventHandler, Store, Tokenizer
 from backscroll.stores.options import StorageOptions
 from backscroll.tokens.budget import BudgetOptions
-from backscroll.tokens.model_profiles import Family
+from backscroll.tokens.model_profiles import ModelProfile
 
 __all__ = ["CHECKS", "ManagerOptions", "StorageOptions", "check_names"]
 
@@ -92,8 +92,8 @@ CHECKS: Mapping[str, Option] = {
         lambda value: _text(value) or callable(value) or inspect.getattr_static(value, "count", None) is not None,
         "a name, a function from a text to its tokens, or a Tokenizer",
     ),
-    "model": _or_none(lambda value: isinstance(value, str | Family), "the model's name or a Family"),
-    "cache_pricing": _or_none(lambda value: isinstance(value, Prices), "a Prices(read=..., write=...)"),
+    "model": _or_none(lambda value: isinstance(value, str | ModelProfile), "the model's name or a Family"),
+    "cache_pricing": _or_none(lambda value: isinstance(value, CachePricing), "a Prices(read=..., write=...)"),
     "summarizer": _or_none(
         lambda value: callable(value) or isinstance(value, Summarizer),
         "a function from a SummaryRequest to a text, or a Summarizer(fn, ...)",
@@ -125,8 +125,8 @@ class ManagerOptions:
     clear_at_least_tokens: int | None
     overhead_tokens: int | None
     tokenizer: str | Callable[[str], int] | Tokenizer
-    model: str | Family | None
-    cache_pricing: Prices | None
+    model: str | ModelProfile | None
+    cache_pricing: CachePricing | None
     summarizer: Summarizer | SummarizerFunction | None
     storage: StorageOptions
     redact: Redact | None

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from backscroll import events
-from backscroll.compaction.summarization import SummaryAnswer, SummaryRequest
+from backscroll.compaction.summarization import SummaryRequest, SummaryResponse
 from backscroll.errors import ConfigurationError
 from backscroll.ports import Record, Store, Stored
 
@@ -134,7 +134,7 @@ class Telemetry:
         with self.span("chat", about) as span, self._timed(self._call, {"gen_ai.operation.name": "chat"}):
 
             def told(answer: Any) -> Any:
-                if isinstance(answer, SummaryAnswer):
+                if isinstance(answer, SummaryResponse):
                     known = {
                         "gen_ai.response.model": answer.model,
                         "gen_ai.usage.input_tokens": answer.input_tokens,
@@ -168,7 +168,7 @@ class _TracedStore:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._store, name)
-        if name not in ("end", "tip", "find", "fork", "lease", "turn", "erase", "sessions"):
+        if name not in ("end", "tip", "find", "fork", "lease", "turn", "delete", "sessions"):
             return found
 
         def traced(*arguments: Any, **named: Any) -> Any:

@@ -18,17 +18,17 @@ setting, because real histories mix them. Messages are never converted from one 
 from backscroll.messages.answers import sendable
 from backscroll.messages.copying import Copier
 from backscroll.messages.parts import Media, Part
-from backscroll.messages.reader import SYSTEM_ROLES, Flags, Reading, read_message
+from backscroll.messages.reader import SYSTEM_ROLES, Flags, ParsedMessage, read_message
 from backscroll.messages.rewriter import block_at
 from backscroll.messages.shapes import read_new
 from backscroll.messages.validation import (
     MAX_DEPTH,
     Message,
     Redact,
-    accept,
     accept_text,
     copy_message,
     same_json,
+    validated,
 )
 
 __all__ = [
@@ -38,10 +38,9 @@ __all__ = [
     "Flags",
     "Media",
     "Message",
+    "ParsedMessage",
     "Part",
-    "Reading",
     "Redact",
-    "accept",
     "accept_text",
     "block_at",
     "copy_message",
@@ -49,4 +48,5 @@ __all__ = [
     "read_new",
     "same_json",
     "sendable",
+    "validated",
 ]

@@ -6,7 +6,7 @@ time longer; a digest that quoted them would say again what stands under its own
 
 from collections.abc import Iterable
 
-from backscroll.messages.reader import Reading
+from backscroll.messages.reader import ParsedMessage
 
 RECALL_TOOLS = frozenset(("recall", "retrieve_offloaded_content"))
 """The tools that Backscroll gives to models: its own, and the one of the offloader for Strands."""
@@ -19,7 +19,7 @@ class Echoes:
     def __init__(self) -> None:
         self._calls: dict[str, None] = {}
 
-    def of(self, reading: Reading) -> frozenset[int]:
+    def of(self, reading: ParsedMessage) -> frozenset[int]:
         """The numbers of the parts of a message that are echoes."""
         found = []
         for number, part in enumerate(reading.parts):
@@ -38,7 +38,7 @@ class Echoes:
 _NONE: frozenset[int] = frozenset()
 
 
-def echoes_of(readings: Iterable[Reading]) -> list[frozenset[int]]:
+def echoes_of(readings: Iterable[ParsedMessage]) -> list[frozenset[int]]:
     """The same of several messages at once."""
     echoes = Echoes()
     return [echoes.of(reading) for reading in readings]

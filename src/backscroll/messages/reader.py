@@ -31,7 +31,7 @@ class Flags(NamedTuple):
     """`ephemeral` and `persisted`: stored once and meant to hold until the next one; the newest stays in every view."""
 
 
-class Reading:
+class ParsedMessage:
     """What was read from one message."""
 
     __slots__ = ("calls", "flags", "is_system", "is_user_turn", "parts", "results", "rigid", "role")
@@ -88,7 +88,7 @@ def _without_files(text: str) -> str:
     return "".join([*kept, text[at:].lstrip("\n") if kept else text])
 
 
-def read_message(message: dict[str, Any]) -> Reading:
+def read_message(message: dict[str, Any]) -> ParsedMessage:
     """Reads an accepted message. Never fails: what has no known shape becomes an `opaque` part."""
     role = message["role"]
     content = message.get("content")
@@ -115,7 +115,7 @@ def read_message(message: dict[str, Any]) -> Reading:
     rigid = twice or any(part.form == "fixed" and part.kind == "reasoning" for part in parts)
     metadata = message.get("metadata")
     flags = read_flags(metadata) if type(metadata) is dict and metadata else NO_FLAGS
-    return Reading(role, tuple(parts + calls), flags, rigid, answers)
+    return ParsedMessage(role, tuple(parts + calls), flags, rigid, answers)
 
 
 def read_flags(metadata: dict[str, Any]) -> Flags:

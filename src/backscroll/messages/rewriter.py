@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from backscroll.messages.parts import Part, Path, compact
-from backscroll.messages.reader import Reading
+from backscroll.messages.reader import ParsedMessage
 from backscroll.messages.validation import Message, copy_message
 
 NO_RESULT = "[no result recorded]"
@@ -18,12 +18,12 @@ _LONE = re.compile("[\ud800-\udfff]")
 _BEDROCK_KEYS = frozenset(("text", "toolUse", "toolResult", "image", "document", "video", "audio", "reasoningContent"))
 
 
-def replaceable(reading: Reading, part: Part) -> bool:
+def replaceable(reading: ParsedMessage, part: Part) -> bool:
     """Whether this part's text can be exchanged without breaking a signature or splitting what appears twice."""
     return part.form != "fixed" and not reading.rigid and part.kind != "reasoning"
 
 
-def replace(message: Message, reading: Reading, texts: Mapping[int, str]) -> Message:
+def replace(message: Message, reading: ParsedMessage, texts: Mapping[int, str]) -> Message:
     """`message` with the texts of the parts numbered in `texts` exchanged. Arguments must be given as JSON text."""
     for number, text in texts.items():
         part = reading.parts[number]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from backscroll.messages.reader import Reading
+from backscroll.messages.reader import ParsedMessage
 from backscroll.messages.validation import Message
 
 
@@ -40,7 +40,7 @@ class _Slot:
         self.like = self.like or message
 
 
-def out_of_place(readings: Sequence[Reading]) -> bool:
+def out_of_place(readings: Sequence[ParsedMessage]) -> bool:
     """Whether results in blocks stand otherwise than they are taken: looked at for every group, so it must be cheap."""
     answering = [reading for reading in readings if reading.role == "user" and reading.results]
     if not answering:

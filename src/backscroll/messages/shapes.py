@@ -8,7 +8,7 @@ asked again.
 from typing import Any
 
 from backscroll.errors import MessageError
-from backscroll.messages.reader import Reading, read_message
+from backscroll.messages.reader import ParsedMessage, read_message
 from backscroll.messages.validation import Message
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
@@ -20,14 +20,14 @@ _OTHERS = {
 }
 
 
-def read_new(message: Message) -> Reading:
+def read_new(message: Message) -> ParsedMessage:
     """Read an accepted message that is about to be added. Raises `MessageError` for a shape that no dialect has."""
     reading = read_message(message)
     check_shape(message, reading)
     return reading
 
 
-def check_shape(message: Message, reading: Reading) -> None:
+def check_shape(message: Message, reading: ParsedMessage) -> None:
     """Raises `MessageError`, which names the shape, for a message that no dialect has."""
     role = message["role"]
     if role not in ROLES:
@@ -58,7 +58,7 @@ def _kind(value: Any) -> str:
     return f"{value!r:.60}"
 
 
-def _check_calls(reading: Reading) -> None:
+def _check_calls(reading: ParsedMessage) -> None:
     for part in reading.parts:
         if part.kind != "call" or (part.id and part.name):
             continue
@@ -67,7 +67,7 @@ def _check_calls(reading: Reading) -> None:
         raise MessageError(f"the call at message{where} has {missing}: give every call an id and a name")
 
 
-def _check_answer(message: Message, role: str, reading: Reading) -> None:
+def _check_answer(message: Message, role: str, reading: ParsedMessage) -> None:
     """A result that names no call can stand behind none."""
     if role == "function" and not message.get("name"):
         raise MessageError("the function message has no `name`: give the name of the function that it answers")

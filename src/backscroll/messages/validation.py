@@ -29,7 +29,7 @@ class _Refused(MessageError):
         self.veiled = f"message{keys}{what if veiled is None else veiled}"
 
 
-def accept(message: object, redact: Redact | None = None) -> Message:
+def validated(message: object, redact: Redact | None = None) -> Message:
     """A private deep copy of `message`, if it is one that can be kept for ever; of what `redact` makes of it, if given.
 
     Takes a mapping, an object with `model_dump()` (pydantic), or a whole answer of a client with one message in it.
@@ -73,7 +73,7 @@ def accept_text(text: str, role: str, redact: Redact | None) -> str:
     """What `redact` leaves of a text that is no message, given to it as one of this role. Raises `MessageError`."""
     if redact is None:
         return text
-    left = accept({"role": role, "content": text}, redact).get("content")
+    left = validated({"role": role, "content": text}, redact).get("content")
     if type(left) is not str:
         raise MessageError(f"redact made {type(left).__name__} of a text; its content must stay a text")
     return left

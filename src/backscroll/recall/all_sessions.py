@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator, Sequence
 from backscroll.errors import ConfigurationError
 from backscroll.history.plan import reference
 from backscroll.ports import Ask, Operation
-from backscroll.recall.pages import Hit, Recalled, page
-from backscroll.recall.retrieval import MOST_HITS, Wanted
+from backscroll.recall.pages import RecallResult, SearchHit, page
+from backscroll.recall.retrieval import MOST_HITS, RecallQuery
 
-Found = list[tuple[str, Hit]]
+Found = list[tuple[str, SearchHit]]
 """The names of sessions, each with a passage of it, best first."""
 
 
-class Elsewhere:
+class StoreSearch:
     """Answers queries over all sessions, and remembers the newest answer, so that its next pages stay as they were."""
 
     def __init__(self, search: Callable[[str, int], Found] | None) -> None:
@@ -20,7 +20,7 @@ class Elsewhere:
         self._query: str | None = None
         self._found: Found = []
 
-    def recall(self, wanted: Wanted, count: Callable[[str], int]) -> Operation[Recalled]:
+    def recall(self, wanted: RecallQuery, count: Callable[[str], int]) -> Operation[RecallResult]:
         """One page of the best passages, each under its session's name and its reference there."""
         query = wanted.query
         if query is None or wanted.lines is not None:
@@ -31,10 +31,10 @@ class Elsewhere:
             self._found = yield Ask(self._search, (query, MOST_HITS), heavy=True)
             self._query = query
         shown = page("".join(_texts(self._found)), wanted.offset, wanted.limit, count)
-        return Recalled(str(shown), shown.next_offset, [hit._replace(session=name) for name, hit in self._found])
+        return RecallResult(str(shown), shown.next_offset, [hit._replace(session=name) for name, hit in self._found])
 
 
-def _texts(found: Sequence[tuple[str, Hit]]) -> Iterator[str]:
+def _texts(found: Sequence[tuple[str, SearchHit]]) -> Iterator[str]:
     before = None
     for name, hit in found:
         place = name, hit.seq, hit.part

@@ -16,7 +16,7 @@ _OVERLAP = 200  # characters that two such pieces share, so that what stands at 
 MOST_AROUND = 50  # lines before and behind a hit
 
 
-class Hit(NamedTuple):
+class SearchHit(NamedTuple):
     """One place that a query or pattern found."""
 
     seq: int
@@ -29,19 +29,19 @@ class Hit(NamedTuple):
     """Where several were searched: the session whose `seq` that is."""
 
 
-class Recalled(str):
+class RecallResult(str):
     """A page of recalled text; a `str` with its place in the whole."""
 
     next_offset: int | None
     """Where the next page begins, in characters; None at the end."""
-    hits: tuple[Hit, ...]
+    hits: tuple[SearchHit, ...]
     """What a query or pattern found; empty for a plain reference."""
     media: tuple[Any, ...]
     """Images, documents and the like of a plain reference to one message: their blocks, as they were added."""
 
     def __new__(
-        cls, text: str, next_offset: int | None = None, hits: Sequence[Hit] = (), media: Sequence[Any] = ()
-    ) -> "Recalled":
+        cls, text: str, next_offset: int | None = None, hits: Sequence[SearchHit] = (), media: Sequence[Any] = ()
+    ) -> "RecallResult":
         """The text as a `str`, with its attributes."""
         made = super().__new__(cls, text)
         made.next_offset, made.hits, made.media = next_offset, tuple(hits), tuple(media)
@@ -57,13 +57,13 @@ def enough(offset: int, limit: int) -> int:
     return offset + limit * _CHARACTERS_PER_TOKEN
 
 
-def page(text: str, offset: int, limit: int, count: Callable[[str], int]) -> Recalled:
+def page(text: str, offset: int, limit: int, count: Callable[[str], int]) -> RecallResult:
     """The page from `offset` on, of at most `limit` tokens."""
     shown = text[offset : enough(offset, limit)]
     while len(shown) > 1 and (tokens := count(shown)) > limit:
         shown = shown[: max(1, int(len(shown) * limit / tokens * 0.97))]
     end = offset + len(shown)
-    return Recalled(shown, end if end < len(text) else None)
+    return RecallResult(shown, end if end < len(text) else None)
 
 
 def pick_lines(text: str, lines: tuple[int, int]) -> str:

@@ -10,7 +10,7 @@ from itertools import islice
 from math import inf
 from typing import NamedTuple, Protocol
 
-from backscroll.errors import ConfigurationError, ReferenceNotFound
+from backscroll.errors import ConfigurationError, ReferenceNotFoundError
 from backscroll.history.history import Entry, History
 from backscroll.history.loading import chunks
 from backscroll.history.plan import reference
@@ -18,8 +18,8 @@ from backscroll.messages import block_at
 from backscroll.messages.echoes import Echoes
 from backscroll.ports import LONG, Ask, Operation, Pattern
 from backscroll.recall.pages import (
-    Hit,
-    Recalled,
+    RecallResult,
+    SearchHit,
     checked_around,
     checked_lines,
     enough,
@@ -49,20 +49,20 @@ class Reference:
 
 
 def parse(ref: str | int) -> Reference:
-    """Reads `12`, `12-40`, `12.1`, each also as `ref:...` or `[ref:...]`. Raises `ReferenceNotFound` for anything
+    """Reads `12`, `12-40`, `12.1`, each also as `ref:...` or `[ref:...]`. Raises `ReferenceNotFoundError` for anything
     else.
     """
     found = _REF.match(str(ref))
     if not found:
-        raise ReferenceNotFound(f"{ref!r:.80} is no reference; they read 12, 12-40 or 12.1, as in [ref:12-40]")
+        raise ReferenceNotFoundError(f"{ref!r:.80} is no reference; they read 12, 12-40 or 12.1, as in [ref:12-40]")
     first, last = int(found[1]), int(found[2] or found[1])
     if last < first:
-        raise ReferenceNotFound(f"the range {first}-{last} ends before it begins; write {last}-{first}")
+        raise ReferenceNotFoundError(f"the range {first}-{last} ends before it begins; write {last}-{first}")
     return Reference(first, last, None if found[3] is None else int(found[3]))
 
 
 def named(history: History, ref: Reference | None) -> list[int]:
-    """The `seq`s that a reference names; without one, those of the whole branch. Raises `ReferenceNotFound`."""
+    """The `seq`s that a reference names; without one, those of the whole branch. Raises `ReferenceNotFoundError`."""
     branch = history.branch
     if ref is None:
         return list(branch.between(0, len(branch)))
@@ -71,16 +71,16 @@ def named(history: History, ref: Reference | None) -> list[int]:
     else:
         found = list(branch.between(branch.position(ref.first), branch.position(ref.last + 1)))
     if not found:
-        raise ReferenceNotFound(
+        raise ReferenceNotFoundError(
             f"nothing is kept under [ref:{ref.first}]; messages 0 to {history.next_seq - 1} are in this session"
         )
     return found
 
 
 def checked_part(entry: Entry, part: int | None) -> int | None:
-    """The part as it came. Raises `ReferenceNotFound` where the entry has no such part."""
+    """The part as it came. Raises `ReferenceNotFoundError` where the entry has no such part."""
     if part is not None and part >= len(entry.reading.parts):
-        raise ReferenceNotFound(f"message {entry.seq} has {len(entry.reading.parts)} parts, no part {part}")
+        raise ReferenceNotFoundError(f"message {entry.seq} has {len(entry.reading.parts)} parts, no part {part}")
     return part
 
 
@@ -114,7 +114,7 @@ def heading(entry: Entry, number: int) -> str:
     return f"{reference(entry.seq, part=number)} {entry.reading.role}{what}{f' {part.name}' if part.name else ''}"
 
 
-def show(hits: Sequence[Hit], entries: Iterable[Entry]) -> Iterator[str]:
+def show(hits: Sequence[SearchHit], entries: Iterable[Entry]) -> Iterator[str]:
     """Hits as text, passage by passage, each under its reference."""
     before: tuple[int, int] | None = None
     known = {entry.seq: entry for entry in entries}
@@ -148,14 +148,14 @@ class Search(Protocol):
         """Indexes texts; `upto` is the first `seq` behind them."""
         ...
 
-    def search(self, query: str, most: int) -> list[Hit]:
+    def search(self, query: str, most: int) -> list[SearchHit]:
         """The best passages, best first."""
         ...
 
 
 def match_lines(
-    entries: Iterable[Entry], wanted: "Wanted", part: int | None, pattern: Pattern, echoes: Echoes | None
-) -> Iterator[Hit]:
+    entries: Iterable[Entry], wanted: "RecallQuery", part: int | None, pattern: Pattern, echoes: Echoes | None
+) -> Iterator[SearchHit]:
     """Every line in which the pattern finds something, in order, with the lines around it. `echoes`: those of recall
     itself are passed over; None where a reference names what to look through.
     """
@@ -166,10 +166,10 @@ def match_lines(
             if number in left_out:
                 continue
             for line in grep(lines_of(entry.reading.parts[number].text, within), pattern, wanted.around):
-                yield Hit(entry.seq, number, line.offset, line.text)
+                yield SearchHit(entry.seq, number, line.offset, line.text)
 
 
-class Wanted(NamedTuple):
+class RecallQuery(NamedTuple):
     """The arguments of one recall; see `AsyncContextManager.recall`."""
 
     ref: str | int | None
@@ -181,7 +181,7 @@ class Wanted(NamedTuple):
     around: int = 0
 
 
-class Finder:
+class PagedSearch:
     """Answers queries, and remembers the newest answers.
 
     A page that was read becomes part of the conversation and of its view, so that a search for the next page would
@@ -190,21 +190,21 @@ class Finder:
 
     def __init__(self, search: Search) -> None:
         self._search = search
-        self._answers: dict[str, list[Hit]] = {}
+        self._answers: dict[str, list[SearchHit]] = {}
 
-    def find(self, query: str, scroll: "Scroll", *, again: bool) -> Operation[list[Hit]]:
+    def find(self, query: str, scroll: "RecallScope", *, again: bool) -> Operation[list[SearchHit]]:
         """What the query finds, what the view left out first; `again`: as it was found before, where that is known."""
         if again and query in self._answers:
             return self._answers[query]
         yield from index(self._search, scroll.history.next_seq, scroll.fetch)
-        found: list[Hit] = yield Ask(self._look, (query, scroll.in_view), heavy=True)
+        found: list[SearchHit] = yield Ask(self._look, (query, scroll.in_view), heavy=True)
         self._answers.pop(query, None)
         self._answers[query] = found
         if len(self._answers) > _MOST_ANSWERS:
             del self._answers[next(iter(self._answers))]
         return found
 
-    def _look(self, query: str, in_view: Callable[[], Iterable[str]]) -> list[Hit]:
+    def _look(self, query: str, in_view: Callable[[], Iterable[str]]) -> list[SearchHit]:
         return left_out_first(self._search.search(query, _MOST_CANDIDATES), in_view())[:MOST_HITS]
 
 
@@ -220,16 +220,16 @@ def index(search: Search, upto: int, fetch: Callable[[Sequence[int]], Operation[
         yield Ask(search.add, (calls.sources(entries), seqs[-1] + 1), heavy)
 
 
-def left_out_first(hits: Iterable[Hit], in_view: Iterable[str]) -> list[Hit]:
+def left_out_first(hits: Iterable[SearchHit], in_view: Iterable[str]) -> list[SearchHit]:
     """The hits, but last those of which every line stands in these texts or in a better hit. A passage that was found
     in several places is given once, at the newest.
     """
-    newest: dict[str, Hit] = {}
+    newest: dict[str, SearchHit] = {}
     for hit in hits:  # a passage keeps the place of its best hit
         if hit.text not in newest or newest[hit.text].seq < hit.seq:
             newest[hit.text] = hit
     known = {line.strip() for text in in_view for line in text.splitlines()} | {""}
-    left_out, seen = list[Hit](), list[Hit]()
+    left_out, seen = list[SearchHit](), list[SearchHit]()
     for hit in newest.values():
         lines = {line.strip() for line in hit.text.splitlines()}
         (seen if lines <= known else left_out).append(hit)
@@ -237,7 +237,7 @@ def left_out_first(hits: Iterable[Hit], in_view: Iterable[str]) -> list[Hit]:
     return left_out + seen
 
 
-class Scroll(NamedTuple):
+class RecallScope(NamedTuple):
     """What recall reads."""
 
     history: History
@@ -248,7 +248,9 @@ class Scroll(NamedTuple):
     compile: Callable[[str], Pattern]
 
 
-def recall(scroll: Scroll, finder: Finder, count: Callable[[str], int], wanted: Wanted) -> Operation[Recalled]:
+def recall(
+    scroll: RecallScope, finder: PagedSearch, count: Callable[[str], int], wanted: RecallQuery
+) -> Operation[RecallResult]:
     """One page of what was asked for. To be called with the session's lock held."""
     if wanted.query is not None:
         hits = yield from finder.find(wanted.query, scroll, again=wanted.offset != 0)
@@ -265,7 +267,7 @@ def recall(scroll: Scroll, finder: Finder, count: Callable[[str], int], wanted: 
     return (yield from _several(scroll, seqs, wanted, count))
 
 
-def check(wanted: Wanted) -> None:
+def check(wanted: RecallQuery) -> None:
     """Raises `ConfigurationError` for arguments that do not go together."""
     ref, query, pattern, _, offset, limit, around = wanted
     if ref is None and query is None and pattern is None:
@@ -278,15 +280,17 @@ def check(wanted: Wanted) -> None:
     checked_around(around)
 
 
-def _with_media(found: Recalled, entry: Entry, part: int | None) -> Recalled:
+def _with_media(found: RecallResult, entry: Entry, part: int | None) -> RecallResult:
     """The media of a message, or of that part alone, beside its page."""
     parts = entry.reading.parts if part is None else (entry.reading.parts[part],)
     media = [block_at(entry.message, found.path) for found in parts if found.media is not None]
-    return Recalled(str(found), found.next_offset, found.hits, media)
+    return RecallResult(str(found), found.next_offset, found.hits, media)
 
 
-def _matches(scroll: Scroll, seqs: Sequence[int], part: int | None, wanted: Wanted) -> Operation[list[Hit]]:
-    expression, hits = scroll.compile(wanted.pattern or ""), list[Hit]()
+def _matches(
+    scroll: RecallScope, seqs: Sequence[int], part: int | None, wanted: RecallQuery
+) -> Operation[list[SearchHit]]:
+    expression, hits = scroll.compile(wanted.pattern or ""), list[SearchHit]()
     echoes = Echoes() if wanted.ref is None else None
     for some in chunks(seqs):
         entries = yield from scroll.fetch(some)
@@ -301,13 +305,17 @@ def _matches(scroll: Scroll, seqs: Sequence[int], part: int | None, wanted: Want
     return hits
 
 
-def _shown(hits: Sequence[Hit], scroll: Scroll, wanted: Wanted, count: Callable[[str], int]) -> Operation[Recalled]:
+def _shown(
+    hits: Sequence[SearchHit], scroll: RecallScope, wanted: RecallQuery, count: Callable[[str], int]
+) -> Operation[RecallResult]:
     entries = yield from scroll.fetch(sorted({hit.seq for hit in hits}))
     found = yield from _paged(list(show(hits, entries)), wanted._replace(lines=None), count)
-    return Recalled(str(found), found.next_offset, hits)
+    return RecallResult(str(found), found.next_offset, hits)
 
 
-def _several(scroll: Scroll, seqs: Sequence[int], wanted: Wanted, count: Callable[[str], int]) -> Operation[Recalled]:
+def _several(
+    scroll: RecallScope, seqs: Sequence[int], wanted: RecallQuery, count: Callable[[str], int]
+) -> Operation[RecallResult]:
     """A page of several messages or parts; no more of them are read than it takes, unless lines have to be counted."""
     shown, left = list[str](), enough(wanted.offset, wanted.limit) if wanted.lines is None else inf
     for some in chunks(seqs):
@@ -331,17 +339,17 @@ def _first(texts: Iterator[str], most: float) -> Iterator[str]:
             return
 
 
-def _paged(texts: Sequence[str], wanted: Wanted, count: Callable[[str], int]) -> Operation[Recalled]:
+def _paged(texts: Sequence[str], wanted: RecallQuery, count: Callable[[str], int]) -> Operation[RecallResult]:
     """A page of these texts, one behind the other."""
     size = sum(map(len, texts)) if wanted.lines is not None else min(sum(map(len, texts)), enough(0, wanted.limit))
     found = yield Ask(_page, (texts, wanted, count), heavy=size > LONG, tolerant=True)
     if isinstance(found, Exception):
         raise found
-    made: Recalled = found
+    made: RecallResult = found
     return made
 
 
-def _page(texts: Sequence[str], wanted: Wanted, count: Callable[[str], int]) -> Recalled:
+def _page(texts: Sequence[str], wanted: RecallQuery, count: Callable[[str], int]) -> RecallResult:
     text = "".join(texts)
     text = text if wanted.lines is None else pick_lines(text, wanted.lines)
     return page(text, wanted.offset, wanted.limit, count)

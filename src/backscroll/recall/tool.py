@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from backscroll.errors import BackscrollError, ConfigurationError
 from backscroll.ports import Operation
-from backscroll.recall.pages import Recalled
+from backscroll.recall.pages import RecallResult
 
 
 def tool_definition(format: str) -> dict[str, object]:
@@ -31,7 +31,7 @@ def tool_definition(format: str) -> dict[str, object]:
     raise ConfigurationError(f"unknown tool format {format!r}; known are 'openai', 'anthropic' and 'strands'")
 
 
-def answer(make: Callable[..., Operation[Recalled]], arguments: dict[str, object]) -> Operation[str]:
+def answer(make: Callable[..., Operation[RecallResult]], arguments: dict[str, object]) -> Operation[str]:
     """What a model is answered: the page and how to go on, or what was wrong with what it asked."""
     known = {key: arguments[key] for key in ("ref", "query", "pattern", "offset") if arguments.get(key) is not None}
     try:

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from backscroll import events
 from backscroll.errors import ConflictError
-from backscroll.history.groups import Joining
+from backscroll.history.groups import GroupPreview
 from backscroll.history.history import History
-from backscroll.history.log import Event, Identified, MessageAdded, digest_of
-from backscroll.messages import Message, Reading, accept, read_message, read_new, same_json
+from backscroll.history.log import IdempotencyKeyUsed, LogEvent, MessageAdded, digest_of
+from backscroll.messages import Message, ParsedMessage, read_message, read_new, same_json, validated
 from backscroll.ports import LONG, Ask, Operation
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import (
@@ -26,14 +26,14 @@ from backscroll.session.store_sync import (
 from backscroll.tokens.usage import Counts
 from backscroll.view.view import Ephemeral
 
-Read = tuple[Message, Reading, Counts]
+Read = tuple[Message, ParsedMessage, Counts]
 _MOST_EPHEMERALS = 256
 
 
 class Addition(NamedTuple):
     """One message that is about to be added."""
 
-    reading: Reading
+    reading: ParsedMessage
     message: Message
     counts: Counts
     event: MessageAdded | None
@@ -63,7 +63,7 @@ def append(state: SessionState, messages: Sequence[object], id: str | None = Non
 
 def read_messages(state: SessionState, messages: Sequence[object]) -> Operation[list[Read]]:
     """Check, copy, read and measure messages; changes nothing."""
-    accepted = [accept(message, state.config.redact) for message in messages]
+    accepted = [validated(message, state.config.redact) for message in messages]
     readings = list(map(read_new, accepted))
     heavy = not state.measured or any(len(part.text) > LONG for reading in readings for part in reading.parts)
     counts = yield Ask(state.config.measure, (readings,), heavy)
@@ -75,11 +75,11 @@ def _appended(state: SessionState, read: Sequence[Read], id: str | None) -> Oper
     first = state.history.next_seq
     joining = state.history.joining() if any(each.calls or each.results for _, each, _ in read) else None
     added = list(additions(read, first, state.config.counted_by(), joining))
-    happening: list[Event] = [addition.event for addition in added if addition.event is not None]
+    happening: list[LogEvent] = [addition.event for addition in added if addition.event is not None]
     if id is not None:
         digested = state.config.redact is not None  # an id may hold what a message must not
         name = digest_of(id) if digested else id
-        happening.append(Identified(name, first, first + len(happening) - 1, digested))
+        happening.append(IdempotencyKeyUsed(name, first, first + len(happening) - 1, digested))
     if not (yield from commit(state, happening)):
         return False
     for addition in added:
@@ -91,13 +91,13 @@ def _appended(state: SessionState, read: Sequence[Read], id: str | None) -> Oper
     return True
 
 
-def _identified(state: SessionState, id: str) -> Operation[Identified | None]:
+def _identified(state: SessionState, id: str) -> Operation[IdempotencyKeyUsed | None]:
     if (digest := digest_of(id)) in state.ids or state.logbook is None:
         return state.ids.get(digest)
     return (yield from state.logbook.identified(id))
 
 
-def _repeated(state: SessionState, known: Identified, messages: list[Message]) -> Operation[int]:
+def _repeated(state: SessionState, known: IdempotencyKeyUsed, messages: list[Message]) -> Operation[int]:
     entries = yield from fetch(state, range(known.first, known.last + 1))
     stored = [entry.message for entry in entries]
     if not same_json(stored, [message for message in messages if not passing(read_message(message))]):
@@ -128,12 +128,12 @@ def add(state: SessionState, addition: Addition) -> None:
         state.outbox.append((events.MESSAGE_ADDED, added))
 
 
-def passing(reading: Reading) -> bool:
+def passing(reading: ParsedMessage) -> bool:
     """Whether a message is shown and never stored; half of a tool pair has to be stored whatever it says of itself."""
     return reading.flags.ephemeral and not reading.calls and not reading.results
 
 
-def additions(read: Sequence[Read], next_seq: int, counted_by: str, joining: Joining | None) -> Iterator[Addition]:
+def additions(read: Sequence[Read], next_seq: int, counted_by: str, joining: GroupPreview | None) -> Iterator[Addition]:
     """What adding these messages does, in order; the first that is stored gets `next_seq`.
 
     `joining`: tells which groups they join; may be None where none of them calls or answers.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from backscroll.history.history import Entry
 from backscroll.history.loading import chunks, hold_group, past
 from backscroll.history.log import PinChanged, Rewound
-from backscroll.messages import Message, accept, read_new, same_json
+from backscroll.messages import Message, read_new, same_json, validated
 from backscroll.ports import Ask, Operation
 from backscroll.session.append import add, additions
 from backscroll.session.past import state_before_next, stored_messages
@@ -26,7 +26,7 @@ from backscroll.session.store_sync import (
 
 
 def rewind(state: SessionState, to: int) -> Operation[None]:
-    """The branch ends at `to`; -1 empties it. Raises `ReferenceNotFound` for what is not on it."""
+    """The branch ends at `to`; -1 empties it. Raises `ReferenceNotFoundError` for what is not on it."""
     yield from enter(state)
     branch = state.history.branch
     state.check_on_branch(to)
@@ -38,7 +38,7 @@ def replace(state: SessionState, messages: Sequence[object], kept: Kept | None =
     """Make the branch hold these messages: back to what both begin with, then the rest is appended. Returns whether
     that changed anything. `kept`: by what a host's own copies of messages are known.
     """
-    accepted = [accept(message, state.config.redact) for message in messages]
+    accepted = [validated(message, state.config.redact) for message in messages]
     yield from enter(state)
     with tries(state) as attempts:
         for _ in attempts:
@@ -120,11 +120,11 @@ def _pinned_since(state: SessionState, at: int) -> Operation[list[PinChanged]]:
     return [PinChanged(seq, now) for seq, now in pins.items() if seq in before.branch and before.pins.get(seq) != now]
 
 
-def erase(state: SessionState, cascade: bool) -> Operation[None]:
+def delete(state: SessionState, cascade: bool) -> Operation[None]:
     """Delete the session, in its store and here."""
     yield from enter(state)
     if state.logbook is not None:
-        yield Ask(state.logbook.store.erase, (state.logbook.session, cascade), heavy=True)
+        yield Ask(state.logbook.store.delete, (state.logbook.session, cascade), heavy=True)
         state.logbook.forget()
         yield from state.logbook.release()  # it went with the session: who begins anew takes it anew
     state.entered = False

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from backscroll.compaction.lane_state import LaneState
 from backscroll.history.history import Entry
-from backscroll.history.plan import Clip, Mask
+from backscroll.history.plan import Clear, Excerpt
 from backscroll.tokens.usage import estimate_message
 from backscroll.view.rendering import edited_counts
 from backscroll.view.view import SUMMARY, Piece
@@ -74,7 +74,7 @@ def estimates_of(piece: Piece, lane: LaneState) -> Iterator[tuple[str, int]]:
 
 def shown_entries(piece: Piece, lane: LaneState) -> Iterator[tuple[Entry, int]]:
     """The entries of a piece, with what each takes as it stands there, by the middle estimate."""
-    edits: defaultdict[int, list[Clip | Mask]] = defaultdict(list)
+    edits: defaultdict[int, list[Excerpt | Clear]] = defaultdict(list)
     for edit in piece.edits:
         edits[edit.seq].append(edit)
     for entry in piece.entries:

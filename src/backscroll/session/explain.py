@@ -7,7 +7,7 @@ from typing import Literal
 from backscroll.compaction.lane_state import LaneState
 from backscroll.history.history import Entry, History
 from backscroll.history.loading import chunks, hold
-from backscroll.history.plan import Clip, Fold, Gap, Mask, Note, Plan, covers, reference
+from backscroll.history.plan import Clear, Digest, DigestLine, Excerpt, Gap, Plan, covers, reference
 from backscroll.ports import Operation
 from backscroll.session.lane import not_loaded
 from backscroll.session.state import SessionState
@@ -19,7 +19,7 @@ State = Literal["whole", "clipped", "masked", "folded", "out"]
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
+class MessageStatus:
     """What became of one message in a lane's newest view."""
 
     seq: int
@@ -35,23 +35,23 @@ class Explained:
     """The reference under which `recall` returns the original."""
 
 
-def explain(state: SessionState, lane_name: str) -> Operation[list[Explained]]:
+def explain(state: SessionState, lane_name: str) -> Operation[list[MessageStatus]]:
     """What became of each message in the lane's newest view."""
     yield from enter(state)
-    lane, explained, history = state.look(lane_name), list[Explained](), state.history
+    lane, explained, history = state.look(lane_name), list[MessageStatus](), state.history
     yield from hold(history, state.logbook, not_loaded(lane, state.policy_input(None)))
     for seqs in chunks(list(history.branch.between(0, len(history.branch)))):
         explained += explain_entries(history, lane, (yield from fetch(state, seqs)))
     return explained
 
 
-def explain_entries(history: History, lane: LaneState, entries: Iterable[Entry]) -> list[Explained]:
+def explain_entries(history: History, lane: LaneState, entries: Iterable[Entry]) -> list[MessageStatus]:
     """What became of these messages of the branch."""
     gaps = list(lane.plan.gaps())
     rewritten = lane.plan.rewritten()
     reasons = _Reasons(history, lane)
     return [
-        Explained(
+        MessageStatus(
             entry.seq,
             entry.reading.role,
             *_state(entry, gaps, rewritten.get(entry.seq, ()), reasons),
@@ -91,13 +91,13 @@ class _Reasons:
         return "spared by the plan" if self.planned else "everything fits"
 
 
-def _state(entry: Entry, gaps: Sequence[Gap], edits: Sequence[Clip | Mask], reasons: _Reasons) -> tuple[State, str]:
+def _state(entry: Entry, gaps: Sequence[Gap], edits: Sequence[Excerpt | Clear], reasons: _Reasons) -> tuple[State, str]:
     if covers(gaps, entry.seq):
         gap = next(gap for gap in gaps if gap.first <= entry.seq <= gap.last)
         prose = reasons.prose
-        if isinstance(gap, Fold) and prose is not None and prose.first <= entry.seq <= prose.last:
+        if isinstance(gap, Digest) and prose is not None and prose.first <= entry.seq <= prose.last:
             return "folded", f"{gap.by}, summarized by {prose.by or 'a model'}"
-        return "folded" if isinstance(gap, Fold) else "out", gap.by
+        return "folded" if isinstance(gap, Digest) else "out", gap.by
     orphans = entry.group.orphans.get(entry.seq, ())
     if () in orphans or (
         orphans and len(orphans) == len(entry.reading.results) == len(entry.message.get("content") or ())
@@ -106,11 +106,11 @@ def _state(entry: Entry, gaps: Sequence[Gap], edits: Sequence[Clip | Mask], reas
     if reasons.prompt and replaced_by_prompt(entry):
         return "out", "replaced by the system prompt factory"
     if edits:
-        state: State = "masked" if any(isinstance(edit, Mask) for edit in edits) else "clipped"
+        state: State = "masked" if any(isinstance(edit, Clear) for edit in edits) else "clipped"
         return state, edits[0].by
     return "whole", reasons.of(entry)
 
 
-def prose_of(plan: Plan) -> Note | None:
+def prose_of(plan: Plan) -> DigestLine | None:
     """The model's summary that a plan tells."""
     return next((note for note in plan.digest.notes if note.kind == "prose"), None)

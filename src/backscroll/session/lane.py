@@ -8,11 +8,11 @@ from backscroll.compaction.candidates import floor_seqs
 from backscroll.compaction.lane_state import LaneState
 from backscroll.compaction.plan_builder import newest_seq
 from backscroll.compaction.policy import BETTER, Decision, PolicyInput
-from backscroll.history.groups import Group
+from backscroll.history.groups import MessageGroup
 from backscroll.history.history import History
-from backscroll.history.log import PlanRecorded, Requested
+from backscroll.history.log import PlanRecorded, RequestRecorded
 from backscroll.history.plan import GAPS, Plan, covers, without
-from backscroll.ports import Event
+from backscroll.ports import Notification
 from backscroll.tokens.usage import Estimate
 from backscroll.view.view import Ephemeral, View
 
@@ -29,10 +29,10 @@ def not_loaded(lane: LaneState, now: PolicyInput) -> list[int]:
     return history.missing(seq for seq, _ in history.outside(lane.plan.gaps()))
 
 
-def refresh(lane: LaneState, now: PolicyInput) -> list[Event]:
+def refresh(lane: LaneState, now: PolicyInput) -> list[Notification]:
     """Bring the view up to date with the history. Returns what has to be reported."""
     view = lane.view
-    reports: list[Event] = []
+    reports: list[Notification] = []
     ephemerals = _unexpired(lane, now.ephemerals) if now.ephemerals else now.ephemerals
     if view is not None and _goes_on(lane, view, now):
         view.advance(now.history, ephemerals)
@@ -55,8 +55,8 @@ def _unexpired(lane: LaneState, ephemerals: Sequence[Ephemeral]) -> list[Ephemer
     return [found for found in ephemerals if found.number >= lane.expired]
 
 
-def _rebuilt(lane: LaneState, now: PolicyInput, ephemerals: Sequence[Ephemeral]) -> tuple[View, list[Event]]:
-    old, reports = lane.view, list[Event]()
+def _rebuilt(lane: LaneState, now: PolicyInput, ephemerals: Sequence[Ephemeral]) -> tuple[View, list[Notification]]:
+    old, reports = lane.view, list[Notification]()
     if old is not None and old.prompt != now.prompt and lane.sent_messages:
         reports.append((events.PROMPT_CHANGED, {"lane": lane.name}))
     before = old.flat[: lane.sent_messages] if old is not None else []
@@ -69,7 +69,7 @@ def _rebuilt(lane: LaneState, now: PolicyInput, ephemerals: Sequence[Ephemeral])
 # -- what comes back into the view --
 
 
-def restore(lane: LaneState, history: History) -> list[Event]:
+def restore(lane: LaneState, history: History) -> list[Notification]:
     """Bring back whole what was pinned, or became the user's last message or the newest one in a rewind."""
     protected, gaps, rewritten = history.protected, list(lane.plan.gaps()), lane.plan.rewritten()
     floor = floor_seqs(history) | history.newest_seqs
@@ -79,7 +79,7 @@ def restore(lane: LaneState, history: History) -> list[Event]:
     return _bring_back(lane, sorted(lost))
 
 
-def readmit(lane: LaneState, group: Group) -> list[Event]:
+def readmit(lane: LaneState, group: MessageGroup) -> list[Notification]:
     """Bring back a call that was left out and whose result came late: the model has seen neither."""
     edits = lane.plan.edits
     if not edits or group.first > (edits[-1].last if isinstance(edits[-1], GAPS) else edits[-1].seq):
@@ -88,7 +88,7 @@ def readmit(lane: LaneState, group: Group) -> list[Event]:
     return _bring_back(lane, group.members) if any(covers(gaps, seq) for seq in group.members) else []
 
 
-def _bring_back(lane: LaneState, seqs: Sequence[int]) -> list[Event]:
+def _bring_back(lane: LaneState, seqs: Sequence[int]) -> list[Notification]:
     if not seqs:
         return []
     lane.plan = without(lane.plan, seqs, lane.plan.number)
@@ -119,7 +119,7 @@ def undo(lane: LaneState, now: PolicyInput, earlier: Plan) -> PlanRecorded:
     return PlanRecorded(lane.name, plan, removed, after, len(view.flat), undone=True)
 
 
-def hand_out(lane: LaneState, now: PolicyInput, budget: int, used: Estimate, prompt: str | None) -> Requested:
+def hand_out(lane: LaneState, now: PolicyInput, budget: int, used: Estimate, prompt: str | None) -> RequestRecorded:
     """The event that a view is handed out.
 
     `used`: tokens of the whole request. `prompt`: the digest of its system prompt.
@@ -135,6 +135,6 @@ def hand_out(lane: LaneState, now: PolicyInput, budget: int, used: Estimate, pro
         lane.little = 0
     lane.sent_messages, lane.asked = len(view.flat), now.seconds
     counting = None if lane.counting == lane.own_counting else lane.own_counting
-    return Requested(
+    return RequestRecorded(
         lane.name, budget, lane.plan.number, last.seq if last else -1, view.estimate, prompt, passing, used, counting
     )

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from backscroll.compaction.lane_state import LaneState
 from backscroll.history.codec import Codec
-from backscroll.history.journal import Logbook
-from backscroll.history.log import Checkpoint, Event, PromptSeen, Requested, UsageObserved
+from backscroll.history.journal import Journal
+from backscroll.history.log import Checkpoint, LogEvent, RequestRecorded, SystemPromptRecorded, UsageObserved
 from backscroll.messages import Message
 from backscroll.ports import Operation
 from backscroll.session.breakdown import MESSAGE_KINDS, divided, estimates_of
@@ -44,9 +44,9 @@ class LogReplay:
 
     def __init__(self, state: SessionState) -> None:
         known = state.logbook
-        logbook = None if known is None else Logbook(known.store, known.session)
+        logbook = None if known is None else Journal(known.store, known.session)
         self._replica = state.replica(logbook)
-        self._events: Sequence[Event] = state.events
+        self._events: Sequence[LogEvent] = state.events
         self._codec: Codec | None = None if logbook is None else logbook.codec()
         self._prompts: dict[str, str] = {}
         self._views: dict[str, _Seen] = {}
@@ -63,13 +63,13 @@ class LogReplay:
             assert self._codec is not None
             page = yield from replica.logbook.page_from(self.place, most, self._codec)
         for at, event in page:
-            if isinstance(event, PromptSeen):
+            if isinstance(event, SystemPromptRecorded):
                 self._prompts[event.digest] = event.text
             if isinstance(event, Checkpoint):
                 self._let_go()
                 continue
             yield from load_and_apply(replica, event, at)
-            if isinstance(event, Requested):
+            if isinstance(event, RequestRecorded):
                 found.append((yield from self._step(at, event)))
             elif isinstance(event, UsageObserved) and (newest := self._newest.get(event.lane)) is not None:
                 found.append(newest.as_step(event.report.tokens, replica.lanes[event.lane]))
@@ -83,7 +83,7 @@ class LogReplay:
             shown = {seq for lane in replica.lanes.values() if lane.view for seq in lane.view.shown()}
             replica.history.let_go(shown, replica.history.next_seq)
 
-    def _step(self, at: int, event: Requested) -> Operation[Step]:
+    def _step(self, at: int, event: RequestRecorded) -> Operation[Step]:
         replica, lane = self._replica, self._replica.lanes[event.lane]
         seen = self._views.setdefault(event.lane, _Seen())
         if event.ephemerals[: len(seen.ephemerals)] != seen.ephemerals:

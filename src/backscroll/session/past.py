@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from backscroll.compaction.lane_state import LaneState
 from backscroll.compaction.policy import PolicyInput
-from backscroll.history.journal import Logbook
+from backscroll.history.journal import Journal
 from backscroll.history.loading import chunks
 from backscroll.history.log import MessageAdded, Rewound
 from backscroll.messages import Message, copy_message, read_message
@@ -31,7 +31,7 @@ def stored_messages(state: SessionState, start: int = 0) -> Operation[list[Messa
 
 
 def messages_at(state: SessionState, at: int) -> Operation[list[Message]]:
-    """The branch as it was when the message `at` had just been added. Raises `ReferenceNotFound`."""
+    """The branch as it was when the message `at` had just been added. Raises `ReferenceNotFoundError`."""
     yield from enter(state)
     before = yield from state_before_next(state, at)
     return (yield from stored_messages(before))
@@ -40,7 +40,7 @@ def messages_at(state: SessionState, at: int) -> Operation[list[Message]]:
 def view_at(state: SessionState, at: int | None, lane_name: str) -> Operation[list[Message]]:
     """The view that was sent last, or would have been sent, before a message came behind `at`; None = now.
 
-    Without ephemeral messages. Raises `ReferenceNotFound`.
+    Without ephemeral messages. Raises `ReferenceNotFoundError`.
     """
     yield from enter(state)
     past = state if at is None else (yield from state_before_next(state, at))
@@ -63,7 +63,7 @@ def lane_now(state: SessionState, lane_name: str) -> Operation[tuple[LaneState, 
 
 def state_before_next(state: SessionState, at: int) -> Operation[SessionState]:
     """A replica that stands where this session stood before the branch went on behind `at`, or back. With the lock
-    held already. Raises `ReferenceNotFound`.
+    held already. Raises `ReferenceNotFoundError`.
     """
     state.check_seq(at)
     logbook = state.logbook
@@ -78,9 +78,9 @@ def state_before_next(state: SessionState, at: int) -> Operation[SessionState]:
     return (yield from state_at(state, logbook, (yield from logbook.place_before_next(at))))
 
 
-def state_at(state: SessionState, logbook: Logbook, place: int) -> Operation[SessionState]:
+def state_at(state: SessionState, logbook: Journal, place: int) -> Operation[SessionState]:
     """A replica that stands before a place of the log."""
-    replica = state.replica(Logbook(logbook.store, logbook.session))
+    replica = state.replica(Journal(logbook.store, logbook.session))
     checkpoint, behind = yield from logbook.standing(place)
     yield from stand_at(replica, logbook, checkpoint, behind, place)
     return replica

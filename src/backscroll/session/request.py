@@ -7,11 +7,11 @@ from backscroll import events
 from backscroll.compaction import policy
 from backscroll.compaction.lane_state import LaneState
 from backscroll.compaction.policy import NOTHING_DUE, Decision, PolicyInput
-from backscroll.compaction.report import Compaction
-from backscroll.compaction.trim import Wish
-from backscroll.errors import StoreUnavailable
+from backscroll.compaction.report import CompactionResult
+from backscroll.compaction.trim import TrimRequest
+from backscroll.errors import StoreUnavailableError
 from backscroll.history.loading import hold
-from backscroll.history.log import PlanAt, PlanRecorded, Settled
+from backscroll.history.log import CompactionSkipped, PlanAt, PlanRecorded
 from backscroll.messages import Message
 from backscroll.ports import Ask, Operation
 from backscroll.session.lane import apply_decision, hand_out, undo
@@ -88,7 +88,7 @@ def _fit(state: SessionState, lane: LaneState, now: PolicyInput, find: Find) -> 
                 now = yield from refresh_lane(state, lane, now.prompt, now.limits)  # another writer came first
                 continue
             apply_decision(lane, decision)
-            if isinstance(event, Settled):
+            if isinstance(event, CompactionSkipped):
                 state.apply_deferred(event)
             elif event is not None:
                 state.apply(event)
@@ -103,7 +103,7 @@ def _record(state: SessionState, event: PlanRecorded) -> Operation[bool]:
     """Store a plan. A store that fails must not stop a request: the plan waits for better times, with a report."""
     try:
         return (yield from commit(state, [event]))
-    except StoreUnavailable as error:
+    except StoreUnavailableError as error:
         assert state.logbook is not None
         state.logbook.later(event)
         state.outbox.append((events.STORE_UNAVAILABLE, {"lane": event.lane, "error": str(error)[:200]}))
@@ -116,7 +116,7 @@ def _forget_expired(state: SessionState) -> None:
         state.ephemerals = [found for found in state.ephemerals if found.number >= oldest]
 
 
-def compact(state: SessionState, lane_name: str) -> Operation[Compaction | None]:
+def compact(state: SessionState, lane_name: str) -> Operation[CompactionResult | None]:
     """Compact now, down to the target. Returns None where nothing could be won."""
     prompt = yield from ask_prompt(state)
     yield from enter(state)
@@ -127,13 +127,13 @@ def compact(state: SessionState, lane_name: str) -> Operation[Compaction | None]
     return lane.last_compaction if changed else None
 
 
-def leave_out(state: SessionState, lane_name: str, wish: Wish) -> Operation[Compaction | None]:
+def trim(state: SessionState, lane_name: str, wish: TrimRequest) -> Operation[CompactionResult | None]:
     """Leave out of the lane's view what somebody asks for. Returns None where there is nothing of that."""
     prompt = yield from ask_prompt(state)
     yield from enter(state)
     lane = state.lane(lane_name)
     now = yield from refresh_lane(state, lane, prompt)
-    changed = yield from _fit(state, lane, now, lambda now: partial(policy.leave_out, lane, now, wish))
+    changed = yield from _fit(state, lane, now, lambda now: partial(policy.trim, lane, now, wish))
     return lane.last_compaction if changed else None
 
 

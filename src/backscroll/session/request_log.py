@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from backscroll.compaction.lane_state import LaneState
-from backscroll.errors import ReferenceNotFound
+from backscroll.errors import ReferenceNotFoundError
 from backscroll.history.history import Entry, History
-from backscroll.history.journal import Logbook
-from backscroll.history.log import Checkpoint, Event, Requested, SummaryFailed, SummaryMade, UsageObserved
-from backscroll.history.plan import Fold, Gap, reference
+from backscroll.history.journal import Journal
+from backscroll.history.log import Checkpoint, LogEvent, RequestRecorded, SummaryFailed, SummaryMade, UsageObserved
+from backscroll.history.plan import Digest, Gap, reference
 from backscroll.messages import Message, copy_message
 from backscroll.messages.rewriter import NO_RESULT
 from backscroll.ports import Operation
 from backscroll.session.breakdown import shown_entries
-from backscroll.session.explain import Explained, explain_entries
+from backscroll.session.explain import MessageStatus, explain_entries
 from backscroll.session.past import state_at
 from backscroll.session.state import Position, SessionState
 from backscroll.session.store_sync import enter, fetch, flush_deferred, load_and_apply, refresh_lane
@@ -29,15 +29,15 @@ from backscroll.view.view import EPHEMERAL, SUMMARY, Piece, unstored
 
 _KINDS = frozenset(("request", "usage", "summary", "no_summary"))
 _NEAR = 256  # records from the place that was looked at last to one that is reached from there
-LineKind = Literal["message", "prompt", "digest", "bridge", "filled", "ephemeral", "left out"]
+RequestItemKind = Literal["message", "prompt", "digest", "bridge", "filled", "ephemeral", "left out"]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RequestRecord:
     """One view that was handed out. Tokens are of the whole request, with what stands outside of its messages."""
 
     at: int
-    """Its place in the session's log, by which `sent` finds it."""
+    """Its place in the session's log, by which `get_request` finds it."""
     lane: str
     budget: int
     """Tokens that it was allowed."""
@@ -70,10 +70,10 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RequestItem:
     """One message of a request, or a range of messages that it leaves out."""
 
-    kind: LineKind
+    kind: RequestItemKind
     """`message` of the history; `prompt` of a factory; `digest` for what is left out; `bridge` between two messages of
     one role; `filled` for a result that never came; `ephemeral`, never stored; `left out`.
     """
@@ -84,7 +84,7 @@ class Line:
     last: int
     """Which messages of the history it is; -1 for none."""
     state: str
-    """As in `Explained`."""
+    """As in `MessageStatus`."""
     reason: str
     tokens: int
     """As it stands in the request, by the middle estimate; 0 for what is left out. A message that stands for a result
@@ -96,7 +96,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class RequestSnapshot:
     """A request as it was sent, and why it was so."""
 
     lane: str
@@ -106,11 +106,11 @@ class Sent:
     """What `get_messages_for_request` returned; ephemeral messages, which are not stored, stand as
     `{"role": ..., "ephemeral": SHA-256}`.
     """
-    lines: tuple[Line, ...]
+    lines: tuple[RequestItem, ...]
     """The same in order, with what is left out."""
 
 
-def requests(state: SessionState, start: int, stop: int | None) -> Operation[list[Request]]:
+def list_requests(state: SessionState, start: int, stop: int | None) -> Operation[list[RequestRecord]]:
     """The requests at these places of the log, in order."""
     yield from enter(state)
     if state.logbook is None:
@@ -121,17 +121,17 @@ def requests(state: SessionState, start: int, stop: int | None) -> Operation[lis
     return list(_listed(found, whole=start <= 0))
 
 
-def what_was_sent(state: SessionState, at: int) -> Operation[Sent]:
-    """The request at a place of the log. Raises `ReferenceNotFound`."""
+def get_request(state: SessionState, at: int) -> Operation[RequestSnapshot]:
+    """The request at a place of the log. Raises `ReferenceNotFoundError`."""
     yield from enter(state)
     event, past, lane = yield from lane_of_request(state, at)
     past.ephemerals = unstored(event.ephemerals)
     yield from refresh_lane(past, lane, (yield from prompt_of(past, event.prompt)))
     messages = _messages(lane)
-    return Sent(event.lane, event.budget, event.plan, messages, tuple(_lines(past.history, lane, messages)))
+    return RequestSnapshot(event.lane, event.budget, event.plan, messages, tuple(_lines(past.history, lane, messages)))
 
 
-def left_out(state: SessionState, at: int, first: int, last: int) -> Operation[list[tuple[Explained, Message]]]:
+def left_out(state: SessionState, at: int, first: int, last: int) -> Operation[list[tuple[MessageStatus, Message]]]:
     """Messages that the request at a place left out, with what became of each in it."""
     yield from enter(state)
     _, past, lane = yield from lane_of_request(state, at)
@@ -142,17 +142,17 @@ def left_out(state: SessionState, at: int, first: int, last: int) -> Operation[l
     return [(each, copy_message(entry.message)) for each, entry in zip(told, entries, strict=True)]
 
 
-def lane_of_request(state: SessionState, at: int) -> Operation[tuple[Requested, SessionState, LaneState]]:
+def lane_of_request(state: SessionState, at: int) -> Operation[tuple[RequestRecorded, SessionState, LaneState]]:
     """The request at a place, a replica that stands where the session stood then, and the request's lane in it, of
-    which no view is made yet. With the lock held already. Raises `ReferenceNotFound`.
+    which no view is made yet. With the lock held already. Raises `ReferenceNotFoundError`.
     """
     event = yield from _requested_at(state, at)
     past = yield from _before_request(state, at, event)
     return event, past, past.make_lane(event.lane, past.look(event.lane).plan)
 
 
-def _requested_at(state: SessionState, at: int) -> Operation[Requested]:
-    found: Sequence[tuple[int, Event]] = ()
+def _requested_at(state: SessionState, at: int) -> Operation[RequestRecorded]:
+    found: Sequence[tuple[int, LogEvent]] = ()
     if type(at) is int and at >= 0:
         if state.logbook is None:
             found = list(enumerate(state.events))[at : at + 1]
@@ -160,12 +160,14 @@ def _requested_at(state: SessionState, at: int) -> Operation[Requested]:
             yield from flush_deferred(state)
             found = yield from state.logbook.events_of(("request",), at, at + 1)
     for _, event in found:
-        if isinstance(event, Requested):
+        if isinstance(event, RequestRecorded):
             return event
-    raise ReferenceNotFound(f"there is no request at place {at!r} of this session's log: `requests()` tells them")
+    raise ReferenceNotFoundError(
+        f"there is no request at place {at!r} of this session's log: `list_requests()` has them"
+    )
 
 
-def _before_request(state: SessionState, at: int, event: Requested) -> Operation[SessionState]:
+def _before_request(state: SessionState, at: int, event: RequestRecorded) -> Operation[SessionState]:
     """A replica that stands where the session stood when a request was made."""
     logbook = state.logbook
     if logbook is None:
@@ -181,7 +183,7 @@ def _before_request(state: SessionState, at: int, event: Requested) -> Operation
     return replica
 
 
-def _going_on(state: SessionState, logbook: Logbook, at: int) -> Operation[SessionState]:
+def _going_on(state: SessionState, logbook: Journal, at: int) -> Operation[SessionState]:
     """A replica that stands before a place: the one that was asked for last, where that is a little before it."""
     before, state.looked_at = state.looked_at, None
     if before is None or not before.place <= at <= before.place + _NEAR:
@@ -199,11 +201,11 @@ def _going_on(state: SessionState, logbook: Logbook, at: int) -> Operation[Sessi
     return found.state
 
 
-def _listed(events: Sequence[tuple[int, Event]], whole: bool) -> Iterator[Request]:
+def _listed(events: Sequence[tuple[int, LogEvent]], whole: bool) -> Iterator[RequestRecord]:
     measured: dict[int, UsageObserved] = {}
     newest: dict[str, int] = {}
     for at, event in events:
-        if isinstance(event, Requested):
+        if isinstance(event, RequestRecorded):
             newest[event.lane] = at
         elif isinstance(event, UsageObserved) and event.lane in newest:
             measured[newest[event.lane]] = event
@@ -213,11 +215,11 @@ def _listed(events: Sequence[tuple[int, Event]], whole: bool) -> Iterator[Reques
         if isinstance(event, SummaryMade | SummaryFailed):
             read, wrote = spent.get(event.lane, (0, 0))
             spent[event.lane] = read + event.input_tokens, wrote + event.output_tokens
-        elif isinstance(event, Requested):
+        elif isinstance(event, RequestRecorded):
             name = event.lane
             first = max(plans.values(), default=0) if whole else event.plan  # a lane begins with the newest plan
             before = plans.get(name, first)
-            yield Request(
+            yield RequestRecord(
                 at, name, event.budget, event.plan, event.last, *(event.total or event.estimate), event.plan != before,
                 *_told(measured.get(at)), spent.pop(name, (0, 0)),
             )  # fmt: skip  # one thought
@@ -244,7 +246,7 @@ def _unstored(piece: Piece) -> Message:
     return {"role": message["role"], "ephemeral": str(message["content"]).rpartition(" ")[2]}
 
 
-def _lines(history: History, lane: LaneState, messages: Sequence[Message]) -> Iterator[Line]:
+def _lines(history: History, lane: LaneState, messages: Sequence[Message]) -> Iterator[RequestItem]:
     """The view's messages in order, with what is left out where it would stand."""
     assert lane.view is not None
     gaps = list(lane.plan.gaps())
@@ -257,7 +259,7 @@ def _lines(history: History, lane: LaneState, messages: Sequence[Message]) -> It
         if piece.group is not None:
             yield from _members(history, lane, piece, shown)
             continue
-        kind: LineKind = "prompt"
+        kind: RequestItemKind = "prompt"
         if piece.key[1] == SUMMARY:
             kind = "digest"
         elif piece.key[1] == EPHEMERAL:
@@ -267,7 +269,7 @@ def _lines(history: History, lane: LaneState, messages: Sequence[Message]) -> It
     yield from map(_gap, gaps)
 
 
-def _members(history: History, lane: LaneState, piece: Piece, shown: list[Message]) -> Iterator[Line]:
+def _members(history: History, lane: LaneState, piece: Piece, shown: list[Message]) -> Iterator[RequestItem]:
     """The messages of a group. One more than it has entries stands for a result that never came."""
     told = explain_entries(history, lane, piece.entries)
     tokens = dict(shown_entries(piece, lane))
@@ -283,15 +285,15 @@ def _members(history: History, lane: LaneState, piece: Piece, shown: list[Messag
             yield _made("filled", message, next(shares))
             continue
         entry, each = waiting.pop(0)
-        yield Line(
+        yield RequestItem(
             "message", message, each.role, each.seq, each.seq, each.state, each.reason, tokens[entry], each.tokens,
             each.ref,
         )  # fmt: skip  # one thought
 
 
 def _arranged_members(
-    sources: Sources, explained: dict[Entry, Explained], tokens: dict[Entry, int], shown: list[Message], filled: int
-) -> Iterator[Line]:
+    sources: Sources, explained: dict[Entry, MessageStatus], tokens: dict[Entry, int], shown: list[Message], filled: int
+) -> Iterator[RequestItem]:
     """The same where a message is made of several entries, or an entry is in several messages: it counts with its
     last. Results that never came, for which lines stand in messages of others, count with the last message.
     """
@@ -304,7 +306,7 @@ def _arranged_members(
             continue
         first, own = explained[entries[0]], [entry for entry in entries if last[entry] == at]
         extra = filled if not alone and at == len(sources) - 1 else 0
-        yield Line(
+        yield RequestItem(
             "message", message, first.role, entries[0].seq, entries[-1].seq, first.state, first.reason,
             sum(tokens[entry] for entry in own) + extra, sum(explained[entry].tokens for entry in own), first.ref,
         )  # fmt: skip  # one thought
@@ -328,10 +330,10 @@ _TOLD = {
 }
 
 
-def _made(kind: LineKind, message: Message, tokens: int) -> Line:
-    return Line(kind, message, str(message["role"]), -1, -1, "whole", _TOLD[kind], tokens, tokens, "")
+def _made(kind: RequestItemKind, message: Message, tokens: int) -> RequestItem:
+    return RequestItem(kind, message, str(message["role"]), -1, -1, "whole", _TOLD[kind], tokens, tokens, "")
 
 
-def _gap(gap: Gap) -> Line:
-    state = "folded" if isinstance(gap, Fold) else "out"
-    return Line("left out", None, "", gap.first, gap.last, state, gap.by, 0, 0, reference(gap.first, gap.last))
+def _gap(gap: Gap) -> RequestItem:
+    state = "folded" if isinstance(gap, Digest) else "out"
+    return RequestItem("left out", None, "", gap.first, gap.last, state, gap.by, 0, 0, reference(gap.first, gap.last))

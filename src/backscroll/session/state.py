@@ -8,39 +8,39 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from backscroll.compaction.cache_pricing import Prices
+from backscroll.compaction.cache_pricing import CachePricing
 from backscroll.compaction.candidates import Strategy
 from backscroll.compaction.lane_state import LaneState
 from backscroll.compaction.options import CompactionOptions
 from backscroll.compaction.policy import PolicyInput
 from backscroll.compaction.summarization import Summaries
-from backscroll.errors import ReferenceNotFound
+from backscroll.errors import ReferenceNotFoundError
 from backscroll.history.codec import Codec
 from backscroll.history.history import History
-from backscroll.history.journal import Logbook
+from backscroll.history.journal import Journal
 from backscroll.history.log import (
-    Event,
-    Identified,
+    IdempotencyKeyUsed,
     LaneEvent,
     LaneOpened,
+    LogEvent,
     MessageAdded,
     Overflowed,
     PinChanged,
     PlanRecorded,
-    PromptSeen,
     Rewound,
+    SystemPromptRecorded,
     UsageObserved,
 )
 from backscroll.history.plan import Plan
-from backscroll.messages import Message, Reading, Redact
-from backscroll.ports import Event as Report
+from backscroll.messages import Message, ParsedMessage, Redact
+from backscroll.ports import Notification as Report
 from backscroll.session.lane import readmit, restore
 from backscroll.tokens.budget import BudgetOptions
-from backscroll.tokens.model_profiles import Family
-from backscroll.tokens.usage import Count, Counts, Meter
-from backscroll.view.view import Ephemeral, HandedOut, Surroundings
+from backscroll.tokens.model_profiles import ModelProfile
+from backscroll.tokens.usage import Count, Counts, UsageCalibrator
+from backscroll.view.view import Ephemeral, HandedOut, RenderContext
 
-Measure = Callable[[Sequence[Reading]], tuple[Counts, ...]]
+Measure = Callable[[Sequence[ParsedMessage]], tuple[Counts, ...]]
 Write = Callable[[HandedOut], list[Message]]
 _MOST_IDS = 1_000  # idempotency ids that are remembered of what can be looked up in a store
 
@@ -56,15 +56,15 @@ class SessionConfig:
     count: Callable[[str], Count]
     counted_by: Callable[[], str]
     """The name of the tokenizer that counts."""
-    family: Callable[[str], Family]
+    family: Callable[[str], ModelProfile]
     """From a lane's name to how its model counts."""
     overhead_tokens: int | None = None
     """Tokens of a request outside the messages; None = learned from reported usage."""
-    prices: Prices | None = None
+    prices: CachePricing | None = None
     redact: Redact | None = None
     """Run over each message before anything else; also over what the system prompt factory answers."""
     write: Write | None = None
-    """Makes of each view what the caller sends; see `Surroundings.write`."""
+    """Makes of each view what the caller sends; see `RenderContext.write`."""
     reads_only: bool = False
     """Whether this program only reads: then lanes count as the program did that made their requests."""
 
@@ -84,7 +84,7 @@ class SessionState:
         self,
         config: SessionConfig,
         *,
-        logbook: Logbook | None = None,
+        logbook: Journal | None = None,
         summaries: Summaries | None = None,
         outbox: deque[Report] | None = None,
         clock: Callable[[], float] | None = None,
@@ -103,7 +103,7 @@ class SessionState:
         """The system prompt factory."""
         self.included: Any = None
         """The system prompt that was reported last: it is asked for at every request, and hardly ever changes."""
-        self.events: list[Event] = []
+        self.events: list[LogEvent] = []
         """The log, where nothing is stored."""
         self.ephemerals: list[Ephemeral] = []
         self.ephemeral_number = 0
@@ -126,7 +126,7 @@ class SessionState:
         """The lane that was compacted last."""
         self.asked: LaneState | None = None
         """The lane whose view was handed out last."""
-        self.ids: dict[str, Identified] = {}
+        self.ids: dict[str, IdempotencyKeyUsed] = {}
         """By the digests of idempotency ids."""
         self.theirs: deque[int] = deque(maxlen=_MOST_IDS)
         """Messages that other writers stored while this one was at work."""
@@ -139,24 +139,24 @@ class SessionState:
         self.looked_at: Position | None = None
         """Where the request stood that was looked at last: the next one is near, mostly."""
 
-    def replica(self, logbook: Logbook | None) -> "SessionState":
+    def replica(self, logbook: Journal | None) -> "SessionState":
         """A session of the same configuration, before the first event: what is done with it changes nothing here."""
         return SessionState(self.config, logbook=logbook)
 
     # -- events --
 
-    def apply(self, event: Event) -> None:
+    def apply(self, event: LogEvent) -> None:
         """Apply one event that happened, here or elsewhere. The only way in which a session changes."""
         self.history.apply(event)
         self.follow(event)
 
-    def apply_deferred(self, event: Event) -> None:
+    def apply_deferred(self, event: LogEvent) -> None:
         """Apply an event now; it is stored with the next one that counts."""
         self.follow(event)
         if self.logbook is not None:
             self.logbook.later(event)
 
-    def follow(self, event: Event) -> None:
+    def follow(self, event: LogEvent) -> None:
         """Apply an event to everything but the history, which has it already."""
         if self.logbook is None:
             self.events.append(event)
@@ -165,9 +165,9 @@ class SessionState:
                 self._follow_in_lane(event)
             case MessageAdded() | Rewound() | PinChanged():
                 self._follow_in_lanes(event)
-            case PromptSeen():
+            case SystemPromptRecorded():
                 self.prompts.add(event.digest)
-            case Identified():
+            case IdempotencyKeyUsed():
                 self.ids[event.digest] = event
                 if self.logbook is not None and len(self.ids) > _MOST_IDS:
                     del self.ids[next(iter(self.ids))]
@@ -210,10 +210,10 @@ class SessionState:
         """A lane that nobody else knows."""
         config = self.config
         protect = config.compaction.protect
-        around = Surroundings(
+        around = RenderContext(
             config.family(name), config.count, (protect.first, protect.last), config.write, config.reads_only
         )
-        return LaneState(name, around, plan, Meter(config.overhead_tokens), config.budget.max_tokens)
+        return LaneState(name, around, plan, UsageCalibrator(config.overhead_tokens), config.budget.max_tokens)
 
     def lane(self, name: str) -> LaneState:
         """The lane of that name; opened from the newest plan if there is none yet."""
@@ -241,13 +241,15 @@ class SessionState:
     # -- checks --
 
     def check_seq(self, seq: object) -> None:
-        """Raises `ReferenceNotFound` where no message of this number was ever added."""
+        """Raises `ReferenceNotFoundError` where no message of this number was ever added."""
         last = self.history.next_seq - 1
         if type(seq) is not int or not 0 <= seq <= last:
-            raise ReferenceNotFound(f"no message {seq!r} in this session; its messages are 0 to {last}")
+            raise ReferenceNotFoundError(f"no message {seq!r} in this session; its messages are 0 to {last}")
 
     def check_on_branch(self, to: object) -> None:
-        """Raises `ReferenceNotFound` for what is not on the branch; -1 is its beginning."""
+        """Raises `ReferenceNotFoundError` for what is not on the branch; -1 is its beginning."""
         branch = self.history.branch
         if type(to) is not int or (to != -1 and to not in branch):
-            raise ReferenceNotFound(f"message {to!r} is not on the current branch, which has {len(branch)} messages")
+            raise ReferenceNotFoundError(
+                f"message {to!r} is not on the current branch, which has {len(branch)} messages"
+            )

@@ -11,12 +11,12 @@ from backscroll.compaction.lane_state import LaneState
 from backscroll.compaction.policy import PolicyInput
 from backscroll.errors import ConflictError
 from backscroll.history.history import Entry
-from backscroll.history.journal import Logbook
+from backscroll.history.journal import Journal
 from backscroll.history.loading import fetch as fetch_entries
 from backscroll.history.loading import hold, hold_group, restored, take
-from backscroll.history.log import Checkpoint, Event, MessageAdded, Rewound
+from backscroll.history.log import Checkpoint, LogEvent, MessageAdded, Rewound
 from backscroll.history.plan import Plan, hidden
-from backscroll.ports import Exclusive, Operation
+from backscroll.ports import AcquireLock, Operation
 from backscroll.session.lane import not_loaded, refresh
 from backscroll.session.state import SessionState
 from backscroll.session.usage_reports import take_in_reports
@@ -24,7 +24,7 @@ from backscroll.tokens.budget import NO_LIMITS, Limits
 
 LOSSES = 4  # of a change, before its writer takes a turn: to try again is quicker, as long as it succeeds
 TRIES = 8  # of one change against other writers; each of them got further meanwhile
-LOCK = Exclusive()
+LOCK = AcquireLock()
 
 
 def too_many_conflicts() -> ConflictError:
@@ -55,7 +55,7 @@ def catch_up(state: SessionState, *, look: bool = True) -> Operation[None]:
         take_in_reports(state)
 
 
-def load_session(state: SessionState, logbook: Logbook) -> Operation[None]:
+def load_session(state: SessionState, logbook: Journal) -> Operation[None]:
     """Go on where the session stands in its store."""
     checkpoint, behind = yield from logbook.open()
     try:
@@ -66,7 +66,7 @@ def load_session(state: SessionState, logbook: Logbook) -> Operation[None]:
 
 
 def stand_at(
-    state: SessionState, logbook: Logbook, checkpoint: Checkpoint | None, behind: Sequence[Event], place: int
+    state: SessionState, logbook: Journal, checkpoint: Checkpoint | None, behind: Sequence[LogEvent], place: int
 ) -> Operation[None]:
     """Stand where a checkpoint and the events behind it say, which are what is stored before a place."""
     state.begin()
@@ -85,7 +85,7 @@ def stand_at(
     state.entered = True
 
 
-def take_news(state: SessionState, logbook: Logbook) -> Operation[None]:
+def take_news(state: SessionState, logbook: Journal) -> Operation[None]:
     """Take in what was stored since: by a caller of ours that gave up before the answer came, and by others."""
     state.entered = False  # where some of it is taken in, and the rest cannot be had now: begin again
     own, others = yield from logbook.news()
@@ -100,7 +100,7 @@ def take_news(state: SessionState, logbook: Logbook) -> Operation[None]:
     state.entered = True
 
 
-def load_and_apply(state: SessionState, event: Event, at: int | None = None) -> Operation[None]:
+def load_and_apply(state: SessionState, event: LogEvent, at: int | None = None) -> Operation[None]:
     """Apply an event, with what it needs from the store. `at`: its place, where it was stored before."""
     if at is None or state.logbook is None:
         yield from take(state.history, state.logbook, event)
@@ -133,7 +133,7 @@ def fetch(state: SessionState, seqs: Sequence[int]) -> Operation[list[Entry]]:
 
 
 def fetch_one(state: SessionState, seq: int) -> Operation[Entry]:
-    """The entry `seq`. Raises `ReferenceNotFound`."""
+    """The entry `seq`. Raises `ReferenceNotFoundError`."""
     state.check_seq(seq)
     (found,) = yield from fetch(state, [seq])
     return found
@@ -142,7 +142,7 @@ def fetch_one(state: SessionState, seq: int) -> Operation[Entry]:
 # -- committing --
 
 
-def commit(state: SessionState, happening: Sequence[Event]) -> Operation[bool]:
+def commit(state: SessionState, happening: Sequence[LogEvent]) -> Operation[bool]:
     """Store events that are about to happen; False where another writer was first, whose events happened now."""
     logbook = state.logbook
     if logbook is None:
@@ -167,7 +167,7 @@ def tries(state: SessionState) -> Iterator[range]:
             state.logbook.end_turn()
 
 
-def commit_and_apply(state: SessionState, event: Event, check: Callable[[], None] = lambda: None) -> Operation[None]:
+def commit_and_apply(state: SessionState, event: LogEvent, check: Callable[[], None] = lambda: None) -> Operation[None]:
     """Store an event, behind what others did meanwhile, and apply it. `check` raises where it cannot follow that."""
     with tries(state) as attempts:
         for _ in attempts:

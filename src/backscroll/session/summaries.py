@@ -4,7 +4,7 @@ from backscroll import events
 from backscroll.compaction import policy
 from backscroll.compaction.lane_state import LaneState
 from backscroll.compaction.summarization import Made, Order, Summaries, ask
-from backscroll.compaction.trim import Wish
+from backscroll.compaction.trim import TrimRequest
 from backscroll.errors import ConfigurationError
 from backscroll.messages import accept_text
 from backscroll.ports import Ask, Operation
@@ -16,7 +16,9 @@ from backscroll.session.usage_reports import take_in_reports
 _FOREVER = 1e8  # seconds; a summarizer's own time limit comes before
 
 
-def begin_summary(state: SessionState, lane_name: str, focus: str | None, wish: Wish | None = None) -> Operation[bool]:
+def begin_summary(
+    state: SessionState, lane_name: str, focus: str | None, wish: TrimRequest | None = None
+) -> Operation[bool]:
     """Have a summary made for what will be compacted next, if it is worth one; False while another is being made.
 
     `focus`: what matters most. Raises `ConfigurationError` without a summarizer.

@@ -3,7 +3,7 @@
 from hashlib import sha256
 
 from backscroll import events
-from backscroll.history.log import PromptSeen
+from backscroll.history.log import SystemPromptRecorded
 from backscroll.messages import accept_text
 from backscroll.ports import Ask, Operation
 from backscroll.session.state import SessionState
@@ -28,7 +28,7 @@ def record_prompt(state: SessionState, prompt: str) -> Operation[str]:
         logbook = state.logbook
         known = None if logbook is None else (yield from logbook.prompt(digest))
         if known is None:
-            state.apply_deferred(PromptSeen(digest, prompt))
+            state.apply_deferred(SystemPromptRecorded(digest, prompt))
         state.prompts.add(digest)
     return digest
 
@@ -39,5 +39,5 @@ def prompt_of(state: SessionState, digest: str | None) -> Operation[str | None]:
         return None
     if state.logbook is not None:
         return (yield from state.logbook.prompt(digest))
-    seen = (event.text for event in state.events if isinstance(event, PromptSeen) and event.digest == digest)
+    seen = (event.text for event in state.events if isinstance(event, SystemPromptRecorded) and event.digest == digest)
     return next(seen, None)

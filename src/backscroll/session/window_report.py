@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from backscroll.compaction.lane_state import LaneState
 from backscroll.compaction.policy import PolicyInput, next_compaction
-from backscroll.compaction.report import Compaction
+from backscroll.compaction.report import CompactionResult
 from backscroll.history.history import Entry, History
-from backscroll.history.journal import Logbook
+from backscroll.history.journal import Journal
 from backscroll.history.log import Overflowed, UsageObserved
 from backscroll.history.plan import reference
 from backscroll.ports import Ask, Operation
@@ -16,7 +16,7 @@ from backscroll.session.explain import prose_of
 from backscroll.session.past import lane_now
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import enter, load_session
-from backscroll.tokens.usage import Figure, Origin, Usage
+from backscroll.tokens.usage import Origin, TokenCount, Usage
 
 PARTS = (*KINDS, "free")
 """The kinds of which a request is made, and what is left of the window."""
@@ -26,7 +26,7 @@ _LOOKED_AT = 4_096  # characters among which these are looked for: there may be 
 
 
 @dataclass(frozen=True, slots=True)
-class Contributor:
+class LargestMessage:
     """One message, and what it takes of the window."""
 
     seq: int
@@ -39,33 +39,33 @@ class Contributor:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class WindowReport:
     """A lane's window. All figures in tokens."""
 
     lane: str
     parts: dict[str, int]
     """What each of `PARTS` takes: `usage.by_kind`, which adds up to `usage.used`, and `usage.free`."""
-    largest: tuple[Contributor, ...]
+    largest: tuple[LargestMessage, ...]
     """The messages that take the most of it, largest first."""
     threshold: int
     """The upper estimate from which the next request is compacted."""
-    next: Compaction
+    next_compaction: CompactionResult
     """What a compaction now would do; without effect where the view is at its target already."""
     usage: Usage
 
 
-def status(state: SessionState, lane_name: str) -> Operation[Status]:
+def window_report(state: SessionState, lane_name: str) -> Operation[WindowReport]:
     """What the lane's window is made of, and what a compaction now would do. Changes nothing."""
     yield from enter(state)
     lane, now = yield from lane_now(state, lane_name)
-    found = yield Ask(_status, (lane, now), heavy=True, tolerant=True)
+    found = yield Ask(_report, (lane, now), heavy=True, tolerant=True)
     if isinstance(found, Exception):
         raise found
-    seen: Status = found
+    seen: WindowReport = found
     return seen
 
 
-def _status(lane: LaneState, now: PolicyInput) -> Status:
+def _report(lane: LaneState, now: PolicyInput) -> WindowReport:
     """Of a lane whose view is up to date."""
     assert lane.view is not None
     used, scale = _usage(now.history, lane), break_down(lane).scale
@@ -76,16 +76,16 @@ def _status(lane: LaneState, now: PolicyInput) -> Status:
     each.sort(key=lambda found: (-found[0], found[1].seq))
     largest = tuple(_contributor(entry, tokens) for tokens, entry in each[:LARGEST])
     threshold, coming = next_compaction(lane, now)
-    return Status(lane.name, parts, largest, threshold, coming, used)
+    return WindowReport(lane.name, parts, largest, threshold, coming, used)
 
 
-def _contributor(entry: Entry, tokens: int) -> Contributor:
+def _contributor(entry: Entry, tokens: int) -> LargestMessage:
     reading = entry.reading
     text = next((part.text for part in reading.parts if part.text and not part.text.isspace()), "")
     names = ", ".join(part.name for part in reading.call_parts if part.name)
     beginning = " ".join(text.lstrip()[:_LOOKED_AT].split())[:_BEGINNING]
     told = f"calls {names}" if names else beginning
-    return Contributor(entry.seq, reading.role, reference(entry.seq), tokens, told)
+    return LargestMessage(entry.seq, reading.role, reference(entry.seq), tokens, told)
 
 
 def usage(state: SessionState, lane_name: str) -> Usage | None:
@@ -107,7 +107,7 @@ def usage_as_stored(state: SessionState, lane_name: str) -> Operation[Usage]:
     """
     replica = state
     if (logbook := state.logbook) is not None:
-        own = Logbook(logbook.store, logbook.session)
+        own = Journal(logbook.store, logbook.session)
         replica = state.replica(own)
         yield from load_session(replica, own)
     lane, _ = yield from lane_now(replica, lane_name)
@@ -120,12 +120,12 @@ def _usage(history: History, lane: LaneState) -> Usage:
     prose = prose_of(lane.plan)
     total = lane.used(lane.budget)
     origin: Origin = "measured" if lane.meter.measured else "estimated"
-    by_kind = {kind: Figure(tokens, "estimated") for kind, tokens in break_down(lane).tokens.items()}
-    by_kind["overhead"] = Figure(by_kind["overhead"].tokens, origin)
+    by_kind = {kind: TokenCount(tokens, "estimated") for kind, tokens in break_down(lane).tokens.items()}
+    by_kind["overhead"] = TokenCount(by_kind["overhead"].tokens, origin)
     return Usage(
         window=lane.budget,
-        used=Figure(total.middle, origin),
-        upper=total.upper,
+        used=TokenCount(total.middle, origin),
+        used_upper_bound=total.upper,
         free=max(0, lane.allowed(lane.budget) - total.upper),
         by_kind=by_kind,
         messages=len(lane.view.flat),

@@ -17,7 +17,7 @@ _SIZE = 8  # bytes of a number
 _PLACES = 16
 
 
-class Guard:
+class CommitCounter:
     """The file beside one database. It is kept open between `raise_to` and `close`."""
 
     def __init__(self, database: str) -> None:

@@ -24,7 +24,7 @@ class Keeper(Protocol):
         """Begins anew: in the child of a fork, where locks may be held by threads that are not there."""
 
 
-class Gate:
+class ForkLock:
     """Any number may be inside; who shuts it waits until nobody is."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class Gate:
     forked = __init__
 
 
-GATE = Gate()
+GATE = ForkLock()
 """One for the process, since a fork concerns all of it."""
 _keepers: "weakref.WeakSet[Keeper]" = weakref.WeakSet()
 

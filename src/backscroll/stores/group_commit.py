@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
-from backscroll.errors import BackscrollError, StoreUnavailable
+from backscroll.errors import BackscrollError, StoreUnavailableError
 from backscroll.ports import Tip
 from backscroll.stores.fork_lock import GATE, closes_for_forks
 
@@ -118,7 +118,7 @@ class Queue(Generic[J]):
         self._thread = threading.Thread(target=self._run, name=f"writes {name}", daemon=True)
 
     def start(self) -> None:
-        """Begins. Raises `StoreUnavailable` where the interpreter is ending and starts no more threads."""
+        """Begins. Raises `StoreUnavailableError` where the interpreter is ending and starts no more threads."""
         _at_exit()
         closes_for_forks(self)
         _LIVE.add(self)
@@ -126,7 +126,7 @@ class Queue(Generic[J]):
             self._thread.start()
         except RuntimeError as error:
             _LIVE.discard(self)
-            raise StoreUnavailable(f"{self._name}: the interpreter is ending, nothing was written") from error
+            raise StoreUnavailableError(f"{self._name}: the interpreter is ending, nothing was written") from error
 
     def put(self, job: J) -> None:
         """Queues a job. Must not be called after `stop`."""

@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from backscroll.errors import StoreUnavailable
+from backscroll.errors import StoreUnavailableError
 from backscroll.stores.fork_lock import closes_for_forks
 
 _Job: TypeAlias = tuple[Future[Any], Callable[[], Any]]
@@ -85,7 +85,7 @@ class KeyedExecutor:
                 self._executor = ThreadPoolExecutor(self._threads, self._name)
             self._executor.submit(self._drain, line)
         except RuntimeError as error:
-            raise StoreUnavailable("the interpreter is ending: nothing was written") from error
+            raise StoreUnavailableError("the interpreter is ending: nothing was written") from error
 
     def _drain(self, line: _Line) -> None:
         self._inside.now = True

@@ -66,7 +66,7 @@ class MemoryStore:
     @property
     def capabilities(self) -> frozenset[str]:
         """It neither survives the process nor is seen by another one."""
-        return frozenset(("erase", "fork", "lease", "turn"))
+        return frozenset(("delete", "fork", "lease", "turn"))
 
     def append(
         self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
@@ -186,13 +186,13 @@ class MemoryStore:
         with self._lock:
             return list(self._logs)
 
-    def erase(self, session: str, cascade: bool = False) -> None:
+    def delete(self, session: str, cascade: bool = False) -> None:
         """Forgets a session; with `cascade` also what was forked from it."""
         name = checked(session)
         with self._lock:
             forks = [fork for fork, log in self._logs.items() if log.shares == name]
             if forks and not cascade:
-                raise ConflictError(f"session {name!r} shares its records with its forks {forks}: erase them as well")
+                raise ConflictError(f"session {name!r} shares its records with its forks {forks}: delete them as well")
             going = [name]
             for each in going:  # grows on the way
                 going += [fork for fork, log in self._logs.items() if log.shares == each]

@@ -70,7 +70,7 @@ def checked_lease(owner: str, seconds: float) -> tuple[str, float]:
 
 def another(session: str, gone: bool) -> ConflictError:
     """What an append meets that was meant for another incarnation of the session, or for one that is `gone`."""
-    return ConflictError(f"session {session!r}: it was erased{'' if gone else ' and begun again'} meanwhile")
+    return ConflictError(f"session {session!r}: it was deleted{'' if gone else ' and begun again'} meanwhile")
 
 
 def kept(session: str, holder: str, seconds: float) -> ConflictError:

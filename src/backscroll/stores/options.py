@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from backscroll.errors import ConfigurationError
-from backscroll.ports import Blobs
+from backscroll.ports import BlobStore
 from backscroll.stores.blobs.offloading import OVER, checked_over
 
 
@@ -12,9 +12,9 @@ from backscroll.stores.blobs.offloading import OVER, checked_over
 class StorageOptions:
     """What stands around a store. Raises `ConfigurationError` for values that can never work."""
 
-    blob_store: str | Path | Blobs | None = None
-    """Where messages above the threshold are kept: a folder, `"s3://bucket/prefix"` or a `Blobs`. `None`: in the store
-    like all others.
+    blob_store: str | Path | BlobStore | None = None
+    """Where messages above the threshold are kept: a folder, `"s3://bucket/prefix"` or a `BlobStore`. `None`: in the
+    store like all others.
     """
     blob_threshold_bytes: int = OVER
     """Bytes of a stored message from which it goes there; 0 or more."""

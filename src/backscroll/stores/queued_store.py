@@ -42,7 +42,7 @@ class QueuedStore(ABC, Generic[J]):
     @property
     def capabilities(self) -> frozenset[str]:
         """Everything that a store can do."""
-        return frozenset(("durable", "shared", "erase", "fork", "lease", "turn"))
+        return frozenset(("durable", "shared", "delete", "fork", "lease", "turn"))
 
     def close(self) -> None:
         """Waits for what is queued and frees everything. The next use opens anew."""

@@ -48,13 +48,13 @@ def copy_session(
 
     `name`: what it is called there; None = as here. A fork is copied whole, with what it shares. Raises
     `ConfigurationError` where there is no such session, `ConflictError` where the other one has begun already. What
-    fails in between leaves nothing in a target that can erase.
+    fails in between leaves nothing in a target that can delete.
     """
     end, new = source.end(session), session if name is None else name
     if not end:
         raise ConfigurationError(f"there is no session {session!r} to copy; there are {_names(source.sessions())}")
     if target.end(new):
-        raise ConflictError(f"session {new!r} has begun already: copy it under another name, or erase that one first")
+        raise ConflictError(f"session {new!r} has begun already: copy it under another name, or delete that one first")
     at = 0
     try:
         for records in _batches(source.read(session, 0, end)):
@@ -72,12 +72,12 @@ def _take_back(target: Target, new: str, at: int, error: BaseException) -> None:
     """What was begun here goes; somebody else's session stays."""
     if not at or isinstance(error, ConflictError):
         return
-    erase = getattr(target, "erase", None)
-    if erase is not None and "erase" in getattr(target, "capabilities", ()):
+    delete = getattr(target, "delete", None)
+    if delete is not None and "delete" in getattr(target, "capabilities", ()):
         try:
-            erase(new)
+            delete(new)
         except StoreError as failure:
-            error.add_note(f"session {new!r} was copied in part, and could not be erased: {failure}")
+            error.add_note(f"session {new!r} was copied in part, and could not be deleted: {failure}")
     else:
         error.add_note(f"session {new!r} was copied in part: its first {at} records are there")
 

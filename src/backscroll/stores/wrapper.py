@@ -67,9 +67,9 @@ class Layer:
         """Names of all sessions that are not the layer's own, in the order of their beginning."""
         return [name for name in self._store.sessions() if not name.startswith(self.OWN)]
 
-    def erase(self, session: str, cascade: bool = False) -> None:
+    def delete(self, session: str, cascade: bool = False) -> None:
         """Leaves nothing of a session."""
-        self._store.erase(self._visible(session), cascade)
+        self._store.delete(self._visible(session), cascade)
 
     def close(self) -> None:
         """Waits for what is being written and frees everything."""

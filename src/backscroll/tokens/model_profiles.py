@@ -1,8 +1,8 @@
 """How model families count: one table of data and the lookup by model name. No counting and no state may live here.
 
 Factors are relative to the count of the o200k vocabulary, measured on 3,510 agent messages with each family's own
-tokenizer or counting endpoint; image rules are the providers' published ones. Overridable by giving a `Family` instead
-of a name.
+tokenizer or counting endpoint; image rules are the providers' published ones. Overridable by giving a `ModelProfile`
+instead of a name.
 """
 
 import re
@@ -45,7 +45,7 @@ def _gemini_image(width: int, height: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class ModelProfile:
     """How one family of models turns text and media into tokens."""
 
     name: str
@@ -72,31 +72,37 @@ class Counting(NamedTuple):
     exact: bool
 
 
-COUNTED = Family("as counted", factor=1.0, exact=True, image_cap=1_445)
+COUNTED = ModelProfile("as counted", factor=1.0, exact=True, image_cap=1_445)
 """No model is named, or the tokenizer is the caller's own: counts are taken as they are."""
 
-UNKNOWN = Family("unknown", factor=1.2, image_cap=4_784)
+UNKNOWN = ModelProfile("unknown", factor=1.2, image_cap=4_784)
 
-_CLAUDE = Family("claude", factor=1.20, image=_claude_image(1_568), image_cap=1_568)
-_CLAUDE_NEW = Family("claude 4.7+", factor=1.52, image=_claude_image(4_784), image_cap=4_784)
+_CLAUDE = ModelProfile("claude", factor=1.20, image=_claude_image(1_568), image_cap=1_568)
+_CLAUDE_NEW = ModelProfile("claude 4.7+", factor=1.52, image=_claude_image(4_784), image_cap=4_784)
 
-FAMILIES: tuple[tuple[str, Family], ...] = (
-    (r"gpt-4o-mini", Family("openai", 1.0, exact=True, image=_openai_image(2_833, 5_667), image_cap=48_169)),
-    (r"gpt-(4\.1|5(\.\d)?)-mini", Family("openai", 1.0, exact=True, image=_openai_patches(1.62), image_cap=2_489)),
-    (r"gpt-(4\.1|5(\.\d)?)-nano", Family("openai", 1.0, exact=True, image=_openai_patches(2.46), image_cap=3_779)),
-    (r"o4-mini", Family("openai", 1.0, exact=True, image=_openai_patches(1.72), image_cap=2_642)),
-    (r"(^|[/.:_-])(gpt|chatgpt|o[134])([-.\d]|$)", Family("openai", factor=1.0, exact=True, image_cap=1_445)),
+FAMILIES: tuple[tuple[str, ModelProfile], ...] = (
+    (r"gpt-4o-mini", ModelProfile("openai", 1.0, exact=True, image=_openai_image(2_833, 5_667), image_cap=48_169)),
+    (
+        r"gpt-(4\.1|5(\.\d)?)-mini",
+        ModelProfile("openai", 1.0, exact=True, image=_openai_patches(1.62), image_cap=2_489),
+    ),
+    (
+        r"gpt-(4\.1|5(\.\d)?)-nano",
+        ModelProfile("openai", 1.0, exact=True, image=_openai_patches(2.46), image_cap=3_779),
+    ),
+    (r"o4-mini", ModelProfile("openai", 1.0, exact=True, image=_openai_patches(1.72), image_cap=2_642)),
+    (r"(^|[/.:_-])(gpt|chatgpt|o[134])([-.\d]|$)", ModelProfile("openai", factor=1.0, exact=True, image_cap=1_445)),
     (r"claude", _CLAUDE),
     (
         r"gemini|gemma",
-        Family("gemini", factor=1.11, per_digit=0.48, image=_gemini_image, image_cap=1_548, pdf_page=560),
+        ModelProfile("gemini", factor=1.11, per_digit=0.48, image=_gemini_image, image_cap=1_548, pdf_page=560),
     ),
-    (r"llama", Family("llama", factor=1.00)),
-    (r"qwen|qwq", Family("qwen", factor=0.98, per_digit=0.52)),
-    (r"deepseek", Family("deepseek", factor=1.05)),
-    (r"mi[sx]tral|codestral|devstral|magistral|ministral", Family("mistral", factor=1.03, per_digit=0.50)),
-    (r"(^|[/.:_-])glm", Family("glm", factor=0.99, per_digit=0.13)),
-    (r"kimi|moonshot", Family("kimi", factor=0.99)),
+    (r"llama", ModelProfile("llama", factor=1.00)),
+    (r"qwen|qwq", ModelProfile("qwen", factor=0.98, per_digit=0.52)),
+    (r"deepseek", ModelProfile("deepseek", factor=1.05)),
+    (r"mi[sx]tral|codestral|devstral|magistral|ministral", ModelProfile("mistral", factor=1.03, per_digit=0.50)),
+    (r"(^|[/.:_-])glm", ModelProfile("glm", factor=0.99, per_digit=0.13)),
+    (r"kimi|moonshot", ModelProfile("kimi", factor=0.99)),
 )
 
 _NAMED = {family.name: family for family in (UNKNOWN, COUNTED, _CLAUDE_NEW, *(each for _, each in FAMILIES))}
@@ -104,7 +110,7 @@ _NAMED = {family.name: family for family in (UNKNOWN, COUNTED, _CLAUDE_NEW, *(ea
 _CLAUDE_VERSION = re.compile(r"claude.*?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)", re.IGNORECASE)
 
 
-def family_of(model: str | None, *, counted: bool = False) -> Family:
+def family_of(model: str | None, *, counted: bool = False) -> ModelProfile:
     """The family of a model name such as `us.anthropic.claude-opus-4-8` or `openai/gpt-5`; unknown names count 1.2
     times.
 
@@ -119,12 +125,12 @@ def family_of(model: str | None, *, counted: bool = False) -> Family:
     return replace(found, factor=1.0, per_digit=0.0, exact=True) if counted else found
 
 
-def counting_of(family: Family) -> Counting:
+def counting_of(family: ModelProfile) -> Counting:
     """How a family counts texts."""
     return Counting(family.name, family.factor, family.per_digit, family.exact)
 
 
-def family_that_counts(counting: Counting) -> Family:
+def family_that_counts(counting: Counting) -> ModelProfile:
     """A family that counts texts so; media by the rules of the family of that name, else as an unknown one."""
     name, factor, per_digit, exact = counting
     return replace(_NAMED.get(name, UNKNOWN), name=name, factor=factor, per_digit=per_digit, exact=exact)

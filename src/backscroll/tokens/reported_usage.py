@@ -10,9 +10,9 @@ from copy import copy
 from typing import NamedTuple
 
 from backscroll import events
-from backscroll.ports import Event
+from backscroll.ports import Notification
 from backscroll.tokens.responses import Counted
-from backscroll.tokens.usage import Meter, Report
+from backscroll.tokens.usage import Report, UsageCalibrator
 
 NOT_ABOUT_IT = "it cannot be about that view"
 RUNNING = "it grows by a whole request each time, as a total of all requests does"
@@ -39,7 +39,7 @@ class Judged(NamedTuple):
 
     report: Report | None
     """As it is taken; None where it is ignored."""
-    reports: list[Event]
+    reports: list[Notification]
     """What is to be said of it."""
 
 
@@ -61,7 +61,9 @@ class ReportedUsage:
         self._warned = 0
         """The tokens that a warning told of."""
 
-    def judge(self, counted: Counted, report: Report, meter: Meter, budget: int, *, read: bool = False) -> Judged:
+    def judge(
+        self, counted: Counted, report: Report, meter: UsageCalibrator, budget: int, *, read: bool = False
+    ) -> Judged:
         """What becomes of a report on a view; `meter` is the lane's as it was before.
 
         `report.tokens` is the sum of the prompt's parts in `counted`. `read`: these were read from a response, so that
@@ -86,7 +88,7 @@ class ReportedUsage:
             self._said[why] = 0
         return Judged(taken, said)
 
-    def _grows(self, counted: Counted, report: Report, meter: Meter, budget: int) -> bool:
+    def _grows(self, counted: Counted, report: Report, meter: UsageCalibrator, budget: int) -> bool:
         """Whether this is a total of all requests: from one report to the next it grew by what may be a whole request,
         and then by as much again, with the change of the view. Once, tools may have been added.
         """
@@ -104,7 +106,7 @@ class ReportedUsage:
             self._grew = 1
         return self._grew > 1
 
-    def _counts_twice(self, counted: Counted, report: Report, meter: Meter, budget: int) -> bool:
+    def _counts_twice(self, counted: Counted, report: Report, meter: UsageCalibrator, budget: int) -> bool:
         """Whether cached tokens are in `fresh` already, as OpenAI's and Gemini's figures hold them.
 
         Then what was cached is what `fresh` said of the request before, or with what was written all that it says of
@@ -137,7 +139,7 @@ class ReportedUsage:
         last, *_ = self._last
         return counted.read <= last.fresh + last.answer and _shortly_below(min(counted.read, last.fresh), last.fresh)
 
-    def _is_taken(self, report: Report, meter: Meter, budget: int, *, corrected: bool) -> bool:
+    def _is_taken(self, report: Report, meter: UsageCalibrator, budget: int, *, corrected: bool) -> bool:
         """Whether a report is about its request. One that contradicts what was learned of the overhead is ignored
         once: where the next one says the same, it is what was learned that was wrong.
         """
@@ -148,7 +150,7 @@ class ReportedUsage:
         agrees = before is not None and abs(_left(report, meter) - _left(before, meter)) <= _AGREE * report.tokens
         return (agrees or corrected) and meter.possible(report, budget)
 
-    def _overhead(self, report: Report, meter: Meter, budget: int) -> list[Event]:
+    def _overhead(self, report: Report, meter: UsageCalibrator, budget: int) -> list[Notification]:
         """The warning that much of the budget is taken by what the messages do not explain."""
         if meter.given:
             return []
@@ -163,7 +165,7 @@ class ReportedUsage:
         return [(events.OVERHEAD_LARGE, {"lane": self._lane, "tokens": tokens, "budget": budget})]
 
 
-def ignored(lane: str, reported: object, reason: str) -> Event:
+def ignored(lane: str, reported: object, reason: str) -> Notification:
     """The event that a report is ignored; `reported` in words, or the figures of it."""
     return events.USAGE_IGNORED, {"lane": lane, "reported": str(reported), "reason": reason}
 
@@ -185,6 +187,6 @@ def _ratio(tokens: int, expected: float) -> float:
     return max(tokens, expected) / max(1, min(tokens, expected))
 
 
-def _left(report: Report, meter: Meter) -> float:
+def _left(report: Report, meter: UsageCalibrator) -> float:
     """What a report leaves to the overhead."""
     return report.tokens - report.middle * meter.slope

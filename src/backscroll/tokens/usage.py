@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Literal, NamedTuple
 
-from backscroll.messages import Reading
-from backscroll.tokens.model_profiles import Family
+from backscroll.messages import ParsedMessage
+from backscroll.tokens.model_profiles import ModelProfile
 
 MESSAGE_TOKENS = 4  # role and delimiters of one message in the chat formats
 CALL_TOKENS = 8  # id, type and delimiters of one tool call, beside its name and arguments
@@ -66,7 +66,7 @@ class Estimate(NamedTuple):
 NOTHING = Estimate(0, 0)
 
 
-def estimate_count(count: Count | MediaCount, family: Family) -> tuple[float, float]:
+def estimate_count(count: Count | MediaCount, family: ModelProfile) -> tuple[float, float]:
     """Middle and upper estimate of one part, without framing."""
     if type(count) is MediaCount:
         media = float(_media_tokens(count, family))
@@ -79,7 +79,7 @@ def estimate_count(count: Count | MediaCount, family: Family) -> tuple[float, fl
     return middle, middle * (MARGIN_DENSE if dense else MARGIN_FACTOR)
 
 
-def estimate_message(reading: Reading, counts: Counts, family: Family) -> Estimate:
+def estimate_message(reading: ParsedMessage, counts: Counts, family: ModelProfile) -> Estimate:
     """A whole message: its parts, its calls and its framing."""
     calls = CALL_TOKENS * len(reading.calls)
     if family.exact:  # the common case, kept free of calls
@@ -95,7 +95,7 @@ def estimate_message(reading: Reading, counts: Counts, family: Family) -> Estima
     return Estimate(ceil(middle), ceil(upper))
 
 
-def _media_tokens(media: MediaCount, family: Family) -> int:
+def _media_tokens(media: MediaCount, family: ModelProfile) -> int:
     if media.kind == "image":
         known = media.width > 0 and media.height > 0
         return family.image(media.width, media.height) if known else family.image_cap
@@ -128,7 +128,7 @@ _STEADY = 0.25  # of the budget by which the overheads of recent reports may dif
 _UNKNOWN_SHARE = 0.5  # of the budget that a report may exceed the messages by: tools and system prompt
 
 
-class MeterMark(NamedTuple):
+class CalibratorSnapshot(NamedTuple):
     """A meter's state."""
 
     learned: int
@@ -144,7 +144,7 @@ class MeterMark(NamedTuple):
     jumped: bool = False
 
 
-class Meter:
+class UsageCalibrator:
     """How far a lane's estimates are from what its provider measures, and what follows for the next request."""
 
     def __init__(self, overhead: int | None = None) -> None:
@@ -163,14 +163,14 @@ class Meter:
         self.informed = overhead is not None
         """Whether anything is known of what stands outside the messages: given, or from a report."""
 
-    def mark(self) -> MeterMark:
+    def mark(self) -> CalibratorSnapshot:
         """Its state, for `restore`."""
-        return MeterMark(
+        return CalibratorSnapshot(
             self._learned, self._seen, self._expected, self._anchor, self._before, self._whole, self._left,
             self.informed, self._recent, self._jumped,
         )  # fmt: skip  # one thought
 
-    def restore(self, mark: MeterMark) -> None:
+    def restore(self, mark: CalibratorSnapshot) -> None:
         """Goes on where another one stood."""
         self._learned = self._newest = mark.learned
         self._seen, self._expected, self._anchor, self._before = mark.seen, mark.expected, mark.anchor, mark.before
@@ -292,7 +292,7 @@ class Meter:
         self._anchor = Report(tokens, anchor.middle - removed.middle, anchor.upper - removed.upper)
 
 
-class Spent(NamedTuple):
+class SummarizerUsage(NamedTuple):
     """What a lane's summaries took of a model."""
 
     summaries: int
@@ -303,9 +303,9 @@ class Spent(NamedTuple):
     output_tokens: int
     """As the summarizer told; else as counted here."""
 
-    def plus(self, summaries: int, failures: int, input_tokens: int, output_tokens: int) -> "Spent":
+    def plus(self, summaries: int, failures: int, input_tokens: int, output_tokens: int) -> "SummarizerUsage":
         """With one more."""
-        return Spent(
+        return SummarizerUsage(
             self.summaries + summaries, self.failures + failures,
             self.input_tokens + input_tokens, self.output_tokens + output_tokens,
         )  # fmt: skip  # one thought
@@ -315,11 +315,11 @@ Origin = Literal["measured", "estimated"]
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class TokenCount:
     """A number of tokens and where it comes from."""
 
     tokens: int
-    origin: Origin
+    source: Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,15 +328,15 @@ class Usage:
 
     window: int
     """The budget of the lane's last request."""
-    used: Figure
+    used: TokenCount
     """What the view takes, by the middle estimate."""
-    upper: int
+    used_upper_bound: int
     """The same by the upper estimate, on which compaction decides."""
     free: int
-    """What the next request may still take: `window` less `upper`, never below 0. Where the provider refused a request
-    as too long, what is left below that.
+    """What the next request may still take: `window` less `used_upper_bound`, never below 0. Where the provider refused
+    a request as too long, what is left below that.
     """
-    by_kind: dict[str, Figure]
+    by_kind: dict[str, TokenCount]
     """What `used` is made of, and adds up to: `overhead` outside the messages (tool definitions, a system prompt that
     the host adds), `system`, `digest` (what stands for all that is left out), `user`, `assistant` (calls included) and
     `results`.
@@ -347,12 +347,12 @@ class Usage:
     """Messages in the history."""
     compactions: int
     """Compactions of this lane so far."""
-    summarizer: Spent
+    summarizer: SummarizerUsage
     """What this lane's summaries took, which is not in the view."""
     summarized_by: str | None = None
     """Who wrote the summary that the view tells: model and version of its instructions. None: code alone."""
 
     @property
-    def overhead(self) -> Figure:
+    def overhead(self) -> TokenCount:
         """Outside the messages: tool definitions, a system prompt that the host adds."""
         return self.by_kind["overhead"]

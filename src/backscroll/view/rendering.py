@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from backscroll.history.groups import Group
+from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry
-from backscroll.history.plan import Clip, Gap, Mask, Note, Plan, reference, untold
+from backscroll.history.plan import Clear, DigestLine, Excerpt, Gap, Plan, reference, untold
 from backscroll.messages import Message, Part, rounds, sendable
 from backscroll.messages.parts import Path
 from backscroll.messages.rewriter import (
@@ -23,7 +23,7 @@ from backscroll.messages.rewriter import (
 from backscroll.tokens.usage import Count, Counts
 from backscroll.view.escaping import escaped, flush_left
 
-Edits = Mapping[int, Sequence[Clip | Mask]]
+Edits = Mapping[int, Sequence[Excerpt | Clear]]
 Sources = tuple[tuple[Entry, ...], ...]
 ELSEWHERE_LINE = "<summary>The conversation goes on here.</summary>"
 BEGUN_LINE = "<summary>The conversation began before this.</summary>"
@@ -50,23 +50,23 @@ def masked(part: Part, note: str, ref: str) -> str:
     return mask_arguments(line) if part.form in ("arguments", "mapping") else f"[{line}]"
 
 
-def edited_text(part: Part, edit: Clip | Mask) -> str:
+def edited_text(part: Part, edit: Excerpt | Clear) -> str:
     """What an edit makes of a part."""
     ref = reference(edit.seq, part=edit.part)
     return (
         clipped(part, edit.head, edit.tail, ref, edit.between)
-        if isinstance(edit, Clip)
+        if isinstance(edit, Excerpt)
         else masked(part, edit.note, ref)
     )
 
 
-def rewrite(entry: Entry, edits: Sequence[Clip | Mask]) -> Message:
+def rewrite(entry: Entry, edits: Sequence[Excerpt | Clear]) -> Message:
     """The entry's message with these edits applied; shares what they do not touch."""
     parts = entry.reading.parts
     return replace(entry.message, entry.reading, {edit.part: edited_text(parts[edit.part], edit) for edit in edits})
 
 
-def edited_counts(entry: Entry, edits: Sequence[Clip | Mask], orphans: Iterable[Path]) -> Counts:
+def edited_counts(entry: Entry, edits: Sequence[Excerpt | Clear], orphans: Iterable[Path]) -> Counts:
     """The counts of the entry's parts as they stand in the view."""
     counts = list(entry.counts)
     for edit in edits:
@@ -79,7 +79,7 @@ def edited_counts(entry: Entry, edits: Sequence[Clip | Mask], orphans: Iterable[
     return tuple(counts)
 
 
-def unanswered(group: Group, entry: Entry) -> list[Part]:
+def unanswered(group: MessageGroup, entry: Entry) -> list[Part]:
     """The calls of this message that have no result."""
     if not group.open_calls:
         return []
@@ -87,7 +87,7 @@ def unanswered(group: Group, entry: Entry) -> list[Part]:
 
 
 def render_group(
-    group: Group, entries: Sequence[Entry], edits: Edits, pending: bool
+    group: MessageGroup, entries: Sequence[Entry], edits: Edits, pending: bool
 ) -> tuple[list[Message], Sources | None]:
     """The messages of one group: the call first, its results behind it in the order of their arrival. And the entries
     that each is made of, where these are not one for one.
@@ -136,7 +136,7 @@ def summary_text(plan: Plan, left_out: int, ranges: Sequence[tuple[int, int]] | 
     return "\n".join([*lines, "</summary>"])
 
 
-def note_texts(notes: Iterable[Note]) -> list[str]:
+def note_texts(notes: Iterable[DigestLine]) -> list[str]:
     """Notes as they stand in a summary: a long path is written out once, then by its name."""
     known: set[str] = set()
     texts: list[str] = []
@@ -172,7 +172,7 @@ def _shortened(text: str, told: tuple[str, ...]) -> str:
 
 
 @lru_cache(maxsize=4_096)  # most of a digest stands in the next one as well
-def note_text(note: Note, text: str | None = None) -> str:
+def note_text(note: DigestLine, text: str | None = None) -> str:
     """One note as it stands in a summary, with its own text or another. A line stands indented below its turn, whose
     reference is its own.
     """

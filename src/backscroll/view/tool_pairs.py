@@ -8,10 +8,10 @@ that a provider rejects is rejected again at every later turn.
 from collections.abc import Sequence
 
 from backscroll.errors import BackscrollError
-from backscroll.messages import Reading
+from backscroll.messages import ParsedMessage
 
 
-def check_group(readings: Sequence[Reading], pending: bool) -> None:
+def check_group(readings: Sequence[ParsedMessage], pending: bool) -> None:
     """The messages of one group: results behind their calls, every call answered.
 
     `pending`: unanswered calls are allowed, for the newest group. Raises `BackscrollError`.

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Literal, NamedTuple
 
-from backscroll.history.groups import Group
+from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry, History
-from backscroll.history.plan import Clip, Gap, Mask, Plan, covers, untold
-from backscroll.messages import SYSTEM_ROLES, Copier, Message, Reading, read_message, sendable
+from backscroll.history.plan import Clear, Excerpt, Gap, Plan, covers, untold
+from backscroll.messages import SYSTEM_ROLES, Copier, Message, ParsedMessage, read_message, sendable
 from backscroll.messages.rewriter import plain
-from backscroll.tokens.model_profiles import Family
+from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.usage import MESSAGE_TOKENS, NOTHING, Count, Counts, Estimate, estimate_count, estimate_message
 from backscroll.view import rendering
 from backscroll.view.tool_pairs import check_group
@@ -34,7 +34,7 @@ class Ephemeral:
     after: int
     number: int
     message: Message
-    reading: Reading
+    reading: ParsedMessage
     counts: Counts
     digest: str = ""
     """SHA-256 of the message."""
@@ -48,8 +48,8 @@ class Piece:
     messages: list[Message]
     estimate: Estimate
     entries: tuple[Entry, ...] = ()
-    group: Group | None = None
-    edits: tuple[Clip | Mask, ...] = ()
+    group: MessageGroup | None = None
+    edits: tuple[Excerpt | Clear, ...] = ()
     state: State = ((), 0, False)
     """Members by `seq`, open calls and whether it was rendered as pending: a piece is rendered again when this changes.
     Not how many members: after a rewind other messages may stand in the places of the old ones.
@@ -76,10 +76,10 @@ class HandedOut(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class RenderContext:
     """What a view needs besides history and plan; the same for the whole life of a lane."""
 
-    family: Family
+    family: ModelProfile
     count: Callable[[str], Count]
     kept: tuple[int, int] = (0, 0)
     """Messages at the beginning and at the end that never leave a view."""
@@ -95,7 +95,7 @@ Change = Literal["late result", "unanswered call"]
 class View:
     """The messages of one lane. Handed out only as copies."""
 
-    def __init__(self, history: History, around: Surroundings, plan: Plan, prompt: str | None = None) -> None:
+    def __init__(self, history: History, around: RenderContext, plan: Plan, prompt: str | None = None) -> None:
         self.plan = plan
         self.prompt = prompt
         self.pieces: list[Piece] = []
@@ -126,7 +126,7 @@ class View:
         cls,
         history: History,
         plan: Plan,
-        around: Surroundings,
+        around: RenderContext,
         *,
         prompt: str | None = None,
         ephemerals: Sequence[Ephemeral] = (),
@@ -334,7 +334,7 @@ class View:
         group = entry.group
         key = (group.first, GROUP, 0)
         state = _state(group, history)
-        edits: tuple[Clip | Mask, ...] = ()
+        edits: tuple[Excerpt | Clear, ...] = ()
         if not self._edits.keys().isdisjoint(group.members):
             edits = tuple([edit for seq in group.members for edit in self._edits.get(seq, ())])
         reused = old.get(key)
@@ -352,7 +352,7 @@ class View:
         estimate = self._estimate(group, entries, messages) if messages else NOTHING
         return Piece(key, messages, estimate, entries, group, edits, state, sources=sources)
 
-    def _estimate(self, group: Group, entries: Sequence[Entry], messages: list[Message]) -> Estimate:
+    def _estimate(self, group: MessageGroup, entries: Sequence[Entry], messages: list[Message]) -> Estimate:
         middle = upper = 0
         for entry in entries:
             orphans = group.orphans.get(entry.seq, ())
@@ -412,7 +412,7 @@ def _key(piece: Piece) -> Key:
     return piece.key
 
 
-def _state(group: Group, history: History) -> State:
+def _state(group: MessageGroup, history: History) -> State:
     return tuple(group.members), group.open_calls, group.open_calls > 0 and group is history.newest
 
 

@@ -111,7 +111,7 @@ async def test_max_tokens_is_the_budget_without_a_provider_window():
         async with mounted({"max_tokens": given}) as ours:
             await ours.add(*READING)
             await ours.view()
-            assert ours.context.usage().window == window >= ours.context.usage().upper
+            assert ours.context.usage().window == window >= ours.context.usage().used_upper_bound
 
 
 @pytest.mark.parametrize("name", ["compact_threshold", "compaction_threshold"])

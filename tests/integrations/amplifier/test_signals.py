@@ -26,7 +26,7 @@ async def asked(ours: AmplifierHarness) -> int:
 def seen(ours: AmplifierHarness) -> tuple[int, str]:
     """What the request takes, and who says so."""
     used = ours.context.usage().used
-    return used.tokens, used.origin
+    return used.tokens, used.source
 
 
 async def hear(ours: AmplifierHarness, event: str, **payload: Any) -> None:

@@ -11,7 +11,7 @@ from strands.storage import InMemoryStorage
 
 from backscroll import ToolResultPreview
 from backscroll.integrations.strands import ContextManagerPlugin, ContextOffloader
-from backscroll.integrations.strands.tool_result_storage import Shelf
+from backscroll.integrations.strands.tool_result_storage import ToolResultArchive
 from tests.integrations.strands.agents import TOOLS, agent_of, png, text_of
 from tests.integrations.strands.scripted import Scripted, call
 
@@ -135,7 +135,7 @@ def test_a_large_result_is_counted_outside_of_the_event_loop():
     storage = InMemoryStorage()
 
     async def run() -> None:
-        shelf = Shelf(storage, ToolResultPreview(threshold_tokens=100, preview_tokens=50), "kept")
+        shelf = ToolResultArchive(storage, ToolResultPreview(threshold_tokens=100, preview_tokens=50), "kept")
         for name, block in (("a", small), ("b", large)):
             result = {"toolUseId": name, "content": [block], "status": "success"}
             await shelf.keep([{"role": "user", "content": [{"toolResult": result}]}])

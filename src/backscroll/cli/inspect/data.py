@@ -12,11 +12,11 @@ from typing import Any
 from backscroll.cli.stores.render import Reader
 from backscroll.history.history import Entry
 from backscroll.history.loading import chunks
-from backscroll.manager.driver import drive
+from backscroll.manager.driver import run_sync
 from backscroll.ports import Store
 from backscroll.recall.retrieval import heading, part_text
 from backscroll.session.log_replay import LogReplay, Step
-from backscroll.session.request_log import Line, Request, Sent, left_out
+from backscroll.session.request_log import RequestItem, RequestRecord, RequestSnapshot, left_out
 
 _AT_ONCE = 200  # records that a walk goes on by before the time is looked at
 PAGE = 100  # messages that were left out that are told at once
@@ -55,7 +55,7 @@ class Told:
 
     def requests(self, start: int) -> list[Any]:
         """The requests from a place of the log on."""
-        return [_request(each) for each in self._reader.requests(start)]
+        return [_request(each) for each in self._reader.list_requests(start)]
 
     def steps(self, known: int, seconds: float) -> dict[str, Any]:
         """What each request was made of, behind those that are known; goes on for so long at most."""
@@ -72,21 +72,22 @@ class Told:
         if walk is None:  # the first time, or the last one failed half way
             walk, self._steps = LogReplay(self._reader._session), []
         before = walk.place
-        self._steps += drive(self._reader._opened, walk.advance(_AT_ONCE))
+        self._steps += run_sync(self._reader._opened, walk.advance(_AT_ONCE))
         self._walk = walk
         return walk.place > before
 
     def request(self, at: int, before: int | None) -> dict[str, Any]:
         """A request as it was sent, and where it first differs from the one before on its lane."""
-        earlier = None if before is None else self._reader.sent(before)  # the older one first: the other is near it
-        sent = self._reader.sent(at)
+        # the older one first: the other is near it
+        earlier = None if before is None else self._reader.get_request(before)
+        sent = self._reader.get_request(at)
         return {"lines": [line(each) for each in sent.lines], "moved": self.moved(earlier, sent)}
 
-    def sent(self, at: int) -> Sent:
+    def sent(self, at: int) -> RequestSnapshot:
         """A request as it was sent."""
-        return self._reader.sent(at)
+        return self._reader.get_request(at)
 
-    def moved(self, earlier: Sent | None, sent: Sent) -> dict[str, Any] | None:
+    def moved(self, earlier: RequestSnapshot | None, sent: RequestSnapshot) -> dict[str, Any] | None:
         """The first message that stands not as it stood, its JSON cut around the first character that differs, and the
         tokens before that, about; None where everything stands as it stood.
         """
@@ -105,7 +106,7 @@ class Told:
 
     def left_out(self, at: int, first: int, last: int) -> list[Any]:
         """Messages that a request left out, some of them from the first on."""
-        told = drive(self._reader._opened, left_out(self._reader._session, at, first, min(last, first + PAGE - 1)))
+        told = run_sync(self._reader._opened, left_out(self._reader._session, at, first, min(last, first + PAGE - 1)))
         return [[e.seq, e.role, e.state, e.reason, e.tokens, e.ref, message] for e, message in told]
 
     def kept(self) -> Iterator[list[Any]]:
@@ -114,7 +115,7 @@ class Told:
         """
         told = self._reader.explain()
         for some in chunks(told, PAGE):
-            entries = drive(self._reader._opened, self._reader._entries([each.seq for each in some]))
+            entries = run_sync(self._reader._opened, self._reader._entries([each.seq for each in some]))
             for each, entry in zip(some, entries, strict=True):
                 yield [each.seq, each.role, each.tokens, each.ref, entry.message, _parts(entry)]
 
@@ -136,7 +137,7 @@ def _parts(entry: Entry) -> list[Any]:
     return found
 
 
-def _request(each: Request) -> list[Any]:
+def _request(each: RequestRecord) -> list[Any]:
     return [
         each.at, each.lane, each.budget, each.plan, each.last, each.estimated, each.upper, int(each.compacted),
         each.measured, each.cached, each.written, each.answer, *each.summarizer,
@@ -147,7 +148,7 @@ def _step(each: Step) -> list[Any]:
     return [each.at, each.messages, each.kept, *each.parts.values()]
 
 
-def line(each: Line) -> list[Any]:
+def line(each: RequestItem) -> list[Any]:
     """In the order in which the page reads them."""
     state = "pinned" if each.state == "whole" and each.reason in ("pinned", "critical") else each.state
     return [

@@ -14,7 +14,7 @@ from plotly.offline import get_plotlyjs
 
 from backscroll.cli.inspect.data import Inspected, Told, line
 from backscroll.cli.inspect.server import page_file
-from backscroll.session.request_log import Sent
+from backscroll.session.request_log import RequestSnapshot
 
 __all__ = ["Inspected", "page"]
 
@@ -58,7 +58,7 @@ def _harmless(told: str) -> str:
 
 def _session(told: Told, name: str, tick: Callable[[int], Any]) -> dict[str, Any]:
     requests, pool, numbers = told.requests(0), list[Any](), dict[str, int]()
-    before: dict[str, tuple[Sent, list[int]]] = {}
+    before: dict[str, tuple[RequestSnapshot, list[int]]] = {}
     lines: list[list[int]] = []
     moved = []
     for at, lane, *_ in requests:

@@ -104,7 +104,9 @@ def status_command(*, place: str, session: str | None, lane: str, as_json: bool)
         raise BadInput("there is no session in this store")
     places.known(store, names[-1])
     with places.blamed():
-        status = Reader(store, names[-1], "auto").status(lane)  # of the digest, too, the count that its agent has
+        status = Reader(store, names[-1], "auto").window_report(
+            lane
+        )  # of the digest, too, the count that its agent has
     if as_json:
         _print({"session": names[-1], **anatomy.as_json(status)})
     else:
@@ -289,10 +291,10 @@ def _report(found: Sequence[Problem], as_json: bool, summary: str) -> None:
     screen.show(*shown, Text(summary, style="bold"))
 
 
-@app.command("erase", short_help="Leave nothing of a session.")
+@app.command("delete", short_help="Leave nothing of a session.")
 @_store
 @_session
-@click.option("--cascade", is_flag=True, help="Erase the sessions that were forked from it as well.")
+@click.option("--cascade", is_flag=True, help="Delete the sessions that were forked from it as well.")
 @click.option("--yes", is_flag=True, help="Do not ask first.")
 @json_option
 def erase_command(*, place: str, session: str, cascade: bool, yes: bool, as_json: bool) -> None:
@@ -302,15 +304,15 @@ def erase_command(*, place: str, session: str, cascade: bool, yes: bool, as_json
     """
     store = places.existing(place, read_only=False)
     places.known(store, session)
-    _ask(f"Erase {session}{' and its forks' if cascade else ''} from {shown(place)}?", yes)
+    _ask(f"Delete {session}{' and its forks' if cascade else ''} from {shown(place)}?", yes)
     with places.blamed(), places.progress("erasing", None):
         before = store.sessions()
-        store.erase(session, cascade)
+        store.delete(session, cascade)
         gone = [name for name in before if name not in set(store.sessions())]
     if as_json:
-        _print({"erased": gone})
+        _print({"deleted": gone})
     else:
-        screen.show(*(Text(f"erased: {screen.line(name)}") for name in gone))
+        screen.show(*(Text(f"deleted: {screen.line(name)}") for name in gone))
 
 
 @app.command("fork", short_help="Begin a session with the past of another.")

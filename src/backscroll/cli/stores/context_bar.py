@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from backscroll.cli import screen
-from backscroll.session.window_report import PARTS, Status
+from backscroll.session.window_report import PARTS, WindowReport
 
 COLORS = {
     "overhead": "bright_black",
@@ -25,14 +25,14 @@ _WIDEST = 100  # columns
 _NARROWEST = 20
 
 
-def shown(status: Status, session: str) -> Iterator[Text | Table]:
+def shown(status: WindowReport, session: str) -> Iterator[Text | Table]:
     """Everything that `backscroll status` prints."""
     usage, window = status.usage, status.usage.window
     used = usage.used.tokens
     yield Text(f"{screen.line(session)}, lane {screen.line(status.lane)}", style="bold")
     yield Text(
-        f"{used:,} of {window:,} tokens ({_percent(used, window)}), {usage.used.origin}; at most {usage.upper:,}, on "
-        "which compaction decides"
+        f"{used:,} of {window:,} tokens ({_percent(used, window)}), {usage.used.source}; at most "
+        f"{usage.used_upper_bound:,}, on which compaction decides"
     )
     yield Text(f"{usage.messages:,} of {usage.stored:,} messages, {usage.compactions:,} compactions")
     yield bar(status, max(_NARROWEST, min(_WIDEST, screen.width() - 2)))
@@ -41,7 +41,7 @@ def shown(status: Status, session: str) -> Iterator[Text | Table]:
     yield Text(coming(status))
 
 
-def bar(status: Status, width: int) -> Text:
+def bar(status: WindowReport, width: int) -> Text:
     """The window as so many letters. What is there at all gets one, and all that is not free as many as it is."""
     total = sum(status.parts.values()) or 1
     letters = {part: max(1, round(status.parts[part] / total * width)) for part in PARTS if status.parts[part]}
@@ -53,7 +53,7 @@ def bar(status: Status, width: int) -> Text:
     return text.append("]")
 
 
-def _parts(status: Status) -> Table:
+def _parts(status: WindowReport) -> Table:
     table = Table(title="what the window holds", title_justify="left")
     for header in ("", "part", "tokens", "share"):
         table.add_column(header, justify="right" if header in ("tokens", "share") else "left")
@@ -63,7 +63,7 @@ def _parts(status: Status) -> Table:
     return table
 
 
-def _largest(status: Status) -> Table:
+def _largest(status: WindowReport) -> Table:
     table = Table(title="what takes the most of it", title_justify="left")
     for header in ("ref", "role", "tokens", "share", "begins"):
         table.add_column(header, justify="right" if header in ("tokens", "share") else "left", overflow="ellipsis")
@@ -74,18 +74,18 @@ def _largest(status: Status) -> Table:
     return table
 
 
-def coming(status: Status) -> str:
+def coming(status: WindowReport) -> str:
     """When the next compaction comes, and what one now would do."""
-    left, does = status.threshold - status.usage.upper, status.next
+    left, does = status.threshold - status.usage.used_upper_bound, status.next_compaction
     when = f"in {left:,} tokens" if left > 0 else "with the next request"
     begins = f"next compaction {when}, from {status.threshold:,} tokens on; one now would "
     if does.after_tokens >= does.before_tokens:
         return begins + "win nothing: the view is at its target, or made of what must stay"
-    out = f"{does.removed:,} messages told by the digest, {does.shortened:,} parts shortened in all"
+    out = f"{does.messages_dropped:,} messages told by the digest, {does.parts_shortened:,} parts shortened in all"
     return f"{begins}bring it to {does.after_tokens:,} tokens: {out}"
 
 
-def as_json(status: Status) -> dict[str, Any]:
+def as_json(status: WindowReport) -> dict[str, Any]:
     """The same for programs."""
     return dataclasses.asdict(status)
 

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from backscroll.cli import screen
 from backscroll.cli.group import BadInput
-from backscroll.errors import BackscrollError, DamagedError
+from backscroll.errors import BackscrollError, CorruptionError
 from backscroll.ports import Store
 from backscroll.stores.addresses import KNOWN, open_store
 from backscroll.stores.options import StorageOptions
@@ -37,7 +37,7 @@ def blamed() -> Iterator[None]:
     """What goes wrong inside is told on one line, with the exit code that says what it was."""
     try:
         yield
-    except DamagedError as error:
+    except CorruptionError as error:
         raise Damaged(_told(error)) from error
     except BackscrollError as error:
         raise BadInput(_told(error)) from error

@@ -9,12 +9,12 @@ from rich.text import Text
 
 from backscroll.cli import screen
 from backscroll.history.history import Entry
-from backscroll.manager.driver import drive
+from backscroll.manager.driver import run_sync
 from backscroll.manager.sync_manager import ContextManager
 from backscroll.messages import Message
 from backscroll.ports import Extent, Operation, Store
-from backscroll.recall.pages import Hit
-from backscroll.session.explain import Explained
+from backscroll.recall.pages import SearchHit
+from backscroll.session.explain import MessageStatus
 from backscroll.session.store_sync import enter, fetch
 
 PAGE = 50  # messages that are loaded and printed at once
@@ -28,11 +28,11 @@ class Reader(ContextManager):
     def __init__(self, store: Store, session: str, tokenizer: str = "estimate") -> None:
         super().__init__(session=session, store=store, tokenizer=tokenizer)
 
-    def pages(self, told: Sequence[Explained]) -> Iterator[list[tuple[Explained, Message]]]:
+    def pages(self, told: Sequence[MessageStatus]) -> Iterator[list[tuple[MessageStatus, Message]]]:
         """Messages with what is told of them, some at a time."""
         for start in range(0, len(told), PAGE):
             some = told[start : start + PAGE]
-            entries = drive(self._opened, self._entries([each.seq for each in some]))
+            entries = run_sync(self._opened, self._entries([each.seq for each in some]))
             yield [(each, entry.message) for each, entry in zip(some, entries, strict=True)]
 
     def _entries(self, seqs: Sequence[int]) -> Operation[list[Entry]]:
@@ -89,7 +89,7 @@ def _local(moment: str) -> str:
     return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-def plan_table(told: Sequence[Explained]) -> Table:
+def plan_table(told: Sequence[MessageStatus]) -> Table:
     """What became of each message in the newest view, one row each."""
     shown = Table()
     for header in ("ref", "role", "state", "tokens", "reason"):
@@ -101,18 +101,18 @@ def plan_table(told: Sequence[Explained]) -> Table:
     return shown
 
 
-def explained_json(each: Explained) -> dict[str, Any]:
+def explained_json(each: MessageStatus) -> dict[str, Any]:
     """The same of one message, as JSON."""
     return {name: getattr(each, name) for name in ("seq", "role", "state", "reason", "tokens", "ref")}
 
 
-def entry(each: Explained, message: Message) -> Text:
+def entry(each: MessageStatus, message: Message) -> Text:
     """One message as it was added, under its reference."""
     state = "" if each.state == "whole" else f"{each.state} in the view ({each.reason})"
     return screen.message(each.ref.strip("[]"), message, each.tokens, state)
 
 
-def hit(found: Hit, session: str | None) -> Text:
+def hit(found: SearchHit, session: str | None) -> Text:
     """One passage, under its reference."""
     text = Text()
     if session is not None:

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 from backscroll.cli import screen
 from backscroll.cli.group import BadInput
 from backscroll.cli.stores import locate as places
-from backscroll.errors import BackscrollError, ConfigurationError, ConflictError, StoreError, StoreUnavailable
+from backscroll.errors import BackscrollError, ConfigurationError, ConflictError, StoreError, StoreUnavailableError
 from backscroll.evaluation.readers import Transcript, read
 from backscroll.manager.sync_manager import ContextManager
 from backscroll.ports import Store
@@ -41,7 +41,7 @@ def copied(source: Source, target: Target, names: dict[str, str]) -> list[dict[s
     begun = [name for name in names.values() if target.end(name)]
     if begun:
         raise ConflictError(
-            f"session {begun[0]!r} has begun already there: erase it first, or import one session with --as NAME"
+            f"session {begun[0]!r} has begun already there: delete it first, or import one session with --as NAME"
         )
     told = []
     with places.progress("records", sum(map(source.end, names))) as tick:
@@ -59,14 +59,18 @@ def new_file(place: str) -> Iterator[PortableWriter]:
             yield from _written(sys.stdout.buffer)
         except BrokenPipeError:
             screen.write("")  # which gives the interpreter something to write its rest to
-            raise StoreUnavailable("whoever reads standard output went away: what was exported is not whole") from None
+            raise StoreUnavailableError(
+                "whoever reads standard output went away: what was exported is not whole"
+            ) from None
         return
     try:
         descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise ConfigurationError(f"{place} is there already: name a new file, or remove that one") from None
     except OSError as error:
-        raise StoreUnavailable(f"{place}: {error.strerror}: does its folder exist, and may you write there?") from error
+        raise StoreUnavailableError(
+            f"{place}: {error.strerror}: does its folder exist, and may you write there?"
+        ) from error
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield from _written(file)
@@ -74,7 +78,7 @@ def new_file(place: str) -> Iterator[PortableWriter]:
     except BaseException as error:
         os.unlink(place)
         if isinstance(error, OSError):
-            raise StoreUnavailable(f"{place}: {error.strerror}: nothing was kept; export again") from error
+            raise StoreUnavailableError(f"{place}: {error.strerror}: nothing was kept; export again") from error
         raise
 
 
@@ -121,7 +125,7 @@ def added(transcripts: Sequence[Transcript], store: Store, place: str, name: str
     names = {_name(transcript, place, name): transcript for transcript in transcripts if transcript.messages}
     begun = [session for session in names if store.end(session)]
     if begun:
-        raise ConflictError(f"session {begun[0]!r} has begun already there: erase it first, or import with --as NAME")
+        raise ConflictError(f"session {begun[0]!r} has begun already there: delete it first, or import with --as NAME")
     told = []
     with places.progress("messages", sum(len(each.messages) for each in names.values())) as tick:
         for session, transcript in names.items():
@@ -148,7 +152,7 @@ def _add(transcript: Transcript, store: Store, session: str, tick: Progress) -> 
     except BaseException as error:
         if isinstance(error, BackscrollError):
             error.add_note(f"in {transcript.name}")
-        if "erase" in store.capabilities and not isinstance(error, ConflictError):
+        if "delete" in store.capabilities and not isinstance(error, ConflictError):
             with contextlib.suppress(StoreError):
-                store.erase(session)
+                store.delete(session)
         raise

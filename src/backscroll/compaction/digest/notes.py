@@ -13,7 +13,7 @@ from backscroll.compaction.digest.terms import pieces, specific_words
 from backscroll.compaction.digest.user_rules import rules_in
 from backscroll.compaction.sampling import READ
 from backscroll.history.history import Entry
-from backscroll.history.plan import Note
+from backscroll.history.plan import DigestLine
 from backscroll.messages import Part
 from backscroll.messages.echoes import echoes_of
 from backscroll.view.escaping import BETWEEN, quoted
@@ -49,7 +49,7 @@ class _Result(NamedTuple):
     """The line that says what went wrong."""
 
 
-class Facts:
+class TurnFacts:
     """What one group says, as notes. Each of its results is taken apart once."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
@@ -62,12 +62,12 @@ class Facts:
             if part.kind == "result"
         ]
 
-    def headings(self) -> Iterator[Note]:
+    def headings(self) -> Iterator[DigestLine]:
         """A user's words, or one line for the turn."""
         first, last = self._entries[0], self._entries[-1]
         if first.reading.flags.injected:
             told = _gist("\n".join(part.text for part in first.reading.parts), _SAID)
-            yield Note(first.seq, last.seq, "turn", f"reminder: {told}")
+            yield DigestLine(first.seq, last.seq, "turn", f"reminder: {told}")
             return
         if all(entry.reading.role == "user" and not entry.reading.results for entry in self._entries):
             for entry in self._entries:
@@ -75,7 +75,7 @@ class Facts:
             return
         line = self.turn_line()
         if line:
-            yield Note(first.seq, last.seq, "turn", line)
+            yield DigestLine(first.seq, last.seq, "turn", line)
         for entry in self._entries:
             if entry.reading.is_user_turn:  # words beside the results that a user's message carries
                 yield from _user_notes(entry)
@@ -92,7 +92,7 @@ class Facts:
             said += [f"{call.name}({_one(brief(call.text))}){_ended(results.get(call.id), call)}" for call in calls]
         return BETWEEN.join(said)
 
-    def lines(self) -> Iterator[tuple[int, list[str], Note | None]]:
+    def lines(self) -> Iterator[tuple[int, list[str], DigestLine | None]]:
         """The lines of its messages that may be worth keeping, as `seq` and texts, and behind those of a result what
         went wrong in it. Plain texts, for there are hundreds and few of them are told.
         """
@@ -102,7 +102,7 @@ class Facts:
                     for text in written_values(part.text) if part.kind == "call" else (part.text,):
                         yield entry.seq, _worth_keeping(pieces(text)), None
         for seq, _, lines, trouble in self._results:
-            error = None if trouble is None else Note(seq, seq, "error", trouble[:_LONGEST])
+            error = None if trouble is None else DigestLine(seq, seq, "error", trouble[:_LONGEST])
             yield seq, _worth_keeping(lines), error
 
 
@@ -115,24 +115,24 @@ def _worth_keeping(lines: Sequence[str]) -> list[str]:
     return [line for line in lines if _SHORTEST <= len(line) <= _LONGEST]
 
 
-def _user_notes(entry: Entry) -> Iterator[Note]:
+def _user_notes(entry: Entry) -> Iterator[DigestLine]:
     text = entry.reading.typed
     if not text:
-        yield Note(entry.seq, entry.seq, "user", _media(entry))
+        yield DigestLine(entry.seq, entry.seq, "user", _media(entry))
         return
     if len(text) <= USER_WORDS:
-        yield Note(entry.seq, entry.seq, "user", text)
+        yield DigestLine(entry.seq, entry.seq, "user", text)
         return
     head, tail = text[: int(USER_WORDS * 0.7)], text[-int(USER_WORDS * 0.3) :]
-    yield Note(entry.seq, entry.seq, "user", f"{head} [...] {tail}")
+    yield DigestLine(entry.seq, entry.seq, "user", f"{head} [...] {tail}")
     for rule in rules_in(text):
         if rule not in head and rule not in tail:
-            yield Note(entry.seq, entry.seq, "rule", rule)
+            yield DigestLine(entry.seq, entry.seq, "rule", rule)
 
 
-def rules_of(note: Note) -> list[Note]:
+def rules_of(note: DigestLine) -> list[DigestLine]:
     """What has to stay of a user's words that find no room: the rules in them, word for word."""
-    return [Note(note.first, note.last, "rule", rule) for rule in rules_in(note.text)]
+    return [DigestLine(note.first, note.last, "rule", rule) for rule in rules_in(note.text)]
 
 
 def _media(entry: Entry) -> str:

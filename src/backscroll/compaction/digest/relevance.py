@@ -29,7 +29,7 @@ Line = tuple[Sequence[str], float, float]
 """The specific words of a line, how much more or less than these it is worth by what it is about, and their weight."""
 
 
-class Salience:
+class Relevance:
     """Over the groups of a window, oldest first. Each text is read once, when it is asked for."""
 
     def __init__(self, groups: Sequence[Sequence[Entry]], before: Iterable[tuple[str, float]]) -> None:

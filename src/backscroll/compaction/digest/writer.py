@@ -16,11 +16,11 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from backscroll.compaction.digest.line_selection import FRAME, Candidate, cover, ranked
-from backscroll.compaction.digest.notes import Facts, rules_of
-from backscroll.compaction.digest.relevance import SHOWN, Line, Salience, discounted
+from backscroll.compaction.digest.notes import TurnFacts, rules_of
+from backscroll.compaction.digest.relevance import SHOWN, Line, Relevance, discounted
 from backscroll.compaction.digest.terms import specific_words
 from backscroll.history.history import Entry
-from backscroll.history.plan import Digest, Note
+from backscroll.history.plan import DigestContent, DigestLine
 from backscroll.view.rendering import LINES, note_text, note_texts
 
 HEADINGS = 0.55  # of a digest for users' words and turns, the rest is for lines
@@ -41,7 +41,7 @@ _ORDER = ("line", "error", "turn", "prose", "user")
 class Frame(NamedTuple):
     """What a digest is written into."""
 
-    salience: Salience
+    salience: Relevance
     kept: Sequence[Sequence[Entry]]
     """The groups that stand in the view beside it."""
     allowance: int
@@ -68,14 +68,14 @@ class Said(NamedTuple):
 
 
 def write(
-    before: Digest, groups: Sequence[Sequence[Entry]], told: int, frame: Frame, prose: Note | None = None
-) -> Digest:
+    before: DigestContent, groups: Sequence[Sequence[Entry]], told: int, frame: Frame, prose: DigestLine | None = None
+) -> DigestContent:
     """The digest of what `before` told and of these groups. `told`: tokens of everything told; `prose`: a model's new
     summary, in place of the one before.
     """
     frame = frame._replace(tokens=cache(frame.tokens))  # each stage looks at the same texts again
     known = sorted([*before.notes, *before.spare], key=_first)
-    facts = [Facts(group) for group in groups]
+    facts = [TurnFacts(group) for group in groups]
     headings = [note for note in known if note.kind not in LINES]
     headings += [note for told_by in facts for note in told_by.headings()]
     headings = _in_short(headings, prose, int(frame.allowance * MOST_PROSE), frame.tokens)
@@ -90,7 +90,7 @@ def write(
     kept, spare = _choose(lines, weights, said, room, frame)
     mentioned = frame.salience.weigh(groups, before.weights)
     heaviest = sorted(mentioned.items(), key=itemgetter(1), reverse=True)  # stable: of equal ones the older first
-    return Digest(
+    return DigestContent(
         tuple(sorted([*headings, *kept], key=_place)),
         tuple(heaviest[: min(MOST_WEIGHTS, int(frame.budget * WEIGHTS))]),
         (*squeezed, *spare),
@@ -98,13 +98,15 @@ def write(
     )
 
 
-def _room_for(headings: Sequence[Note], frame: Frame) -> int:
+def _room_for(headings: Sequence[DigestLine], frame: Frame) -> int:
     """Tokens that headings may take. A summary that is longer than it was asked to be costs lines, not users' words."""
     prose = sum(frame.tokens(note_text(note)) for note in headings if note.kind == "prose")
     return max(int(frame.allowance * HEADINGS), prose + int(frame.allowance * BESIDE))
 
 
-def _in_short(headings: Sequence[Note], prose: Note | None, room: int, tokens: Callable[[str], int]) -> list[Note]:
+def _in_short(
+    headings: Sequence[DigestLine], prose: DigestLine | None, room: int, tokens: Callable[[str], int]
+) -> list[DigestLine]:
     """With the newest summary that fits in place of the turns that it tells of."""
     told = [note for note in headings if note.kind == "prose"] + ([prose] if prose else [])
     newest = max([note for note in told if tokens(note_text(note)) <= room], key=_last, default=None)
@@ -114,7 +116,7 @@ def _in_short(headings: Sequence[Note], prose: Note | None, room: int, tokens: C
     return sorted([newest, *(note for note in others if note.kind != "turn" or note.last > newest.last)], key=_place)
 
 
-def _last(note: Note) -> int:
+def _last(note: DigestLine) -> int:
     return note.last
 
 
@@ -122,16 +124,16 @@ _first = itemgetter(0)
 """In the order of the conversation, where all are lines or none is."""
 
 
-def _place(note: Note) -> tuple[int, bool]:
+def _place(note: DigestLine) -> tuple[int, bool]:
     return note.first, note.kind in LINES
 
 
-def _error(note: Note) -> str:
+def _error(note: DigestLine) -> str:
     """What an error is worth by itself, as if it were a word that nothing else mentions."""
     return f"error {note.first}"
 
 
-def _with_error(note: Note, line: Line, weights: Mapping[str, float]) -> Line:
+def _with_error(note: DigestLine, line: Line, weights: Mapping[str, float]) -> Line:
     words, _, weight = line
     return (*words, _error(note)), 1.0, weight + weights[_error(note)]
 
@@ -142,9 +144,9 @@ class Lines:
     A line of a message becomes a note only where it is told or kept aside: of hundreds, most are neither.
     """
 
-    def __init__(self, known: Sequence[Note], facts: Iterable[Facts], salience: Salience) -> None:
+    def __init__(self, known: Sequence[DigestLine], facts: Iterable[TurnFacts], salience: Relevance) -> None:
         self._texts = [note.text for note in known]
-        self._from: list[Note | int] = [*known]  # the note that is there already, else the message's `seq`
+        self._from: list[DigestLine | int] = [*known]  # the note that is there already, else the message's `seq`
         errors = [number for number, note in enumerate(known) if note.kind == "error"]
         for told_by in facts:
             for seq, texts, error in told_by.lines():
@@ -167,21 +169,21 @@ class Lines:
 
     def _first(self, number: int) -> int:
         found = self._from[number]
-        return found.first if isinstance(found, Note) else found
+        return found.first if isinstance(found, DigestLine) else found
 
-    def note(self, number: int) -> Note:
+    def note(self, number: int) -> DigestLine:
         """One of them as a note."""
         found = self._from[number]
-        return found if isinstance(found, Note) else Note(found, found, "line", self._texts[number])
+        return found if isinstance(found, DigestLine) else DigestLine(found, found, "line", self._texts[number])
 
 
 def _choose(
     lines: Lines, weights: defaultdict[str, float], said: Said, room: int, frame: Frame
-) -> tuple[list[Note], Iterable[Note]]:
+) -> tuple[list[DigestLine], Iterable[DigestLine]]:
     """The lines to tell that are not `said` yet, within `room` tokens, and the best of the others."""
     candidates: list[Candidate] = []
     numbers: list[int] = []
-    aside: list[Note] = []
+    aside: list[DigestLine] = []
     errors, unsaid = lines.errors, said.unsaid
     reading = frame.salience.read(lines.texts, weights)
     for number, text, line in zip(lines.newest_first, lines.texts, reading, strict=True):
@@ -194,7 +196,7 @@ def _choose(
         tokens = ceil(len(text) / _CHARACTERS) + 2
         candidates.append((words, tokens, factor, factor * weight / (tokens + FRAME)))
         numbers.append(number)
-    told: dict[int, Note] = {}
+    told: dict[int, DigestLine] = {}
     order = ranked(candidates)
     for at in cover(candidates, weights, int(room * _OFTEN_SHORTER), order):
         note = lines.note(numbers[at])
@@ -208,14 +210,16 @@ def _choose(
     return [told[at] for at in sorted(told, reverse=True)], spare
 
 
-def fit_headings(notes: Sequence[Note], room: int, tokens: Callable[[str], int]) -> tuple[list[Note], list[Note]]:
+def fit_headings(
+    notes: Sequence[DigestLine], room: int, tokens: Callable[[str], int]
+) -> tuple[list[DigestLine], list[DigestLine]]:
     """Users' words, rules and turn lines within `room` tokens, and the words and rules that found none.
 
     The oldest turns merge first; then the oldest of users' words go, except the rules in them; then turns merge across
     what a user said; then a model's summary goes; and only where rules alone would fill the room, the oldest rules go.
     """
     kept = _each_rule_once(notes)
-    gone: list[Note] = []
+    gone: list[DigestLine] = []
     over = _taken(kept, tokens) - room
     for stage in (_merge_turns, _squeeze_words, _merge_across, _without_prose, _squeeze_rules):
         while over > 0:  # again where it won less than reckoned: a path is written out once only
@@ -227,12 +231,12 @@ def fit_headings(notes: Sequence[Note], room: int, tokens: Callable[[str], int])
     return kept, gone[-MOST_SQUEEZED:]
 
 
-def _taken(notes: Sequence[Note], tokens: Callable[[str], int]) -> int:
+def _taken(notes: Sequence[DigestLine], tokens: Callable[[str], int]) -> int:
     """What they take in a summary."""
     return sum(map(tokens, note_texts(notes))) + len(notes)
 
 
-def _lost(before: Sequence[Note], after: Sequence[Note]) -> list[Note]:
+def _lost(before: Sequence[DigestLine], after: Sequence[DigestLine]) -> list[DigestLine]:
     """Users' words that left, and rules that stand nowhere any more."""
     left = set(after)
     words = [note.text for note in after if note.kind in ("user", "rule")]
@@ -241,7 +245,7 @@ def _lost(before: Sequence[Note], after: Sequence[Note]) -> list[Note]:
     return [told for told in with_rules if told.kind == "user" or not any(told.text in text for text in words)]
 
 
-def _each_rule_once(notes: Sequence[Note]) -> list[Note]:
+def _each_rule_once(notes: Sequence[DigestLine]) -> list[DigestLine]:
     """Without rules that stand in the user's words anyway, or that the user stated again later."""
     notes = list(dict.fromkeys(notes))
     rules = [note for note in notes if note.kind == "rule"]
@@ -256,9 +260,9 @@ def _each_rule_once(notes: Sequence[Note]) -> list[Note]:
     return [note for note in notes if note not in told] if told else notes
 
 
-def _squeeze_words(notes: Sequence[Note], excess: int, tokens: Callable[[str], int]) -> list[Note]:
+def _squeeze_words(notes: Sequence[DigestLine], excess: int, tokens: Callable[[str], int]) -> list[DigestLine]:
     """The oldest of users' words go, except the rules in them, until `excess` tokens are won."""
-    kept: list[Note] = []
+    kept: list[DigestLine] = []
     for note in notes:
         if excess <= 0 or note.kind != "user":
             kept.append(note)
@@ -270,14 +274,14 @@ def _squeeze_words(notes: Sequence[Note], excess: int, tokens: Callable[[str], i
     return kept
 
 
-def _without_prose(notes: Sequence[Note], excess: int, tokens: Callable[[str], int]) -> list[Note]:  # noqa: ARG001  a stage
+def _without_prose(notes: Sequence[DigestLine], excess: int, tokens: Callable[[str], int]) -> list[DigestLine]:  # noqa: ARG001  a stage
     """A model can be asked again, a rule is said once."""
     return [note for note in notes if note.kind != "prose"]
 
 
-def _squeeze_rules(notes: Sequence[Note], excess: int, tokens: Callable[[str], int]) -> list[Note]:
+def _squeeze_rules(notes: Sequence[DigestLine], excess: int, tokens: Callable[[str], int]) -> list[DigestLine]:
     """The oldest rules go, and the words of a user that are nothing but rules."""
-    kept: list[Note] = []
+    kept: list[DigestLine] = []
     for note in notes:
         if excess > 0 and note.kind in ("rule", "user"):
             excess -= tokens(note_text(note)) + 1
@@ -286,15 +290,15 @@ def _squeeze_rules(notes: Sequence[Note], excess: int, tokens: Callable[[str], i
     return kept
 
 
-def _merge_across(notes: Sequence[Note], excess: int, tokens: Callable[[str], int]) -> list[Note]:
+def _merge_across(notes: Sequence[DigestLine], excess: int, tokens: Callable[[str], int]) -> list[DigestLine]:
     return _merge_turns(notes, excess, tokens, across=True)
 
 
 def _merge_turns(
-    notes: Sequence[Note], excess: int, tokens: Callable[[str], int], *, across: bool = False
-) -> list[Note]:
+    notes: Sequence[DigestLine], excess: int, tokens: Callable[[str], int], *, across: bool = False
+) -> list[DigestLine]:
     """The oldest turns become ranges, until `excess` tokens are won; `across` also over what a user said between."""
-    kept: list[Note] = []
+    kept: list[DigestLine] = []
     last = -1
     for note in notes:
         if note.kind == "turn" and excess > 0 and last >= 0 and (across or last == len(kept) - 1):
@@ -307,7 +311,7 @@ def _merge_turns(
     return kept
 
 
-def _merged(one: Note, other: Note) -> Note:
+def _merged(one: DigestLine, other: DigestLine) -> DigestLine:
     counts: Counter[str] = Counter()
     for text in (one.text, other.text):
         if _TALLY.fullmatch(text):
@@ -325,7 +329,9 @@ def _doings(turn: str) -> list[str]:
     return [name if name.replace("-", "_").isidentifier() else "said" for name in names]
 
 
-def shrink(digest: Digest, allowance: int, tokens: Callable[[str], int], *, rules_too: bool = False) -> Digest:
+def shrink(
+    digest: DigestContent, allowance: int, tokens: Callable[[str], int], *, rules_too: bool = False
+) -> DigestContent:
     """The digest within `allowance` tokens: lines go first, then turns, then users' words except the rules in them;
     oldest first. With `rules_too` rules go last.
 
@@ -334,7 +340,7 @@ def shrink(digest: Digest, allowance: int, tokens: Callable[[str], int], *, rule
     """
     sizes = [tokens(note_text(note)) + 1 for note in digest.notes]
     excess = sum(sizes) - allowance
-    gone: dict[int, list[Note]] = {}
+    gone: dict[int, list[DigestLine]] = {}
     for kind in (*_ORDER, "rule") if rules_too else _ORDER:
         for number, note in enumerate(digest.notes):
             if excess > 0 and note.kind == kind:

@@ -5,21 +5,21 @@ from difflib import get_close_matches
 from typing import Any
 
 from backscroll.compaction.candidates import Strategy
-from backscroll.compaction.strategies.clear import MaskStrategy
-from backscroll.compaction.strategies.deduplicate import SupersedeStrategy
+from backscroll.compaction.strategies.clear import ClearStrategy
+from backscroll.compaction.strategies.deduplicate import DeduplicateStrategy
 from backscroll.compaction.strategies.digest import DigestStrategy
-from backscroll.compaction.strategies.excerpt import ClipStrategy
+from backscroll.compaction.strategies.excerpt import ExcerptStrategy
 from backscroll.compaction.strategies.importance import ImportanceStrategy
-from backscroll.compaction.strategies.truncate import DropStrategy
+from backscroll.compaction.strategies.truncate import TruncateStrategy
 from backscroll.errors import ConfigurationError
 
 STRATEGIES: Mapping[str, Callable[..., Strategy]] = {
-    "supersede": SupersedeStrategy,
-    "clip": ClipStrategy,
-    "mask": MaskStrategy,
+    "supersede": DeduplicateStrategy,
+    "clip": ExcerptStrategy,
+    "mask": ClearStrategy,
     "digest": DigestStrategy,
     "importance": ImportanceStrategy,
-    "truncate": DropStrategy,
+    "truncate": TruncateStrategy,
 }
 AUTO = "auto"
 """Everything, in the default order."""
@@ -31,7 +31,7 @@ Choice = str | Sequence[str | Strategy] | None
 
 def choose(strategies: Choice) -> tuple[Strategy, ...]:
     """The strategies to run, in order: the default order for `"auto"`, or a list of names (`"mask"`) and strategies
-    (`MaskStrategy(over=200)`, or a `Strategy` of the caller's own). `None`: only the last resort keeps a view in its
+    (`ClearStrategy(over=200)`, or a `Strategy` of the caller's own). `None`: only the last resort keeps a view in its
     budget. Raises `ConfigurationError` for unknown names.
     """
     return tuple([_strategy(name) for name in (DEFAULT_ORDER if strategies == AUTO else strategies or ())])
@@ -41,7 +41,7 @@ def masks_batches(strategies: Choice) -> bool:
     """Whether old results may be masked for their price alone: with everything on, or with `"mask"` among the named."""
     if strategies is None or strategies == AUTO:
         return strategies == AUTO
-    return any(given == "mask" or isinstance(given, MaskStrategy) for given in strategies)
+    return any(given == "mask" or isinstance(given, ClearStrategy) for given in strategies)
 
 
 def _strategy(given: Any) -> Strategy:

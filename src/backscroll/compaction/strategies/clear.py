@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from backscroll.compaction.candidates import Candidate, Window
+from backscroll.compaction.candidates import CandidatePart, Window
 from backscroll.errors import ConfigurationError
 from backscroll.history.plan import Edit
 
 
 @dataclass(frozen=True, slots=True)
-class MaskStrategy:
+class ClearStrategy:
     """`over`: results and media up to this many tokens are left alone. `arguments_over`: the same for calls'
     arguments.
     """
@@ -37,5 +37,5 @@ class MaskStrategy:
                 edits.append(edit)
         return edits
 
-    def _worth(self, candidate: Candidate) -> bool:
+    def _worth(self, candidate: CandidatePart) -> bool:
         return candidate.count.tokens > (self.arguments_over if candidate.part.kind == "call" else self.over)

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from backscroll.compaction.candidates import Candidate, Unit, Window
+from backscroll.compaction.candidates import CandidateGroup, CandidatePart, Window
 from backscroll.compaction.sampling import READ
 from backscroll.errors import ConfigurationError
-from backscroll.history.plan import Edit, Mask, reference
+from backscroll.history.plan import Clear, Edit, reference
 from backscroll.messages.echoes import RECALL_TOOLS
 
 PATHS = ("file_path", "path", "filepath", "file", "filename", "target_file", "notebook_path", "uri", "url")
@@ -22,13 +22,13 @@ PATHS = ("file_path", "path", "filepath", "file", "filename", "target_file", "no
 class _Seen(NamedTuple):
     """A result and what it answers."""
 
-    candidate: Candidate
+    candidate: CandidatePart
     call: str
     path: str
 
 
 @dataclass(frozen=True, slots=True)
-class SupersedeStrategy:
+class DeduplicateStrategy:
     """`over`: results up to this many tokens are left alone. `same`: share of an earlier result's lines that a later
     one about the same path has to hold; above 0, at most 1.
     """
@@ -72,7 +72,7 @@ class SupersedeStrategy:
                 edits.append(edit)
         return edits
 
-    def _echoes(self, window: Window) -> Iterator[Mask]:
+    def _echoes(self, window: Window) -> Iterator[Clear]:
         """What recall brought back and the model has read: the original stands under its own reference."""
         for unit in window.units:
             if not unit.cuttable or not _recalls(unit):
@@ -84,7 +84,7 @@ class SupersedeStrategy:
                     if edit is not None:
                         yield edit
 
-    def _mask(self, window: Window, candidate: Candidate, by: int) -> Mask | None:
+    def _mask(self, window: Window, candidate: CandidatePart, by: int) -> Clear | None:
         if not candidate.unit.cuttable or candidate.count.tokens <= self.over:
             return None
         return window.mask(candidate, self.name, f"superseded by {reference(by)}")
@@ -102,11 +102,11 @@ class SupersedeStrategy:
                     yield _Seen(candidate, f"{call.name} {same}", path)
 
 
-def _recalls(unit: Unit) -> bool:
+def _recalls(unit: CandidateGroup) -> bool:
     return any(part.name in RECALL_TOOLS for entry in unit.entries for part in entry.reading.call_parts)
 
 
-def _name_of(unit: Unit, candidate: Candidate) -> str | None:
+def _name_of(unit: CandidateGroup, candidate: CandidatePart) -> str | None:
     """The tool whose result it is."""
     calls = (part for entry in unit.entries for part in entry.reading.call_parts)
     return next((part.name for part in calls if part.id == candidate.part.id), None)

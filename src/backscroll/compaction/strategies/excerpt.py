@@ -5,14 +5,14 @@ of them; long arguments and assistant texts to head and tail.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from backscroll.compaction.candidates import Candidate, Window
+from backscroll.compaction.candidates import CandidatePart, Window
 from backscroll.compaction.digest.line_selection import FRAME, cover, stretches
 from backscroll.compaction.digest.line_selection import Candidate as Line
 from backscroll.compaction.digest.relevance import discounted
 from backscroll.compaction.digest.terms import bare, spans, telling
 from backscroll.compaction.sampling import READ
 from backscroll.errors import ConfigurationError
-from backscroll.history.plan import Clip, Edit, Mask
+from backscroll.history.plan import Clear, Edit, Excerpt
 
 _END = 160  # characters of the first and of the last line that always stay
 _LAST = 4_096  # characters among which a text's last line is mostly found
@@ -20,7 +20,7 @@ _FRAME = 4  # tokens that a stretch costs besides its text: the mark that someth
 
 
 @dataclass(frozen=True, slots=True)
-class ClipStrategy:
+class ExcerptStrategy:
     """The first line of a result says what it is and the last how it ended; between, lines compete across all results
     for the room there is, by what they mention (`compaction/digest/relevance.py`).
 
@@ -43,8 +43,8 @@ class ClipStrategy:
 
     def __call__(self, window: Window, tokens: int) -> Sequence[Edit]:
         """Cuts the oldest long parts first, as many as it takes to win `tokens`."""
-        results: list[Candidate] = []
-        others: list[Clip | Mask] = []
+        results: list[CandidatePart] = []
+        others: list[Excerpt | Clear] = []
         whole = won = 0
         for candidate in self._candidates(window):
             if whole * (1 - self.share) + won >= tokens:
@@ -59,21 +59,21 @@ class ClipStrategy:
         room = max(int(whole * self.share), whole + won - tokens)
         return [*others, *self._cut(window, results, room)]
 
-    def _shortened(self, window: Window, candidate: Candidate) -> Clip | Mask | None:
+    def _shortened(self, window: Window, candidate: CandidatePart) -> Excerpt | Clear | None:
         """Head and tail; a stub for arguments that are too long to be cut."""
         edit = window.clip(candidate, self.keep, self.name)
         if edit is None and candidate.part.kind == "call" and len(candidate.part.text) > READ:
             return window.mask(candidate, self.name)
         return edit
 
-    def _candidates(self, window: Window) -> Iterator[Candidate]:
+    def _candidates(self, window: Window) -> Iterator[CandidatePart]:
         for candidate in window.candidates("result", "call", "text", over=self.over):
             cut_before = (candidate.entry.seq, candidate.number) in candidate.unit.edits
             of_user = candidate.entry.reading.role == "user" and candidate.part.kind == "text"
             if not cut_before and not of_user:
                 yield candidate
 
-    def _cut(self, window: Window, results: Sequence[Candidate], room: int) -> Iterator[Clip]:
+    def _cut(self, window: Window, results: Sequence[CandidatePart], room: int) -> Iterator[Excerpt]:
         kept = self._choose(window, results, room)
         for number, candidate in enumerate(results):
             head, tail = _ends(candidate.part.text)
@@ -81,7 +81,7 @@ class ClipStrategy:
             if edit is not None:
                 yield edit
 
-    def _choose(self, window: Window, results: Sequence[Candidate], room: int) -> dict[int, list[tuple[int, int]]]:
+    def _choose(self, window: Window, results: Sequence[CandidatePart], room: int) -> dict[int, list[tuple[int, int]]]:
         """The spans that stay of each result, by its number, within `room` tokens in all."""
         salience = window.salience
         hidden = {(candidate.entry.seq, candidate.number) for candidate in results}

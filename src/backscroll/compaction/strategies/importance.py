@@ -3,17 +3,17 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from backscroll.compaction.candidates import Unit, Window
+from backscroll.compaction.candidates import CandidateGroup, Window
 from backscroll.errors import ConfigurationError
 from backscroll.history.plan import Edit
 
-Score = Callable[[Unit, Window], float]
+Score = Callable[[CandidateGroup, Window], float]
 """How much it matters that a group stays; higher stays longer. Must be pure and deterministic."""
 
 OF_USER = 3.0  # times as much, if a user wrote in it
 
 
-def mentions_score(unit: Unit, window: Window) -> float:
+def mentions_score(unit: CandidateGroup, window: Window) -> float:
     """The default score: what the group mentions, for each of its tokens, times its age, and times three if a user
     wrote in it.
 

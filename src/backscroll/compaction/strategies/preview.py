@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
-from backscroll.compaction.candidates import Candidate, Unit, Window
+from backscroll.compaction.candidates import CandidateGroup, CandidatePart, Window
 from backscroll.compaction.options import ARRIVAL, ToolResultPreview
 from backscroll.history.history import History
-from backscroll.history.plan import Clip, Edit, Mask
+from backscroll.history.plan import Clear, Edit, Excerpt
 from backscroll.view.view import View
 
 BY = "preview"
@@ -35,8 +35,8 @@ class PreviewStrategy:
 
 
 def preview(
-    window: Window, previews: ToolResultPreview, candidate: Candidate, over: int | None = None
-) -> Clip | Mask | None:
+    window: Window, previews: ToolResultPreview, candidate: CandidatePart, over: int | None = None
+) -> Excerpt | Clear | None:
     """What a long result is shown as; None for one that is not long, or was cut before. `over`: what counts as long."""
     over = previews.threshold_tokens if over is None else over
     if candidate.part.id is None or candidate.entry.reading.flags.whole:
@@ -89,7 +89,7 @@ def _most(room: int, previews: ToolResultPreview) -> int:
     return min(previews.threshold_tokens, quarter) if previews.when == ARRIVAL else quarter
 
 
-def _fresh(window: Window, unit: Unit, previews: ToolResultPreview) -> Iterator[Candidate]:
+def _fresh(window: Window, unit: CandidateGroup, previews: ToolResultPreview) -> Iterator[CandidatePart]:
     """The results of a unit, without those of tools that bring back what was left out."""
     calls = (part for entry in unit.entries for part in entry.reading.call_parts)
     spared = {part.id for part in calls if part.name in previews.exempt_tools}

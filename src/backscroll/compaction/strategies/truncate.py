@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from backscroll.compaction.candidates import Unit, Window
-from backscroll.history.plan import Drop, Edit
+from backscroll.compaction.candidates import CandidateGroup, Window
+from backscroll.history.plan import Edit, Truncate
 
 
 @dataclass(frozen=True, slots=True)
-class DropStrategy:
+class TruncateStrategy:
     """A decision that the user stated is final, a file can be read again: so what the agent did goes first."""
 
     name: str = "truncate"
@@ -26,11 +26,11 @@ class DropStrategy:
         return edits
 
 
-def of_user(unit: Unit) -> bool:
+def of_user(unit: CandidateGroup) -> bool:
     """Whether a user wrote something in it."""
     return any(entry.reading.is_user_turn for entry in unit.entries)
 
 
-def drop_unit(unit: Unit, by: str) -> list[Edit]:
+def drop_unit(unit: CandidateGroup, by: str) -> list[Edit]:
     """The edits that leave a whole unit out."""
-    return [Drop(seq, seq, by) for seq in unit.seqs]
+    return [Truncate(seq, seq, by) for seq in unit.seqs]

@@ -50,7 +50,7 @@ def stem(word: str) -> str:
 
 _ALIKE = _alike(
     "fast faster speed quick quickly performance optimize optimise slow slower slowly",
-    "delete remove drop erase clear rid wipe purge deletion removal",
+    "delete remove drop delete clear rid wipe purge deletion removal",
     "add create make made write wrote written build built implement introduce new produce generate draft",
     "fix repair bug correct solve resolve fail failure failing error broken break broke crash problem issue wrong",
     "change modify edit update touch alter adjust touched untouched",

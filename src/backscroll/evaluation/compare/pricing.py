@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from backscroll.compaction.cache_pricing import Prices
+from backscroll.compaction.cache_pricing import CachePricing
 from backscroll.errors import ConfigurationError
 
 
@@ -24,7 +24,7 @@ class Tariff:
     """
 
     name: str
-    input: Prices = field(default_factory=Prices)
+    input: CachePricing = field(default_factory=CachePricing)
     output: float = 5.0
 
     def __post_init__(self) -> None:
@@ -35,7 +35,7 @@ class Tariff:
 
 TARIFFS = {
     "anthropic": Tariff("anthropic"),
-    "openai": Tariff("openai", Prices(read=0.1, write=1.0, ttl_seconds=300.0), 8.0),
+    "openai": Tariff("openai", CachePricing(read=0.1, write=1.0, ttl_seconds=300.0), 8.0),
 }
 _INPUT = ("read", "write", "ttl_seconds")
 
@@ -55,7 +55,7 @@ def tariff(given: str) -> Tariff:
         raise ConfigurationError(f"{given}: {unknown[0]!r} is no price; it may hold {known}")
     own = {key: held[key] for key in _INPUT if key in held}
     try:
-        return Tariff(given, Prices(**own), held.get("output", TARIFFS["anthropic"].output))
+        return Tariff(given, CachePricing(**own), held.get("output", TARIFFS["anthropic"].output))
     except ConfigurationError as error:
         raise ConfigurationError(f"{given}: {error}") from error
 

@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any
 
 from backscroll import events
-from backscroll.compaction.report import Compaction
+from backscroll.compaction.report import CompactionResult
 from backscroll.errors import BudgetError, MessageError
 from backscroll.integrations.amplifier import hooks as signals
 from backscroll.integrations.amplifier.errors import no_room
@@ -23,9 +23,9 @@ from backscroll.integrations.amplifier.transcript import TranscriptFile, memory_
 from backscroll.integrations.amplifier.wire import as_sent, is_reminder, loop_tokens
 from backscroll.manager.async_manager import AsyncContextManager
 from backscroll.manager.base import SystemPrompt
-from backscroll.manager.driver import drive_async, drive_held
-from backscroll.manager.lock import Turnstile
-from backscroll.messages import accept, read_message, read_new
+from backscroll.manager.driver import run_async, run_unlocked
+from backscroll.manager.lock import FairLock
+from backscroll.messages import read_message, read_new, validated
 from backscroll.notices import warn
 from backscroll.ports import Operation
 from backscroll.session.append import append, passing
@@ -60,7 +60,7 @@ class AmplifierContext(AsyncContextManager):
         self._signals = signals
         self._file = transcript
         self._memory_files = tuple(memory_files)
-        self._opening = Turnstile()
+        self._opening = FairLock()
         """One task at a time begins the conversation, from its files. Nothing is told to the host meanwhile."""
         self._writing = Lock()
         self._loaded = transcript is None and "store" not in options
@@ -97,12 +97,12 @@ class AmplifierContext(AsyncContextManager):
         if cursor is None or not await self._is_replay(message, cursor):
             await self.append(message)
 
-    async def append(self, *messages: Any, id: str | None = None) -> int:
+    async def append(self, *messages: Any, idempotency_key: str | None = None) -> int:
         """Adds several messages in one step and answers the last `seq`; see `AsyncContextManager.append`."""
         await self._load()
         await self._remember()
         await self._end_restoration()
-        last = await super().append(*messages, id=id)
+        last = await super().append(*messages, idempotency_key=idempotency_key)
         await self._save()
         return last
 
@@ -112,7 +112,7 @@ class AmplifierContext(AsyncContextManager):
         provider: Any = None,
         *,
         lane: str | None = None,
-        outside_tokens: int = 0,
+        overhead_tokens: int = 0,
     ) -> list[Message]:
         """The view to send; see `AsyncContextManager.get_messages_for_request`.
 
@@ -122,7 +122,7 @@ class AmplifierContext(AsyncContextManager):
         bookkeeping, are left out. A `BudgetError` is the kernel's `ContextLengthError` as well.
         """
         limits = Limits(measure=loop_tokens) if token_budget else NO_LIMITS
-        return await self._request(token_budget, provider, limits, lane, outside_tokens)
+        return await self._request(token_budget, provider, limits, lane, overhead_tokens)
 
     async def _request(
         self, token_budget: int | None, provider: Any, limits: Limits, lane: str | None = None, outside: int = 0
@@ -133,7 +133,7 @@ class AmplifierContext(AsyncContextManager):
         lane = lane or (self._sent if provider is None else await self._providers.lane(provider))
         asked = request(self._session, token_budget or None, provider, lane, outside=outside, limits=limits)
         try:
-            view = await drive_async(self._opened, asked)
+            view = await run_async(self._opened, asked)
         except BudgetError as error:
             raise no_room(error, provider) from error
         self._sent, self._unreported = lane, True
@@ -158,7 +158,7 @@ class AmplifierContext(AsyncContextManager):
         retained = set()
         for content in retain_contents:
             wanted = partial(is_reminder, content=content)
-            seq = await drive_async(self._opened, newest(self._session, wanted))
+            seq = await run_async(self._opened, newest(self._session, wanted))
             if seq is None:
                 raise no_room(BudgetError(f"no reminder with the content {content!r:.80} is held"), provider)
             retained.add(seq)
@@ -197,7 +197,7 @@ class AmplifierContext(AsyncContextManager):
         ignored. Everything else is taken as it is, behind memory files and without what was ephemeral: that was for
         its own session. An empty list empties.
         """
-        accepted = [accept(message) for message in messages]
+        accepted = [validated(message) for message in messages]
         await self._load()
         if not accepted:
             await self.clear()
@@ -215,7 +215,7 @@ class AmplifierContext(AsyncContextManager):
         """Makes the conversation these messages; whether that changed anything."""
         kept = self._restoration.copied_by(given)
         if kept is not None:
-            return await drive_async(self._opened, replace(self._session, messages, kept))
+            return await run_async(self._opened, replace(self._session, messages, kept))
         if held and without_none([entry for entry in held if entry["role"] not in SYSTEM]) == without_none(given):
             return False
         await super().set_messages(messages)
@@ -228,7 +228,7 @@ class AmplifierContext(AsyncContextManager):
         await super().clear()
         await self._save()
 
-    async def compact(self, focus: str | None = None, *, lane: str | None = None) -> Compaction | None:
+    async def compact(self, focus: str | None = None, *, lane: str | None = None) -> CompactionResult | None:
         """Compacts the lane down to the target, by default the one that was asked last. A focus is ignored, with an
         event, where no model writes summaries.
         """
@@ -279,7 +279,7 @@ class AmplifierContext(AsyncContextManager):
 
     async def _is_replay(self, message: Any, cursor: int) -> bool:
         """Whether a message is the next of those that were loaded."""
-        found = await drive_async(self._opened, following(self._session, cursor, accept(message), kept_of))
+        found = await run_async(self._opened, following(self._session, cursor, validated(message), kept_of))
         return self._restoration.went_on(found)
 
     async def _end_restoration(self) -> None:
@@ -300,7 +300,7 @@ class AmplifierContext(AsyncContextManager):
         if self._loaded:
             return
         if self._file is None:
-            await drive_async(self._opened, enter(self._session))
+            await run_async(self._opened, enter(self._session))
             if not self._loaded:  # another task may have been quicker
                 self._was_loaded()
             return
@@ -325,12 +325,12 @@ class AmplifierContext(AsyncContextManager):
         damaged = list(found.damaged)
         for number, message in found.messages:
             try:
-                read_new(accepted := accept(message))
+                read_new(accepted := validated(message))
                 messages.append(accepted)
             except MessageError:
                 damaged.append(number)
         kept = [message for message in messages if not passing(read_message(message))]
-        await drive_async(self._opened, self._restored(kept))
+        await run_async(self._opened, self._restored(kept))
         return {"path": str(file.path), "damaged_lines": sorted(damaged)} if damaged else {}
 
     def _restored(self, messages: Sequence[Message]) -> Operation[None]:
@@ -353,7 +353,7 @@ class AmplifierContext(AsyncContextManager):
                 except OSError as error:
                     failed.append((path, str(error)))
                     self._memory_files = tuple(known for known in self._memory_files if known != path)
-            await drive_async(self._opened, append(self._session, found))
+            await run_async(self._opened, append(self._session, found))
         finally:
             self._opening.release()
         for path, why in failed:
@@ -378,7 +378,7 @@ class AmplifierContext(AsyncContextManager):
                 history = self._session.history
                 epoch, held = history.epoch, len(history.branch)
                 anew = epoch != self._saved_epoch or held < self._saved
-                new = drive_held(stored_messages(self._session, 0 if anew else self._saved))
+                new = run_unlocked(stored_messages(self._session, 0 if anew else self._saved))
             finally:
                 self._opened.turnstile.release()
             if anew and self._unread:
@@ -449,7 +449,7 @@ class OldContext(AmplifierContext):
     async def should_compact(self) -> bool:
         """Whether the request is over the threshold."""
         await self._load()
-        return await drive_async(self._opened, is_due(self._session, self._sent))
+        return await run_async(self._opened, is_due(self._session, self._sent))
 
 
 def _is_memory(message: Message) -> bool:

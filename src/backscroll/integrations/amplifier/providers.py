@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from backscroll.compaction.summarization import SummaryAnswer, SummaryRequest
+from backscroll.compaction.summarization import SummaryRequest, SummaryResponse
 from backscroll.errors import ConfigurationError
 from backscroll.integrations.amplifier import hooks as signals
 from backscroll.integrations.amplifier.wire import CHARACTERS
@@ -30,7 +30,7 @@ class ProviderSummarizer:
         self.serving: Any = None
         """The provider of the newest request."""
 
-    async def __call__(self, request: SummaryRequest) -> SummaryAnswer:
+    async def __call__(self, request: SummaryRequest) -> SummaryResponse:
         """Asks once. What the provider reports meanwhile is about this call, and not about the conversation."""
         from amplifier_core import ChatRequest, Message  # noqa: PLC0415  # the host brings it; mounting needs nothing of it
 
@@ -51,7 +51,7 @@ class ProviderSummarizer:
         text = blocks if isinstance(blocks, str) else "".join(_text(block) for block in blocks)
         told = getattr(response, "model", None) or self._model
         model = told if isinstance(told, str) else await model_of(provider)
-        return SummaryAnswer(text, model, *_counted(response, len(request.system + request.prompt) // CHARACTERS))
+        return SummaryResponse(text, model, *_counted(response, len(request.system + request.prompt) // CHARACTERS))
 
     def _tools(self) -> list[Any]:
         """As loops tell them to the model: with them and the conversation before it, a turn is found in the cache."""

@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from backscroll.compaction.cache_pricing import Prices
+from backscroll.compaction.cache_pricing import CachePricing
 from backscroll.compaction.options import Protection
 from backscroll.compaction.strategies import AUTO, STRATEGIES
-from backscroll.compaction.strategies.excerpt import ClipStrategy
+from backscroll.compaction.strategies.excerpt import ExcerptStrategy
 from backscroll.compaction.summarization import LEAST_WINDOW
 from backscroll.errors import ConfigurationError
 from backscroll.integrations.settings import Count, PositiveShare, SettingsModel, Share, Text, nearest, read
@@ -50,11 +50,11 @@ class Persistence(SettingsModel):
 class PriceSettings(SettingsModel):
     """Prices, relative to an input token that no cache holds."""
 
-    read: Share = Prices().read
+    read: Share = CachePricing().read
     """price of a token that is read from the provider's cache"""
-    write: Annotated[float, Field(ge=0)] = Prices().write
+    write: Annotated[float, Field(ge=0)] = CachePricing().write
     """price of a token that is written to it; at least `read`"""
-    ttl_seconds: Annotated[float, Field(gt=0)] = Prices().ttl_seconds
+    ttl_seconds: Annotated[float, Field(gt=0)] = CachePricing().ttl_seconds
     """seconds after which it is cold"""
 
 
@@ -258,10 +258,10 @@ def _key(variable: str | None) -> str | None:
     return os.environ[variable]
 
 
-def _cache_pricing(found: Config) -> Prices | None:
+def _cache_pricing(found: Config) -> CachePricing | None:
     if found.cache_pricing is not None:
-        return Prices(**found.cache_pricing.model_dump())
-    return Prices() if found.compaction_strategy == "auto" else None
+        return CachePricing(**found.cache_pricing.model_dump())
+    return CachePricing() if found.compaction_strategy == "auto" else None
 
 
 def _threshold(found: Config) -> float:
@@ -277,7 +277,7 @@ def _strategies(name: str, characters: int | None) -> str | list[Any]:
     if name == "auto" and characters is None:
         return AUTO
     keep = None if characters is None else characters // _CHARACTERS
-    clip = ClipStrategy() if keep is None else ClipStrategy(over=max(ClipStrategy().over, keep), keep=keep)
+    clip = ExcerptStrategy() if keep is None else ExcerptStrategy(over=max(ExcerptStrategy().over, keep), keep=keep)
     ladder: dict[str, list[Any]] = {
         "auto": ["supersede", clip, "digest"],
         TRUNCATE: ["supersede", clip, "truncate"],

@@ -15,11 +15,11 @@ from backscroll.integrations.strands.errors import RequestTooLarge
 from backscroll.integrations.strands.estimator import outside_tokens
 from backscroll.integrations.strands.models import MAIN, counted_in, input_budget, model_name
 from backscroll.integrations.strands.serialization import Message, from_json, pinned, said, to_json
-from backscroll.integrations.strands.tool_result_storage import Shelf
+from backscroll.integrations.strands.tool_result_storage import ToolResultArchive
 from backscroll.manager.async_manager import AsyncContextManager
-from backscroll.manager.driver import drive, drive_async
-from backscroll.manager.lock import Turnstile
-from backscroll.messages import accept
+from backscroll.manager.driver import run_async, run_sync
+from backscroll.manager.lock import FairLock
+from backscroll.messages import validated
 from backscroll.notices import warn
 from backscroll.ports import Operation
 from backscroll.session.append import append
@@ -39,7 +39,7 @@ Steps = Generator[Operation[Any], Any, None]
 class Conversation(AsyncContextManager):
     """The core's manager, in the words of one Strands agent."""
 
-    def __init__(self, options: dict[str, Any], shelf: Shelf | None, *, status: bool) -> None:
+    def __init__(self, options: dict[str, Any], shelf: ToolResultArchive | None, *, status: bool) -> None:
         super().__init__(**options)
         self._shelf = shelf
         self._status = status
@@ -47,7 +47,7 @@ class Conversation(AsyncContextManager):
         """What of `agent.messages` was taken in, as it was then; None before the first look."""
         self._seen: list[Message] | None = None
         """The list that it was."""
-        self._following = Turnstile()
+        self._following = FairLock()
         self._lane = MAIN
         self._asked = False
         """Whether a request was made whose end nobody heard of."""
@@ -70,7 +70,7 @@ class Conversation(AsyncContextManager):
                 await self._shelf.keep(agent.messages[len(self._known or ()) :])
             steps, answer = self._steps(agent), None
             while True:
-                answer = await drive_async(self._opened, steps.send(answer))
+                answer = await run_async(self._opened, steps.send(answer))
         except StopIteration:
             return
         finally:
@@ -82,7 +82,7 @@ class Conversation(AsyncContextManager):
         try:
             steps, answer = self._steps(agent), None
             while True:
-                answer = drive(self._opened, steps.send(answer))
+                answer = run_sync(self._opened, steps.send(answer))
         except StopIteration:
             return
         finally:
@@ -91,7 +91,7 @@ class Conversation(AsyncContextManager):
     def restore(self, agent: Any) -> None:
         """An agent that has no messages yet goes on with those of the store."""
         if not agent.messages:
-            stored = drive(self._opened, get_messages(self._session))
+            stored = run_sync(self._opened, get_messages(self._session))
             agent.messages[:] = [from_json(message) for message in stored]
         self.follow_now(agent)
 
@@ -116,7 +116,7 @@ class Conversation(AsyncContextManager):
         stored = yield get_messages(self._session)
         same = 0
         for there, here in zip(stored, messages, strict=False):
-            if said(there) != said(accept(to_json(here), self._session.config.redact)):
+            if said(there) != said(validated(to_json(here), self._session.config.redact)):
                 break
             same += 1
         if same < len(stored):
@@ -160,7 +160,7 @@ class Conversation(AsyncContextManager):
         at = index + total if index < 0 else index
         if not 0 <= at < total:
             raise IndexError(f"there is no message {index}: the conversation has {total}, 0 to {total - 1}")
-        drive(self._opened, pin(self._session, self._seq(at), wanted))
+        run_sync(self._opened, pin(self._session, self._seq(at), wanted))
         self._note(agent, agent.messages[at], wanted)
         return f"{'Pinned' if wanted else 'Unpinned'} message {at}, with the call or results that belong to it."
 
@@ -189,7 +189,7 @@ class Conversation(AsyncContextManager):
         outside = self._measured_outside(context.system_prompt, context.tool_specs)
         budget = input_budget(context.model)
         try:
-            view = await self.get_messages_for_request(budget, lane=self._lane, outside_tokens=outside[1])
+            view = await self.get_messages_for_request(budget, lane=self._lane, overhead_tokens=outside[1])
         except BudgetError as error:
             raise RequestTooLarge(error) from error
         self._asked = True

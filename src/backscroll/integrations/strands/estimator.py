@@ -6,11 +6,11 @@ from math import ceil
 from typing import Any
 
 from backscroll.integrations.strands.serialization import to_json
-from backscroll.messages import accept, read_message
+from backscroll.messages import read_message, validated
 from backscroll.messages.parts import compact
 from backscroll.tokens.engines import resolve
 from backscroll.tokens.engines.measurer import Measurer
-from backscroll.tokens.model_profiles import Family, family_of
+from backscroll.tokens.model_profiles import ModelProfile, family_of
 from backscroll.tokens.usage import estimate_count, estimate_message
 
 
@@ -48,7 +48,7 @@ def estimate_input_tokens(
     measurer = _measurer()
     family = family_of(model, counted=False)
     counted = family.exact and measurer.tokenizer.exact
-    readings = [read_message(accept(to_json(message))) for message in messages]
+    readings = [read_message(validated(to_json(message))) for message in messages]
     sums = [
         estimate_message(reading, counts, family)
         for reading, counts in zip(readings, measurer.measure(readings), strict=True)
@@ -59,7 +59,7 @@ def estimate_input_tokens(
 
 
 def outside_tokens(
-    measurer: Measurer, family: Family, system_prompt: Any, tool_specs: Sequence[Any] | None
+    measurer: Measurer, family: ModelProfile, system_prompt: Any, tool_specs: Sequence[Any] | None
 ) -> tuple[int, int]:
     """Middle and upper estimate of what stands in a request outside its messages."""
     texts = [text for text in (system_text(system_prompt),) if text]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from backscroll.compaction.summarization import INSTRUCTIONS, SummaryAnswer, SummaryRequest
+from backscroll.compaction.summarization import INSTRUCTIONS, SummaryRequest, SummaryResponse
 from backscroll.errors import BackscrollError
 from backscroll.tokens.responses import Counted, read_usage
 
@@ -52,7 +52,7 @@ class SummaryFromModel:
         self._model = model
         self._system_prompt = system_prompt
 
-    async def __call__(self, request: SummaryRequest) -> SummaryAnswer:
+    async def __call__(self, request: SummaryRequest) -> SummaryResponse:
         """One call of the model. Raises what it raises."""
         model = self._model()
         system = self._system_prompt or request.system + BULLETS
@@ -67,4 +67,4 @@ class SummaryFromModel:
         if not text:
             raise BackscrollError(f"the model {model_name(model)} answered a request for a summary with no text")
         counted = counted_in(usage)
-        return SummaryAnswer(text, model_name(model), counted and counted.prompt, counted and counted.answer)
+        return SummaryResponse(text, model_name(model), counted and counted.prompt, counted and counted.answer)

@@ -16,8 +16,8 @@ from backscroll.compaction.summarization import LEAST_WINDOW, Summarizer
 from backscroll.errors import ConfigurationError
 from backscroll.integrations.strands.conversation import Conversation
 from backscroll.integrations.strands.models import SummaryFromModel, input_budget
-from backscroll.integrations.strands.settings import SUMMARIZE, Compression, Offloading, Parts, core_options
-from backscroll.integrations.strands.tool_result_storage import Shelf
+from backscroll.integrations.strands.settings import SUMMARIZE, Compression, FacadeConfig, Offloading, core_options
+from backscroll.integrations.strands.tool_result_storage import ToolResultArchive
 from backscroll.notices import warn
 
 SUMMARY_WINDOW = 32_000  # tokens that one call of a summarizer takes in at most
@@ -28,17 +28,19 @@ SUMMARY_SECONDS = 120.0  # that a request waits for a summary at most; then the 
 class Attached:
     """What an agent's plugins brought."""
 
-    composed: Parts | None = None
+    composed: FacadeConfig | None = None
     compression: Compression | None = None
     offloading: Offloading | None = None
     options: dict[str, Any] = field(default_factory=dict)
     conversation: Conversation | None = None
 
     @property
-    def parts(self) -> Parts:
+    def parts(self) -> FacadeConfig:
         """What holds: a part of the user's own goes before the composed one."""
-        composed = self.composed or Parts()
-        return Parts(self.compression or composed.compression, self.offloading or composed.offloading, composed.agentic)
+        composed = self.composed or FacadeConfig()
+        return FacadeConfig(
+            self.compression or composed.compression, self.offloading or composed.offloading, composed.agentic
+        )
 
 
 _ATTACHED: WeakKeyDictionary[Any, Attached] = WeakKeyDictionary()
@@ -61,7 +63,7 @@ def begin(agent: Any, attached: Attached) -> Conversation:
     """Makes the agent's conversation. Raises `ConfigurationError` for an agent that cannot have one."""
     parts = attached.parts
     if any(isinstance(found, StrandsOffloader) for found in agent._plugin_registry._plugins.values()):
-        parts = Parts(parts.compression, attached.offloading, parts.agentic)
+        parts = FacadeConfig(parts.compression, attached.offloading, parts.agentic)
     if agent.context_manager is not None:
         raise ConfigurationError(
             "Agent(context_manager=...) edits agent.messages before Backscroll sees them: give context_manager=False"
@@ -140,7 +142,7 @@ def _summaries(agent: Any, compression: Compression | None) -> dict[str, Any]:
     }
 
 
-def _shelf(offloading: Offloading | None, session: str) -> Shelf | None:
+def _shelf(offloading: Offloading | None, session: str) -> ToolResultArchive | None:
     if offloading is None or offloading.tool_result_storage is None:
         return None
-    return Shelf(offloading.tool_result_storage, offloading.preview, f"backscroll/{session}")
+    return ToolResultArchive(offloading.tool_result_storage, offloading.preview, f"backscroll/{session}")

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from backscroll.compaction.cache_pricing import Prices
+from backscroll.compaction.cache_pricing import CachePricing
 from backscroll.compaction.options import Protection, ToolResultPreview
 from backscroll.errors import ConfigurationError
 from backscroll.integrations.settings import Count, M, PositiveShare, SettingsModel, Text, read, shown, unknown_key
@@ -155,7 +155,7 @@ class Config(SettingsModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class FacadeConfig:
     """A configuration that was read: which parts are on."""
 
     compression: Compression | None = None
@@ -163,7 +163,7 @@ class Parts:
     agentic: bool = False
 
 
-def read_config(config: Any) -> Parts:
+def read_config(config: Any) -> FacadeConfig:
     """Reads `"auto"`, `"agentic"` or a configuration. Raises `ConfigurationError`, which names what is wrong.
 
     With a strategy everything is on, and given keys override; without one only the given parts are on.
@@ -175,7 +175,7 @@ def read_config(config: Any) -> Parts:
     off = {name: False for name, value in config.items() if value is None and name in ("compression", "offloader")}
     found = read(Config, {**config, **off})
     on = found.strategy is not None
-    return Parts(
+    return FacadeConfig(
         _part(on if found.compression is None else found.compression, Compression),
         _part(on if found.offloader is None else found.offloader, Offloading),
         agentic=found.strategy == AGENTIC,
@@ -200,7 +200,7 @@ def core_options(compression: Compression | None, offloading: Offloading | None)
     """The same as options of `backscroll.AsyncContextManager`."""
     options: dict[str, Any] = {"protect": Protection(recent=0.0)}
     if offloading is not None:
-        options |= {"tool_result_preview": offloading.preview, "cache_pricing": Prices()}
+        options |= {"tool_result_preview": offloading.preview, "cache_pricing": CachePricing()}
     if compression is None:
         return options | {"strategies": [], "compact_threshold": 1.0, "target_usage": 0.9}
     threshold = 1.0 if compression.threshold is None else compression.threshold

@@ -19,7 +19,7 @@ from backscroll.ports import LONG
 _MOST_FAILED = 1_000
 
 
-class Shelf:
+class ToolResultArchive:
     """A Strands storage: a unified one (`write`), or one of its offloader's (`store`)."""
 
     def __init__(self, storage: Any, previews: ToolResultPreview, prefix: str) -> None:

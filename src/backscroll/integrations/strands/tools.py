@@ -11,7 +11,7 @@ from backscroll.errors import BackscrollError
 from backscroll.integrations.strands.conversation import Conversation
 from backscroll.integrations.strands.registration import conversation_of
 from backscroll.integrations.strands.serialization import from_json
-from backscroll.recall.pages import Recalled
+from backscroll.recall.pages import RecallResult
 
 NOT_HERE = "This agent has no Backscroll context manager: there is nothing to look up or to pin."
 _KEEP = 10  # messages that the agentic tools leave where nobody says otherwise
@@ -58,7 +58,7 @@ async def retrieve_offloaded_content(  # noqa: PLR0917  # a model names its argu
     return _page(found)
 
 
-def _page(found: Recalled) -> dict[str, Any]:
+def _page(found: RecallResult) -> dict[str, Any]:
     media = [from_json(block) for block in found.media]
     more = f"\n[more follows: call again with offset {found.next_offset}]" if found.next_offset else ""
     return {"status": "success", "content": [{"text": (str(found) or "nothing found") + more}, *media]}
@@ -127,14 +127,14 @@ async def _left_out(agent: Any, keep: int, share: float, kind: str, *, summarize
         return NOT_HERE
     try:
         await conversation.follow(agent)
-        done = await conversation.leave_out(
-            keep=keep, share=share, kind=kind, summarize=summarize, lane=conversation.lane
+        done = await conversation.trim(
+            keep_last=keep, fraction=share, only=kind, summarize=summarize, lane=conversation.lane
         )
     except BackscrollError as error:
         return f"Nothing was left out: {error}."
     if done is None:
         return "Nothing was left out: what is not protected or recent is left out already."
-    return f"Left out {done.removed} messages; {done.after_messages} are in your context."
+    return f"Left out {done.messages_dropped} messages; {done.after_messages} are in your context."
 
 
 @tool(context=True)

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from importlib import import_module
 from typing import Any, ClassVar
 
-from backscroll.compaction.summarization import SummaryAnswer, SummaryRequest
+from backscroll.compaction.summarization import SummaryRequest, SummaryResponse
 from backscroll.errors import ConfigurationError
 from backscroll.tokens.responses import read_usage
 
@@ -50,12 +50,12 @@ class ClientSummarizer(ABC):
             raise ConfigurationError(f"the client {self.package} cannot be used so: {error}") from error
         self._check(client)
 
-    async def __call__(self, request: SummaryRequest) -> SummaryAnswer:
+    async def __call__(self, request: SummaryRequest) -> SummaryResponse:
         """Asks once. A connection lives for one call, since each may come from another event loop."""
         async with self._client(**self._settings) as client:
             made = await self._ask(client, request)
         counted = read_usage(made)
-        return SummaryAnswer(
+        return SummaryResponse(
             self._text(made), made.model or self._model, counted and counted.prompt, counted and counted.answer
         )
 

@@ -9,15 +9,15 @@ from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from backscroll.errors import ConfigurationError
-from backscroll.ports import Blobs
+from backscroll.ports import BlobStore
 from backscroll.stores.blobs.folder import FolderBlobs
 from backscroll.stores.blobs.s3 import S3Blobs
 
 KNOWN = ("a folder", "s3://bucket/prefix?endpoint=https://host&region=name")
 
 
-def open_blobs(address: str | Path | Blobs) -> Blobs:
-    """The place of an address; a `Blobs` is its own. Touches nothing.
+def open_blobs(address: str | Path | BlobStore) -> BlobStore:
+    """The place of an address; a `BlobStore` is its own. Touches nothing.
 
     Raises `ConfigurationError` for an address that names nothing known.
     """

@@ -13,8 +13,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from backscroll.errors import ConfigurationError, DamagedError, StoreError, StoreUnavailable
-from backscroll.ports import Kept
+from backscroll.errors import ConfigurationError, CorruptionError, StoreError, StoreUnavailableError
+from backscroll.ports import BlobInfo
 from backscroll.stores.names import checked_blob
 
 _SHARD = 2  # characters at the end of a name, by which a folder of folders stays quick
@@ -53,7 +53,7 @@ class FolderBlobs:
         try:
             return self._place(checked_blob(name)).read_bytes()
         except FileNotFoundError as error:
-            raise DamagedError(f"the blob {name} is missing in {self!r}") from error
+            raise CorruptionError(f"the blob {name} is missing in {self!r}") from error
         except OSError as error:
             raise self._fault(name, error) from error
 
@@ -69,7 +69,7 @@ class FolderBlobs:
         except OSError as error:
             raise self._fault(name, error) from error
 
-    def names(self, prefix: str = "") -> Iterator[Kept]:
+    def names(self, prefix: str = "") -> Iterator[BlobInfo]:
         """All files whose names begin with this, and what is left of files that were being written."""
         try:
             with os.scandir(self.path) as found:
@@ -81,13 +81,13 @@ class FolderBlobs:
         except OSError as error:
             raise self._fault(f"{prefix}*", error) from error
 
-    def _in_shard(self, shard: str, prefix: str) -> list[Kept]:
+    def _in_shard(self, shard: str, prefix: str) -> list[BlobInfo]:
         kept, now = [], time.time()
         with os.scandir(shard) as found:
             for entry in found:
                 if entry.name.startswith(prefix):
                     with contextlib.suppress(FileNotFoundError):  # deleted meanwhile
-                        kept.append(Kept(entry.name, max(now - entry.stat().st_mtime, 0.0)))
+                        kept.append(BlobInfo(entry.name, max(now - entry.stat().st_mtime, 0.0)))
         return kept
 
     def _place(self, name: str) -> Path:
@@ -105,7 +105,7 @@ class FolderBlobs:
             _sync_folder(folder.parent)
 
     def _fault(self, name: str, error: OSError) -> StoreError:
-        return StoreUnavailable(
+        return StoreUnavailableError(
             f"the blob {name} in {self!r}: {error.strerror or error}: look at the folder, its rights and the room there"
         )
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from backscroll.errors import ConfigurationError, ConflictError, DamagedError, StoreError
+from backscroll.errors import ConfigurationError, ConflictError, CorruptionError, StoreError
 from backscroll.notices import warn
-from backscroll.ports import Blobs, Pending, Record, Store, Stored
+from backscroll.ports import BlobStore, Pending, Record, Store, Stored
 from backscroll.stores.blobs.pointers import KIND, blob_name, fits, pointer, pointing
 from backscroll.stores.keyed_executor import KeyedExecutor
 from backscroll.stores.names import INTERNAL, checked_keys
@@ -24,7 +24,7 @@ OVER = 65_536  # bytes
 DAY = 86_400.0  # seconds
 _OWN = f"{INTERNAL}blobs"
 _OWNER = "owner"
-_TRIES = 5  # of reading a session that others erase meanwhile
+_TRIES = 5  # of reading a session that others delete meanwhile
 
 Report = Callable[[dict[str, Any]], object]
 
@@ -47,7 +47,7 @@ class OffloadingStore(Layer):
 
     OWN = (_OWN,)
 
-    def __init__(self, store: Store, blobs: Blobs, over: int = OVER, *, on_failure: Report | None = None) -> None:
+    def __init__(self, store: Store, blobs: BlobStore, over: int = OVER, *, on_failure: Report | None = None) -> None:
         if "encrypted" in store.capabilities:
             raise ConfigurationError(
                 "blobs would hold what the store encrypts: put the encryption around the offloading"
@@ -124,10 +124,10 @@ class OffloadingStore(Layer):
             told = pointer(stored.record)
             assert told is not None
             body = told.body if told.blob is None else self._blobs.get(told.blob)
-        except DamagedError as error:
-            raise DamagedError(f"session {session!r}, the record at place {stored.at}: {error}") from error
+        except CorruptionError as error:
+            raise CorruptionError(f"session {session!r}, the record at place {stored.at}: {error}") from error
         if len(body) != told.size or (told.blob is not None and not fits(told.blob, body)):
-            raise DamagedError(
+            raise CorruptionError(
                 f"session {session!r}, the record at place {stored.at}: the blob {told.blob} in {self._blobs!r} is not "
                 "what was put there"
             )
@@ -141,7 +141,7 @@ class OffloadingStore(Layer):
 
     # -- what is not needed any more --
 
-    def erase(self, session: str, cascade: bool = False) -> None:
+    def delete(self, session: str, cascade: bool = False) -> None:
         """Leaves nothing of a session, nor of the blobs that only its records point to.
 
         Costs a look at each session of the store, if this one has blobs or with `cascade`. Where a blob cannot be
@@ -155,7 +155,7 @@ class OffloadingStore(Layer):
         held = {other: self._pointed(other, spare=True).keys() for other in family}
         at = min(own.values(), default=0)
         mark = self._record(name, at) if own else []
-        self._store.erase(name, cascade)
+        self._store.delete(name, cascade)
         left = self.sessions()
         gone = set(own).union(*(blobs for other, blobs in held.items() if other not in left))
         try:
@@ -165,7 +165,7 @@ class OffloadingStore(Layer):
                 self._blobs.delete(blob)
         except StoreError as error:
             raise type(error)(
-                f"session {name!r} is erased, but blobs of it may be left in {self._blobs!r}: call `collect()` when "
+                f"session {name!r} is deleted, but blobs of it may be left in {self._blobs!r}: call `collect()` when "
                 f"that works again ({error})"
             ) from error
 
@@ -198,19 +198,19 @@ class OffloadingStore(Layer):
             try:
                 return _blobs_of(self._store.read(session))
             except ConflictError:
-                continue  # erased meanwhile, and perhaps begun anew
-            except DamagedError:
+                continue  # deleted meanwhile, and perhaps begun anew
+            except CorruptionError:
                 if not spare:
                     raise
                 places = range(self._store.end(session))
                 return {blob: at for at in places for blob in _blobs_of(self._record(session, at) or [])}
-        raise ConflictError(f"session {session!r} was erased and begun anew {_TRIES} times while it was read")
+        raise ConflictError(f"session {session!r} was deleted and begun anew {_TRIES} times while it was read")
 
     def _record(self, session: str, at: int) -> list[Stored] | None:
         """The record at a place, if there is one; None where it is damaged."""
         try:
             return list(self._store.read(session, at, at + 1))
-        except DamagedError:
+        except CorruptionError:
             return None
 
     def _sharing(self, at: int, mark: list[Stored] | None) -> list[str]:

@@ -9,7 +9,7 @@ import secrets
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from backscroll.errors import DamagedError
+from backscroll.errors import CorruptionError
 from backscroll.ports import Record
 
 KIND = "offloaded"
@@ -48,7 +48,7 @@ def pointing(record: Record, blob: str | None) -> Record:
 
 
 def pointer(record: Record) -> Pointer | None:
-    """What a record says of another one; None for a record that stands for itself. Raises `DamagedError`."""
+    """What a record says of another one; None for a record that stands for itself. Raises `CorruptionError`."""
     if record.kind != KIND:
         return None
     told, _, body = record.body.partition(b"\n")
@@ -57,4 +57,4 @@ def pointer(record: Record) -> Pointer | None:
             raise ValueError(f"format {record.format} is newer than this version: upgrade Backscroll")
         return Pointer(body=body, **json.loads(told))
     except (ValueError, TypeError) as error:
-        raise DamagedError(f"a record that should say where its body is says {told!r:.80}: {error}") from error
+        raise CorruptionError(f"a record that should say where its body is says {told!r:.80}: {error}") from error

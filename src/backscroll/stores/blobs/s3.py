@@ -13,8 +13,8 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-from backscroll.errors import ConfigurationError, DamagedError, StoreUnavailable
-from backscroll.ports import Kept
+from backscroll.errors import ConfigurationError, CorruptionError, StoreUnavailableError
+from backscroll.ports import BlobInfo
 from backscroll.stores.names import checked_blob, is_blob
 
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
@@ -81,7 +81,7 @@ class S3Blobs:
             except FileNotFoundError:
                 return
 
-    def names(self, prefix: str = "") -> Iterator[Kept]:
+    def names(self, prefix: str = "") -> Iterator[BlobInfo]:
         """All objects whose names begin with this."""
         below = [self._prefix, prefix.partition("-")[0]] if "-" in prefix else [self._prefix]
         pages = iter(self._api.list(self._store, prefix="/".join(filter(None, below)) or None))
@@ -94,7 +94,7 @@ class S3Blobs:
             for found in page:
                 name = found["path"].rpartition("/")[2]
                 if name.startswith(prefix) and is_blob(name) and found["path"] == self._key(name):
-                    yield Kept(name, max((now - found["last_modified"]).total_seconds(), 0.0))
+                    yield BlobInfo(name, max((now - found["last_modified"]).total_seconds(), 0.0))
 
     def _key(self, name: str) -> str:
         """Names that begin alike, up to a hyphen, lie together: a service lists by what stands before a slash."""
@@ -110,15 +110,17 @@ class S3Blobs:
             yield
         except (self._errors("BaseError"), OSError) as error:
             if "NoSuchBucket" in str(error):  # not always told by the class of the error, as what follows
-                raise StoreUnavailable(f"the blob {name}: there is no bucket for {self!r}: make it first") from error
+                raise StoreUnavailableError(
+                    f"the blob {name}: there is no bucket for {self!r}: make it first"
+                ) from error
             if isinstance(error, FileNotFoundError):
-                raise DamagedError(f"the blob {name} is missing in {self!r}") from error
+                raise CorruptionError(f"the blob {name} is missing in {self!r}") from error
             if _REFUSED.search(str(error)):
-                raise StoreUnavailable(
+                raise StoreUnavailableError(
                     f"the blob {name}: {self!r} refuses these credentials: look at AWS_ACCESS_KEY_ID, "
                     f"AWS_SECRET_ACCESS_KEY and what they may do ({error!s:.200})"
                 ) from error
-            raise StoreUnavailable(f"the blob {name} in {self!r}: {error!s:.300}") from error
+            raise StoreUnavailableError(f"the blob {name} in {self!r}: {error!s:.300}") from error
 
 
 def _api() -> Any:

@@ -77,14 +77,14 @@ def check_what_is_shared_is_seen_by_others(make: Make, reopen: Make | None = Non
 
 
 def check_what_is_erased_is_gone(make: Make, reopen: Make | None = None) -> Absent:
-    """A session that was erased is new again, and the others are as they were."""
+    """A session that was deleted is new again, and the others are as they were."""
     store = make()
-    if "erase" not in store.capabilities:
-        return "the store does not claim to erase"
+    if "delete" not in store.capabilities:
+        return "the store does not claim to delete"
     for name in ("a", "b", "c"):
         store.append(name, 0, [record(number) for number in range(50)]).result()
     for _ in range(2):
-        store.erase("b")
+        store.delete("b")
         same((store.sessions(), store.end("b"), list(store.read("b"))), (["a", "c"], 0, []), "after erasing")
     same(list(store.read("c")), stored(0, [record(number) for number in range(50)]), "the session beside it")
     store.append("b", 0, [record(7)]).result()
@@ -95,20 +95,20 @@ def check_what_is_erased_is_gone(make: Make, reopen: Make | None = None) -> Abse
 
 
 def check_who_begins_again_is_another(make: Make, reopen: Make | None = None) -> Absent:
-    """A session that was erased and begun again has another incarnation: an append meant for the old one is refused."""
+    """A session that was deleted and begun again has another incarnation: an append meant for the old one is refused."""
     store = make()
-    if "erase" not in store.capabilities:
-        return "the store does not claim to erase"
+    if "delete" not in store.capabilities:
+        return "the store does not claim to delete"
     other = reopen() if reopen is not None and "shared" in store.capabilities else store
     old = store.append("a", 0, [record(0), record(1)]).result()
     same(other.tip("a"), Tip(2, old), "the tip that the other one sees")
     known = []
     for number in range(3):
-        other.erase("a")
+        other.delete("a")
         for first in (2, 0):
             error = failure(partial(store.append, "a", first, [record(7)], incarnation=old))
-            expect(isinstance(error, ConflictError), f"an append to a session that was erased gave {error!r}")
-        same((store.tip("a"), store.end("a")), (Tip(0, None), 0), "the tip of a session that was erased")
+            expect(isinstance(error, ConflictError), f"an append to a session that was deleted gave {error!r}")
+        same((store.tip("a"), store.end("a")), (Tip(0, None), 0), "the tip of a session that was deleted")
         known.append(other.append("a", 0, [record(number), record(1)]).result())
         error = failure(partial(store.append, "a", 2, [record(7)], incarnation=old))
         expect(isinstance(error, ConflictError), f"an append to a session that was begun again gave {error!r}")
@@ -208,21 +208,21 @@ def check_forks_that_cannot_be(make: Make, reopen: Make | None = None) -> Absent
 def check_erasing_what_forks_share(make: Make, reopen: Make | None = None) -> Absent:
     """It is refused, with the names of the forks, unless they go as well; a fork alone takes only its own."""
     store = make()
-    if not {"fork", "erase"} <= store.capabilities:
-        return "the store does not claim to fork and to erase"
+    if not {"fork", "delete"} <= store.capabilities:
+        return "the store does not claim to fork and to delete"
     log = [record(number) for number in range(30)]
     store.append("a", 0, log).result()
     for session, new in (("a", "b"), ("b", "c"), ("a", "d")):
         store.fork(session, new, 20).result()
         store.append(new, 20, [record(20, new.encode())]).result()
-    error = failure(partial(store.erase, "a"))
+    error = failure(partial(store.delete, "a"))
     expect(isinstance(error, ConflictError) and "'b'" in str(error), f"erasing what forks share gave {error!r}")
-    same(list(store.read("a")), stored(0, log), "the session that was not erased")
-    store.erase("d")
+    same(list(store.read("a")), stored(0, log), "the session that was not deleted")
+    store.delete("d")
     same((store.sessions(), list(store.read("a"))), (["a", "b", "c"], stored(0, log)), "after erasing a fork")
-    store.erase("b", cascade=True)
+    store.delete("b", cascade=True)
     same((store.sessions(), list(store.read("a"))), (["a"], stored(0, log)), "after erasing a fork with its own")
-    store.erase("a")
+    store.delete("a")
     same(store.sessions(), [], "after erasing everything")
     store.close()
     return None
@@ -253,7 +253,7 @@ def check_a_lease_keeps_a_session(make: Make, reopen: Make | None = None) -> Abs
 
 
 def check_a_lease_ends_byitself(make: Make, reopen: Make | None = None) -> Absent:
-    """After its seconds another owner may have it; and with the session that is erased."""
+    """After its seconds another owner may have it; and with the session that is deleted."""
     store = make()
     if "lease" not in store.capabilities:
         return "the store does not claim to lease"
@@ -263,8 +263,8 @@ def check_a_lease_ends_byitself(make: Make, reopen: Make | None = None) -> Absen
         expect(isinstance(error, ConflictError), f"waiting for the end of a lease gave {error!r}")
         expect(time.monotonic() < until, f"a lease of 0.2 seconds is held after {PATIENCE}")
         time.sleep(0.02)
-    if "erase" in store.capabilities:
-        store.erase("a")
+    if "delete" in store.capabilities:
+        store.delete("a")
         store.lease("a", "one", 600).result()
     store.close()
     return None

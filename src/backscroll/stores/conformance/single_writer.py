@@ -133,7 +133,7 @@ def check_a_bad_name_is_refused(make: Make, reopen: Make | None = None) -> Absen
         store.read,
         store.end,
         store.tip,
-        store.erase,
+        store.delete,
         lambda name: store.find(name, seq=0),
     )
     for name in REFUSED:

@@ -14,7 +14,7 @@ import json
 import secrets
 from typing import Any, NamedTuple
 
-from backscroll.errors import ConfigurationError, DamagedError
+from backscroll.errors import ConfigurationError, CorruptionError
 from backscroll.ports import Record
 
 KIND = "encrypted"
@@ -73,16 +73,16 @@ def wrapped(body: bytes) -> Wrapped:
     """The parts of what is kept."""
     start = len(_VERSION) + _CHECK
     if not body.startswith(_VERSION) or len(body) != start + _NONCE + _KEY + 16:
-        raise DamagedError("the record of the store's key is not what was written")
+        raise CorruptionError("the record of the store's key is not what was written")
     return Wrapped(body[len(_VERSION) : start], body[start : start + _NONCE], body[start + _NONCE :])
 
 
 def unwrap(found: Wrapped, master: bytes, number: int) -> bytes:
-    """The store's key. Raises `DamagedError`; that the master key is the right one was checked before."""
+    """The store's key. Raises `CorruptionError`; that the master key is the right one was checked before."""
     try:
         key: bytes = ciphers()(master).decrypt(found.nonce, found.key, _about(number))
     except importlib.import_module("cryptography.exceptions").InvalidTag as error:
-        raise DamagedError("the record of the store's key is not what was written") from error
+        raise CorruptionError("the record of the store's key is not what was written") from error
     return key
 
 
@@ -133,15 +133,15 @@ class Sealer:
         return Record(KIND, record.seq, _VERSION + writer + nonce + sealed, _FORMAT, key)
 
     def open(self, record: Record, at: int) -> tuple[Record, bytes]:
-        """What was sealed, and who wrote it. Raises `DamagedError` for anything that was not sealed for this place."""
+        """What was sealed, and who wrote it. Raises `CorruptionError` for what was not sealed for this place."""
         body = record.body
         writer, nonce = body[len(_VERSION) : len(_VERSION) + WRITER], body[_HEAD - _NONCE : _HEAD]
         if not body.startswith(_VERSION) or record.format != _FORMAT or len(nonce) != _NONCE:
-            raise DamagedError("it is in no format that this version encrypts")
+            raise CorruptionError("it is in no format that this version encrypts")
         try:
             plain = self._of(writer).decrypt(nonce, body[_HEAD:], _place(writer, at, record.seq, record.key))
         except self._invalid as error:
-            raise DamagedError("it is not what was encrypted there") from error
+            raise CorruptionError("it is not what was encrypted there") from error
         head, _, body = plain.partition(b"\n")
         kind, number, key = json.loads(head)
         return Record(kind, record.seq, body, number, key), writer

@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from backscroll.errors import ConfigurationError, ConflictError, DamagedError, StoreError
+from backscroll.errors import ConfigurationError, ConflictError, CorruptionError, StoreError
 from backscroll.ports import LOST, Pending, Record, Store, Stored, Tip
 from backscroll.stores.encryption import sealing
 from backscroll.stores.encryption.sealing import Sealer, Wrapped
@@ -79,12 +79,12 @@ class EncryptedStore(Layer):
             return stored
         try:
             if stored.record.kind != sealing.KIND:
-                raise DamagedError("it was written without encryption")
+                raise CorruptionError("it was written without encryption")
             record, writer = sealer.open(stored.record, stored.at)
             if writer != sealer.writer(session) and not self._shares(sealer, session, writer, stored.at):
-                raise DamagedError("another session wrote it")
-        except DamagedError as error:
-            raise DamagedError(f"session {session!r}, the record at place {stored.at}: {error}") from error
+                raise CorruptionError("another session wrote it")
+        except CorruptionError as error:
+            raise CorruptionError(f"session {session!r}, the record at place {stored.at}: {error}") from error
         return Stored(stored.at, record)
 
     def end(self, session: str) -> int:
@@ -108,11 +108,11 @@ class EncryptedStore(Layer):
         """Names of all sessions, in the order of their beginning."""
         return [] if self._known() is None else super().sessions()
 
-    def erase(self, session: str, cascade: bool = False) -> None:
+    def delete(self, session: str, cascade: bool = False) -> None:
         """Leaves nothing of a session."""
         name = self._visible(session)
         self._known()
-        self._store.erase(name, cascade)
+        self._store.delete(name, cascade)
 
     # -- forks --
 
@@ -142,7 +142,7 @@ class EncryptedStore(Layer):
         raise ConflictError(f"others noted forks {_TRIES} times in a row; try again")
 
     def _notes(self, sealer: Sealer, fork: str) -> Iterator[dict[bytes, int]]:
-        """What was noted of a session: more than once where forks of that name were tried, or erased, before."""
+        """What was noted of a session: more than once where forks of that name were tried, or deleted, before."""
         for number in itertools.count():
             key = f"{number} {fork}"
             at = self._store.find(_FORKS, key=sealer.name("key", key))
@@ -151,7 +151,7 @@ class EncryptedStore(Layer):
             for stored in self._store.read(_FORKS, at, at + 1):
                 record = self._opened(sealer, _FORKS, stored).record
                 if record.key != key:
-                    raise DamagedError(f"session {fork!r}: the note of its fork is that of another one")
+                    raise CorruptionError(f"session {fork!r}: the note of its fork is that of another one")
                 yield {bytes.fromhex(writer): upto for writer, upto in json.loads(record.body).items()}
 
     def _shared(self, sealer: Sealer, session: str) -> dict[bytes, int]:
@@ -176,12 +176,12 @@ class EncryptedStore(Layer):
         """Puts the store under another master key. Records are not written anew; what was wrapped by the old key goes.
 
         Others who have the store open go on. If it is cut short, both keys open the store; the same call with the same
-        keys finishes it. Raises `ConfigurationError` for a key that is none, or if the store cannot erase, and
+        keys finishes it. Raises `ConfigurationError` for a key that is none, or if the store cannot delete, and
         `ConflictError` if somebody else gave it another key meanwhile.
         """
         new = sealing.master_key(new_key)
-        if "erase" not in self.capabilities:
-            raise ConfigurationError(f"{self._store!r} cannot erase, so that the old key would open it for ever")
+        if "delete" not in self.capabilities:
+            raise ConfigurationError(f"{self._store!r} cannot delete, so that the old key would open it for ever")
         self._sealer = None  # so that the key is checked against what is there now
         sealer = self._known()
         if sealer is not None:
@@ -190,7 +190,7 @@ class EncryptedStore(Layer):
             self._wrap(sealer, new, number + 1, found.get(number + 1))
             for older in found:
                 if older <= number:
-                    self._store.erase(f"{_KEYS}{older}")
+                    self._store.delete(f"{_KEYS}{older}")
         self._master = new
 
     def _wrap(self, sealer: Sealer, master: bytes, number: int, found: Wrapped | None) -> None:

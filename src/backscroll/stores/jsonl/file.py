@@ -13,9 +13,9 @@ import time
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from backscroll.errors import ConflictError, DamagedError, StoreError, StoreUnavailable
+from backscroll.errors import ConflictError, CorruptionError, StoreError, StoreUnavailableError
 from backscroll.ports import Stored
-from backscroll.stores.commit_counter import Guard
+from backscroll.stores.commit_counter import CommitCounter
 from backscroll.stores.jsonl import lines
 from backscroll.stores.jsonl.index import Index, Span
 
@@ -49,7 +49,7 @@ def told(path: str) -> Iterator[None]:
             what = "a store is a folder of files, and this is in its way: name another folder"
         else:
             what = "look at the file, at its folder, their rights and their disk"
-        raise StoreUnavailable(f"{place}: {what}; nothing was half written ({why})") from error
+        raise StoreUnavailableError(f"{place}: {what}; nothing was half written ({why})") from error
 
 
 @contextlib.contextmanager
@@ -61,7 +61,7 @@ def locked(descriptor: int, path: str, timeout: float) -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > until:
-                raise StoreUnavailable(
+                raise StoreUnavailableError(
                     f"{path}: another process has kept it locked for as long as `timeout` allows: find out which one, "
                     "or allow more time; nothing was written"
                 ) from None
@@ -79,7 +79,7 @@ class LogFile:
 
     def __init__(self, path: str, session: str) -> None:
         self.path, self.session = path, session
-        self.guard = Guard(path)
+        self.guard = CommitCounter(path)
         self.lock = threading.Lock()
         self.index = Index(session)
         self._seen: _Seen | None = None
@@ -88,7 +88,7 @@ class LogFile:
         """Whether nothing was wrong then."""
 
     def refresh(self, *, sure: bool = False) -> Index:
-        """The index of the file as it is now. Raises `DamagedError` where acknowledged appends are gone.
+        """The index of the file as it is now. Raises `CorruptionError` where acknowledged appends are gone.
 
         `sure`: also if what changed since took no bytes and no time that the system tells.
         """
@@ -97,7 +97,7 @@ class LogFile:
         except FileNotFoundError:
             self.forget()
             if acknowledged := self.guard.read():
-                raise DamagedError(self.lost(acknowledged)) from None
+                raise CorruptionError(self.lost(acknowledged)) from None
             return self.index
         if sure or not self._sound or seen != self._seen or self.index.whole != seen[2]:
             self._look()
@@ -116,7 +116,7 @@ class LogFile:
             scan(file, self.index, acknowledged)
         self._seen, self._sound = seen, self.index.commits >= acknowledged
         if not self._sound:
-            raise DamagedError(self.lost(acknowledged))
+            raise CorruptionError(self.lost(acknowledged))
 
     def _continues(self, file: BinaryIO, seen: _Seen) -> bool:
         """Whether the file is the one that was looked at, with nothing taken away."""
@@ -143,9 +143,10 @@ class LogFile:
     def load(self, id: str | None, start: int, stop: int) -> list[Stored]:
         """Some records of the file with this id from `start` on, at least one; the caller asks again for the rest.
 
-        Raises `DamagedError` for one that is not as it was written, `ConflictError` where the file is another one now.
+        Raises `CorruptionError` for one that is not as it was written, `ConflictError` where the file is another one
+        now.
         """
-        with contextlib.suppress(DamagedError):  # elsewhere in the file, and told when it is asked for
+        with contextlib.suppress(CorruptionError):  # elsewhere in the file, and told when it is asked for
             self.refresh()
         index, got = self.index, list[Stored]()
         if index.id != id or index.end < stop:
@@ -179,11 +180,11 @@ class LogFile:
             raise self._erased() from None
 
     def _erased(self) -> ConflictError:
-        return ConflictError(f"session {self.session!r} was erased while it was read")
+        return ConflictError(f"session {self.session!r} was deleted while it was read")
 
-    def damaged(self, place: int, start: int) -> DamagedError:
+    def damaged(self, place: int, start: int) -> CorruptionError:
         """Of a record that is not as it was written."""
-        return DamagedError(
+        return CorruptionError(
             f"{self.path}: {self.where(start)}: session {self.session!r}: the record at place {place} is not what was "
             "written there; `verify()` lists what is wrong, and a backup is the way back"
         )
@@ -220,7 +221,7 @@ class LogFile:
                         yield descriptor
                         return
             finally:
-                os.close(descriptor)  # erased while it was waited for
+                os.close(descriptor)  # deleted while it was waited for
 
     def _is_in_place(self, descriptor: int) -> bool:
         try:

@@ -8,8 +8,8 @@ import threading
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from backscroll.errors import DamagedError, StoreUnavailable
-from backscroll.stores.commit_counter import Guard
+from backscroll.errors import CorruptionError, StoreUnavailableError
+from backscroll.stores.commit_counter import CommitCounter
 from backscroll.stores.jsonl import lines
 from backscroll.stores.jsonl.file import LogFile
 from backscroll.stores.jsonl.lines import Header
@@ -71,12 +71,12 @@ class Folder:
         return found
 
     def check_place(self) -> None:
-        """Raises `StoreUnavailable` where the folder is gone that was there before."""
+        """Raises `StoreUnavailableError` where the folder is gone that was there before."""
         used = self._used  # before the look: another thread may make the folder between the two
         if os.path.isdir(self.path):
             self._used = True
         elif used:
-            raise StoreUnavailable(
+            raise StoreUnavailableError(
                 f"{self.path}: the folder is gone: it was deleted, moved or unmounted while it was in use; nothing was "
                 "written. Put it back, or close the store to begin a new one"
             )
@@ -102,16 +102,16 @@ class Folder:
         return [own, *self.past(header)] if index.commits else []
 
     def past(self, header: Header | None) -> list[Segment]:
-        """Where the places stand that a fork shares. Raises `DamagedError` where they are not there any more."""
+        """Where the places stand that a fork shares. Raises `CorruptionError` where they are not there any more."""
         found: list[Segment] = []
         while header is not None and header.parent is not None:
             log, last = self.log(header.parent), min([header.shares, *(each.first for each in found[-1:])])
             with log.lock:
-                with contextlib.suppress(DamagedError):  # behind what is shared, or told here
+                with contextlib.suppress(CorruptionError):  # behind what is shared, or told here
                     log.refresh()
                 index = log.index
             if index.end < last or index.id not in (None, header.parent_id):
-                raise DamagedError(
+                raise CorruptionError(
                     f"{log.path}: session {header.session!r} shares its first {last} records with {log.session!r}, "
                     f"whose log ends before place {index.end} or is another one now: restore it from a backup"
                 )
@@ -146,11 +146,11 @@ class Folder:
         return sorted(found, key=lambda each: (each.header is None, each.header.begun if each.header else 0, each.path))
 
     def headers(self) -> list[Header]:
-        """The same. Raises `DamagedError` for a file that cannot tell whose it is."""
+        """The same. Raises `CorruptionError` for a file that cannot tell whose it is."""
         headers = []
         for _, header, problem in self.listed():
             if header is None:
-                raise DamagedError(problem)
+                raise CorruptionError(problem)
             headers.append(header)
         return headers
 
@@ -180,10 +180,10 @@ def _listed(path: str) -> Listed | None:
     try:
         with open(path, "rb") as file:
             header = first_header(file)
-    except FileNotFoundError:  # erased meanwhile
+    except FileNotFoundError:  # deleted meanwhile
         return None
-    except StoreUnavailable as error:
-        raise StoreUnavailable(f"{path}: {error}") from error
+    except StoreUnavailableError as error:
+        raise StoreUnavailableError(f"{path}: {error}") from error
     if header is None:
         return _nameless(path)
     if file_name(header.session) == os.path.basename(path):
@@ -194,7 +194,7 @@ def _listed(path: str) -> Listed | None:
 
 def _nameless(path: str) -> Listed | None:
     """What is to be said of a file that tells of no session, or is not there; None where nobody ever relied on it."""
-    acknowledged = Guard(path).read()
+    acknowledged = CommitCounter(path).read()
     if not acknowledged:
         return None
     what = f"{acknowledged} commits were acknowledged, and the file holds none: restore it, or call `accept_loss()`"

@@ -9,7 +9,7 @@ from array import array
 from bisect import bisect_left
 from typing import NamedTuple
 
-from backscroll.errors import DamagedError
+from backscroll.errors import CorruptionError
 from backscroll.stores.jsonl import lines
 from backscroll.stores.jsonl.lines import Header
 
@@ -122,7 +122,7 @@ class Index:
         if header is None:
             self.rest.append(span)
         elif header.session != self.session:
-            raise DamagedError(f"it is the file of the session {header.session!r}, and not of {self.session!r}")
+            raise CorruptionError(f"it is the file of the session {header.session!r}, and not of {self.session!r}")
         else:
             self._tear()
             self.header, self.told, self.began = header, line, span.start

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from zlib import crc32
 
-from backscroll.errors import ConfigurationError, StoreUnavailable
+from backscroll.errors import ConfigurationError, StoreUnavailableError
 from backscroll.ports import Record
 
 VERSION = 1
@@ -40,7 +40,7 @@ class Header(NamedTuple):
     begun: int
     """Grows from session to session: their order. Nanoseconds since 1970; earlier versions counted from 1."""
     id: str
-    """Of this file alone: a session that was erased and began again has another one."""
+    """Of this file alone: a session that was deleted and began again has another one."""
     parent: str | None = None
     """The session that this one was forked from, by an earlier version."""
     parent_id: str | None = None
@@ -184,12 +184,12 @@ def is_header(line: bytes) -> bool:
 
 
 def header_of(line: bytes) -> Header | None:
-    """The header of a line; None if it is not what was written. Raises `StoreUnavailable` for a later version."""
+    """The header of a line; None if it is not what was written. Raises `StoreUnavailableError` for a later version."""
     if not is_header(line) or not is_good(line, 0):
         return None
     told = json.loads(line)
     if told["backscroll"] > VERSION:
-        raise StoreUnavailable(
+        raise StoreUnavailableError(
             f"the file has version {told['backscroll']}, and this version of Backscroll knows versions up to "
             f"{VERSION}: upgrade it"
         )

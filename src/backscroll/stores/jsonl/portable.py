@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from typing import BinaryIO
 
-from backscroll.errors import ConflictError, DamagedError, StoreUnavailable
+from backscroll.errors import ConflictError, CorruptionError, StoreUnavailableError
 from backscroll.ports import Record, Stored
 from backscroll.stores.jsonl import lines
 from backscroll.stores.jsonl.lines import Header
@@ -66,7 +66,7 @@ class PortableWriter:
 class PortableFile:
     """The sessions of such a file, as a source to copy from. Opening reads it once and checks every line.
 
-    Raises `DamagedError` with the line and byte of what is not as it was written, or missing at the end.
+    Raises `CorruptionError` with the line and byte of what is not as it was written, or missing at the end.
     """
 
     def __init__(self, path: str | os.PathLike[str], name: str | None = None) -> None:
@@ -79,7 +79,7 @@ class PortableFile:
             with open(self.path, "rb") as file:
                 self._check(file)
         except OSError as error:
-            raise StoreUnavailable(f"{self.name}: {error.strerror or error}") from error
+            raise StoreUnavailableError(f"{self.name}: {error.strerror or error}") from error
 
     def sessions(self) -> list[str]:
         """Names, in the order in which they stand in the file."""
@@ -99,7 +99,9 @@ class PortableFile:
                 line = file.readline()[:-1]
                 head = lines.head_of(line) if lines.is_good(line, seed) else None
                 if head is None or head.at != at:
-                    raise DamagedError(f"{self.name}: it was changed while it was read, at place {at} of {session!r}")
+                    raise CorruptionError(
+                        f"{self.name}: it was changed while it was read, at place {at} of {session!r}"
+                    )
                 if at >= start:
                     yield Stored(at, lines.record_of(line, head))
 
@@ -118,17 +120,19 @@ class PortableFile:
                 continue
             head = lines.head_of(told) if line.endswith(b"\n") and lines.is_good(told, seed) else None
             if head is None or head.at != at or not session:
-                raise DamagedError(f"{where}: this is not what was written there; export the sessions again")
+                raise CorruptionError(f"{where}: this is not what was written there; export the sessions again")
             at += 1
             self._sessions[session] = self._sessions[session][0], at
-        raise DamagedError(f"{self.name}: its last line is missing, so something of it is; export the sessions again")
+        raise CorruptionError(
+            f"{self.name}: its last line is missing, so something of it is; export the sessions again"
+        )
 
     def _check_end(self, file: BinaryIO, line: bytes, where: str) -> None:
         told, records = json.loads(line), sum(number for _, number in self._sessions.values())
         if (told["sessions"], told["records"]) != (len(self._sessions), records):
-            raise DamagedError(
+            raise CorruptionError(
                 f"{where}: {told['sessions']} sessions with {told['records']} records were written, and there are "
                 f"{len(self._sessions)} with {records}; export the sessions again"
             )
         if file.readline():
-            raise DamagedError(f"{where}: something stands behind the last line; export the sessions again")
+            raise CorruptionError(f"{where}: something stands behind the last line; export the sessions again")

@@ -23,7 +23,7 @@ from backscroll.stores.jsonl import lines
 from backscroll.stores.jsonl.file import told
 from backscroll.stores.jsonl.folder import Folder, Segment
 from backscroll.stores.jsonl.verify import accept_loss, verify
-from backscroll.stores.jsonl.writer import Append, Erase, Hold, Writer
+from backscroll.stores.jsonl.writer import Append, Delete, Hold, Writer
 from backscroll.stores.names import checked, checked_keys
 from backscroll.stores.problems import Problem
 from backscroll.stores.queued_store import TIMEOUT, QueuedStore, checked_durability
@@ -52,7 +52,7 @@ class JsonlStore(QueuedStore[Job]):
     @property
     def capabilities(self) -> frozenset[str]:
         """Everything that this store can do; SQLite can also fork and lease."""
-        return frozenset(("durable", "shared", "erase", "turn"))
+        return frozenset(("durable", "shared", "delete", "turn"))
 
     def append(
         self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
@@ -66,8 +66,8 @@ class JsonlStore(QueuedStore[Job]):
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
         """Records from `start` to before `stop` or the end that the log has when reading begins.
 
-        Raises `DamagedError` at the first record that is missing or altered, and `ConflictError` if the session is
-        erased meanwhile.
+        Raises `CorruptionError` at the first record that is missing or altered, and `ConflictError` if the session is
+        deleted meanwhile.
         """
         return self._read(checked(session), max(start, 0), stop)
 
@@ -96,7 +96,7 @@ class JsonlStore(QueuedStore[Job]):
     def find(self, session: str, *, seq: int | None = None, key: str | None = None) -> int | None:
         """The place of the first record with a `seq` of at least this one, or of the record with this key.
 
-        Raises `DamagedError` where a record that is not as it was written may be the one.
+        Raises `CorruptionError` where a record that is not as it was written may be the one.
         """
         with told(self.path), GATE:
             segments = self._folder.segments(checked(session))
@@ -117,7 +117,7 @@ class JsonlStore(QueuedStore[Job]):
         return Extent(found.st_size, found.st_mtime)
 
     def sessions(self) -> list[str]:
-        """Names, the session that began first before the others. Raises `DamagedError` where a file has lost its."""
+        """Names, the session that began first before the others. Raises `CorruptionError` where a file has lost its."""
         with told(self.path), GATE:
             return [header.session for header in self._folder.headers()]
 
@@ -135,9 +135,9 @@ class JsonlStore(QueuedStore[Job]):
         self._put(job, at_once=True)
         return job.turn.granted
 
-    def erase(self, session: str, cascade: bool = False) -> None:
+    def delete(self, session: str, cascade: bool = False) -> None:
         """Deletes a session's file. Also finishes an erasure that was cut short."""
-        self._put(Erase(checked(session), cascade)).result()
+        self._put(Delete(checked(session), cascade)).result()
 
     def verify(self, session: str | None = None) -> Iterator[Problem]:
         """Reads everything, or one session, and yields what is not as it was written. Changes nothing."""

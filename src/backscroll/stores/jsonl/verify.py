@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from backscroll.errors import DamagedError
-from backscroll.stores.commit_counter import Guard
+from backscroll.errors import CorruptionError
+from backscroll.stores.commit_counter import CommitCounter
 from backscroll.stores.fork_lock import GATE
 from backscroll.stores.jsonl.file import LogFile, scan, told
 from backscroll.stores.jsonl.folder import Folder, first_header, has_lines
@@ -35,7 +35,7 @@ def _session(folder: Folder, name: str) -> Iterator[Problem]:
             scan(file, log.index, acknowledged)
     except FileNotFoundError:
         pass
-    except DamagedError as error:
+    except CorruptionError as error:
         yield Problem(name, None, f"{log.path}: {error}")
         return
     index = log.index
@@ -49,7 +49,7 @@ def _session(folder: Folder, name: str) -> Iterator[Problem]:
         yield Problem(name, None, f"{log.where(start)}, {size} bytes: {_TORN}", harmless=True)
     try:
         folder.past(index.header)
-    except DamagedError as error:
+    except CorruptionError as error:
         yield Problem(name, None, str(error))
 
 
@@ -72,10 +72,10 @@ def accept_loss(folder: Folder) -> int:
     gone = 0
     with told(folder.path), GATE:
         for path in sorted({*folder.files(), *folder.left_over()}):
-            acknowledged = Guard(path).read()
+            acknowledged = CommitCounter(path).read()
             commits = _commits(path, acknowledged)
             if commits is not None and acknowledged > commits:
-                Guard(path).lower_to(commits)
+                CommitCounter(path).lower_to(commits)
                 gone += acknowledged - commits
         folder.forget()
     return gone

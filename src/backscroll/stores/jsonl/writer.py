@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from backscroll.errors import ConflictError, DamagedError, StoreUnavailable
+from backscroll.errors import ConflictError, CorruptionError, StoreUnavailableError
 from backscroll.ports import Record
 from backscroll.stores.fork_lock import GATE
 from backscroll.stores.group_commit import Answer, Job
@@ -45,7 +45,7 @@ class Hold(Job):
 
 
 @dataclass(slots=True, eq=False)
-class Erase(Job):
+class Delete(Job):
     """The session is to go, with `cascade` also what was forked from it."""
 
     cascade: bool
@@ -83,7 +83,7 @@ class Writer:
     def _alone(self, job: Job) -> BaseException | None:
         try:
             with told(self._folder.path), GATE:
-                if isinstance(job, Erase):
+                if isinstance(job, Delete):
                     self._erase(job)
         except BaseException as error:  # whatever it was: somebody waits for it
             return error
@@ -96,7 +96,7 @@ class Writer:
             with told(self._folder.path), GATE:
                 self._append(session, jobs)
         except BaseException as error:  # whatever it was: somebody waits for each of them
-            if len(jobs) > 1 and isinstance(error, StoreUnavailable):
+            if len(jobs) > 1 and isinstance(error, StoreUnavailableError):
                 return [answer for job in jobs for answer in self._together(session, [job])]
             return [(job, error) for job in jobs]
         return [(job, job.error) for job in jobs]
@@ -157,14 +157,14 @@ class Writer:
 
     # -- erasing --
 
-    def _erase(self, job: Erase) -> None:
+    def _erase(self, job: Delete) -> None:
         if not self._folder.log(job.session).is_there():
             return
         parents = self._parents(but=self._folder.log(job.session).path)
         forks = [name for name, parent in parents.items() if parent == job.session]
         if forks and not job.cascade:
             raise ConflictError(
-                f"session {job.session!r} shares its records with its forks {forks}: erase them as well"
+                f"session {job.session!r} shares its records with its forks {forks}: delete them as well"
             )
         going = [job.session]
         for each in going:  # grows on the way
@@ -182,7 +182,7 @@ class Writer:
             if header is not None:
                 parents[header.session] = header.parent
             elif path != but and os.path.exists(path):
-                raise DamagedError(f"{problem}; it may be a fork of what is to be erased: restore or move it first")
+                raise CorruptionError(f"{problem}; it may be a fork of what is to be deleted: restore or move it first")
         return parents
 
 

@@ -1,6 +1,6 @@
 """What PostgreSQL and the way to it complain of, as errors that say what to do. Nothing else may live here."""
 
-from backscroll.errors import DamagedError, StoreError, StoreUnavailable
+from backscroll.errors import CorruptionError, StoreError, StoreUnavailableError
 from backscroll.stores.postgres.address import Address, scrubbed
 from backscroll.stores.postgres.driver import psycopg
 
@@ -44,17 +44,21 @@ def fault(address: Address, error: psycopg.Error) -> StoreError:
             return damaged(address, f"{advice} ({code}: {text})")
     for told in (_UNAVAILABLE.get(code), _UNAVAILABLE.get(code[:2])):
         if told:
-            return StoreUnavailable(f"{address.shown}: {told} ({code}: {text})")
+            return StoreUnavailableError(f"{address.shown}: {told} ({code}: {text})")
     if not code or code.startswith("08"):
         return unreachable(address, error)
-    return StoreUnavailable(f"{address.shown}: the server refused it ({code}: {text})")
+    return StoreUnavailableError(f"{address.shown}: the server refused it ({code}: {text})")
 
 
-def unreachable(address: Address, error: psycopg.Error) -> StoreUnavailable:
+def unreachable(address: Address, error: psycopg.Error) -> StoreUnavailableError:
     """There is no connection."""
-    return StoreUnavailable(f"{address.shown} cannot be reached: {scrubbed(str(error), address.secrets)}; {_REACH}")
+    return StoreUnavailableError(
+        f"{address.shown} cannot be reached: {scrubbed(str(error), address.secrets)}; {_REACH}"
+    )
 
 
-def damaged(address: Address, what: str) -> DamagedError:
+def damaged(address: Address, what: str) -> CorruptionError:
     """The tables do not hold what was written."""
-    return DamagedError(f"{address.shown} is damaged: {what}; `verify()` lists what is wrong, a backup is the way back")
+    return CorruptionError(
+        f"{address.shown} is damaged: {what}; `verify()` lists what is wrong, a backup is the way back"
+    )

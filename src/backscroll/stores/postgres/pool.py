@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from backscroll.errors import StoreUnavailable
+from backscroll.errors import StoreUnavailableError
 from backscroll.stores.postgres.driver import Connection, psycopg
 from backscroll.stores.postgres.fork_safety import begins_anew
 
@@ -37,10 +37,10 @@ class Pool:
 
     @contextmanager
     def use(self) -> Iterator[Connection]:
-        """A connection for as long as nobody else may have it. Raises `StoreUnavailable` if none becomes free."""
+        """A connection for as long as nobody else may have it. Raises `StoreUnavailableError` if none becomes free."""
         free = self._free
         if not free.acquire(timeout=PATIENCE):
-            raise StoreUnavailable(
+            raise StoreUnavailableError(
                 f"all {self._most} connections of this process were in use for {PATIENCE:.0f} seconds: try again, or "
                 "allow more by `connections` in the address"
             )

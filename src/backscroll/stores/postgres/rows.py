@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 from zlib import crc32
 
-from backscroll.errors import ConfigurationError, DamagedError
+from backscroll.errors import ConfigurationError, CorruptionError
 from backscroll.ports import Record, Stored, Tip
 from backscroll.stores.postgres.driver import Connection
 from backscroll.stores.postgres.schema import TABLES, of
@@ -288,7 +288,7 @@ def strays(connection: Connection, schema: str) -> list[tuple[int, int]]:
 
 def _checked(name: str, end: int, crc: int) -> str:
     if crc != _sum(name, end):
-        raise DamagedError(f"the row of the session {name!r:.300} is not what was written")
+        raise CorruptionError(f"the row of the session {name!r:.300} is not what was written")
     return name
 
 
@@ -300,7 +300,7 @@ def parts(connection: Connection, schema: str, name: str) -> list[Part]:
         above = rows[number + 1] if number + 1 < len(rows) else None
         own = _checked(_text(data), next_, crc)
         if past != _sum(own, _text(above[1]) if above else "", shared, mark) or (above is None) != (origin is None):
-            raise DamagedError(f"what the session {own!r:.300} shares with another one is not what was written")
+            raise CorruptionError(f"what the session {own!r:.300} shares with another one is not what was written")
         found.append(Part(id_, own, low, high))
     return found[::-1]
 
@@ -319,7 +319,7 @@ def size(connection: Connection, schema: str, name: str) -> int:
 def load(connection: Connection, schema: str, part: Part, start: int, stop: int) -> list[Stored]:
     """Some records of a part from `start` on, at least one if it is there; the caller asks again for the rest.
 
-    Raises `DamagedError` at the first that is missing or altered.
+    Raises `CorruptionError` at the first that is missing or altered.
     """
     got: list[Stored] = []
     for at, row in enumerate(batch(connection, schema, part, start, stop), start):
@@ -327,7 +327,7 @@ def load(connection: Connection, schema: str, part: Part, start: int, stop: int)
             break
         got.append(stored_of(part.name, row))
     if not got:
-        raise DamagedError(
+        raise CorruptionError(
             f"session {part.name!r}: the record at place {start} is missing; there should be records to before place "
             f"{part.high}"
         )
@@ -341,11 +341,11 @@ def batch(connection: Connection, schema: str, part: Part, start: int, stop: int
 
 
 def stored_of(session: str, row: Row) -> Stored:
-    """A record from its row. Raises `DamagedError` for a row that is not as it was written."""
+    """A record from its row. Raises `CorruptionError` for a row that is not as it was written."""
     at, mark, kind, seq, key, number, crc, body = row
     record = Record(_text(kind), seq, body, number, None if key is None else _text(key))
     if _crc(session, at, mark, record) != crc:
-        raise DamagedError(f"session {session!r}: the record at place {at} is not what was written there")
+        raise CorruptionError(f"session {session!r}: the record at place {at} is not what was written there")
     return Stored(at, record)
 
 

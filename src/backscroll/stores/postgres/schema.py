@@ -7,7 +7,7 @@ nor the order of its letters has a say in what is equal; `convert_from(name, 'UT
 
 from zlib import crc32
 
-from backscroll.errors import ConfigurationError, StoreUnavailable
+from backscroll.errors import ConfigurationError, StoreUnavailableError
 from backscroll.stores.postgres.address import Address
 from backscroll.stores.postgres.driver import Connection, errors
 from backscroll.stores.postgres.errors import damaged
@@ -71,7 +71,7 @@ def _version(connection: Connection, address: Address) -> int:
     if not isinstance(number, int) or number < 1:
         raise damaged(address, f"the number of its schema is {rows!r:.80}")
     if number > VERSION:
-        raise StoreUnavailable(
+        raise StoreUnavailableError(
             f"{address.shown} has schema {number}, and this version of Backscroll knows schemas up to {VERSION}: "
             "upgrade it"
         )

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
 
-from backscroll.errors import DamagedError, StoreUnavailable
+from backscroll.errors import CorruptionError, StoreUnavailableError
 from backscroll.stores.postgres import schema
 from backscroll.stores.postgres.address import Address
 from backscroll.stores.postgres.driver import Connection, conninfo, errors, psycopg
@@ -47,9 +47,9 @@ class Server:
                             raise
                         failed, lost = error, True
             raise fault(self.address, failed) from failed
-        except StoreUnavailable as error:
+        except StoreUnavailableError as error:
             if lost and changes:
-                raise StoreUnavailable(
+                raise StoreUnavailableError(
                     f"{error}. The connection was lost on the way: whether it was done is not known"
                 ) from error
             raise
@@ -61,10 +61,10 @@ class Server:
             yield
         except psycopg.Error as error:
             raise fault(self.address, error) from error
-        except DamagedError as error:
+        except CorruptionError as error:
             if str(error).startswith(self.address.shown):
                 raise
-            raise DamagedError(f"{self.address.shown}: {error}") from error
+            raise CorruptionError(f"{self.address.shown}: {error}") from error
 
     def close(self) -> None:
         """Closes all connections. The next use opens anew."""

@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Any, NamedTuple
 
-from backscroll.errors import ConfigurationError, ConflictError, DamagedError, StoreUnavailable
+from backscroll.errors import ConfigurationError, ConflictError, CorruptionError, StoreUnavailableError
 from backscroll.ports import Extent, Record, Stored, Tip
 from backscroll.stores.keyed_executor import KeyedExecutor
 from backscroll.stores.names import another, checked, checked_keys, checked_lease, kept
@@ -62,7 +62,7 @@ class PostgresStore:
     def capabilities(self) -> frozenset[str]:
         """Everything that a store can do."""
         return frozenset(
-            ("durable", "shared", "erase", "fork", "lease", *(("turn",) if self.address.connections > 1 else ()))
+            ("durable", "shared", "delete", "fork", "lease", *(("turn",) if self.address.connections > 1 else ()))
         )
 
     def append(
@@ -128,7 +128,9 @@ class PostgresStore:
                 return written
         except errors.UniqueViolation as error:
             if error.diag.constraint_name != "record_key":
-                raise DamagedError(f"session {new.session!r}: there are records behind the end of its log") from error
+                raise CorruptionError(
+                    f"session {new.session!r}: there are records behind the end of its log"
+                ) from error
         if (written := rows.is_there(connection, schema, new)) is not None:
             return written  # by an append before this one, whose answer was lost
         _check_tip(new.session, rows.tip(connection, schema, new.session), new.first, new.incarnation)
@@ -140,7 +142,7 @@ class PostgresStore:
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
         """Records from `start` to before `stop` or the end that the log has when reading begins.
 
-        Holds no connection while the caller looks at a record. Raises `DamagedError` at the first record that is
+        Holds no connection while the caller looks at a record. Raises `CorruptionError` at the first record that is
         missing or altered, and `ConflictError` if the session is erased meanwhile.
         """
         return self._read(checked(session), max(start, 0), stop)
@@ -152,7 +154,7 @@ class PostgresStore:
             while part.low <= at < high:
                 try:
                     got = self.server.run(partial(rows.load, schema=self.server.schema, part=part, start=at, stop=high))
-                except DamagedError:
+                except CorruptionError:
                     if [each.id for each in self._parts(name)] != [each.id for each in parts]:
                         raise ConflictError(f"session {name!r} was erased while it was read") from None
                     raise
@@ -182,7 +184,7 @@ class PostgresStore:
         return Extent(self.server.run(lambda connection: rows.size(connection, self.server.schema, name)))
 
     def sessions(self) -> list[str]:
-        """Names, the session that began first before the others. Raises `DamagedError` where one is not as it was."""
+        """Names in the order of their beginning. Raises `CorruptionError` where one was altered."""
         return self.server.run(lambda connection: rows.names(connection, self.server.schema))
 
     def fork(self, session: str, new: str, at: int) -> Future[None]:
@@ -214,7 +216,7 @@ class PostgresStore:
         if holder is not None:
             raise kept(name, *holder)
 
-    def erase(self, session: str, cascade: bool = False) -> None:
+    def delete(self, session: str, cascade: bool = False) -> None:
         """Deletes a session with its records and what searches them, and has the server free their rows.
 
         The bytes of freed rows stay in the server's files until others are written over them, and in its log, replicas
@@ -228,8 +230,8 @@ class PostgresStore:
         if self.server.run(partial(self._delete, name, cascade), changes=True):
             try:
                 self.server.run(lambda connection: rows.vacuum(connection, self.server.schema))
-            except StoreUnavailable as error:
-                raise StoreUnavailable(
+            except StoreUnavailableError as error:
+                raise StoreUnavailableError(
                     f"{error}. Session {name!r} is erased, but its rows are not freed yet: VACUUM does it, which the "
                     "server also runs by itself"
                 ) from error

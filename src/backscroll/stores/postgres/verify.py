@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
-from backscroll.errors import DamagedError
+from backscroll.errors import CorruptionError
 from backscroll.stores.postgres import rows
 from backscroll.stores.postgres.server import Server
 from backscroll.stores.problems import Problem
@@ -24,7 +24,7 @@ def verify(server: Server, name: str | None) -> Iterator[Problem]:
 def _session(server: Server, name: str) -> Iterator[Problem]:
     try:
         parts = server.run(lambda connection: rows.parts(connection, server.schema, name))
-    except DamagedError as error:
+    except CorruptionError as error:
         yield Problem(name, None, str(error))
         return
     for part in parts:
@@ -44,7 +44,7 @@ def _part(server: Server, name: str, part: rows.Part, *, last: bool) -> Iterator
                 yield Problem(name, at, f"there is a record behind the end of the log, which is before {part.high}")
             try:
                 rows.stored_of(part.name, row)
-            except DamagedError:
+            except CorruptionError:
                 yield Problem(name, at, "the record is not what was written there")
         if not batch:
             break

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from backscroll.errors import ConflictError, StoreError
 from backscroll.notices import warn
 from backscroll.ports import Store
-from backscroll.recall.pages import Hit
+from backscroll.recall.pages import SearchHit
 from backscroll.recall.retrieval import Search, Source
 from backscroll.stores.blobs.offloading import OffloadingStore
 from backscroll.stores.search.catch_up import catch_up
@@ -34,7 +34,7 @@ _MOST_POOLED = 20_000  # passages of some 800 characters
 class Index(Search, Protocol):
     """A search that also tells by what it found something, and that can be closed."""
 
-    def found(self, query: str, most: int) -> list[tuple[Hit, str]]:
+    def found(self, query: str, most: int) -> list[tuple[SearchHit, str]]:
         """The best passages, each with what it is about."""
         ...
 
@@ -66,12 +66,12 @@ def search_everywhere(
     most: int,
     sessions: Iterable[str] | None = None,
     progress: Callable[[int], Any] | None = None,
-) -> list[tuple[str, Hit]]:
+) -> list[tuple[str, SearchHit]]:
     """The best `most` passages of several sessions, or of all, best first; newer sessions first among equals. A passage
     that several sessions have is given once, of the newest.
 
     First indexes what is stored and not indexed yet, which reads all of it where nothing is. A session that cannot be
-    read is left out with a warning, one that is erased meanwhile without. Raises the store's error where it
+    read is left out with a warning, one that is deleted meanwhile without. Raises the store's error where it
     cannot even tell its sessions. `progress` is called with 1 after each session.
     """
     names = list(dict.fromkeys(store.sessions() if sessions is None else sessions))
@@ -97,10 +97,10 @@ class _Pool:
     """The best passages of several sessions, ranked together: how rare a word is in one says little of the others."""
 
     def __init__(self) -> None:
-        self._found: dict[str, tuple[str, Hit, str]] = {}
+        self._found: dict[str, tuple[str, SearchHit, str]] = {}
         """By their texts."""
 
-    def put(self, session: str, found: Iterable[tuple[Hit, str]], query: str) -> None:
+    def put(self, session: str, found: Iterable[tuple[SearchHit, str]], query: str) -> None:
         """Takes in what was found in one more session."""
         for hit, about in reversed(list(found)):
             self._found.pop(hit.text, None)
@@ -110,7 +110,7 @@ class _Pool:
             texts = {hit.text for _, hit in kept}
             self._found = {text: found for text, found in self._found.items() if text in texts}
 
-    def best(self, query: str, most: int) -> list[tuple[str, Hit]]:
+    def best(self, query: str, most: int) -> list[tuple[str, SearchHit]]:
         """The best of them."""
         pooled, index = list(self._found.values()), SearchIndex(None)  # small, and maybe not for a disk
         try:

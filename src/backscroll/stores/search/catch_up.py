@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from backscroll.errors import ConflictError, DamagedError
+from backscroll.errors import ConflictError, CorruptionError
 from backscroll.history.history import Entry, History
-from backscroll.history.journal import Logbook
+from backscroll.history.journal import Journal
 from backscroll.history.loading import fetch
 from backscroll.ports import Ask, Operation, Store
 from backscroll.recall import retrieval as recall
@@ -16,14 +16,14 @@ T = TypeVar("T")
 def catch_up(store: Store, session: str, search: recall.Search) -> None:
     """Indexes the messages of a session that are not indexed yet, some hundreds at a time.
 
-    Raises `DamagedError` where one of them cannot be read, and `ConflictError` if the session is erased meanwhile.
+    Raises `CorruptionError` where one of them cannot be read, and `ConflictError` if the session is deleted meanwhile.
     """
     upto = _behind(store, session, search.indexed)
     try:
         _run(recall.index(search, upto, _loading(store, session)))
-    except DamagedError:
+    except CorruptionError:
         if store.find(session, seq=upto - 1) is None:
-            raise ConflictError(f"session {session!r} was erased while it was read") from None
+            raise ConflictError(f"session {session!r} was deleted while it was read") from None
         raise
 
 
@@ -37,7 +37,7 @@ def text_of(store: Store, session: str, seq: int, part: int) -> str | None:
 
 
 def _loading(store: Store, session: str) -> Callable[[Sequence[int]], Operation[list[Entry]]]:
-    logbook, nothing = Logbook(store, session), History()
+    logbook, nothing = Journal(store, session), History()
     return lambda seqs: fetch(nothing, logbook, seqs)
 
 

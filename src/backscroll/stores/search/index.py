@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from backscroll.recall.pages import Hit
+from backscroll.recall.pages import SearchHit
 from backscroll.recall.retrieval import Source
 from backscroll.stores.fork_lock import GATE, closes_for_forks
 from backscroll.stores.search import passages
@@ -23,7 +23,7 @@ class SearchIndex:
     """Ranks passages by BM25. Safe to use from several threads; a forked process indexes anew.
 
     `memory`: bytes that it may take before it goes to a temporary file; None = any number, and never to a disk. Raises
-    `StoreUnavailable` where that file has no room.
+    `StoreUnavailableError` where that file has no room.
     """
 
     def __init__(self, memory: int | None = MEMORY) -> None:
@@ -46,11 +46,11 @@ class SearchIndex:
                         passages.insert(connection, (source for source in batch if source.seq >= self.indexed))
                     self.indexed = max(self.indexed, behind)
 
-    def search(self, query: str, most: int) -> list[Hit]:
+    def search(self, query: str, most: int) -> list[SearchHit]:
         """The best `most` passages, best first; newer ones first among equals. Empty for a query without a word."""
         return [hit for hit, _ in self.found(query, most)]
 
-    def found(self, query: str, most: int) -> list[tuple[Hit, str]]:
+    def found(self, query: str, most: int) -> list[tuple[SearchHit, str]]:
         """The same, each with what it is about."""
         with self._lock, self._using() as connection:
             return passages.best(connection, query, most)

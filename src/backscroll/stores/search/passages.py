@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from zlib import crc32
 
-from backscroll.errors import DamagedError
-from backscroll.recall.pages import Hit
+from backscroll.errors import CorruptionError
+from backscroll.recall.pages import SearchHit
 from backscroll.recall.retrieval import Source
 
 PASSAGE = 800  # characters: a function or a paragraph; long enough to be understood, short enough for many in an answer
@@ -74,9 +74,9 @@ def insert(connection: sqlite3.Connection, sources: Iterable[Source]) -> None:
             connection.execute("insert into shown values (?, ?, ?, ?, ?, ?, ?)", (*place, shown, _sum(place, shown)))
 
 
-def best(connection: sqlite3.Connection, query: str, most: int) -> list[tuple[Hit, str]]:
+def best(connection: sqlite3.Connection, query: str, most: int) -> list[tuple[SearchHit, str]]:
     """The best `most` passages with what they are about, best first; newer ones first among equals. Empty for a query
-    without a word. Raises `DamagedError` for a passage that is not as it was written.
+    without a word. Raises `CorruptionError` for a passage that is not as it was written.
     """
     match = " OR ".join(f'"{term}"' for term in terms(query))
     if not match:
@@ -84,7 +84,7 @@ def best(connection: sqlite3.Connection, query: str, most: int) -> list[tuple[Hi
     return [_found(row) for row in connection.execute(_BEST, (match, most))]
 
 
-def _found(row: tuple[Any, ...]) -> tuple[Hit, str]:
+def _found(row: tuple[Any, ...]) -> tuple[SearchHit, str]:
     *place, text, crc, words, of_words = row
     try:
         shown, about = text.decode(), (words or b"").decode()
@@ -92,8 +92,8 @@ def _found(row: tuple[Any, ...]) -> tuple[Hit, str]:
     except (AttributeError, UnicodeDecodeError):  # a value that turned into one of another type, or into no text
         good = False
     if not good:
-        raise DamagedError(f"passage {place[0]} is not what was written there")
-    return Hit(place[1], place[2], place[3], shown), about
+        raise CorruptionError(f"passage {place[0]} is not what was written there")
+    return SearchHit(place[1], place[2], place[3], shown), about
 
 
 def _sum(place: tuple[Any, ...], text: str) -> int:

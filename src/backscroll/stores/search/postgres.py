@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from backscroll.errors import ConflictError
-from backscroll.recall.pages import Hit
+from backscroll.recall.pages import SearchHit
 from backscroll.recall.retrieval import Source
 from backscroll.stores.names import checked
 from backscroll.stores.postgres.driver import Connection
@@ -54,7 +54,7 @@ _Row = tuple[int, int, int, bytes, str]
 class PostgresSearch:
     """Ranks the passages of one session. Texts have to come in the order of their messages. Safe for threads.
 
-    Erasing the session erases its index. Raises what the store raises, `StoreUnavailable` before all.
+    Erasing the session deletes its index. Raises what the store raises, `StoreUnavailableError` before all.
     """
 
     def __init__(self, server: Server, session: str) -> None:
@@ -87,7 +87,7 @@ class PostgresSearch:
         with connection.transaction():
             row = connection.execute(self._of(_CLAIM), (self._session.encode(),)).fetchone()
             if row is None:
-                raise ConflictError(f"session {self._session!r} cannot be indexed: it has not begun, or was erased")
+                raise ConflictError(f"session {self._session!r} cannot be indexed: it has not begun, or was deleted")
             id_, before = row
             columns = list(zip(*(each for each in new if each[0] >= before), strict=True))
             if columns:
@@ -97,7 +97,7 @@ class PostgresSearch:
             query = "update {s}.indexed set upto = greatest(upto, %s) where session = %s"
             connection.execute(self._of(query), (upto, id_))
 
-    def search(self, query: str, most: int) -> list[Hit]:
+    def search(self, query: str, most: int) -> list[SearchHit]:
         """The best `most` passages, best first; newer ones first among equals. Empty for a query without a word."""
         wanted = [" <-> ".join(f"'{word}'" for word in words) for term in terms(query) if (words := _words(term))]
         if not wanted:
@@ -105,16 +105,16 @@ class PostgresSearch:
         values = {"name": self._session.encode(), "terms": list(dict.fromkeys(wanted)), "most": most, "length": _LENGTH}
         return self._server.run(partial(self._find, values))
 
-    def found(self, query: str, most: int) -> list[tuple[Hit, str]]:
+    def found(self, query: str, most: int) -> list[tuple[SearchHit, str]]:
         """The same; what each is about is told by its words alone."""
         return [(hit, "") for hit in self.search(query, most)]
 
     def close(self) -> None:
         """Nothing to free: the connections are those of the store, and the index stays."""
 
-    def _find(self, values: dict[str, Any], connection: Connection) -> list[Hit]:
+    def _find(self, values: dict[str, Any], connection: Connection) -> list[SearchHit]:
         rows = connection.execute(self._of(_FIND), values, binary=True).fetchall()
-        return [Hit(seq, part, start, shown.decode("utf-8", "surrogatepass")) for seq, part, start, shown in rows]
+        return [SearchHit(seq, part, start, shown.decode("utf-8", "surrogatepass")) for seq, part, start, shown in rows]
 
     def _of(self, statement: str) -> bytes:
         return of(self._server.schema, statement)

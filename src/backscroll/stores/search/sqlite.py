@@ -14,10 +14,10 @@ from hashlib import sha256
 from typing import NamedTuple
 from zlib import crc32
 
-from backscroll.errors import ConflictError, DamagedError
+from backscroll.errors import ConflictError, CorruptionError
 from backscroll.notices import warn
 from backscroll.ports import Store
-from backscroll.recall.pages import Hit
+from backscroll.recall.pages import SearchHit
 from backscroll.recall.retrieval import Source
 from backscroll.stores.fork_lock import closes_for_forks
 from backscroll.stores.search import passages
@@ -49,7 +49,7 @@ class _Reach(NamedTuple):
 class SqliteSearch:
     """Ranks passages as `SearchIndex` does. Safe for threads; several processes may share a store, and its indexes.
 
-    Raises `ConflictError` where the session was erased since the first use.
+    Raises `ConflictError` where the session was deleted since the first use.
     """
 
     def __init__(self, store: SqliteStore, session: str, read: Store | None = None) -> None:
@@ -94,11 +94,11 @@ class SqliteSearch:
                 elif not self._added(batch, behind):
                     catch_up(self._read, self._session, self)
 
-    def search(self, query: str, most: int) -> list[Hit]:
+    def search(self, query: str, most: int) -> list[SearchHit]:
         """The best `most` passages, best first; newer ones first among equals. Empty for a query without a word."""
         return [hit for hit, _ in self.found(query, most)]
 
-    def found(self, query: str, most: int) -> list[tuple[Hit, str]]:
+    def found(self, query: str, most: int) -> list[tuple[SearchHit, str]]:
         """The same, each with what it is about."""
         with self._lock:
             told = self._told
@@ -159,7 +159,7 @@ class SqliteSearch:
         try:
             path, number, last = self._look(), self._number, next((each for each in reversed(batch) if each.text), None)
             if last is not None and text_of(self._read, self._session, last.seq, last.part) != last.text:
-                raise self._erased()  # whoever adds it still has what was erased
+                raise self._erased()  # whoever adds it still has what was deleted
             if number is None:
                 return True
             if path is None:
@@ -176,14 +176,14 @@ class SqliteSearch:
         except Unreachable as error:
             self._give_up(error)
             return False
-        if self._store.number(self._session) != number:  # asked behind the commit: who erased it before saw no file
+        if self._store.number(self._session) != number:  # asked behind the commit: who deleted it before saw no file
             beside.sweep(self._store.path, self._store.numbers)
             raise self._erased()
         good = reach.upto >= self._told
         self._told = max(behind, reach.upto) if good else reach.upto
         return good
 
-    def _best(self, query: str, most: int) -> tuple[int, list[tuple[Hit, str]]]:
+    def _best(self, query: str, most: int) -> tuple[int, list[tuple[SearchHit, str]]]:
         """What the file has, and up to where it goes."""
         path = self._look()
         if path is None:
@@ -214,7 +214,7 @@ class SqliteSearch:
         return number
 
     def _erased(self) -> ConflictError:
-        return ConflictError(f"session {self._session!r} was erased; close what has it open, and open it anew")
+        return ConflictError(f"session {self._session!r} was deleted; close what has it open, and open it anew")
 
     def _mark(self, upto: int) -> bytes:
         """What the store has directly before the message `upto`, in short; empty where it has no such message."""
@@ -258,7 +258,7 @@ class SqliteSearch:
 def _reach_of(connection: sqlite3.Connection) -> _Reach:
     rows = connection.execute("select upto, mark, crc from reach").fetchall()
     if len(rows) != 1 or _sum(*rows[0][:2]) != rows[0][2]:
-        raise DamagedError("what it says of itself is not what was written")
+        raise CorruptionError("what it says of itself is not what was written")
     return _Reach(*rows[0][:2])
 
 

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from backscroll.errors import DamagedError
+from backscroll.errors import CorruptionError
 from backscroll.ports import LOST, Record
 from backscroll.stores.problems import Mended
 from backscroll.stores.sqlite import rows
@@ -61,15 +61,15 @@ class Copying:
 
     def _meta(self, acknowledged: int) -> Meta | None:
         meta: Meta | None = None
-        with _damage_ends(), contextlib.suppress(DamagedError):
+        with _damage_ends(), contextlib.suppress(CorruptionError):
             meta = rows.meta_of(self._source)
         if meta is None:
             self._say("the row that counts commits and sessions was lost, and is made anew; sessions may be missing")
         elif meta.commits < acknowledged:
             gone = acknowledged - meta.commits
             self._say(
-                f"lost: the last {gone} of {acknowledged} acknowledged commits; a session that they erased may be "
-                "there again: erase it again"
+                f"lost: the last {gone} of {acknowledged} acknowledged commits; a session that they deleted may be "
+                "there again: delete it again"
             )
         return meta
 
@@ -93,7 +93,7 @@ class Copying:
     def _session(self, row: Sequence[Any]) -> Begun | None:
         if not row[0]:
             return None  # the row of the whole file
-        with contextlib.suppress(DamagedError):
+        with contextlib.suppress(CorruptionError):
             return rows.begun_of(row, "")
         match row:
             case (bytes(name), int(id_), _, None | int(), int(), _) if 0 < id_ < 2**31:
@@ -129,7 +129,7 @@ class Copying:
                     at = rows.at_of(row) + 1
                     try:
                         rows.stored_of(session.name, row)
-                    except DamagedError:
+                    except CorruptionError:
                         self._altered[row[0]] = row[2] if isinstance(row[2], int) else None
                     else:
                         yield tuple(row)

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from backscroll.errors import DamagedError, StoreError, StoreUnavailable
+from backscroll.errors import CorruptionError, StoreError, StoreUnavailableError
 
 _UNAVAILABLE = {
     sqlite3.SQLITE_BUSY: "another program has kept it locked for as long as `timeout` allows: find out which one has "
@@ -44,26 +44,28 @@ def code(error: BaseException | None) -> int:
 def fault(path: str, error: sqlite3.Error | OSError) -> StoreError:
     """The error to raise instead."""
     if isinstance(error, OSError):
-        return StoreUnavailable(f"{path}: {error.strerror or error}: look at the file, at its folder and their rights")
+        return StoreUnavailableError(
+            f"{path}: {error.strerror or error}: look at the file, at its folder and their rights"
+        )
     number, name = code(error), getattr(error, "sqlite_errorname", type(error).__name__)
     if number in _UNAVAILABLE:
-        return StoreUnavailable(f"{path}: {_UNAVAILABLE[number]} ({name}: {error})")
+        return StoreUnavailableError(f"{path}: {_UNAVAILABLE[number]} ({name}: {error})")
     if number in DAMAGE:
         return damaged(path, f"{name}: {error}")
-    return StoreUnavailable(f"{path}: {name}: {error}")
+    return StoreUnavailableError(f"{path}: {name}: {error}")
 
 
-def damaged(path: str, what: str) -> DamagedError:
+def damaged(path: str, what: str) -> CorruptionError:
     """The file is not as it was written."""
-    return DamagedError(
+    return CorruptionError(
         f"{path} is damaged: {what}; `verify()` lists what is wrong, `repair()` saves what can still be read"
     )
 
 
 def translated(path: str, error: BaseException) -> BaseException:
     """The error to raise instead of another one: one of Backscroll's, and damage with the name of the file."""
-    if isinstance(error, DamagedError):
-        return error if str(error).startswith(path) else DamagedError(f"{path}: {error}")
+    if isinstance(error, CorruptionError):
+        return error if str(error).startswith(path) else CorruptionError(f"{path}: {error}")
     if isinstance(error, UnicodeDecodeError):  # by which Python fails to tell of a damaged name
         return damaged(path, f"a name in it is no text any more: {error.object!r:.200}")
     return fault(path, error) if isinstance(error, sqlite3.Error | OSError) else error

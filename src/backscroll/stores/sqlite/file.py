@@ -10,8 +10,8 @@ import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
-from backscroll.errors import ConfigurationError, DamagedError, StoreUnavailable
-from backscroll.stores.commit_counter import Guard
+from backscroll.errors import ConfigurationError, CorruptionError, StoreUnavailableError
+from backscroll.stores.commit_counter import CommitCounter
 from backscroll.stores.fork_lock import GATE
 from backscroll.stores.sqlite import rows, schema
 from backscroll.stores.sqlite.errors import code, damaged, told
@@ -27,7 +27,7 @@ class Database:
 
     def __init__(self, path: str, synchronous: str, timeout: float, *, read_only: bool = False) -> None:
         self.path, self.timeout, self.read_only = path, timeout, read_only
-        self.guard = Guard(path)
+        self.guard = CommitCounter(path)
         self._synchronous = synchronous
         self._identity: tuple[int, int] | None = None
         """Of the file that was checked; None before that."""
@@ -64,11 +64,11 @@ class Database:
         self.readers.close()
 
     def check_place(self) -> None:
-        """Raises `StoreUnavailable` where the file is another one now: what goes into the old one is lost."""
+        """Raises `StoreUnavailableError` where the file is another one now: what goes into the old one is lost."""
         if self._identity != self._seen():
             self.forget()
             self._replaced += 1
-            raise StoreUnavailable(f"{self.path} was deleted or replaced while it was in use: nothing was written")
+            raise StoreUnavailableError(f"{self.path} was deleted or replaced while it was in use: nothing was written")
 
     def incarnation(self, session: int) -> str:
         """Of the session with this number: ids are never used twice in a file, and begin again with another file."""
@@ -113,7 +113,7 @@ class Database:
         acknowledged = self.guard.read()  # before the log, which is never behind it
         if self.empty():
             if acknowledged:
-                raise DamagedError(self.lost(acknowledged, 0))
+                raise CorruptionError(self.lost(acknowledged, 0))
             self._make()
         elif self._is_good(acknowledged):
             return
@@ -128,7 +128,7 @@ class Database:
         acknowledged = self.guard.read()
         if self.empty():
             if acknowledged:
-                raise DamagedError(self.lost(acknowledged, 0))
+                raise CorruptionError(self.lost(acknowledged, 0))
             raise ConfigurationError(f"{self.path}: this file is empty, and not a Backscroll store yet")
         with contextlib.closing(self.look()) as connection:
             number = schema.version(connection, self.path)
@@ -157,7 +157,7 @@ class Database:
         except FileNotFoundError:
             return True
         if stat.S_ISDIR(found.st_mode):
-            raise StoreUnavailable(f"{self.path}: it is a folder: name a file in it")
+            raise StoreUnavailableError(f"{self.path}: it is a folder: name a file in it")
         return found.st_size == 0
 
     def _make(self) -> None:
@@ -167,13 +167,13 @@ class Database:
     def _is_good(self, acknowledged: int) -> bool:
         """Checks a file without changing it: closing an ordinary connection could delete a log that lost its middle.
 
-        False for a file that needs something done first. Raises `DamagedError` for one that lost something.
+        False for a file that needs something done first. Raises `CorruptionError` for one that lost something.
         """
         try:
             with contextlib.closing(self.raw(untouched=True)) as connection:
                 number = schema.version(connection, self.path)
                 if number == 0 and acknowledged:
-                    raise DamagedError(self.lost(acknowledged, 0))
+                    raise CorruptionError(self.lost(acknowledged, 0))
                 if number < schema.VERSION:
                     return False
                 self._check(connection, acknowledged)
@@ -186,7 +186,7 @@ class Database:
     def _check(self, connection: sqlite3.Connection, acknowledged: int) -> None:
         connection.execute("begin")  # all of it as it is at one moment
         for problem in self.problems(connection, acknowledged):
-            raise damaged(self.path, problem) if not problem.startswith(self.path) else DamagedError(problem)
+            raise damaged(self.path, problem) if not problem.startswith(self.path) else CorruptionError(problem)
 
     def problems(self, connection: sqlite3.Connection, acknowledged: int) -> Iterator[str]:
         """What is wrong with the file as a whole and with its list of sessions. Asked in a transaction."""
@@ -208,7 +208,7 @@ class Database:
     def _meta(self, connection: sqlite3.Connection) -> rows.Meta | str:
         try:
             return rows.meta_of(connection)
-        except DamagedError as error:
+        except CorruptionError as error:
             return str(error)
 
     def lost(self, acknowledged: int, commits: int) -> str:

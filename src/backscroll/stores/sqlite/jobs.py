@@ -107,7 +107,7 @@ class Transactions:
             found += rows.forks(self.connection, each)
         return found
 
-    def erase(self, session: Begun) -> None:
+    def delete(self, session: Begun) -> None:
         """Deletes what is a session's own."""
         rows.delete(self.connection, session)
         self._sessions.pop(session.name, None)
@@ -218,7 +218,7 @@ class Fork(Job):
 
 
 @dataclass(slots=True, eq=False)
-class Erase(Job):
+class Delete(Job):
     """Deletes a session; with `cascade` its forks as well."""
 
     cascade: bool
@@ -232,13 +232,13 @@ class Erase(Job):
         if len(family) > 1 and not self.cascade:
             forks = [each.name for each in family[1:]]
             self.error = ConflictError(
-                f"session {self.session!r} shares its records with its forks {forks}: erase them first, or all at once "
-                "with `cascade`"
+                f"session {self.session!r} shares its records with its forks {forks}: delete them first, or all with "
+                "`cascade`"
             )
             return False
         for each in family:
             rows.free(file.connection, each.name)
-            file.erase(each)
+            file.delete(each)
         return True
 
 

@@ -8,7 +8,7 @@ import stat
 import sys
 from collections.abc import Iterator
 
-from backscroll.errors import ConfigurationError, DamagedError, StoreUnavailable
+from backscroll.errors import ConfigurationError, CorruptionError, StoreUnavailableError
 from backscroll.stores.fork_lock import GATE, alone
 from backscroll.stores.problems import Mended
 from backscroll.stores.sqlite import schema
@@ -32,7 +32,10 @@ def repair(database: Database) -> list[Mended]:
     """Mends what `verify` finds, and says what was lost. Does nothing where it finds nothing."""
     try:
         whole = next(verify(database, None), None) is None
-    except (ConfigurationError, StoreUnavailable):  # of another program, or of a later version: unless that is a lie
+    except (
+        ConfigurationError,
+        StoreUnavailableError,
+    ):  # of another program, or of a later version: unless that is a lie
         whole = False
         if not _is_ours(database):
             raise
@@ -61,7 +64,9 @@ def _kept(path: str) -> Iterator[int]:
             try:
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, _LOCKED, _LOCKS)
             except (BlockingIOError, PermissionError):
-                raise StoreUnavailable(f"{path}: another process has it open: end that one, then repair it") from None
+                raise StoreUnavailableError(
+                    f"{path}: another process has it open: end that one, then repair it"
+                ) from None
         yield file
     finally:
         os.close(file)
@@ -148,8 +153,8 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def _unreadable(path: str) -> DamagedError:
-    return DamagedError(
+def _unreadable(path: str) -> CorruptionError:
+    return CorruptionError(
         f"{path} is damaged: SQLite reads nothing in it any more, and it was left as it is: restore it from a backup. "
         f"{_pointer(path)}"
     )

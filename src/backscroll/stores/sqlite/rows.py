@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from backscroll.errors import ConfigurationError, DamagedError
+from backscroll.errors import ConfigurationError, CorruptionError
 from backscroll.ports import Record, Stored
 
 BATCH = 500  # rows
@@ -92,7 +92,7 @@ def rows_of(session: str, first: int, records: Sequence[Record]) -> list[Row]:
 
 
 def stored_of(session: str, row: Sequence[Any]) -> Stored:
-    """A record from its row; texts come as bytes. Raises `DamagedError` for a row that is not as it was written."""
+    """A record from its row; texts come as bytes. Raises `CorruptionError` for a row that is not as it was written."""
     number, kind, seq, key, format_, crc, body = row
     at = number % MOST
     try:
@@ -101,7 +101,7 @@ def stored_of(session: str, row: Sequence[Any]) -> Stored:
     except (AttributeError, TypeError, UnicodeDecodeError):  # a value that turned into one of another type
         fits = False
     if not fits:
-        raise DamagedError(f"session {session!r}: the record at place {at} is not what was written there")
+        raise CorruptionError(f"session {session!r}: the record at place {at} is not what was written there")
     return Stored(at, Record(told, seq, body, format_, known))
 
 
@@ -122,14 +122,14 @@ def find(connection: sqlite3.Connection, name: str) -> Begun | None:
 
 
 def begun_of(row: Sequence[Any], what: str) -> Begun:
-    """A session from its row. Raises `DamagedError` for one that is not as it was written."""
+    """A session from its row. Raises `CorruptionError` for one that is not as it was written."""
     try:
         session = Begun(row[0].decode(), *row[1:5])
         if row[5] == sum_of(session):
             return session
     except (AttributeError, UnicodeDecodeError):  # a name that turned into something else
         pass
-    raise DamagedError(f"{what}: the row that tells where its log ends is not what was written")
+    raise CorruptionError(f"{what}: the row that tells where its log ends is not what was written")
 
 
 def size(connection: sqlite3.Connection, session: Begun) -> int:
@@ -151,14 +151,14 @@ def parts(connection: sqlite3.Connection, session: Begun) -> Iterator[Part]:
 
 
 def parent_of(connection: sqlite3.Connection, session: Begun) -> Begun:
-    """The session that one was forked from. Raises `DamagedError` where it does not hold what is shared."""
+    """The session that one was forked from. Raises `CorruptionError` where it does not hold what is shared."""
     row = connection.execute(f"{_LOG} where id = ?", (session.parent,)).fetchone()
     what = f"session {session.name!r}: of the session that it was forked from"
     if row is None:
-        raise DamagedError(f"{what}, which has the number {session.parent}, there is nothing")
+        raise CorruptionError(f"{what}, which has the number {session.parent}, there is nothing")
     parent = begun_of(row, what)
     if parent.end < session.shared or parent.id >= session.id:
-        raise DamagedError(f"{what}, {parent.name!r}, it shares more than there is")
+        raise CorruptionError(f"{what}, {parent.name!r}, it shares more than there is")
     return parent
 
 
@@ -177,7 +177,7 @@ def load(connection: sqlite3.Connection, session: Begun, start: int, stop: int) 
         if size >= BATCH_BYTES:
             return got
     if start + len(got) < stop:
-        raise DamagedError(
+        raise CorruptionError(
             f"session {part.holder.name!r}: the record at place {start + len(got)} is missing; its log ends before "
             f"place {part.holder.end}"
         )
@@ -269,7 +269,7 @@ def begun(connection: sqlite3.Connection) -> Iterator[Begun | str]:
             continue  # the row of the whole file
         try:
             session = begun_of(row, "")
-        except DamagedError:
+        except CorruptionError:
             yield f"the row of the session {row[0]!r:.300} is not what was written"
             continue
         if row[0] <= before:
@@ -280,11 +280,11 @@ def begun(connection: sqlite3.Connection) -> Iterator[Begun | str]:
 
 
 def all_begun(connection: sqlite3.Connection) -> list[Begun]:
-    """All sessions. Raises `DamagedError` where one of them is not as it was written."""
+    """All sessions. Raises `CorruptionError` where one of them is not as it was written."""
     sessions = []
     for found in begun(connection):
         if isinstance(found, str):
-            raise DamagedError(found)
+            raise CorruptionError(found)
         sessions.append(found)
     return sessions
 
@@ -298,7 +298,7 @@ def meta_of(connection: sqlite3.Connection) -> Meta:
     """The facts of the whole file."""
     row = connection.execute("select next, parent, shared, id, crc from log where name = ''").fetchone()
     if row is None or row[3] != 0 or row[4] != sum_of_meta(Meta(*row[:3])):
-        raise DamagedError("the row that counts commits and sessions is not what was written")
+        raise CorruptionError("the row that counts commits and sessions is not what was written")
     return Meta(*row[:3])
 
 
@@ -364,7 +364,7 @@ def lease_of(connection: sqlite3.Connection, name: str) -> tuple[str, int] | Non
             return owner, until
     except (AttributeError, UnicodeDecodeError):  # an owner that turned into something else
         pass
-    raise DamagedError(f"session {name!r}: the row that tells who keeps it is not what was written")
+    raise CorruptionError(f"session {name!r}: the row that tells who keeps it is not what was written")
 
 
 def leased(connection: sqlite3.Connection) -> list[str]:

@@ -7,7 +7,7 @@ A step that was ever released stays as it is: a file of any age is brought up by
 import sqlite3
 import time
 
-from backscroll.errors import ConfigurationError, StoreUnavailable
+from backscroll.errors import ConfigurationError, StoreUnavailableError
 from backscroll.stores.sqlite.errors import code, damaged
 
 APPLICATION = 0x4261636B  # "Back", in the header of the file
@@ -58,7 +58,7 @@ def version(connection: sqlite3.Connection, path: str) -> int:
             f"{path}: not a Backscroll store: it is a database of another program; name another file"
         )
     if number > VERSION:
-        raise StoreUnavailable(
+        raise StoreUnavailableError(
             f"{path} has schema {number}, and this version of Backscroll knows schemas up to {VERSION}: upgrade it"
         )
     if number < 1:

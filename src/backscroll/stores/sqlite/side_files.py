@@ -4,7 +4,7 @@ they are opened, and how they end. What is in them is told by whoever opens them
 They lie in the folder `sessions.db-search` and are called after the session's own number and a turn: `17-0`. A number
 is never used again, and a file that is no good is not replaced but followed by `17-1`, so that nobody who still has the
 old one open can spoil the new one. One file for all sessions would have tables for each, since ranking counts what is
-in a table: with 2,000 sessions it takes a second to open, and to erase one means to write all of them anew.
+in a table: with 2,000 sessions it takes a second to open, and to delete one means to write all of them anew.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from backscroll.errors import DamagedError, StoreUnavailable
+from backscroll.errors import CorruptionError, StoreUnavailableError
 from backscroll.stores.fork_lock import GATE
 from backscroll.stores.sqlite.errors import told
 from backscroll.stores.sqlite.schema import write_ahead
@@ -61,7 +61,7 @@ def begin(database: str, number: int, turn: int) -> str:
 
 
 def sweep(database: str, living: Callable[[], Iterable[int]]) -> None:
-    """Removes the files of all sessions that are no more. Raises `StoreUnavailable` where they cannot be removed."""
+    """Remove the files of sessions that are gone. Raises `StoreUnavailableError` where that is not possible."""
     files = _files(database)  # first: a session that begins meanwhile has no file among these
     if not files:
         return
@@ -122,9 +122,9 @@ def _reaching(path: str) -> Iterator[None]:
     try:
         with told(path):
             yield
-    except DamagedError as error:
+    except CorruptionError as error:
         raise Unfit(str(error.__cause__ or error)) from error
-    except StoreUnavailable as error:
+    except StoreUnavailableError as error:
         raise Unreachable(str(error)) from error
 
 

@@ -22,7 +22,7 @@ from backscroll.stores.queued_store import TIMEOUT, QueuedStore, checked_durabil
 from backscroll.stores.sqlite import rows
 from backscroll.stores.sqlite import side_files as beside
 from backscroll.stores.sqlite.file import Database
-from backscroll.stores.sqlite.jobs import Append, Erase, Fork, Hold, Job, Lease
+from backscroll.stores.sqlite.jobs import Append, Delete, Fork, Hold, Job, Lease
 from backscroll.stores.sqlite.repair import repair
 from backscroll.stores.sqlite.verify import accept_loss, verify
 from backscroll.stores.sqlite.writer import Writer
@@ -68,8 +68,8 @@ class SqliteStore(QueuedStore[Job]):
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
         """Records from `start` to before `stop` or the end that the log has when reading begins.
 
-        Raises `DamagedError` at the first record that is missing or altered, and `ConflictError` if the session is
-        erased meanwhile.
+        Raises `CorruptionError` at the first record that is missing or altered, and `ConflictError` if the session is
+        deleted meanwhile.
         """
         return self._read(checked(session), max(start, 0), stop)
 
@@ -81,7 +81,7 @@ class SqliteStore(QueuedStore[Job]):
                 if session is None and known is None:
                     return
                 if session is None or (known is not None and known.id != session.id):
-                    raise ConflictError(f"session {name!r} was erased while it was read")
+                    raise ConflictError(f"session {name!r} was deleted while it was read")
                 if known is None:
                     known, stop = session, session.end if stop is None else min(stop, session.end)
                 assert stop is not None
@@ -132,7 +132,7 @@ class SqliteStore(QueuedStore[Job]):
             return rows.numbers(connection)
 
     def sessions(self) -> list[str]:
-        """Names, the session that began first before the others. Raises `DamagedError` where one is not as it was."""
+        """Names in the order of their beginning. Raises `CorruptionError` where one was altered."""
         with self._database.readers.reading() as connection:
             return [session.name for session in sorted(rows.all_begun(connection), key=lambda session: session.id)]
 
@@ -150,13 +150,13 @@ class SqliteStore(QueuedStore[Job]):
         self._put(job, at_once=True)
         return job.turn.granted
 
-    def erase(self, session: str, cascade: bool = False) -> None:
+    def delete(self, session: str, cascade: bool = False) -> None:
         """Deletes a session, and every trace of it in every file. Also finishes an erasure that was cut short.
 
         Costs as much as writing the whole database: others wait, but several erasures at once share that cost.
         """
         try:
-            self._put(Erase(checked(session), cascade)).result()
+            self._put(Delete(checked(session), cascade)).result()
         finally:
             beside.sweep(self.path, self.numbers)
 
@@ -174,9 +174,9 @@ class SqliteStore(QueuedStore[Job]):
         A new file is written from every record that is as it was written, wherever it stands; the damaged one is kept
         beside it as `.damaged-1` (2, 3 ...) with its `-wal` and `-commits`. Where a record is lost, one of the kind
         `lost` (`ports.LOST`) takes its place, so that all others can be read as before. Nobody else may have the file
-        open (`StoreUnavailable`). `DamagedError` where nothing in it can be read; then it is left as it is.
+        open (`StoreUnavailableError`). `CorruptionError` where nothing in it can be read; then it is left as it is.
 
-        What is erased later stays in the `.damaged` files: delete them when they are needed no more. Were the process
+        What is deleted later stays in the `.damaged` files: delete them when they are needed no more. Were the process
         killed in the very moment when the files change places, the next use says that commits are gone, and all that
         was there is in these files.
         """

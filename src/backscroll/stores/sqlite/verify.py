@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-from backscroll.errors import DamagedError
+from backscroll.errors import CorruptionError
 from backscroll.stores.fork_lock import GATE
 from backscroll.stores.problems import Problem
 from backscroll.stores.sqlite import rows, schema
@@ -49,7 +49,7 @@ def _version(database: Database) -> int:
     try:
         with _looking(database) as connection:
             return schema.version(connection, database.path)
-    except DamagedError:  # told of by whoever looks further
+    except CorruptionError:  # told of by whoever looks further
         return schema.VERSION
 
 
@@ -61,7 +61,7 @@ def _brought_up(database: Database, name: str | None) -> Iterator[Problem]:
         try:
             with told(database.path), GATE:
                 copy = database.brought_up(folder)
-        except DamagedError as error:
+        except CorruptionError as error:
             yield Problem(None, None, str(error))
             return
         for problem in verify(copy, name):
@@ -81,7 +81,7 @@ def _found(database: Database, looks: Iterable[tuple[str | None, Look]]) -> list
         with _looking(database) as connection:
             for session, look in looks:
                 found += _seen(database, connection, session, look)
-    except DamagedError as error:
+    except CorruptionError as error:
         found.append(Problem(None, None, str(error)))
     return found
 
@@ -93,7 +93,7 @@ def _seen(database: Database, connection: sqlite3.Connection, session: str | Non
             connection.execute("begin")  # all of it as it is at one moment
             for problem in look(connection):
                 found.append(problem)  # noqa: PERF402 - what was found before a failure counts
-    except DamagedError as error:
+    except CorruptionError as error:
         found.append(Problem(session, None, str(error)))
     finally:
         connection.rollback()
@@ -119,7 +119,7 @@ def _deep(connection: sqlite3.Connection) -> Iterator[Problem]:
     for name in rows.leased(connection):
         try:
             rows.lease_of(connection, name)
-        except DamagedError as error:
+        except CorruptionError as error:
             yield Problem(name, None, str(error))
     known = {session.id for session in rows.begun(connection) if isinstance(session, rows.Begun)}
     for number in rows.holders(connection):
@@ -130,7 +130,7 @@ def _deep(connection: sqlite3.Connection) -> Iterator[Problem]:
 def _sessions(database: Database) -> list[rows.Begun]:
     """Those that can be read; what is wrong with the others is told with the whole file."""
     found: list[rows.Begun] = []
-    with contextlib.suppress(DamagedError), _looking(database) as connection:
+    with contextlib.suppress(CorruptionError), _looking(database) as connection:
         if schema.version(connection, database.path):
             found.extend(session for session in rows.begun(connection) if isinstance(session, rows.Begun))
     return found
@@ -174,7 +174,7 @@ def _rows(connection: sqlite3.Connection, name: str, part: rows.Part) -> Iterato
             yield Problem(name, at, f"there is a record outside of the log, which ends {beside}")
         try:
             rows.stored_of(holder.name, row)
-        except DamagedError:
+        except CorruptionError:
             yield Problem(name, at, "the record is not what was written there")
     for missing in range(expected, stop):
         yield Problem(name, missing, "the record is missing")

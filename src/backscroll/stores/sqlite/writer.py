@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
-from backscroll.errors import StoreUnavailable
+from backscroll.errors import StoreUnavailableError
 from backscroll.ports import Tip
-from backscroll.stores.commit_counter import Guard
+from backscroll.stores.commit_counter import CommitCounter
 from backscroll.stores.fork_lock import GATE
 from backscroll.stores.group_commit import Answer
 from backscroll.stores.sqlite.errors import ALONE, code, told, translated
 from backscroll.stores.sqlite.file import Database
-from backscroll.stores.sqlite.jobs import Erase, Hold, Job, Transactions
+from backscroll.stores.sqlite.jobs import Delete, Hold, Job, Transactions
 
 
 class Writer:
@@ -18,7 +18,7 @@ class Writer:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._file: Transactions | None = None
-        self._guard = Guard(database.path)  # one of its own, since it is kept open
+        self._guard = CommitCounter(database.path)  # one of its own, since it is kept open
 
     def perform(self, jobs: list[Job]) -> Iterator[list[Answer[Job]]]:
         """All of them in one transaction, or each in its own where one of them fails by itself; a turn alone."""
@@ -45,9 +45,9 @@ class Writer:
             if instead is not error:
                 instead.__cause__ = error
             return [(job, instead) for job in jobs]
-        erased = [job for job in jobs if type(job) is Erase and job.error is None]
-        failure = self._clear() if erased else None
-        return [(job, failure if job in erased else job.error) for job in jobs]
+        deleted = [job for job in jobs if type(job) is Delete and job.error is None]
+        failure = self._clear() if deleted else None
+        return [(job, failure if job in deleted else job.error) for job in jobs]
 
     def _whole(self, jobs: Sequence[Job]) -> None:
         """All jobs or none."""
@@ -66,7 +66,7 @@ class Writer:
         self._guard.raise_to(self._file.meta.commits)
 
     def _clear(self) -> Exception | None:
-        """Writes the database anew and cuts its log to nothing: what was erased is in no file then.
+        """Writes the database anew and cuts its log to nothing: what was deleted is in no file then.
 
         `secure_delete` overwrites what is deleted, but not the copies that stay in the unused parts of pages when
         SQLite moves rows from page to page.
@@ -82,9 +82,9 @@ class Writer:
             return error
         if not busy:
             return None
-        return StoreUnavailable(
-            f"{self._database.path}: the session is erased, but while others read the database its -wal file may still "
-            "hold what it was: erase it again"
+        return StoreUnavailableError(
+            f"{self._database.path}: the session is deleted, but while others read the database its -wal may still "
+            "hold what it was: delete it again"
         )
 
     def _begun(self) -> Transactions:

@@ -4,7 +4,7 @@ elsewhere.
 
 from collections.abc import Sequence
 
-from backscroll.messages import Media, Part, Reading
+from backscroll.messages import Media, ParsedMessage, Part
 from backscroll.ports import Tokenizer
 from backscroll.tokens.engines.media import image_size, pdf_pages
 from backscroll.tokens.usage import Count, Counts, MediaCount
@@ -20,7 +20,7 @@ class Measurer:
         self.tokenizer = tokenizer
         self._short: dict[str, Count] = {}
 
-    def measure(self, readings: Sequence[Reading]) -> tuple[Counts, ...]:
+    def measure(self, readings: Sequence[ParsedMessage]) -> tuple[Counts, ...]:
         """One tuple of counts for each reading, one count for each part; a call's count covers its tool's name."""
         return tuple([tuple([self._part(part) for part in reading.parts]) for reading in readings])
 
