@@ -5,6 +5,7 @@ else.
 from typing import TYPE_CHECKING
 
 from backscroll.compaction.cache_pricing import CachePricing
+from backscroll.compaction.candidates import Strategy
 from backscroll.compaction.options import Protection, ToolResultPreview
 from backscroll.compaction.report import CompactionResult
 from backscroll.compaction.summarization import Summarizer, SummaryRequest, SummaryResponse
@@ -25,17 +26,20 @@ from backscroll.manager.async_manager import AsyncContextManager
 from backscroll.manager.options import StorageOptions
 from backscroll.manager.sync_manager import ContextManager
 from backscroll.notices import BackscrollWarning
+from backscroll.ports import BlobStore, Store, Tokenizer
 from backscroll.recall.pages import RecallResult, SearchHit
 from backscroll.session.explain import MessageStatus
-from backscroll.session.window_report import WindowReport
+from backscroll.session.request_log import RequestItem, RequestRecord, RequestSnapshot
+from backscroll.session.window_report import LargestMessage, WindowReport
 from backscroll.tokens.budget import BudgetOptions
 from backscroll.tokens.model_profiles import ModelProfile
-from backscroll.tokens.usage import Usage
+from backscroll.tokens.usage import SummarizerUsage, TokenCount, Usage
 
 __all__ = [
     "AsyncContextManager",
     "BackscrollError",
     "BackscrollWarning",
+    "BlobStore",
     "BudgetError",
     "BudgetOptions",
     "CachePricing",
@@ -44,19 +48,28 @@ __all__ = [
     "ConflictError",
     "ContextManager",
     "CorruptionError",
+    "LargestMessage",
     "MessageError",
     "MessageStatus",
     "ModelProfile",
     "Protection",
     "RecallResult",
     "ReferenceNotFoundError",
+    "RequestItem",
+    "RequestRecord",
+    "RequestSnapshot",
     "SearchHit",
     "StorageOptions",
+    "Store",
     "StoreError",
     "StoreUnavailableError",
+    "Strategy",
     "Summarizer",
+    "SummarizerUsage",
     "SummaryRequest",
     "SummaryResponse",
+    "TokenCount",
+    "Tokenizer",
     "ToolResultPreview",
     "TranscriptError",
     "Usage",

@@ -1,13 +1,15 @@
 """What holds for the project as a whole: layers, sizes, public names, and what an import costs."""
 
 import ast
+import inspect
 import json
 import re
 import subprocess
 import sys
 import tomllib
+from dataclasses import is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
@@ -117,30 +119,67 @@ def test_public_names():
         "AsyncContextManager",
         "BackscrollError",
         "BackscrollWarning",
+        "BlobStore",
         "BudgetError",
-        "Compaction",
+        "BudgetOptions",
+        "CachePricing",
+        "CompactionResult",
         "ConfigurationError",
         "ConflictError",
         "ContextManager",
-        "DamagedError",
-        "Explained",
-        "Family",
-        "Hit",
+        "CorruptionError",
+        "LargestMessage",
         "MessageError",
-        "Prices",
-        "Recalled",
-        "ReferenceNotFound",
-        "Status",
+        "MessageStatus",
+        "ModelProfile",
+        "Protection",
+        "RecallResult",
+        "ReferenceNotFoundError",
+        "RequestItem",
+        "RequestRecord",
+        "RequestSnapshot",
+        "SearchHit",
+        "StorageOptions",
+        "Store",
         "StoreError",
-        "StoreUnavailable",
-        "SummaryAnswer",
+        "StoreUnavailableError",
+        "Strategy",
+        "Summarizer",
+        "SummarizerUsage",
         "SummaryRequest",
+        "SummaryResponse",
+        "TokenCount",
+        "Tokenizer",
+        "ToolResultPreview",
         "TranscriptError",
         "Usage",
+        "WindowReport",
         "is_overflow",
         "overflow_sizes",
     ]
     assert all(hasattr(backscroll, public) for public in backscroll.__all__)
+
+
+def classes_in(hint: Any) -> set[type]:
+    """The package's own classes in an annotation."""
+    if isinstance(hint, type) and not get_args(hint):
+        return {hint} if hint.__module__.startswith("backscroll") else set()
+    return {found for inner in get_args(hint) for found in classes_in(inner)}
+
+
+def test_every_class_that_is_taken_or_returned_is_exported():
+    """By the public methods of both managers, and by the fields of what these take and return."""
+    found: set[type] = set()
+    for manager in (backscroll.ContextManager, backscroll.AsyncContextManager):
+        methods = [method for name, method in inspect.getmembers(manager, inspect.isfunction) if name[0] != "_"]
+        for method in [manager.__init__, *methods]:
+            found |= {each for hint in get_type_hints(method).values() for each in classes_in(hint)}
+    new = set(found)
+    while new:
+        fields = [hint for each in new if is_dataclass(each) for hint in get_type_hints(each).values()]
+        new = {each for hint in fields for each in classes_in(hint)} - found
+        found |= new
+    assert {each.__name__ for each in found if each.__name__ not in backscroll.__all__} == set()
 
 
 IMPORTING = """

@@ -95,7 +95,7 @@ def check_what_is_erased_is_gone(make: Make, reopen: Make | None = None) -> Abse
 
 
 def check_who_begins_again_is_another(make: Make, reopen: Make | None = None) -> Absent:
-    """A session that was deleted and begun again has another incarnation: an append meant for the old one is refused."""
+    """A deleted session that begins again has another incarnation: an append meant for the old one is refused."""
     store = make()
     if "delete" not in store.capabilities:
         return "the store does not claim to delete"
