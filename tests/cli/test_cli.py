@@ -114,7 +114,7 @@ def test_several_strategies_as_json(small: Path, large: Path) -> None:
 def test_the_worst_strategy_decides_the_exit_code(tmp_path: Path) -> None:
     path = tmp_path / "floor.json"
     path.write_text(json.dumps([{"role": "system", "content": "word " * 500}, *conversation()[1:]]))
-    done = invoke("replay", path, "--budget", "100", "--strategy", "clip", "--strategy", "truncate")
+    done = invoke("replay", path, "--budget", "100", "--strategy", "excerpt", "--strategy", "truncate")
     assert done.exit_code == 3
     assert f"refused: {path}, clip: request 1: " in done.stdout
     assert f"refused: {path}, truncate: request 1: " in done.stdout
@@ -209,10 +209,10 @@ def test_a_message_that_cannot_be_kept_is_bad_input(tmp_path: Path) -> None:
         (["--strategy", "auto,clip"], "'auto' (everything) alone"),
         (["--strategy", "clip,clip"], "name each strategy once"),
         (
-            ["--strategy", "clip, truncate", "--strategy", "mask", "--strategy", "clip,truncate"],
+            ["--strategy", "clip, truncate", "--strategy", "clear", "--strategy", "clip,truncate"],
             "'clip,truncate' is given twice",
         ),
-        (["--strategy", "clip", "--strategy", "magic"], "'magic' is no strategy"),
+        (["--strategy", "excerpt", "--strategy", "magic"], "'magic' is no strategy"),
         (["--unknown"], "No such option"),
     ],
 )
@@ -283,12 +283,12 @@ def test_a_step_that_is_not_there_is_bad_input(tmp_path: Path, messages: list[An
 
 def test_a_view_is_made_by_one_chain(large: Path) -> None:
     options = ("view", large, "--at", "31", "--budget", "4k", "--explain", "--json")
-    done = invoke(*options, "--strategy", "clip", "--strategy", "truncate")
+    done = invoke(*options, "--strategy", "excerpt", "--strategy", "truncate")
     assert (done.exit_code, done.stdout) == (2, "")
     assert "a view is made by one chain, not by 2; give the option once" in done.stderr
     done = invoke(*options, "--strategy", "truncate")
     assert done.exit_code == 0, done.output
-    assert {item["state"] for item in json.loads(done.stdout)["explain"]} == {"whole", "out"}
+    assert {item["state"] for item in json.loads(done.stdout)["explain"]} == {"whole", "left out"}
 
 
 def test_one_of_several_conversations_must_be_chosen(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_every_strategy_at_every_budget_and_what_is_recommended(talk):
     found = shown(talk, "--budget", "1500,3k", "--strategies", "auto,truncate,mask,supersede+truncate")
     assert len(found["rows"]) == len(found["sums"]) == 8
     assert {(row["strategy"], row["budget"]) for row in found["rows"]} == {
-        (name, budget) for name in ("auto", "truncate", "mask", "supersede+truncate") for budget in (1500, 3000)
+        (name, budget) for name in ("auto", "truncate", "clear", "supersede+truncate") for budget in (1500, 3000)
     }
     for row in found["rows"]:
         assert row["failure"] == ""
@@ -88,7 +88,7 @@ def test_the_tables_show_all_figures_at_any_width(talk, monkeypatch, width):
     monkeypatch.setattr("backscroll.cli.screen.width", lambda: width)
     done = compare(talk, "--budget", BUDGET, "--strategies", "auto,mask")
     assert done.exit_code == 0, done.output
-    (sent,) = {f"{one['tokens_sent']:,}" for one in shown(talk, "--budget", BUDGET, "--strategies", "mask")["sums"]}
+    (sent,) = {f"{one['tokens_sent']:,}" for one in shown(talk, "--budget", BUDGET, "--strategies", "clear")["sums"]}
     assert sent in done.stdout
     assert "\u2026" not in done.stdout
     assert re.search(r"^recommended at 1,500 tokens: (auto|mask), the cheapest of \d", done.stdout, re.MULTILINE)
@@ -260,7 +260,7 @@ def a_job(path, strategy="auto", budget=2_000):
 
 def test_what_fails_is_told_in_its_row_and_the_others_go_on(talk, monkeypatch):
     def fails(job):
-        return failed(job, "ZeroDivisionError: \x1bdivision") if job.label == "mask" else run(job)
+        return failed(job, "ZeroDivisionError: \x1bdivision") if job.label == "clear" else run(job)
 
     monkeypatch.setattr(command.pools, "rows", lambda jobs, _: ((at, fails(job)) for at, job in enumerate(jobs)))
     done = compare(talk, "--budget", BUDGET, "--strategies", "auto,mask")

@@ -156,12 +156,12 @@ async def test_max_messages():
 @pytest.mark.parametrize(
     ("strategy", "used"),
     [
-        ("auto", {"clip", "digest"}),
-        ("truncate", {"clip", "truncate"}),
+        ("auto", {"excerpt", "digest"}),
+        ("truncate", {"excerpt", "truncate"}),
         ("summarize", {"digest"}),
-        ("importance", {"clip", "importance"}),
-        ("clip", {"clip"}),
-        ("mask", {"mask"}),
+        ("importance", {"excerpt", "importance"}),
+        ("excerpt", {"excerpt"}),
+        ("clear", {"clear"}),
         ("digest", {"digest"}),
     ],
 )
@@ -176,8 +176,8 @@ async def test_compaction_strategy(strategy, used):
 async def test_deduplicate_strategy_removes_only_repetitions():
     """Compaction strategy that only takes away what is said twice."""
     twice = [*READING[:2], *(message for n in range(12) for message in (call(f"c{n}"), result(f"c{n}", FILE)))]
-    _, told = await compacted({"compaction_strategy": "supersede"}, 10_000, messages=twice)
-    assert set(told["strategies"]) == {"supersede"}
+    _, told = await compacted({"compaction_strategy": "deduplicate"}, 10_000, messages=twice)
+    assert set(told["strategies"]) == {"deduplicate"}
 
 
 @pytest.mark.parametrize("characters", [64, 400, 1_600])
@@ -185,9 +185,9 @@ async def test_deduplicate_strategy_removes_only_repetitions():
 async def test_truncate_chars(characters):
     calls = [(call(f"c{n}", text=f"{n}: {words(100)}"), result(f"c{n}", "written")) for n in range(10)]
     messages = [say("user", "Write them all."), *(message for pair in calls for message in pair)]
-    config = {"compaction_strategy": "clip", "truncate_chars": characters}
+    config = {"compaction_strategy": "excerpt", "truncate_chars": characters}
     view, told = await compacted(config, 5_000, messages=messages)
-    assert set(told["strategies"]) == {"clip"}
+    assert set(told["strategies"]) == {"excerpt"}
     cut = view[1]["tool_calls"][0]["arguments"]["text"]
     assert 0.5 * characters < len(cut) - len("[... 2,000 characters left out, recall [ref:1.0] ...]") < 2 * characters
 
@@ -224,7 +224,7 @@ async def test_min_batch_tokens():
     assert await viewed({"min_batch_tokens": 0}, 200_000) == READING
     assert await viewed({"min_batch_tokens": 50_000}, 200_000) == READING
     _, told = await compacted({"min_batch_tokens": 5_000}, 200_000)
-    assert set(told["strategies"]) == {"mask batch"}
+    assert set(told["strategies"]) == {"cache savings"}
 
 
 @awaited
