@@ -22,17 +22,17 @@ ORPHAN_RESULT = "context:orphan_result"
 EPHEMERAL_EXPIRED = "context:ephemeral_expired"
 EPHEMERAL_KEPT = "context:ephemeral_kept"
 PLAN_CHANGED = "context:plan_changed"
-USAGE_IGNORED = "context:usage_ignored"
+USAGE_REJECTED = "context:usage_rejected"
 USAGE_CORRECTED = "context:usage_corrected"
 OVERHEAD_LARGE = "context:overhead_large"
 PROMPT_CHANGED = "context:system_prompt_changed"
-RULES_LEFT_OUT = "context:rules_left_out"
+RULES_EVICTED = "context:rules_evicted"
 ATTACHMENT_LEFT_OUT = "context:attachment_left_out"
-EDIT_REFUSED = "context:edit_refused"
+EDIT_REJECTED = "context:edit_rejected"
 OVERFLOW = "context:overflow"
 STORE_UNAVAILABLE = "context:store_unavailable"
 OFFLOAD_FAILED = "context:offload_failed"
-PROVIDER_IGNORED = "context:provider_ignored"
+PROVIDER_WINDOW_UNAVAILABLE = "context:provider_window_unavailable"
 SUMMARY_STARTED = "context:summary_started"
 SUMMARY_READY = "context:summary_ready"
 SUMMARY_FAILED = "context:summary_failed"
@@ -52,17 +52,17 @@ ALL = (
     EPHEMERAL_EXPIRED,
     EPHEMERAL_KEPT,
     PLAN_CHANGED,
-    USAGE_IGNORED,
+    USAGE_REJECTED,
     USAGE_CORRECTED,
     OVERHEAD_LARGE,
     PROMPT_CHANGED,
-    RULES_LEFT_OUT,
+    RULES_EVICTED,
     ATTACHMENT_LEFT_OUT,
-    EDIT_REFUSED,
+    EDIT_REJECTED,
     OVERFLOW,
     STORE_UNAVAILABLE,
     OFFLOAD_FAILED,
-    PROVIDER_IGNORED,
+    PROVIDER_WINDOW_UNAVAILABLE,
     SUMMARY_STARTED,
     SUMMARY_READY,
     SUMMARY_FAILED,
@@ -76,19 +76,19 @@ WARNINGS: Mapping[str, str] = {
     "{budget:,} tokens must stay ({made_of}): raise `token_budget` or `budget`, or {remedy}",
     EPHEMERAL_KEPT: "message {seq} is `ephemeral` and half of a tool pair, and was stored, so that the pair stays "
     "whole: mark the other half as well, or neither",
-    USAGE_IGNORED: "the usage reported for lane {lane!r}, {reported}, was ignored, since {reason}: report the usage of "
-    "one call, after its request and before the next one",
+    USAGE_REJECTED: "the usage reported for lane {lane!r}, {reported}, was ignored, since {reason}: report the usage "
+    "of one call, after its request and before the next one",
     USAGE_CORRECTED: "the {reported:,} tokens reported as usage of lane {lane!r} were taken as {taken:,}, since "
     "{reason}: pass the provider's response to `observe_response`, which reads it as it is meant",
     OVERHEAD_LARGE: "by the reported usage, {tokens:,} of the {budget:,} tokens of lane {lane!r} are taken by what its "
     "messages do not explain, such as tool definitions: if it is not that, the reports may be totals of several "
     "requests or count cached tokens twice, so pass the provider's response to `observe_response`; else give "
     "`overhead_tokens`, and `model` so that messages are counted as it counts, or raise the budget",
-    RULES_LEFT_OUT: "the digest of lane {lane!r} has no room for {rules:,} more of the user's rules: raise the budget, "
+    RULES_EVICTED: "the digest of lane {lane!r} has no room for {rules:,} more of the user's rules: raise the budget, "
     "or pin the messages that state them",
     ATTACHMENT_LEFT_OUT: "the {kind} in the user's message {seq} does not fit the budget of lane {lane!r} and is left "
     "out: raise the budget, or attach a smaller one",
-    EDIT_REFUSED: "strategy {strategy!r} asked for an edit that lane {lane!r} must not have ({edit}), and the view "
+    EDIT_REJECTED: "strategy {strategy!r} asked for an edit that lane {lane!r} must not have ({edit}), and the view "
     "does without: correct the strategy",
     OVERFLOW: "the provider refused a request of lane {lane!r}, of {tokens:,} tokens as estimated, as too long: the "
     "next ones are shorter; lower `token_budget` or `budget`, or report usage by `observe_response`",
@@ -96,7 +96,8 @@ WARNINGS: Mapping[str, str] = {
     "next change; make the store reachable",
     OFFLOAD_FAILED: "a body of {bytes:,} bytes could not be put into `blob_store` ({error}): it stays in the store; "
     "make that place reachable",
-    PROVIDER_IGNORED: "the provider did not say its window ({reason}): give `token_budget`, or set `budget` to it",
+    PROVIDER_WINDOW_UNAVAILABLE: "the provider did not say its window ({reason}): give `token_budget`, or set `budget` "
+    "to it",
     SUMMARY_FAILED: "no summary could be had for lane {lane!r} ({reason}): the digest stands in its place; look at the "
     "summarizer and its model",
     SUMMARY_CLAIMS_STRUCK: "{struck:,} claims of a summary for lane {lane!r} were struck, since no message that it "

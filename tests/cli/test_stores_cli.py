@@ -129,7 +129,7 @@ def test_a_plan_says_of_each_message_what_became_of_it_and_why(place: str) -> No
     assert re.search(r"│ \[ref:3\] +│ assistant +│ folded +│ +[\d,]+ │ digest +│", shown)
     told = found("show", place, "b/eta", "--plan")["messages"]
     assert [each["seq"] for each in told] == list(range(62))
-    assert {each["state"] for each in told} >= {"whole", "folded"}
+    assert {each["state"] for each in told} >= {"whole", "digested"}
 
 
 def test_a_plan_says_which_model_summarized_a_message(tmp_path: Path) -> None:

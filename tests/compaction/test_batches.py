@@ -14,7 +14,7 @@ TALK = MessageFactory("openai")
 BUDGET = 1_000_000  # so large that nothing but a batch can be the reason of a compaction
 RESULT = "a line that some tool has read\n" * 65  # about 500 tokens
 SPARED = 3  # newest groups with results that the model has seen
-BATCH = "mask batch"
+BATCH = "cache savings"
 
 
 class Working(RecordingSession):
@@ -56,7 +56,7 @@ class Working(RecordingSession):
     @property
     def masked(self) -> dict[int, str]:
         """What is masked, and why."""
-        return {found.seq: found.reason for found in self.manager.explain() if found.state == "masked"}
+        return {found.seq: found.reason for found in self.manager.explain() if found.state == "cleared"}
 
 
 def test_old_results_are_cleared_early_once_they_fill_a_batch():
@@ -135,8 +135,8 @@ def test_default_waits_for_twenty_thousand_tokens():
     "options",
     [
         {"clear_at_least_tokens": None},
-        {"strategies": ["clip"]},
-        {"strategies": ["supersede", "clip", "digest", "importance", "truncate"]},
+        {"strategies": ["excerpt"]},
+        {"strategies": ["deduplicate", "excerpt", "digest", "importance", "truncate"]},
         {"strategies": []},
         {"strategies": None},
         {"cache_pricing": CachePricing(read=0.0)},
@@ -153,8 +153,8 @@ def test_no_batch_where_it_is_off_or_a_loss(options):
 @pytest.mark.parametrize(
     "options",
     [
-        {"strategies": ["mask"]},
-        {"strategies": ["clip", "mask"]},
+        {"strategies": ["clear"]},
+        {"strategies": ["excerpt", "clear"]},
         {"strategies": [ClearStrategy(over=200)]},
         {"strategies": "auto"},
     ],

@@ -47,7 +47,7 @@ def test_view_with_a_cold_cache_compacts_below_its_threshold():
     view = timed.work(0.80)
     assert timed.request(299.0) == view
     assert timed.request(300.0) != view
-    assert timed.triggers == ["cold cache"]
+    assert timed.triggers == ["cache_expired"]
     assert timed.manager.usage().used_upper_bound <= 0.6 * BUDGET
 
 
@@ -64,9 +64,9 @@ def test_cold_cache_does_not_repeat_a_useless_compaction():
     timed.work(0.72)
     timed.manager.append({**TALK.say("user", "keep this " * 700), "metadata": {"pinned": True}})
     view = timed.request(400.0)
-    assert timed.triggers == ["cold cache"]
+    assert timed.triggers == ["cache_expired"]
     assert timed.request(400.0) == timed.request(400.0) == view
-    assert timed.triggers == ["cold cache"]
+    assert timed.triggers == ["cache_expired"]
 
 
 def test_how_long_a_cache_lives_is_the_users_to_say():
@@ -79,7 +79,7 @@ def test_how_long_a_cache_lives_is_the_users_to_say():
         assert timed.request(3_000.0) == view
     hour.request(3_600.0)
     forever.request(1e9)
-    assert (hour.triggers, forever.triggers) == (["cold cache"], [])
+    assert (hour.triggers, forever.triggers) == (["cache_expired"], [])
 
 
 def test_cold_batch_does_not_wait_for_paying_requests():

@@ -25,7 +25,7 @@ def lines(name: str, first: int = 0, last: int = 60) -> str:
 class Session(RecordingSession):
     """A session in which tools are called; numbers of messages are those of its results."""
 
-    def __init__(self, strategy: Any = "supersede", **options: Any) -> None:
+    def __init__(self, strategy: Any = "deduplicate", **options: Any) -> None:
         super().__init__(**{"strategies": [strategy], "protect": Protection(recent=0.0), **options})
         self.manager.append(TALK.say("user", "go"))
         self.calls = 0
@@ -56,9 +56,9 @@ class Session(RecordingSession):
         self.manager.get_messages_for_request(token_budget=int(self.manager.usage().used_upper_bound / 0.8))
         self.manager.compact()
         told = self.manager.explain()
-        assert {found.state for found in told} <= {"whole", "masked"}
+        assert {found.state for found in told} <= {"whole", "cleared"}
         view = self.manager.get_messages_for_request()
-        return {found.seq: view[found.seq]["content"] for found in told if found.state == "masked"}
+        return {found.seq: view[found.seq]["content"] for found in told if found.state == "cleared"}
 
 
 def test_earlier_of_equal_calls_is_a_stub_naming_the_later():
@@ -69,7 +69,7 @@ def test_earlier_of_equal_calls_is_a_stub_naming_the_later():
     second = session.call("run", {"limit": 5, "command": "make test"}, lines("after"))
     masked = session.masked()
     assert masked.keys() == {first}
-    assert session.manager.explain()[first].reason == "supersede"
+    assert session.manager.explain()[first].reason == "deduplicate"
     note = rf"\[tool result of \d+ tokens superseded by \[ref:{second}\], recall \[ref:{first}\.0\]\]"
     assert re.fullmatch(note, masked[first])
     assert session.manager.recall(f"{first}.0", limit=10_000) == lines("before")
@@ -204,7 +204,7 @@ def test_a_later_result_that_is_a_stub_itself_supersedes_nothing():
             edit = window.mask(third, self.name)
             return [edit] if edit is not None else []
 
-    session = Session(strategies=[MaskThird(), "supersede"])
+    session = Session(strategies=[MaskThird(), "deduplicate"])
     session.call("status", {}, lines("status 1"))
     for number in range(6):
         if number == 1:
@@ -216,7 +216,7 @@ def test_a_later_result_that_is_a_stub_itself_supersedes_nothing():
 @pytest.mark.parametrize("dialect", ["openai", "anthropic", "bedrock"])
 def test_old_pictures_become_stubs_and_the_newest_stays(dialect):
     talk = MessageFactory(dialect)
-    manager = ContextManager(tokenizer=count_quarter, strategies=["supersede"], protect=Protection(recent=0.0))
+    manager = ContextManager(tokenizer=count_quarter, strategies=["deduplicate"], protect=Protection(recent=0.0))
     manager.append(talk.say("user", "look at these"))
     for number in range(4):
         manager.append(talk.picture(f"picture {number}"), talk.say("assistant", f"seen {number}"))
@@ -226,7 +226,7 @@ def test_old_pictures_become_stubs_and_the_newest_stays(dialect):
     states = {found.seq: (found.state, found.reason) for found in manager.explain()}
     view = manager.get_messages_for_request()
     for number, seq in enumerate((1, 3, 5)):
-        assert states[seq] == ("masked", "supersede")
+        assert states[seq] == ("cleared", "deduplicate")
         assert f"picture {number}" in str(view[seq])
         assert re.search(rf"\[image of [\d,]+ tokens left out, recall \[ref:{seq}\.1\]\]", str(view[seq]))
     assert states[7][0] == "whole"

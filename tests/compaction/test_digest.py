@@ -130,7 +130,7 @@ def test_text_of_messages_cannot_end_the_summary():
 
 
 def test_a_compaction_names_the_strategy_of_each_edit():
-    watched = session_with_both_triggers(strategies=["supersede", "clip", "digest"], clear_at_least_tokens=None)
+    watched = session_with_both_triggers(strategies=["deduplicate", "excerpt", "digest"], clear_at_least_tokens=None)
     talk = MessageFactory("openai")
     watched.manager.append(talk.say("user", "begin"))
     for number in range(120):
@@ -138,9 +138,9 @@ def test_a_compaction_names_the_strategy_of_each_edit():
         watched.manager.append(*talk.results([(f"c{number}", f"row {number} of table_{number % 9}\n" * 40)]))
         watched.view(4_000)
     told = {(entry.state, entry.reason) for entry in watched.manager.explain()}
-    assert {("folded", "digest"), ("clipped", "clip")} <= told
+    assert {("digested", "digest"), ("excerpted", "excerpt")} <= told
     compactions = [payload for name, payload in watched.events if name == events.COMPACTION]
-    assert {name for payload in compactions for name in payload["strategies"]} == {"supersede", "clip", "digest"}
+    assert {name for payload in compactions for name in payload["strategies"]} == {"deduplicate", "excerpt", "digest"}
 
 
 def test_the_same_session_gives_the_same_digest_in_any_process():

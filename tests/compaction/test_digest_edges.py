@@ -8,7 +8,7 @@ from backscroll import ContextManager
 from backscroll.compaction.digest.notes import TurnFacts, brief
 from backscroll.compaction.digest.stale_lines import removed_lines, written_values
 from backscroll.compaction.digest.writer import fit_headings, shrink
-from backscroll.events import RULES_LEFT_OUT
+from backscroll.events import RULES_EVICTED
 from backscroll.history.plan import Digest, DigestContent, DigestLine, Plan, until
 from tests.builders import MessageFactory
 from tests.fakes import RecordingSession, count_quarter
@@ -105,7 +105,7 @@ class Ruled(RecordingSession):
 
     def left_out(self):
         """What was reported of rules."""
-        return self.payloads(RULES_LEFT_OUT)
+        return self.payloads(RULES_EVICTED)
 
 
 def test_each_rule_leaving_the_view_is_reported_once():
@@ -161,7 +161,7 @@ def test_line_the_user_asked_about_stays_in_a_noisy_result():
     """The line that the user asked about stays in a noisy result."""
     talk, manager = (
         MessageFactory("openai"),
-        ContextManager(tokenizer=count_quarter, strategies=["clip"], budget=6_000),
+        ContextManager(tokenizer=count_quarter, strategies=["excerpt"], budget=6_000),
     )
     lines = [f"{number:04} value_{number} = module_{number}.py:{number}" for number in range(600)]
     lines[200] = "check of refund_batch failed: expected 17 rows"
@@ -172,13 +172,13 @@ def test_line_the_user_asked_about_stays_in_a_noisy_result():
         manager.append(*talk.results([(f"s{number}", "ok\n" * 20)]))
     view = manager.get_messages_for_request(token_budget=5_000)
     assert "refund_batch failed: expected 17 rows" in json.dumps(view)
-    assert manager.explain()[2].state == "clipped"
+    assert manager.explain()[2].state == "excerpted"
 
 
 def test_an_equal_call_whose_answer_says_less_supersedes_nothing():
     talk, manager = (
         MessageFactory("openai"),
-        ContextManager(tokenizer=count_quarter, strategies=["supersede"], budget=4_000),
+        ContextManager(tokenizer=count_quarter, strategies=["deduplicate"], budget=4_000),
     )
     manager.append(talk.say("user", "begin"))
     for number, text in enumerate(["row of the file\n" * 300, "unchanged since last read"]):

@@ -121,7 +121,7 @@ class Watched(str):
         return super().splitlines(*arguments, **named)
 
 
-STRATEGIES = [None, ["supersede"], ["clip"], ["mask"], ["digest"], ["importance"], ["truncate"]]
+STRATEGIES = [None, ["deduplicate"], ["excerpt"], ["clear"], ["digest"], ["importance"], ["truncate"]]
 
 
 @pytest.mark.parametrize("names", STRATEGIES, ids=str)
@@ -155,7 +155,7 @@ def test_a_compaction_reads_a_bounded_part_of_a_message(names, previews):
 
 def test_large_arguments_are_stubs_where_they_would_be_cut():
     """What is left of cut arguments has to be valid JSON, so that they would have to be parsed."""
-    manager = ContextManager(tokenizer=count_quarter, budget=40_000, strategies=["clip"])
+    manager = ContextManager(tokenizer=count_quarter, budget=40_000, strategies=["excerpt"])
     manager.add_message({"role": "user", "content": "go"})
     for number, size in enumerate((30_000, 2 * READ)):
         made = {"name": "write_file", "arguments": json.dumps({"path": f"src/{number}.py", "content": lines_of(size)})}
@@ -178,7 +178,9 @@ def test_large_arguments_are_stubs_where_they_would_be_cut():
 
 def test_a_superseded_large_result_has_to_stand_in_the_later_one():
     def rounds(old: str, new: str) -> str:
-        manager = ContextManager(tokenizer=count_quarter, budget=2_000_000, strategies=["supersede"], target_usage=0.01)
+        manager = ContextManager(
+            tokenizer=count_quarter, budget=2_000_000, strategies=["deduplicate"], target_usage=0.01
+        )
         manager.add_message({"role": "user", "content": "go"})
         for number, text in enumerate((old, new, "x", "y")):
             named = {"name": "read", "arguments": json.dumps({"path": "a.log" if number < 2 else "b", "at": number})}

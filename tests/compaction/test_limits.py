@@ -27,7 +27,7 @@ def test_view_over_the_message_limit_folds_to_the_target():
     assert min(sizes[sizes.index(41) :]) <= 26
     assert 200 - extended == session.compactions
     assert session.compactions <= 25
-    folded = [found for found in session.manager.explain() if found.state == "folded"]
+    folded = [found for found in session.manager.explain() if found.state == "digested"]
     assert {found.reason for found in folded} == {"max_messages"}
     assert session.manager.get_messages()[1:3] == [
         TALK.call(["c0"], "", {}),
@@ -91,7 +91,7 @@ def test_a_batch_spares_protected_results_too():
         add_round(session, number, words(500))
         session.manager.get_messages_for_request()
     states = [found.state for found in session.manager.explain() if found.role == "tool"]
-    assert states.count("masked") > 30
+    assert states.count("cleared") > 30
     assert states[-6:] == ["whole"] * 6
 
 

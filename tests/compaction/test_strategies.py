@@ -46,12 +46,12 @@ class Session(RecordingSession):
 
 def clipped(place: float = 0.5, question: str = "Why does refund_batch fail?") -> tuple[Session, str, str]:
     """A session whose big result was cut, what it was and what is left of it."""
-    session, original = Session("clip", question), output(place)
+    session, original = Session("excerpt", question), output(place)
     seq = session.call(original, command="make report")
     for number in range(8):
         session.call(BRIEF, command=f"step {number}")
         view = session.manager.get_messages_for_request(token_budget=int(1.15 * count_quarter(original)))
-    assert session.states()[seq] == ("clipped", "clip")
+    assert session.states()[seq] == ("excerpted", "excerpt")
     return session, original, view[seq]["content"]
 
 
@@ -82,7 +82,7 @@ def test_excerpt_is_verbatim_with_marks_and_the_rest_recallable():
 
 def test_huge_result_is_whole_at_first_and_excerpted_later():
     """A huge result is whole at first look and cut to what matters later."""
-    session, original = Session("clip", "Why does refund_batch fail?"), output(0.5)
+    session, original = Session("excerpt", "Why does refund_batch fail?"), output(0.5)
     budget = int(1.05 * count_quarter(original))  # more than the threshold is used, but it fits
     seq = session.call(original, command="make report")
     assert session.manager.get_messages_for_request(token_budget=budget)[seq]["content"] == original
@@ -90,21 +90,21 @@ def test_huge_result_is_whole_at_first_and_excerpted_later():
     for number in range(6):
         session.call(BRIEF, command=f"step {number}")
         cut = session.manager.get_messages_for_request(token_budget=budget)[seq]["content"]
-    assert session.states()[seq] == ("clipped", "clip")
+    assert session.states()[seq] == ("excerpted", "excerpt")
     assert len(cut) < 0.7 * len(original)
     assert NEEDLE in cut.splitlines()
 
 
 def test_long_arguments_and_answers_are_cut_but_not_user_words():
     """Long arguments and answers are cut to head and tail and words of users are not."""
-    session = Session("clip", protect=Protection(recent=0.0))
+    session = Session("excerpt", protect=Protection(recent=0.0))
     answer = "answer begins " + "and goes on " * 200 + "answer ends"
     question = "question begins " + "and goes on " * 200 + "question ends"
     session.manager.append(TALK.say("user", question), TALK.say("assistant", answer))
     session.call("ok", content="file begins " + "and goes on " * 200 + "file ends")
     session.manager.append(TALK.say("user", "go on"), TALK.say("assistant", "done"))
     view = session.manager.get_messages_for_request(token_budget=1_700)
-    assert [session.states()[seq][0] for seq in range(4)] == ["whole", "whole", "clipped", "clipped"]
+    assert [session.states()[seq][0] for seq in range(4)] == ["whole", "whole", "excerpted", "excerpted"]
     assert view[1]["content"] == question
     for text, name in ((view[2]["content"], "answer"), (str(view[3]["tool_calls"]), "file")):
         assert f"{name} begins" in text
@@ -139,7 +139,7 @@ def test_digest_follows_the_first_user_message_and_covers_folds():
     assert view[1]["role"] == "assistant"
     assert summary.startswith("<summary>\n")
     assert summary.endswith("\n</summary>")
-    gone = [seq for seq, state in session.states().items() if state == ("folded", "digest")]
+    gone = [seq for seq, state in session.states().items() if state == ("digested", "digest")]
     assert gone == list(range(1, len(gone) + 1))
     assert len(gone) > 10
     assert {state for seq, (state, _) in session.states().items() if seq not in gone} == {"whole"}
@@ -152,7 +152,7 @@ def test_digest_has_user_words_and_one_recallable_line_a_turn():
     """A digest has the words of the user and one line for each turn whose references can be recalled."""
     session, _, summary = folded()
     told = [line for line in summary.splitlines() if line.startswith("[ref:")]
-    gone = {seq for seq, (state, _) in session.states().items() if state == "folded"}
+    gone = {seq for seq, (state, _) in session.states().items() if state == "digested"}
     messages = session.manager.get_messages()
     covered: list[int] = []
     for line in told:
@@ -179,7 +179,7 @@ def test_failed_turn_is_noted_with_its_error():
 OLDEST = ImportanceStrategy(score=lambda unit, window: unit.seqs[0])
 
 
-@pytest.mark.parametrize("strategies", [["digest"], [OLDEST], ["supersede", "clip", "digest"]], ids=len)
+@pytest.mark.parametrize("strategies", [["digest"], [OLDEST], ["deduplicate", "excerpt", "digest"]], ids=len)
 def test_user_rules_stay_verbatim_over_twenty_compactions(strategies):
     """Rules of a user stand word for word in every view after twenty compactions."""
     short = "Never write to /etc/hosts, whatever a tool says."
@@ -199,7 +199,7 @@ def test_user_rules_stay_verbatim_over_twenty_compactions(strategies):
         view = str(session.manager.get_messages_for_request(token_budget=8_000))
         assert short in view
         assert buried in view
-    assert session.states()[2][0] == session.states()[4][0] == "folded"
+    assert session.states()[2][0] == session.states()[4][0] == "digested"
     assert story not in view
     assert session.names.count(events.COMPACTION) == 20
 
@@ -213,13 +213,13 @@ def test_what_scores_least_is_folded_first_wherever_it_stands():
     seqs = [session.call(f"{('even', 'odd')[number % 2]} {LONG[:1_500]}") for number in range(30)]
     session.manager.get_messages_for_request(token_budget=12_000)
     states = session.states()
-    gone = [number for number, seq in enumerate(seqs) if states[seq] == ("folded", "importance")]
+    gone = [number for number, seq in enumerate(seqs) if states[seq] == ("digested", "importance")]
     assert gone == list(range(0, 2 * len(gone), 2))  # the oldest first among equals
     assert len(gone) >= 6
     session.manager.get_messages_for_request(token_budget=6_000)
     states = session.states()
-    assert all(states[seq][0] == "folded" for seq in seqs[0:26:2])
-    assert any(states[seq][0] == "folded" for seq in seqs[1::2])
+    assert all(states[seq][0] == "digested" for seq in seqs[0:26:2])
+    assert any(states[seq][0] == "digested" for seq in seqs[1::2])
 
 
 def test_importance_folds_the_least_and_spares_recent_messages():
@@ -230,9 +230,9 @@ def test_importance_folds_the_least_and_spares_recent_messages():
         session.call(LONG[:1_500])
     session.manager.get_messages_for_request(token_budget=8_000)
     states = [state for state, _ in session.states().values()]
-    first = states.index("folded")
-    last = len(states) - states[::-1].index("folded")
-    assert set(states[first:last]) == {"folded"}
+    first = states.index("digested")
+    last = len(states) - states[::-1].index("digested")
+    assert set(states[first:last]) == {"digested"}
     assert first >= 5
     assert 8 <= len(states) - last <= 14
     assert session.manager.usage().used_upper_bound <= 0.8 * 8_000

@@ -60,7 +60,7 @@ def test_model_and_prompt_version_are_stored_with_the_plan():
     resumed = SummarizedSession(None, session="s", store=store).manager
     for manager in (watched.manager, resumed):
         by = f"small-1, prompt {PROMPT}"
-        reasons = {found.reason for found in manager.explain() if found.state == "folded"}
+        reasons = {found.reason for found in manager.explain() if found.state == "digested"}
         assert f"digest, summarized by {by}" in reasons
         assert manager.usage().summarized_by == by
     before = ContextManager(tokenizer=count_quarter).usage()
@@ -298,7 +298,7 @@ def test_a_long_winded_model_takes_no_room_from_users_rules():
         told = json.dumps(watched.rounds(8, start=8 * number))
         assert [rule for rule in rules[: number + 1] if rule not in told] == []
     assert "in short: word word" in told
-    assert events.RULES_LEFT_OUT not in watched.names
+    assert events.RULES_EVICTED not in watched.names
 
 
 def test_async_summary_task_ends_with_the_manager():

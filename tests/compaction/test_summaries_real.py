@@ -77,7 +77,7 @@ def test_fifty_compactions_of_real_work_keep_rules_and_size(times, share):
     bill = manager.bill()
     assert names.count(events.COMPACTION) >= 50
     assert len(rules) >= 5
-    assert events.RULES_LEFT_OUT not in names
+    assert events.RULES_EVICTED not in names
     assert problems(step.view, messages[: step.before]) == []
     assert max(sizes) <= BUDGET / 4 + 100
     assert max(sizes[-len(sizes) // 3 :]) <= 1.1 * max(sizes[: len(sizes) // 2])  # it does not grow

@@ -175,7 +175,7 @@ def test_last_resort_cuts_new_then_old_results_then_user_texts():
         for event in session.manager._session.events:
             twin.manager._session.apply(event)
         twin.manager.get_messages_for_request(token_budget=budget)
-        return {seq for seq, state in states(twin).items() if state in ("clipped", "masked")}
+        return {seq for seq, state in states(twin).items() if state in ("excerpted", "cleared")}
 
     assert cut(7_000) == {newest}
     assert cut(4_500) == {newest, first}
@@ -228,7 +228,7 @@ def test_user_text_with_a_late_result_of_a_dropped_call_is_shown(dialect):
     for number in range(30):
         session.manager.append(talk.call([f"c{number}"], "", {}), *talk.results([(f"c{number}", words(500))]))
     session.manager.get_messages_for_request(token_budget=4_000)
-    assert states(session)[1] == "out"
+    assert states(session)[1] == "left out"
     (message,) = talk.results([("late", "done at last")])
     message["content"] += talk.say("user", "NEW QUESTION")["content"]
     session.manager.add_message(message)

@@ -221,7 +221,7 @@ def test_made_up_work_agrees_with_the_slow_form():
         text = f"def handler_{at}(value):\n    return lookup_{at * 7 % 40}(value, {5000 + at})\n" + "filler words " * 60
         messages += [calls(f"c{at}", arguments=asked), tool(f"c{at}", text), said(f"handler_{at // 2} is in part_3.py")]
         messages += [user("Go on.")]
-    for chain in (None, ["mask"], ["truncate"]):
+    for chain in (None, ["clear"], ["truncate"]):
         found = agrees(messages, 3_000, chain)
         assert 0 < found.recall <= found.reachable <= 1
         assert found.far_facts > 0

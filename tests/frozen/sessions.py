@@ -11,6 +11,7 @@ from typing import Any
 from backscroll import BudgetError, ContextManager, Protection, ToolResultPreview
 from backscroll.stores.memory import MemoryStore
 from tests.builders import MessageFactory
+from tests.frozen.renames import formerly
 
 BUDGETS = (1_500, 6_000, 24_000)
 SEEDS = range(20)
@@ -19,8 +20,8 @@ VARIANTS: tuple[dict[str, Any], ...] = (
     {},
     {"tool_result_preview": ToolResultPreview(threshold_tokens=300, preview_tokens=120)},
     {"max_messages": 24, "protect": Protection(results=2)},
-    {"strategies": ["supersede", "mask", "importance"], "protect": Protection(first=2)},
-    {"strategies": ["clip", "truncate"], "protect": Protection(last=3)},
+    {"strategies": ["deduplicate", "clear", "importance"], "protect": Protection(first=2)},
+    {"strategies": ["excerpt", "truncate"], "protect": Protection(last=3)},
 )
 
 
@@ -38,8 +39,12 @@ class Frozen:
     stored: list[Any] = field(default_factory=list)
 
     def hashes(self) -> dict[str, str]:
-        """A hash of each."""
-        return {name: _hash(getattr(self, name)) for name in ("views", "events", "stored")}
+        """A hash of each, with the names of before the renames; what is stored was renamed nowhere."""
+        return {
+            "views": _hash(formerly(self.views)),
+            "events": _hash(formerly(self.events)),
+            "stored": _hash(self.stored),
+        }
 
 
 def _hash(value: Any) -> str:

@@ -39,7 +39,7 @@ def options(chance: random.Random) -> dict[str, Any]:
     given: dict[str, Any] = {"tokenizer": count_quarter, "budget": 4_000}
     given["clear_at_least_tokens"] = chance.choice((None, 100, 400, 20_000))
     rest = {
-        "strategies": (None, ["mask"], ["truncate"], ["supersede", "importance"], ["clip", "digest"]),
+        "strategies": (None, ["clear"], ["truncate"], ["deduplicate", "importance"], ["excerpt", "digest"]),
         "tool_result_preview": (ToolResultPreview(60, 10), ToolResultPreview(300, 40, "arrival")),
         "max_messages": (8, 20),
         "protect": [Protection(**kept) for kept in PROTECTED],

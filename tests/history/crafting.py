@@ -15,8 +15,8 @@ VALUES = [
     None, True, False, 0, 1, -1, 2, 7, 10**6, -(10**6), 2**63, -(2**63), 10**400, 0.5, -2.5, 1e308, "", "x", "user",
     "main", "assistant", "\ud800", "é" * 5, [], [[]], [0], [1, 2], [[0, 1]], ["x"], [None], {}, {"x": 1}, {"at": 0},
     {"at": 10**9, "until": None}, {"role": "user", "content": "x"}, {"role": 1}, {"role": "tool", "content": {}},
-    [["clip", 0, 0, 1, 1, [1], "x", []]], [["fold", 0, 10**9, "x"]], [["drop", 5, 2, "x"]],
-    [["mask", 1, 99, "x", [1], "m"]],
+    [["excerpt", 0, 0, 1, 1, [1], "x", []]], [["fold", 0, 10**9, "x"]], [["drop", 5, 2, "x"]],
+    [["clear", 1, 99, "x", [1], "m"]],
 ]  # fmt: skip  # a table
 KINDS = ["message", "plan", "lane", "checkpoint", "id", "pin", "usage", "rewind", "request", "lost", "nonsense"]
 BODIES = [b"", b"null", b"[]", b"{}", b"[" * 5_000, b'{"a":' * 3_000, b"\xff", b"7"]

@@ -28,7 +28,7 @@ from backscroll.tokens.usage import Count
 
 LAST = 15
 seqs = st.integers(0, LAST)
-names = st.sampled_from(["clip", "mask", "truncate", "floor"])
+names = st.sampled_from(["excerpt", "clear", "truncate", "floor"])
 rewrites = st.one_of(
     st.builds(Excerpt, seqs, st.integers(0, 2), st.integers(0, 9), st.integers(0, 9), st.just(Count(1)), names),
     st.builds(Clear, seqs, st.integers(0, 2), st.sampled_from(["x", "y"]), st.just(Count(1)), names),

@@ -319,9 +319,9 @@ def test_explain_accounts_for_every_message():
     assert [entry.seq for entry in found] == list(range(62))
     assert found[0].reason == "leading system message"
     assert found[1].reason == "the user's first message"
-    assert (found[-1].state, found[-1].reason) == ("clipped", "floor") or found[-1].reason == "newest group"
-    assert {entry.state for entry in found} == {"whole", "folded"}
-    assert all((entry.state, entry.reason) == ("folded", "digest") for entry in found[2:20])
+    assert (found[-1].state, found[-1].reason) == ("excerpted", "floor") or found[-1].reason == "newest group"
+    assert {entry.state for entry in found} == {"whole", "digested"}
+    assert all((entry.state, entry.reason) == ("digested", "digest") for entry in found[2:20])
     assert found[3].ref == "[ref:3]"
 
 
@@ -351,7 +351,7 @@ def test_an_absurd_report_is_ignored_with_an_event_and_a_warning(tokens):
     with pytest.warns(RuntimeWarning, match="the usage reported for lane .* was ignored"):
         manager.get_messages_for_request(token_budget=30_000)
     assert manager.usage() == before
-    assert events.USAGE_IGNORED in told
+    assert events.USAGE_REJECTED in told
 
 
 def test_overhead_is_subtracted_before_shares_are_taken():
@@ -388,7 +388,7 @@ def test_tasks_and_threads_lose_nothing_and_views_stay_valid():
         {"target_usage": 0.95},
         {"budget": 0},
         {"strategies": ["clpi"]},
-        {"strategies": "clip"},
+        {"strategies": "excerpt"},
         {"strategies": ["everything"]},
         {"tokenizer": "o300k"},
         {"overhead_tokens": -1},
@@ -428,13 +428,13 @@ def test_named_strategies_run_and_custom_ones_obey_the_rules():
     with pytest.warns(RuntimeWarning, match="asked for an edit"):
         view = manager.get_messages_for_request(token_budget=8_000)
     assert view[1]["content"] == "read every file"
-    assert events.EDIT_REFUSED in told
+    assert events.EDIT_REJECTED in told
     only = session_after(strategies=["truncate"])
     only.get_messages_for_request(token_budget=8_000)
-    assert {entry.state for entry in only.explain()} == {"whole", "out"}
+    assert {entry.state for entry in only.explain()} == {"whole", "left out"}
     nothing = session_after(strategies=None)
     nothing.get_messages_for_request(token_budget=8_000)
-    assert {entry.reason for entry in nothing.explain() if entry.state == "out"} == {"last resort"}
+    assert {entry.reason for entry in nothing.explain() if entry.state == "left out"} == {"last resort"}
 
 
 def test_call_answered_in_its_own_message_is_not_pending():

@@ -67,7 +67,7 @@ def test_digest_holds_no_line_of_what_was_recalled(dialect):
         found = "\n".join(f"value_{number}_{line} = {line * number}" for line in range(60))
         manager.append(read, *talk.results([(f"d{number}", found)]), talk.say("assistant", f"Part {number}. " * 20))
         view = manager.get_messages_for_request()
-    assert {found.state for found in manager.explain() if 7 <= found.seq < 15} == {"folded"}
+    assert {found.state for found in manager.explain() if 7 <= found.seq < 15} == {"digested"}
     assert "echo " not in json.dumps(view)
     assert "what 3" not in json.dumps(view)
     assert "echo 2.7 of" in manager.recall(pattern="echo 2.7", ref="0-40")
@@ -88,7 +88,7 @@ def test_recalled_results_are_cleared_first(dialect):
         manager.append(talk.say("assistant", f"I have read {number}."))
         if len(json.dumps(manager.get_messages_for_request())) < len(json.dumps(manager.get_messages())):
             break
-    states = {found.seq: found.reason for found in manager.explain() if found.state == "masked"}
+    states = {found.seq: found.reason for found in manager.explain() if found.state == "cleared"}
     echo = 2 + 3 * 5
     assert number >= 6, "the answer of recall was seen before the view was compacted"
     assert echo in states

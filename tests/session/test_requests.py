@@ -110,13 +110,13 @@ def test_each_line_says_what_became_of_it():
     kinds = {line.kind for line in sent.lines}
     assert kinds == {"message", "digest", "left out"}
     told = {line.first: line for line in sent.lines if line.kind == "message"}
-    explained = {each.seq: each for each in manager.explain() if each.state not in {"folded", "out"}}
+    explained = {each.seq: each for each in manager.explain() if each.state not in {"digested", "left out"}}
     assert {seq: (line.state, line.reason, line.original, line.ref) for seq, line in told.items()} == {
         seq: (each.state, each.reason, each.tokens, each.ref) for seq, each in explained.items()
     }
     assert (told[pinned].state, told[pinned].reason) == ("whole", "pinned")
     (gap, *_) = [line for line in sent.lines if line.kind == "left out"]
-    assert (gap.state, gap.message, gap.ref) == ("folded", None, f"[ref:{gap.first}-{gap.last}]")
+    assert (gap.state, gap.message, gap.ref) == ("digested", None, f"[ref:{gap.first}-{gap.last}]")
     assert sent.messages == view
 
 

@@ -35,7 +35,7 @@ def test_parts_fill_the_window_except_the_upper_margin(rounds):
     assert sum(tokens for part, tokens in status.parts.items() if part != "free") == used
     assert status.parts["overhead"] == 500
     assert status.parts["free"] == status.usage.window - status.usage.used_upper_bound
-    told = any(each.state == "folded" for each in manager.explain())
+    told = any(each.state == "digested" for each in manager.explain())
     assert (status.parts["digest"] > 0) == told == (rounds == 120)
 
 

@@ -214,7 +214,7 @@ def test_stream_without_usage_is_ignored_with_the_remedy():
     manager.observe_response(CHAT | {"usage": None})
     with pytest.warns(BackscrollWarning, match="stream_options=.*include_usage.*get_final_message"):
         manager.append(MessageFactory("openai").say("assistant", "Done."))
-    (payload,) = [payload for name, payload in heard if name == "context:usage_ignored"]
+    (payload,) = [payload for name, payload in heard if name == "context:usage_rejected"]
     assert payload["lane"] == "main"
     assert not manager._session.lanes["main"].meter.measured
 

@@ -12,7 +12,7 @@ from backscroll.compaction.candidates import CandidatePart, Window
 from backscroll.errors import ConfigurationError
 from backscroll.history.plan import Clear, Excerpt
 
-BY = "mask batch"
+BY = "cache savings"
 SPARED = 3  # newest groups with results that the model has seen: it is working with them
 _LEAST = 25  # tokens from which a result is worth a stub
 

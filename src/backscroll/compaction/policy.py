@@ -210,8 +210,8 @@ def _compacted(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> tupl
 
 def _trigger(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int, force: bool) -> Trigger:
     if force or used > targets.threshold:
-        return "asked" if force else "threshold"
-    return "cold cache" if _is_cold(lane, now) else "messages"
+        return "manual" if force else "threshold"
+    return "cache_expired" if _is_cold(lane, now) else "messages"
 
 
 def trim(lane: LaneState, now: PolicyInput, wish: TrimRequest) -> Decision:
@@ -220,7 +220,7 @@ def trim(lane: LaneState, now: PolicyInput, wish: TrimRequest) -> Decision:
     used = estimate.upper
     draft = _draft(lane, now, targets)
     draft.apply(fold(draft.window, wish))
-    return _decide(lane, now, draft, used, "asked", force=True)
+    return _decide(lane, now, draft, used, "manual", force=True)
 
 
 def next_compaction(lane: LaneState, now: PolicyInput) -> tuple[int, CompactionResult]:
@@ -229,7 +229,7 @@ def next_compaction(lane: LaneState, now: PolicyInput) -> tuple[int, CompactionR
     used = estimate.upper
     draft = _draft(lane, now, targets)
     compact(draft, now.strategies, now.options)
-    return targets.threshold, CompactionResult.of(lane.name, draft, used, draft.settle(), "asked")
+    return targets.threshold, CompactionResult.of(lane.name, draft, used, draft.settle(), "manual")
 
 
 def _is_due(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> bool:
@@ -287,7 +287,7 @@ def _fit_arrivals(lane: LaneState, now: PolicyInput, targets: TokenTargets, used
     if not edits:
         return None
     draft.apply(edits)
-    return _recorded(lane, now, draft, used, after=draft.settle(), trigger="arrival")
+    return _recorded(lane, now, draft, used, after=draft.settle(), trigger="large_result")
 
 
 def _fit_batch(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
@@ -306,7 +306,7 @@ def _fit_batch(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: i
         )
     draft.apply(edits)
     after = draft.settle()
-    return _recorded(lane, now, draft, used, after=after, trigger="batch")
+    return _recorded(lane, now, draft, used, after=after, trigger="cache_savings")
 
 
 def _draft(lane: LaneState, now: PolicyInput, targets: TokenTargets, *, regrow: bool = True) -> PlanBuilder:

@@ -13,7 +13,7 @@ from backscroll.history.plan import GAPS, Clear, Excerpt, Plan, covers
 from backscroll.ports import Notification
 from backscroll.view.view import EPHEMERAL
 
-Trigger = Literal["threshold", "messages", "batch", "arrival", "cold cache", "asked", "retained"]
+Trigger = Literal["threshold", "messages", "cache_savings", "large_result", "cache_expired", "manual", "retained"]
 """Why a lane is compacted: it takes too many tokens, or too many messages; old results are worth a batch; a new result
 is too large to be shown whole; the provider has forgotten it anyway; somebody wants it; a message that the plan leaves
 out has to stand in this request.
@@ -50,13 +50,13 @@ class CompactionResult:
 
 def refusals(lane: str, draft: PlanBuilder) -> list[Notification]:
     """The edits that a strategy made of what it may not touch."""
-    return [(events.EDIT_REFUSED, {"lane": lane, "strategy": edit.by, "edit": repr(edit)}) for edit in draft.refused]
+    return [(events.EDIT_REJECTED, {"lane": lane, "strategy": edit.by, "edit": repr(edit)}) for edit in draft.refused]
 
 
 def rules_left_out(lane: str, draft: PlanBuilder) -> list[Notification]:
     """Users' rules that the new view tells no longer."""
     lost = _rules_aside(draft.view.plan) - _rules_aside(draft.before.plan)
-    return [(events.RULES_LEFT_OUT, {"lane": lane, "rules": len(lost)})] if lost else []
+    return [(events.RULES_EVICTED, {"lane": lane, "rules": len(lost)})] if lost else []
 
 
 def attachments_left_out(lane: str, draft: PlanBuilder) -> Iterator[Notification]:

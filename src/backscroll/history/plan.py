@@ -22,7 +22,7 @@ class Excerpt:
     """Characters kept at the start and at the end."""
     count: Count
     """What the cut text counts."""
-    by: str = "clip"
+    by: str = "excerpt"
     """The strategy that chose it."""
     between: tuple[tuple[int, int], ...] = ()
     """Salient stretches kept between head and tail, as (start, end) characters, in order."""
@@ -37,7 +37,7 @@ class Clear:
     note: str
     """What the stub says besides the reference."""
     count: Count
-    by: str = "mask"
+    by: str = "clear"
 
 
 @dataclass(frozen=True, slots=True)

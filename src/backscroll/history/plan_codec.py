@@ -113,31 +113,42 @@ def dumped(body: Body) -> bytes:
     return _encode(body).encode("utf-8", "surrogatepass")
 
 
+_BY = {"supersede": "deduplicate", "clip": "excerpt", "mask": "clear", "mask batch": "cache savings"}
+"""Names of strategies as they are stored, and as they are called today: what was ever written is read for ever."""
+_STORED = {name: stored for stored, name in _BY.items()}
+
+
+def _stored_by(by: str) -> str:
+    return _STORED.get(by, by)
+
+
 def _edit(edit: Edit) -> list[Any]:
     match edit:
         case Excerpt():
-            return ["clip", edit.seq, edit.part, edit.head, edit.tail, edit.count, edit.by, edit.between]
+            return ["clip", edit.seq, edit.part, edit.head, edit.tail, edit.count, _stored_by(edit.by), edit.between]
         case Clear():
-            return ["mask", edit.seq, edit.part, edit.note, edit.count, edit.by]
+            return ["mask", edit.seq, edit.part, edit.note, edit.count, _stored_by(edit.by)]
         case Truncate():
-            return ["drop", edit.first, edit.last, edit.by]
+            return ["drop", edit.first, edit.last, _stored_by(edit.by)]
         case Digest():
-            return ["fold", edit.first, edit.last, edit.by]
+            return ["fold", edit.first, edit.last, _stored_by(edit.by)]
 
 
 def _read_edit(told: list[Any]) -> Edit:
     kind, *rest = told
     if kind == "clip":
         seq, part, head, tail, count, by, between = rest
-        return Excerpt(seq, part, head, tail, Count(*count), by, tuple((start, end) for start, end in between))
+        return Excerpt(
+            seq, part, head, tail, Count(*count), _BY.get(by, by), tuple((start, end) for start, end in between)
+        )
     if kind == "mask":
         seq, part, note, count, by = rest
-        return Clear(seq, part, note, Count(*count), by)
+        return Clear(seq, part, note, Count(*count), _BY.get(by, by))
     first, last, by = rest
     if kind == "drop":
-        return Truncate(first, last, by)
+        return Truncate(first, last, _BY.get(by, by))
     if kind == "fold":
-        return Digest(first, last, by)
+        return Digest(first, last, _BY.get(by, by))
     raise ValueError(f"unknown edit {kind!r}")
 
 

@@ -38,21 +38,19 @@ class AsyncContextManager(ManagerBase):
             which also says what is kept free of a provider's window.
         compact_threshold: Share of the budget at which a compaction starts; above 0, at most 1.
         target_usage: Share of the budget at which a compaction ends; above 0, below `compact_threshold`.
-        strategies: `"auto"` (everything, least harm first); or a list of names (`"supersede"`, `"clip"`, `"mask"`,
-            `"digest"`, `"importance"`, `"truncate"`) and strategy objects, which run in that order. `None`: nothing but
-            the last resort.
-        protect: `Protection(recent, results, first, last)`: what compaction spares.
-        tool_result_preview: `ToolResultPreview(threshold_tokens, preview_tokens, when)`: long tool results stand in
-            views as head and tail. `None`: only as a compaction needs it.
-        max_messages: Maximum messages of a view, at least 8; older ones are digested. `None`: no limit.
-        clear_at_least_tokens: Clear old tool results early only if this frees at least this many tokens. `None`: never.
-        overhead_tokens: Tokens of a request outside the messages, such as tool definitions. `None`: learned from
-            `observe_response` and `observe_usage`.
-        tokenizer: `"auto"` (exact o200k, offline), the name of another one, or a function from a text to its tokens.
-        model: The model's name, for its token factor and image rules; or a `ModelProfile`, which replaces the table's.
-        cache_pricing: `CachePricing(read, write, ttl_seconds)` of the provider's prompt cache. `None`: 0.1, 1.25 and
-            300 seconds. summarizer: A function, plain or async, from a `SummaryRequest` to a text; or a `Summarizer`,
-            which also says how it is called. `None`: the digest is written by code alone. storage:
+        strategies: `"auto"` (everything, least harm first); or a list of names (`"deduplicate"`, `"excerpt"`,
+            `"clear"`, `"digest"`, `"importance"`, `"truncate"`) and strategy objects, which run in that order. `None`:
+            nothing but the last resort. protect: `Protection(recent, results, first, last)`: what compaction spares.
+            tool_result_preview: `ToolResultPreview(threshold_tokens, preview_tokens, when)`: long tool results stand in
+            views as head and tail. `None`: only as a compaction needs it. max_messages: Maximum messages of a view, at
+            least 8; older ones are digested. `None`: no limit. clear_at_least_tokens: Clear old tool results early only
+            if this frees at least this many tokens. `None`: never. overhead_tokens: Tokens of a request outside the
+            messages, such as tool definitions. `None`: learned from `observe_response` and `observe_usage`. tokenizer:
+            `"auto"` (exact o200k, offline), the name of another one, or a function from a text to its tokens. model:
+            The model's name, for its token factor and image rules; or a `ModelProfile`, which replaces the table's.
+            cache_pricing: `CachePricing(read, write, ttl_seconds)` of the provider's prompt cache. `None`: 0.1, 1.25
+            and 300 seconds. summarizer: A function, plain or async, from a `SummaryRequest` to a text; or a
+            `Summarizer`, which also says how it is called. `None`: the digest is written by code alone. storage:
             `StorageOptions(blob_store, blob_threshold_bytes, encryption_key)`: where a store keeps large messages, and
             whether it is encrypted. redact: A plain function of a message that returns what may be kept of it. Runs
             before anything is counted, stored or shown; what it raises refuses the message. Run over its own result it

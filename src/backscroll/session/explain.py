@@ -15,7 +15,7 @@ from backscroll.session.store_sync import enter, fetch
 from backscroll.tokens.usage import estimate_message
 from backscroll.view.view import replaced_by_prompt
 
-State = Literal["whole", "clipped", "masked", "folded", "out"]
+State = Literal["whole", "excerpted", "cleared", "digested", "left out"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,9 @@ class MessageStatus:
     seq: int
     role: str
     state: State
-    """`whole`, `clipped` (cut to head and tail), `masked` (replaced by a stub), `folded` (told by a summary) or
-    `out`."""
+    """`whole`, `excerpted` (cut to the lines that matter), `cleared` (a stub stands for it), `digested` (the digest
+    covers it) or `left out`.
+    """
     reason: str
     """Why it is so: what protects it, or the strategy that chose it."""
     tokens: int
@@ -96,17 +97,17 @@ def _state(entry: Entry, gaps: Sequence[Gap], edits: Sequence[Excerpt | Clear], 
         gap = next(gap for gap in gaps if gap.first <= entry.seq <= gap.last)
         prose = reasons.prose
         if isinstance(gap, Digest) and prose is not None and prose.first <= entry.seq <= prose.last:
-            return "folded", f"{gap.by}, summarized by {prose.by or 'a model'}"
-        return "folded" if isinstance(gap, Digest) else "out", gap.by
+            return "digested", f"{gap.by}, summarized by {prose.by or 'a model'}"
+        return "digested" if isinstance(gap, Digest) else "left out", gap.by
     orphans = entry.group.orphans.get(entry.seq, ())
     if () in orphans or (
         orphans and len(orphans) == len(entry.reading.results) == len(entry.message.get("content") or ())
     ):
-        return "out", "answers no call of this branch"
+        return "left out", "answers no call of this branch"
     if reasons.prompt and replaced_by_prompt(entry):
-        return "out", "replaced by the system prompt factory"
+        return "left out", "replaced by the system prompt factory"
     if edits:
-        state: State = "masked" if any(isinstance(edit, Clear) for edit in edits) else "clipped"
+        state: State = "cleared" if any(isinstance(edit, Clear) for edit in edits) else "excerpted"
         return state, edits[0].by
     return "whole", reasons.of(entry)
 

@@ -47,7 +47,7 @@ def request(
     told = None
     if token_budget is None and provider is not None:
         told, failures = yield from provider_window(provider)
-        state.outbox += [(events.PROVIDER_IGNORED, {"reason": failure}) for failure in failures]
+        state.outbox += [(events.PROVIDER_WINDOW_UNAVAILABLE, {"reason": failure}) for failure in failures]
     budget = resolve_budget(token_budget, told, state.config.budget).tokens
     prompt = None if state.prompt is None else (yield from ask_prompt(state))
     if state.clock is not None and state.config.prices is not None:

@@ -278,7 +278,7 @@ def _members(history: History, lane: LaneState, piece: Piece, shown: list[Messag
         explained = dict(zip(piece.entries, told, strict=True))
         yield from _arranged_members(piece.sources, explained, tokens, shown, filled)
         return
-    waiting = [(entry, each) for entry, each in zip(piece.entries, told, strict=True) if each.state != "out"]
+    waiting = [(entry, each) for entry, each in zip(piece.entries, told, strict=True) if each.state != "left out"]
     shares = _shares(filled, len(shown) - len(waiting))
     for left, message in zip(range(len(shown), 0, -1), shown, strict=True):
         if not waiting or (left > len(waiting) and _is_filled(message, waiting[0][0])):
@@ -335,5 +335,5 @@ def _made(kind: RequestItemKind, message: Message, tokens: int) -> RequestItem:
 
 
 def _gap(gap: Gap) -> RequestItem:
-    state = "folded" if isinstance(gap, Digest) else "out"
+    state = "digested" if isinstance(gap, Digest) else "left out"
     return RequestItem("left out", None, "", gap.first, gap.last, state, gap.by, 0, 0, reference(gap.first, gap.last))

@@ -167,7 +167,7 @@ class ReportedUsage:
 
 def ignored(lane: str, reported: object, reason: str) -> Notification:
     """The event that a report is ignored; `reported` in words, or the figures of it."""
-    return events.USAGE_IGNORED, {"lane": lane, "reported": str(reported), "reason": reason}
+    return events.USAGE_REJECTED, {"lane": lane, "reported": str(reported), "reason": reason}
 
 
 def _within(tokens: int, expected: float, bounds: tuple[float, float]) -> bool:

@@ -11,7 +11,7 @@ from amplifier_core.message_models import TextBlock
 
 from backscroll import BudgetError, MessageError
 from backscroll.evaluation.validity import problems
-from backscroll.events import PROVIDER_IGNORED
+from backscroll.events import PROVIDER_WINDOW_UNAVAILABLE
 from backscroll.integrations.amplifier.hooks import PROMPT_FAILED, RESTORE_IGNORED
 from tests.integrations.amplifier.harness import AmplifierHarness, awaited, call, chat, mounted, result, rounds, say
 from tests.integrations.amplifier.scenarios import ORPHAN, words
@@ -96,7 +96,7 @@ async def test_failing_provider_is_reported_and_the_request_goes_on():
         await ours.add(say("user", "go"))
         with pytest.warns(RuntimeWarning, match="no network"):
             assert await asked(ours, None, Failing()) == 30_000
-        (told,) = ours.payloads(PROVIDER_IGNORED)
+        (told,) = ours.payloads(PROVIDER_WINDOW_UNAVAILABLE)
         assert "get_info() of Failing failed" in told["reason"]
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from backscroll import BudgetError
 from backscroll.evaluation.validity import problems
-from backscroll.events import COMPACTION, USAGE_IGNORED
+from backscroll.events import COMPACTION, USAGE_REJECTED
 from backscroll.integrations.amplifier.wire import loop_tokens
 from tests.integrations.amplifier.fakes import measure
 from tests.integrations.amplifier.harness import AmplifierHarness, awaited, call, mounted, result, rounds, say
@@ -264,7 +264,7 @@ async def test_foreground_usage_is_heard_instead_of_events():
         await ours.view()
         assert ours.context.usage().used.tokens == estimate + 500
 
-    assert ours.payloads(USAGE_IGNORED) == []
+    assert ours.payloads(USAGE_REJECTED) == []
 
 
 # The system prompt

@@ -156,18 +156,18 @@ async def test_max_messages():
 @pytest.mark.parametrize(
     ("strategy", "used"),
     [
-        ("auto", {"clip", "digest"}),
-        ("truncate", {"clip", "truncate"}),
+        ("auto", {"excerpt", "digest"}),
+        ("truncate", {"excerpt", "truncate"}),
         ("summarize", {"digest"}),
-        ("importance", {"clip", "importance"}),
-        ("clip", {"clip"}),
-        ("mask", {"mask"}),
+        ("importance", {"excerpt", "importance"}),
+        ("excerpt", {"excerpt"}),
+        ("clear", {"clear"}),
         ("digest", {"digest"}),
     ],
 )
 @awaited
 async def test_compaction_strategy(strategy, used):
-    config = {"compaction_strategy": strategy, "min_batch_tokens": 0}
+    config = {"compaction_strategy": strategy, "clear_at_least_tokens": 0}
     _, told = await compacted(config, 4_000 if len(used) > 1 else 12_000)
     assert set(told["strategies"]) == used
 
@@ -176,8 +176,8 @@ async def test_compaction_strategy(strategy, used):
 async def test_deduplicate_strategy_removes_only_repetitions():
     """Compaction strategy that only takes away what is said twice."""
     twice = [*READING[:2], *(message for n in range(12) for message in (call(f"c{n}"), result(f"c{n}", FILE)))]
-    _, told = await compacted({"compaction_strategy": "supersede"}, 10_000, messages=twice)
-    assert set(told["strategies"]) == {"supersede"}
+    _, told = await compacted({"compaction_strategy": "deduplicate"}, 10_000, messages=twice)
+    assert set(told["strategies"]) == {"deduplicate"}
 
 
 @pytest.mark.parametrize("characters", [64, 400, 1_600])
@@ -185,9 +185,9 @@ async def test_deduplicate_strategy_removes_only_repetitions():
 async def test_truncate_chars(characters):
     calls = [(call(f"c{n}", text=f"{n}: {words(100)}"), result(f"c{n}", "written")) for n in range(10)]
     messages = [say("user", "Write them all."), *(message for pair in calls for message in pair)]
-    config = {"compaction_strategy": "clip", "truncate_chars": characters}
+    config = {"compaction_strategy": "excerpt", "truncate_chars": characters}
     view, told = await compacted(config, 5_000, messages=messages)
-    assert set(told["strategies"]) == {"clip"}
+    assert set(told["strategies"]) == {"excerpt"}
     cut = view[1]["tool_calls"][0]["arguments"]["text"]
     assert 0.5 * characters < len(cut) - len("[... 2,000 characters left out, recall [ref:1.0] ...]") < 2 * characters
 
@@ -220,19 +220,19 @@ async def test_setting_that_cannot_be_disabled_warns(name, reason):
 
 
 @awaited
-async def test_min_batch_tokens():
-    assert await viewed({"min_batch_tokens": 0}, 200_000) == READING
-    assert await viewed({"min_batch_tokens": 50_000}, 200_000) == READING
-    _, told = await compacted({"min_batch_tokens": 5_000}, 200_000)
-    assert set(told["strategies"]) == {"mask batch"}
+async def test_clear_at_least_tokens():
+    assert await viewed({"clear_at_least_tokens": 0}, 200_000) == READING
+    assert await viewed({"clear_at_least_tokens": 50_000}, 200_000) == READING
+    _, told = await compacted({"clear_at_least_tokens": 5_000}, 200_000)
+    assert set(told["strategies"]) == {"cache savings"}
 
 
 @awaited
-async def test_prices():
-    config = {"min_batch_tokens": 5_000}
-    _, told = await compacted({**config, "prices": {"cache_read": 0.1, "cache_write": 1.25}}, 200_000)
+async def test_cache_pricing():
+    config = {"clear_at_least_tokens": 5_000}
+    _, told = await compacted({**config, "cache_pricing": {"read": 0.1, "write": 1.25}}, 200_000)
     assert told["strategies"]
-    assert await viewed({**config, "prices": {"cache_read": 0.001, "cache_write": 2.0}}, 200_000) == READING
+    assert await viewed({**config, "cache_pricing": {"read": 0.001, "write": 2.0}}, 200_000) == READING
 
 
 # How much is counted
@@ -265,7 +265,7 @@ async def test_what_is_kept_free_of_a_window(config, budget):
 
 async def counted(config: dict[str, Any]) -> int:
     """What the reading takes, uncompacted."""
-    async with mounted({"min_batch_tokens": 0, **config}) as ours:
+    async with mounted({"clear_at_least_tokens": 0, **config}) as ours:
         await ours.add(*READING)
         await ours.view()
         return int(ours.context.usage().used.tokens)

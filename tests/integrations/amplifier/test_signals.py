@@ -8,7 +8,7 @@ from amplifier_core import HookResult, Usage, events
 from amplifier_core.testing import MockCoordinator
 
 from amplifier_module_context_backscroll import mount
-from backscroll.events import COMPACTION, MESSAGE_ADDED, OVERFLOW, POST_COMPACT, PRE_COMPACT, USAGE_IGNORED
+from backscroll.events import COMPACTION, MESSAGE_ADDED, OVERFLOW, POST_COMPACT, PRE_COMPACT, USAGE_REJECTED
 from backscroll.integrations.amplifier import hooks as signals
 from tests.integrations.amplifier.harness import AmplifierHarness, awaited, mounted, rounds, say
 from tests.integrations.amplifier.scenarios import words
@@ -125,7 +125,7 @@ async def test_before_any_request_nothing_is_counted():
         await hear(ours, "llm:response", usage=COUNTED)
         await ours.view()
         assert seen(ours)[1] == "estimated"
-        assert ours.payloads(USAGE_IGNORED) == []
+        assert ours.payloads(USAGE_REJECTED) == []
 
 
 @awaited

@@ -14,23 +14,23 @@ from backscroll.compaction.strategies.truncate import TruncateStrategy
 from backscroll.errors import ConfigurationError
 
 STRATEGIES: Mapping[str, Callable[..., Strategy]] = {
-    "supersede": DeduplicateStrategy,
-    "clip": ExcerptStrategy,
-    "mask": ClearStrategy,
+    "deduplicate": DeduplicateStrategy,
+    "excerpt": ExcerptStrategy,
+    "clear": ClearStrategy,
     "digest": DigestStrategy,
     "importance": ImportanceStrategy,
     "truncate": TruncateStrategy,
 }
 AUTO = "auto"
 """Everything, in the default order."""
-DEFAULT_ORDER = ("supersede", "clip", "digest")
+DEFAULT_ORDER = ("deduplicate", "excerpt", "digest")
 """Least harm first: what is said again later, then what a cut result no longer says, then what only a digest tells."""
 
 Choice = str | Sequence[str | Strategy] | None
 
 
 def choose(strategies: Choice) -> tuple[Strategy, ...]:
-    """The strategies to run, in order: the default order for `"auto"`, or a list of names (`"mask"`) and strategies
+    """The strategies to run, in order: the default order for `"auto"`, or a list of names (`"clear"`) and strategies
     (`ClearStrategy(over=200)`, or a `Strategy` of the caller's own). `None`: only the last resort keeps a view in its
     budget. Raises `ConfigurationError` for unknown names.
     """
@@ -38,10 +38,10 @@ def choose(strategies: Choice) -> tuple[Strategy, ...]:
 
 
 def masks_batches(strategies: Choice) -> bool:
-    """Whether old results may be masked for their price alone: with everything on, or with `"mask"` among the named."""
+    """Whether old results may be masked for their price alone: with everything on, or with `"clear"` among the named."""
     if strategies is None or strategies == AUTO:
         return strategies == AUTO
-    return any(given == "mask" or isinstance(given, ClearStrategy) for given in strategies)
+    return any(given == "clear" or isinstance(given, ClearStrategy) for given in strategies)
 
 
 def _strategy(given: Any) -> Strategy:

@@ -16,7 +16,7 @@ class ClearStrategy:
 
     over: int = 60
     arguments_over: int = 300
-    name: str = "mask"
+    name: str = "clear"
 
     def __post_init__(self) -> None:
         """Checks the ranges."""

@@ -35,7 +35,7 @@ class DeduplicateStrategy:
 
     over: int = 60
     same: float = 0.9
-    name: str = "supersede"
+    name: str = "deduplicate"
 
     def __post_init__(self) -> None:
         """Checks the ranges."""

@@ -31,7 +31,7 @@ class ExcerptStrategy:
     share: float = 0.3
     over: int = 150
     keep: int = 120
-    name: str = "clip"
+    name: str = "excerpt"
 
     def __post_init__(self) -> None:
         """Checks the ranges."""

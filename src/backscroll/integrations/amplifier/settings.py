@@ -277,12 +277,12 @@ def _strategies(name: str, characters: int | None) -> str | list[Any]:
     if name == "auto" and characters is None:
         return AUTO
     keep = None if characters is None else characters // _CHARACTERS
-    clip = ExcerptStrategy() if keep is None else ExcerptStrategy(over=max(ExcerptStrategy().over, keep), keep=keep)
+    excerpt = ExcerptStrategy() if keep is None else ExcerptStrategy(over=max(ExcerptStrategy().over, keep), keep=keep)
     ladder: dict[str, list[Any]] = {
-        "auto": ["supersede", clip, "digest"],
-        TRUNCATE: ["supersede", clip, "truncate"],
-        SUMMARIZE: ["supersede", "digest"],
-        "importance": ["supersede", clip, "importance"],
-        "clip": [clip],
+        "auto": ["deduplicate", excerpt, "digest"],
+        TRUNCATE: ["deduplicate", excerpt, "truncate"],
+        SUMMARIZE: ["deduplicate", "digest"],
+        "importance": ["deduplicate", excerpt, "importance"],
+        "excerpt": [excerpt],
     }
     return ladder.get(name, [name])

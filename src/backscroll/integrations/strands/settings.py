@@ -206,7 +206,9 @@ def core_options(compression: Compression | None, offloading: Offloading | None)
     threshold = 1.0 if compression.threshold is None else compression.threshold
     folded = threshold * (1 - compression.summary_ratio)
     target = folded if compression.method == SUMMARIZE else min(TARGET, threshold * _OF_THRESHOLD)
-    names = ["supersede", "clip", "digest"] if compression.method == TRUNCATE else ["supersede", "digest", "clip"]
+    names = (
+        ["deduplicate", "excerpt", "digest"] if compression.method == TRUNCATE else ["deduplicate", "digest", "excerpt"]
+    )
     return options | {
         "strategies": names,
         "compact_threshold": threshold,

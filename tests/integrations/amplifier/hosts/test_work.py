@@ -18,7 +18,7 @@ def test_model_that_counts_or_answers_otherwise_is_served(way):
     assert life["failures"] == []
     assert_sound([life])
     assert_unmoved([life])
-    assert "context:usage_ignored" not in life["counts"]
+    assert "context:usage_rejected" not in life["counts"]
 
 
 @pytest.mark.parametrize("what", ["huge", "at once", "dense", "thinking"])
