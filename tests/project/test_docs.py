@@ -100,6 +100,19 @@ def test_the_first_example_is_about_twenty_lines():
     assert len(code.splitlines()) <= 22
 
 
+def test_view_in_the_readme_is_the_one_of_the_quickstart(capsys):
+    """Every line of it stands in the view, a call as its name and arguments."""
+    _, code = blocks(ROOT / "README.md", "python")[0]
+    made: dict[str, Any] = {}
+    exec(compile(code, "README.md", "exec"), made)
+    calls = (call["function"] for message in made["view"] for call in message.get("tool_calls", ()))
+    sent = [f"{call['name']}({call['arguments'].strip('{}').replace(': ', '=')})".replace('"', "") for call in calls]
+    sent += [message["content"] or "" for message in made["view"]]
+    _, shown = blocks(ROOT / "README.md", "text")[1]
+    lines = [re.sub(r"^(user|assistant|tool) +", "", line.strip()) for line in shown.splitlines()]
+    assert [line for line in lines if line != "..." and not any(line in text for text in sent)] == []
+
+
 def test_readme_is_short():
     """150 lines at most: what does not fit lies in `docs/`."""
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
@@ -178,8 +191,12 @@ def test_events_table_names_all_events_of_the_amplifier_module():
 
 def test_events_page_names_all_that_move_the_prefix():
     section = (ROOT / "docs/events.md").read_text(encoding="utf-8").partition("\n## When a view does not extend")[2]
-    named = set(re.findall(r"`(context:\w+)`", section.partition("\n## ")[0]))
-    assert named == events.MOVES_PREFIX
+    assert set(re.findall(r"`(context:\w+)`", section)) == events.MOVES_PREFIX
+
+
+def test_events_page_names_what_only_the_amplifier_module_emits():
+    section = (ROOT / "docs/events.md").read_text(encoding="utf-8").partition("\n## When a view does not extend")[0]
+    assert set(re.findall(r"`(context:\w+)`", section)) == set(signals.ALL) - set(events.ALL)
 
 
 @pytest.mark.parametrize("heading", ["Coming from context-simple", "Coming from context-persistent"])
