@@ -266,7 +266,7 @@ def test_what_can_never_work_is_refused():
         ContextManagerPlugin({"compression": {"proactive": {"threshold": 85}}})
     with pytest.raises(ConfigurationError, match="protect_last` must be greater than or equal to 0, not -3"):
         ContextManagerPlugin({"compression": {"protect_last": -3}})
-    with pytest.raises(ConfigurationError, match="unknown key 'ofloader'; did you mean 'offloader'"):
+    with pytest.raises(ConfigurationError, match="unknown key `ofloader`; did you mean 'offloader'"):
         ContextManagerPlugin({"ofloader": True})
     with pytest.raises(ConfigurationError, match="did you mean 'system_prompt'"):
         ContextManagerPlugin({"compression": {"method": "summarize", "sytem_prompt": "Short."}})
