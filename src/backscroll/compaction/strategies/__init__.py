@@ -38,7 +38,7 @@ def choose(strategies: Choice) -> tuple[Strategy, ...]:
 
 
 def masks_batches(strategies: Choice) -> bool:
-    """Whether old results may be masked for their price alone: with everything on, or with `"clear"` among the named."""
+    """Return whether old results may be cleared for their price alone: with `"auto"`, or with `"clear"` in the list."""
     if strategies is None or strategies == AUTO:
         return strategies == AUTO
     return any(given == "clear" or isinstance(given, ClearStrategy) for given in strategies)
