@@ -354,7 +354,7 @@ def test_plan_until_an_entry_omits_later_ones():
     plan = until(Plan((Digest(1, 6),), 1, 0, DigestContent(notes, (("a", 1.0),), (), 70)), 4)
     assert plan.edits == (Digest(1, 4),)
     assert plan.digest.notes == notes[:1]
-    assert (plan.digest.told, plan.digest.weights) == (70, (("a", 1.0),))
+    assert (plan.digest.covered_tokens, plan.digest.weights) == (70, (("a", 1.0),))
 
 
 # --- how notes read ------------------------------------------------------------------------------------------------
