@@ -121,10 +121,10 @@ class PlanBuilder:
         usual, now = window.usual_allowance(0), window.digest_allowance(0)
         squeezed = now < usual / 2  # by a huge result, soon to be cut: what finds no room now is only kept aside
         frame = Frame(window.salience, kept, usual if squeezed else now, window.budget, self._tokens)
-        digest = write(before, self._folded, covered, frame, self._told_in_short())
+        digest = write(before, self._folded, covered, frame, self._finished_prose())
         return shrink(digest, now, self._tokens) if squeezed else digest
 
-    def _told_in_short(self) -> DigestLine | None:
+    def _finished_prose(self) -> DigestLine | None:
         """Return the ready summary once all free groups that it covers have left."""
         prose = self.window.prose
         if prose is None or any(unit.free and unit.seqs[-1] <= prose.last for unit in self.window.units):
@@ -189,8 +189,8 @@ class PlanBuilder:
     def apply(self, edits: Sequence[Edit]) -> None:
         """Add edits to the plan."""
         units = self.window.by_seq
-        told = {seq for edit in edits if isinstance(edit, Digest) for seq in within(edit, units)}
-        self._folded += [unit.entries for unit in self.window.units if not told.isdisjoint(unit.seqs)]
+        folded = {seq for edit in edits if isinstance(edit, Digest) for seq in within(edit, units)}
+        self._folded += [unit.entries for unit in self.window.units if not folded.isdisjoint(unit.seqs)]
         self._won = self._won.plus(self.window.take(edits))
         self._edits += edits
 

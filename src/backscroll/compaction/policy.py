@@ -29,7 +29,7 @@ from backscroll.compaction.required import staying, won_little
 from backscroll.compaction.strategies.preview import arrivals, preview, shown_whole
 from backscroll.compaction.summarization import Order, Summaries
 from backscroll.compaction.trim import TrimRequest, chosen_by, fold
-from backscroll.compaction.upcoming import may_try, next_order, worth_telling
+from backscroll.compaction.upcoming import may_try, next_order, worth_summarizing
 from backscroll.history.history import History
 from backscroll.history.log import CompactionSkipped, PlanRecorded
 from backscroll.history.plan import DigestLine, hidden
@@ -348,7 +348,7 @@ def next_summary(
     window = build_window(now.history, lane.view, targets.room, lane.around)
     protect_recent(window, int(window.budget * now.options.protect.recent), now.options.protect.results)
     tokens = max(targets.threshold, used) - targets.target
-    leaving = worth_telling(window, tokens) if wish is None else chosen_by(window, wish)
+    leaving = worth_summarizing(window, tokens) if wish is None else chosen_by(window, wish)
     newest, room = now.history.newest, window.summary_room()
     pending = newest is not None and newest.open_calls > 0
     return next_order(lane.name, lane.view, leaving, room=room, summaries=summaries, focus=focus, pending=pending)

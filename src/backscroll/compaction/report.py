@@ -137,8 +137,8 @@ def _rules_aside(plan: Plan) -> set[str]:
     """Return the rules of left-out messages that the digest keeps aside and shows nowhere."""
     gaps = list(plan.gaps())
     aside = {note.text for note in plan.digest.spare if note.kind == "rule" and covers(gaps, note.first)}
-    told = "\n".join(note.text for note in plan.digest.notes if note.kind != "turn") if aside else ""
-    return {rule for rule in aside if rule not in told}
+    shown = "\n".join(note.text for note in plan.digest.notes if note.kind != "turn") if aside else ""
+    return {rule for rule in aside if rule not in shown}
 
 
 def _level(plan: Plan) -> int:

@@ -11,7 +11,7 @@ from backscroll.ports import Notification
 from backscroll.view.rendering import note_text
 from backscroll.view.view import GROUP, Piece
 
-_OUTSIDE, _PROMPT, _SYSTEM = "what stands outside of the messages", "the system prompt", "leading system messages"
+_OUTSIDE, _PROMPT, _SYSTEM = "tokens outside the messages", "the system prompt", "leading system messages"
 _PINNED, _KEPT = "pinned or critical messages", "messages kept by `protect`"
 _USERS, _REMINDER = "the user's first and last message", "the newest reminder"
 _RULES, _NEWEST = "rules of the user", "the newest messages"

@@ -188,14 +188,14 @@ def ask(
     for part in order.parts:
         request = _request(order, text, part)
         answer = yield Ask(summarizer, (request,), heavy=heavy, tolerant=True)
-        told = SummaryResponse(answer) if isinstance(answer, str) else answer
-        if not isinstance(told, SummaryResponse) or not isinstance(told.text, str):
+        response = SummaryResponse(answer) if isinstance(answer, str) else answer
+        if not isinstance(response, SummaryResponse) or not isinstance(response.text, str):
             return Made(order, "", _kept(_unusable(answer), redact)[0][:_LONGEST_REASON], model, *spent)
-        model = told.model or model
+        model = response.model or model
         taken = order.view_tokens + count(request.system + request.prompt)
-        spent[0] += taken if told.input_tokens is None else told.input_tokens
-        spent[1] += count(told.text) if told.output_tokens is None else told.output_tokens
-        text, reason = _kept(told.text, redact)
+        spent[0] += taken if response.input_tokens is None else response.input_tokens
+        spent[1] += count(response.text) if response.output_tokens is None else response.output_tokens
+        text, reason = _kept(response.text, redact)
         if not reason:
             text, reason = read(text, order.max_tokens, count)
         if reason:
@@ -281,10 +281,10 @@ def order_of(
 ) -> Order:
     """Order a summary of these groups and of the digest's lines on earlier ones."""
     notes = plan.digest.notes
-    told = [note for note in notes if note.kind == "prose"]
-    after = told[-1].last if told else -1
+    summaries = [note for note in notes if note.kind == "prose"]
+    after = summaries[-1].last if summaries else -1
     turns = [note_text(note) for note in notes if note.kind == "turn" and note.last > after]
-    previous = "\n".join([*(note.text for note in told), *turns])
+    previous = "\n".join([*(note.text for note in summaries), *turns])
     first = min([groups[0][0].seq, *(note.first for note in notes if note.kind in ("prose", "turn"))])
     last = max(entry.seq for group in groups for entry in group)
     return Order(lane, first, last, previous, parts_of(groups, window), room, focus)
@@ -294,7 +294,7 @@ def parts_of(groups: Iterable[Sequence[Entry]], window: int) -> tuple[str, ...]:
     """Write messages as text, in parts of at most half of `window` tokens."""
     room = int(window / 2 * _CHARACTERS)
     parts: list[str] = []
-    for text in (_told(entry, window) for group in groups for entry in group):
+    for text in (_as_text(entry, window) for group in groups for entry in group):
         for piece in (text[start : start + room] for start in range(0, len(text), room)):
             if parts and len(parts[-1]) + len(piece) < room:
                 parts[-1] += f"\n{piece}"
@@ -303,7 +303,7 @@ def parts_of(groups: Iterable[Sequence[Entry]], window: int) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def _told(entry: Entry, window: int) -> str:
+def _as_text(entry: Entry, window: int) -> str:
     return "\n".join(line for part in entry.reading.parts for line in _lines(entry, part, window))
 
 

@@ -18,7 +18,7 @@ _NEW = 0.1  # of the room that must be digested per compaction for which a faili
 LONGEST = 32  # compactions between two tries
 
 
-def worth_telling(window: Window, tokens: int) -> list[CandidateGroup]:
+def worth_summarizing(window: Window, tokens: int) -> list[CandidateGroup]:
     """Return what a compaction will digest to free so many tokens; nothing if a summary of it is not worth a call."""
     chosen = _oldest(window, tokens)
     return [] if sum(unit.tokens for unit in chosen) < window.budget * _WORTH else chosen
