@@ -197,7 +197,7 @@ def test_pages_over_all_sessions_continue_where_the_last_ended():
 
 @pytest.mark.parametrize("arguments", [{"ref": 1}, {"pattern": "x"}, {"query": "x", "lines": (1, 2)}])
 def test_only_a_query_goes_everywhere(arguments):
-    with pytest.raises(ConfigurationError, match="everywhere goes with a query"):
+    with pytest.raises(ConfigurationError, match="`everywhere` requires `query`"):
         ContextManager(session="s", store=MemoryStore()).recall(everywhere=True, **arguments)
 
 

@@ -1,7 +1,7 @@
-"""The state of one lane: its plan, its view, and what compactions, usage reports and summaries left behind.
+"""The state of one lane: its plan, its view, and the effects of compactions, usage reports and summaries.
 
-A lane is a sequence of requests that share one plan and one prompt cache, usually one per model. Everything that must
-survive a restart follows from events; what does not is named so below. `policy.py` decides on this state.
+A lane is a sequence of requests that share one plan and one prompt cache, usually one per model. All state that must
+survive a restart follows from events; the rest is marked below. `policy.py` decides on this state.
 """
 
 from collections import deque
@@ -27,69 +27,69 @@ from backscroll.tokens.reported_usage import ReportedUsage
 from backscroll.tokens.usage import Estimate, Report, SummarizerUsage, UsageCalibrator
 from backscroll.view.view import RenderContext, View
 
-REFUSED = 0.8  # of a request that a provider refused as too long: the next may be no longer than that
+REFUSED = 0.8  # of a request that a provider rejected as too long: the limit of the next one
 _UNDO_DEPTH = 32
 NOTHING_SPENT, NOT_TRIED = SummarizerUsage(0, 0, 0, 0), Tried()
 
 
 @dataclass(slots=True, eq=False)
 class LaneState:
-    """What is known of a lane."""
+    """The state of a lane."""
 
     name: str
     around: RenderContext
     plan: Plan
     meter: UsageCalibrator
     budget: int
-    """Tokens that its newest request was allowed; before the first one, what the options allow."""
+    """Tokens that its newest request was allowed; before the first one, those of the options."""
     family: ModelProfile = field(init=False)
     own_counting: Counting = field(init=False)
     """How the lane counts here."""
     counting: Counting | None = None
-    """The same as its requests say."""
+    """How its stored requests say that it counts."""
     reported: ReportedUsage = field(init=False)
     compactions: int = 0
     expired: int = 0
     """Ephemeral messages with a lower number are no longer shown."""
     sent: Estimate | None = None
-    """The estimate of the newest view that was handed out: what a usage report is about."""
+    """The estimate of the newest view that was sent, to which usage reports refer."""
     prompt: str | None = None
     """SHA-256 of the system prompt of the newest request."""
     settled: int = 0
     batched: int = 0
     settled_messages: int = 0
-    """Tokens and messages of the view when a compaction, or a batch of old results, was looked at last."""
+    """Tokens and messages of the view when a compaction, or a batch of old results, was last considered."""
     refused: Overflowed | None = None
-    """What the provider refused last as too long."""
+    """The request that the provider last rejected as too long."""
     summary: SummaryMade | None = None
-    """A model's summary that no compaction has told of yet."""
+    """A model's summary that no compaction has used yet."""
     spent: SummarizerUsage = NOTHING_SPENT
     tried: Tried = NOT_TRIED
     _before: deque[Plan | PlanAt] = field(default_factory=lambda: deque(maxlen=_UNDO_DEPTH))
     _guessed: bool = False
-    """Whether nothing was known of what stands outside the messages when the provider refused."""
+    """Whether nothing was known of the overhead when the provider rejected a request."""
 
-    # Of this process only: a resumed lane begins with these.
+    # State of this process only: a reopened lane starts with these values.
     view: View | None = None
     last_compaction: CompactionResult | None = None
     little: int = 0
-    """How many compactions won too little since it was better, as nearly all of the budget must stay."""
+    """Consecutive compactions that freed too little, because nearly all of the budget is required."""
     sent_messages: int = 0
-    """Messages of the newest view that was handed out."""
+    """Messages of the newest view that was sent."""
     shown: int = 0
     """Ephemeral messages with a lower number were shown at least once."""
     asked: float | None = None
-    """When the newest view was handed out, in seconds of the session's clock."""
+    """When the newest view was sent, in seconds of the session's clock."""
 
     def __post_init__(self) -> None:
-        """Counts as its surroundings say."""
+        """Set up the counting by the surroundings."""
         self.family, self.reported = self.around.family, ReportedUsage(self.name)
         self.own_counting = counting_of(self.family)
 
     # -- events of this lane --
 
     def apply(self, event: LaneEvent) -> None:
-        """Take one event of this lane in."""
+        """Apply one event of this lane."""
         match event:
             case PlanRecorded():
                 self._recorded(event)
@@ -107,16 +107,16 @@ class LaneState:
                 self._not_summarised(event)
 
     def _recorded(self, event: PlanRecorded) -> None:
-        """A new plan holds from now on."""
+        """Adopt a new plan."""
         if event.undone:
-            if self._before:  # else what it undoes was lost
+            if self._before:  # else the plan that it undoes was lost
                 self._before.pop()
         else:
             self._before.append(self.plan)
             self.compactions += 1
         self.plan = event.plan
-        if event.plan.digest.told < self.tried.folded:  # undone, or planned anew: what is folded again is not new
-            self.tried = self.tried._replace(folded=event.plan.digest.told)
+        if event.plan.digest.covered_tokens < self.tried.folded:  # undone: digesting it again is not new
+            self.tried = self.tried._replace(folded=event.plan.digest.covered_tokens)
         if self.summary and any(
             note.kind == "prose" and note.last >= self.summary.last for note in event.plan.digest.notes
         ):
@@ -126,24 +126,24 @@ class LaneState:
         self.meter.compacted(Estimate(*event.removed))
 
     def _settled(self, event: CompactionSkipped) -> None:
-        """A compaction would have won too little."""
+        """Note that a compaction would free too little."""
         if event.batch:
             self.batched = event.tokens
         else:
             self.settled, self.settled_messages = event.tokens, event.messages
 
     def _observed(self, event: UsageObserved) -> None:
-        """The provider counted a view; what was refused before it ever did is of no more use."""
+        """Learn from a provider's count. It replaces a limit that was only guessed from a rejection."""
         self.meter.observe(event.report)
         if self._guessed:
             self.refused, self._guessed = None, False
 
     def _overflowed(self, event: Overflowed) -> None:
-        """The provider refused a view as too long: from now on requests are shorter."""
+        """Note that the provider rejected a view as too long: later requests are shorter."""
         self.refused, self._guessed = event, event.limit is None and not self.meter.informed
 
     def rewound(self, to: int) -> None:
-        """The branch ends at `to` now: edits of later entries have nothing to edit."""
+        """Apply a rewind to `to`: edits of later entries have nothing to edit."""
         self.plan = until(self.plan, to)
         self._before = deque((_cut(plan, to) for plan in self._before), maxlen=_UNDO_DEPTH)
         self.settled = self.batched = self.settled_messages = 0
@@ -153,17 +153,17 @@ class LaneState:
         self.meter.forget()
 
     def _summarised(self, event: SummaryMade) -> None:
-        """A summary is ready for the next compaction."""
+        """Keep a summary for the next compaction."""
         self.summary, self.tried = event, Tried()
         self.spent = self.spent.plus(1, 0, event.input_tokens, event.output_tokens)
 
     def _not_summarised(self, event: SummaryFailed) -> None:
-        """There is none; the digest serves."""
-        self.tried = Tried(self.tried.failures + 1, event.last, self.compactions, self.plan.digest.told)
+        """Note a failed summary; the digest serves instead."""
+        self.tried = Tried(self.tried.failures + 1, event.last, self.compactions, self.plan.digest.covered_tokens)
         self.spent = self.spent.plus(0, 1, event.input_tokens, event.output_tokens)
 
     def _requested(self, event: RequestRecorded) -> None:
-        """A view was handed out: usage reports are about it."""
+        """Note that a view was sent, to which usage reports will refer."""
         self.budget, self.sent, self.prompt = event.budget, Estimate(*event.estimate), event.prompt
         if event.counting is not None:
             self._count_as(event.counting)
@@ -179,25 +179,25 @@ class LaneState:
 
     @property
     def earlier(self) -> Plan | PlanAt | None:
-        """The plan before the newest compaction; None where there is none."""
+        """The plan before the newest compaction. `None`: there is none."""
         return self._before[-1] if self._before else None
 
     def used(self, budget: int) -> Estimate:
-        """The whole request under the present view, which there must be."""
+        """Estimate the whole request under the present view, which must exist."""
         assert self.view is not None
         return self.meter.total(self.view.estimate, budget)
 
     def allowed(self, budget: int) -> int:
-        """Tokens that a request of this budget may take: less where the provider refused a shorter one."""
+        """Return the tokens that a request of this budget may take: less if the provider rejected a shorter one."""
         refused = self.refused
         return budget if refused is None else min(budget, refused.limit or int(refused.tokens * REFUSED))
 
     def report(self, tokens: int, answer: int) -> Report | None:
-        """A provider's figure with our own for the newest view; None if nothing was handed out yet."""
+        """Pair a provider's figure with our own for the newest view; None if nothing was sent yet."""
         return None if self.sent is None else Report(tokens, self.sent.middle, self.sent.upper, answer)
 
     def overflow(self, limit: int | None) -> Overflowed | None:
-        """The event to record when a provider refused the newest view; None if nothing was handed out yet."""
+        """Return the event for a rejection of the newest view; None if nothing was sent yet."""
         if self.sent is None:
             return None
         return Overflowed(self.name, self.meter.total(self.sent, self.budget).upper, limit)
@@ -205,7 +205,7 @@ class LaneState:
     # -- checkpoints --
 
     def mark(self) -> LaneSnapshot:
-        """Where it stands, for `resume`."""
+        """Return the state, for `resume`."""
         refused = (self.refused.tokens, self.refused.limit) if self.refused else None
         return LaneSnapshot(
             self.name, self.plan, tuple(self._before), self.settled, self.batched, self.settled_messages,
@@ -214,7 +214,7 @@ class LaneState:
         )  # fmt: skip  # one thought
 
     def resume(self, mark: LaneSnapshot) -> None:
-        """Goes on where it stood; the plan is given at its making."""
+        """Restore a snapshot, except the plan, which the constructor gets."""
         self._before.extend(mark.before)
         self.settled, self.batched, self.settled_messages = mark.settled, mark.batched, mark.settled_messages
         self.compactions, self.budget, self._guessed = mark.compactions, mark.budget, mark.guessed
@@ -227,7 +227,7 @@ class LaneState:
 
 
 def _cut(plan: Plan | PlanAt, to: int) -> Plan | PlanAt:
-    """A plan without what it says of entries behind `to`."""
+    """Return a plan without edits of entries after `to`."""
     if isinstance(plan, Plan):
         return until(plan, to)
     return replace(plan, until=to if plan.until is None else min(plan.until, to))

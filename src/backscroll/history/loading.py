@@ -1,4 +1,4 @@
-"""Bringing back what is stored and not held: entries, groups, and the history as it was. Pure; decides nothing."""
+"""Load evicted messages, groups and past states from the store."""
 
 from collections.abc import Iterator, Sequence
 
@@ -21,17 +21,17 @@ from backscroll.history.plan import newest
 from backscroll.messages import read_message
 from backscroll.ports import Operation, T
 
-CHUNK = 500  # messages that are loaded at once where many are looked through
-_AHEAD = 64  # messages among which the results of a call are looked for, at first
+CHUNK = 500  # messages loaded at once when many are searched
+_AHEAD = 64  # messages searched first for the results of a call
 
 
 def chunks(seqs: Sequence[T], size: int = CHUNK) -> Iterator[Sequence[T]]:
-    """The same in pieces."""
+    """Yield the sequence in slices."""
     return (seqs[start : start + size] for start in range(0, len(seqs), size))
 
 
 def fetch(history: History, logbook: Journal | None, seqs: Sequence[int]) -> Operation[list[Entry]]:
-    """These entries, for reading only: those that are not held stand alone, and are not held afterwards either."""
+    """Return these entries for reading only. Evicted ones are loaded without their groups, and are not kept."""
     missing = history.missing(seqs)
     loaded: dict[int, Entry] = {}
     if missing and logbook is not None:
@@ -44,7 +44,7 @@ def fetch(history: History, logbook: Journal | None, seqs: Sequence[int]) -> Ope
 
 
 def hold(history: History, logbook: Journal | None, seqs: Sequence[int]) -> Operation[None]:
-    """Has the history hold these entries, and what belongs to their groups: a plan may leave out a part of one."""
+    """Load these entries into the history, with their whole groups, because a plan may leave out a part of one."""
     if logbook is None or not (missing := history.missing(seqs)):
         return
     found = yield from logbook.load(missing)
@@ -59,7 +59,11 @@ def hold(history: History, logbook: Journal | None, seqs: Sequence[int]) -> Oper
 
 
 def hold_group(history: History, logbook: Journal | None, seq: int) -> Operation[None]:
-    """Has the history hold the whole group of an entry of its branch."""
+    """Load the whole group of an entry of the branch.
+
+    Raises:
+        CorruptionError: No group contains the entry.
+    """
     if logbook is None or history.get(seq) is not None:
         return
     group = history.group_of(seq)
@@ -70,7 +74,7 @@ def hold_group(history: History, logbook: Journal | None, seq: int) -> Operation
 
 
 def _members(history: History, logbook: Journal, seq: int) -> Operation[set[int]]:
-    """Looks from the group's first message on for what belongs to it, until each of its calls is answered."""
+    """Search from the group's first message on for its members, until each of its calls is answered."""
     (event,) = yield from logbook.load([seq])
     first, ahead = min(event.joins or (seq,)), _AHEAD
     while True:
@@ -86,7 +90,9 @@ def _members(history: History, logbook: Journal, seq: int) -> Operation[set[int]
 
 
 def _within(event: MessageAdded, first: int) -> tuple[int, ...]:
-    """What a message joins of what was looked through; one that answers earlier calls only stands for itself."""
+    """Return what a message joins within the searched range; one that answers only earlier calls counts as a group of
+    its own.
+    """
     return tuple(joined for joined in event.joins or () if joined >= first)
 
 
@@ -94,14 +100,14 @@ def _within(event: MessageAdded, first: int) -> tuple[int, ...]:
 
 
 def history_at(logbook: Journal, place: int) -> Operation[History]:
-    """The history as the records before a place make it."""
+    """Return the history that the records before a position make."""
     mark, events = yield from logbook.standing(place)
     with logbook.at(place):
         return (yield from restored(logbook, mark, events))
 
 
 def restored(logbook: Journal, mark: Checkpoint | None, events: Sequence[LogEvent]) -> Operation[History]:
-    """The history that these make."""
+    """Return the history that a checkpoint and the events after it make."""
     history = History()
     if mark is not None:
         history.restore(mark.history, (yield from logbook.load(mark.history.kept)))
@@ -111,7 +117,7 @@ def restored(logbook: Journal, mark: Checkpoint | None, events: Sequence[LogEven
 
 
 def take(history: History, logbook: Journal | None, event: LogEvent) -> Operation[None]:
-    """Applies an event, with what it needs from the store."""
+    """Apply an event, and load what it needs."""
     if isinstance(event, Rewound):
         if event.to != -1 and event.to not in history.branch:
             raise CorruptionError(f"it goes back to message {event.to}, which is not on the branch")
@@ -124,7 +130,7 @@ def take(history: History, logbook: Journal | None, event: LogEvent) -> Operatio
 
 
 def _check(history: History, event: LogEvent) -> None:
-    """Raises `CorruptionError` for an event that speaks of messages that there are not."""
+    """Check an event's references to messages; raises `CorruptionError`."""
     match event:
         case MessageAdded() if event.seq < history.next_seq:
             raise CorruptionError(f"message {event.seq} is there already")
@@ -139,8 +145,11 @@ def _check(history: History, event: LogEvent) -> None:
 
 
 def past(history: History, logbook: Journal | None, last: int) -> Operation[History]:
-    """What `history.rewind_to` takes to end the branch behind `last`: the history as it was when that was added, since
-    nothing below it was changed afterwards.
+    """Return the history as it was when `last` was added, for `history.rewind_to`. Nothing at or below `last` has
+    changed since.
+
+    Raises:
+        CorruptionError: The log does not lead back to `last`.
     """
     if logbook is None or history.let_go_of < 0:
         return history.until(last)

@@ -1,4 +1,4 @@
-"""Keep a lane's view up to date with the history, apply what the policy decided, and hand the view out. Pure."""
+"""Keep a lane's view up to date with the history, apply decisions of the policy, and hand out the view."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,11 +16,11 @@ from backscroll.ports import Notification
 from backscroll.tokens.usage import Estimate
 from backscroll.view.view import Ephemeral, View
 
-# -- keeping up --
+# -- keeping up to date --
 
 
 def not_loaded(lane: LaneState, now: PolicyInput) -> list[int]:
-    """The messages that `refresh` needs and the history does not hold."""
+    """Return the messages that `refresh` needs and that are not in memory."""
     history, view = now.history, lane.view
     if history.let_go_of < 0:
         return []
@@ -30,7 +30,7 @@ def not_loaded(lane: LaneState, now: PolicyInput) -> list[int]:
 
 
 def refresh(lane: LaneState, now: PolicyInput) -> list[Notification]:
-    """Bring the view up to date with the history. Returns what has to be reported."""
+    """Bring the view up to date with the history. Returns notifications."""
     view = lane.view
     reports: list[Notification] = []
     ephemerals = _unexpired(lane, now.ephemerals) if now.ephemerals else now.ephemerals
@@ -70,7 +70,7 @@ def _rebuilt(lane: LaneState, now: PolicyInput, ephemerals: Sequence[Ephemeral])
 
 
 def restore(lane: LaneState, history: History) -> list[Notification]:
-    """Bring back whole what was pinned, or became the user's last message or the newest one in a rewind."""
+    """Restore what was pinned, or became the user's last message or the newest one by a rewind."""
     protected, gaps, rewritten = history.protected, list(lane.plan.gaps()), lane.plan.rewritten()
     floor = floor_seqs(history) | history.newest_seqs
     groups = [group for seq in sorted(floor) if (group := history.group_of(seq))]
@@ -80,10 +80,10 @@ def restore(lane: LaneState, history: History) -> list[Notification]:
 
 
 def readmit(lane: LaneState, group: MessageGroup) -> list[Notification]:
-    """Bring back a call that was left out and whose result came late: the model has seen neither."""
+    """Restore a call that was left out and whose result came late: the model has seen neither."""
     edits = lane.plan.edits
     if not edits or group.first > (edits[-1].last if isinstance(edits[-1], GAPS) else edits[-1].seq):
-        return []  # nothing that new is left out: nearly always
+        return []  # nothing this new is left out, which is nearly always so
     gaps = list(lane.plan.gaps())
     return _bring_back(lane, group.members) if any(covers(gaps, seq) for seq in group.members) else []
 
@@ -96,11 +96,11 @@ def _bring_back(lane: LaneState, seqs: Sequence[int]) -> list[Notification]:
     return [(events.PLAN_CHANGED, {"lane": lane.name, "restored": list(seqs)})]
 
 
-# -- what was decided --
+# -- decisions --
 
 
 def apply_decision(lane: LaneState, decision: Decision) -> None:
-    """The view that was made for a plan is the lane's, as the plan holds from now on."""
+    """Apply a decision: the view made for its plan becomes the lane's."""
     if decision.little is not None:
         lane.little = lane.little + 1 if decision.little else 0
     if decision.view is not None:
@@ -108,7 +108,7 @@ def apply_decision(lane: LaneState, decision: Decision) -> None:
 
 
 def undo(lane: LaneState, now: PolicyInput, earlier: Plan) -> PlanRecorded:
-    """The event that brings back the plan before the newest compaction."""
+    """Return the event that restores the plan before the newest compaction."""
     plan = replace(earlier, number=lane.plan.number + 1, last=newest_seq(now.history))
     old = lane.view
     view = View.build(now.history, plan, lane.around, prompt=now.prompt, reuse=old)
@@ -120,9 +120,14 @@ def undo(lane: LaneState, now: PolicyInput, earlier: Plan) -> PlanRecorded:
 
 
 def hand_out(lane: LaneState, now: PolicyInput, budget: int, used: Estimate, prompt: str | None) -> RequestRecorded:
-    """The event that a view is handed out.
+    """Return the event that a view is handed out.
 
-    `used`: tokens of the whole request. `prompt`: the digest of its system prompt.
+    Args:
+        lane: The lane, whose view is up to date.
+        now: The input of the decision.
+        budget: Input tokens of the request.
+        used: Tokens of the whole request.
+        prompt: The digest of its system prompt.
     """
     view, ephemerals, last = lane.view, now.ephemerals, now.history.last
     assert view is not None

@@ -1,6 +1,6 @@
-"""Going through a session's log once, request by request: what each was made of, and what of it stood there before.
+"""Replay a session's log once, request by request: the parts of each, and how much the previous one held already.
 
-A replay has a replica of the session, and remembers where it is, so that what came since is found by going on.
+A replay owns a replica of the session and keeps its position, so later requests are found by continuing.
 """
 
 from collections.abc import Sequence
@@ -25,22 +25,20 @@ _NONE = (0,) * len(MESSAGE_KINDS)
 
 
 class Step(NamedTuple):
-    """What a replay finds of one request: first as it was estimated, and again once its provider counted
-    it.
-    """
+    """What a replay finds of one request: first as estimated, and again once its provider has counted it."""
 
     at: int
     messages: int
     parts: dict[str, int]
-    """Tokens by `breakdown.KINDS`; they add up to the request."""
+    """Tokens by `breakdown.KINDS`, which add up to the request."""
     kept: int
-    """Tokens of what stands as it stood in the lane's request before, what is outside of the messages included: what a
+    """Tokens that are unchanged since the lane's previous request, including those outside the messages: what a
     provider's cache can hold.
     """
 
 
 class LogReplay:
-    """Goes through a log once, from its beginning, and remembers where it is: what came since is found by going on."""
+    """Replay a log once, from its beginning, and continue later from the reached position."""
 
     def __init__(self, state: SessionState) -> None:
         known = state.logbook
@@ -52,10 +50,10 @@ class LogReplay:
         self._views: dict[str, _Seen] = {}
         self._newest: dict[str, _Estimated] = {}
         self.place = 0
-        """What is before it was gone through."""
+        """Number of events replayed so far."""
 
     def advance(self, most: int) -> Operation[list[Step]]:
-        """The requests that are among the next `most` events, or were measured there; none of these at the end."""
+        """Return the requests among the next `most` events, and those measured there; none at the end."""
         replica, found = self._replica, list[Step]()
         if replica.logbook is None:
             page = list(enumerate(self._events[self.place : self.place + most], self.place))
@@ -87,7 +85,7 @@ class LogReplay:
         replica, lane = self._replica, self._replica.lanes[event.lane]
         seen = self._views.setdefault(event.lane, _Seen())
         if event.ephemerals[: len(seen.ephemerals)] != seen.ephemerals:
-            lane.view = None  # what it showed and was never stored is gone
+            lane.view = None  # ephemeral messages that it showed are gone
         seen.ephemerals, replica.ephemerals = event.ephemerals, unstored(event.ephemerals)
         yield from refresh_lane(replica, lane, None if event.prompt is None else self._prompts.get(event.prompt))
         assert lane.view is not None
@@ -98,17 +96,17 @@ class LogReplay:
 
 
 class _Estimated(NamedTuple):
-    """A request as the estimates of its messages are."""
+    """A request with the estimates of its messages."""
 
     at: int
     messages: int
     parts: dict[str, int]
     kept: int
     follows: bool
-    """Whether its lane had a request before."""
+    """Whether its lane had a previous request."""
 
     def as_step(self, total: int, lane: LaneState) -> Step:
-        """The same as parts of what the whole request takes."""
+        """Scale the estimates to the tokens of the whole request."""
         parts, scale = divided(self.parts, lane.meter.overhead(lane.budget), total)
         outside = parts["overhead"] if self.follows else 0
         return Step(self.at, self.messages, parts, min(total, outside + round(self.kept * scale)))
@@ -116,33 +114,33 @@ class _Estimated(NamedTuple):
 
 @dataclass(slots=True)
 class _Seen:
-    """A lane's newest request, piece by piece."""
+    """A lane's newest request, segment by segment."""
 
     pieces: list[Piece] = field(default_factory=list)
     messages: list[list[Message]] = field(default_factory=list)
     parts: list[_Parts] = field(default_factory=list)
-    """Of each piece, without its bridge."""
+    """Tokens of each segment, without its role separator."""
     sums: list[_Parts] = field(default_factory=list)
-    """Up to each piece, with its bridge."""
+    """Sums up to each segment, with its role separator."""
     ephemerals: tuple[tuple[int, str, str], ...] = ()
 
     def take(self, lane: LaneState) -> tuple[dict[str, int], int]:
-        """Tokens by part, and how many of them stood there before. Costs as much as is new."""
+        """Return tokens by part, and how many of them are unchanged. The cost grows with the new segments only."""
         assert lane.view is not None
         pieces, same = lane.view.pieces, len(self.pieces)
         if pieces[:same] != self.pieces:  # by identity, and much faster than one by one
             same = next(at for at, piece in enumerate(self.pieces) if at == len(pieces) or piece is not pieces[at])
-        stands = same
+        unchanged = same
         for at in range(same, min(len(pieces), len(self.pieces))):
             if _flat(pieces[at]) != self.messages[at]:
                 break
-            stands = at + 1
+            unchanged = at + 1
         self._go_on_from(same, pieces, lane)
         parts = dict(zip(MESSAGE_KINDS, self.sums[-1] if self.sums else _NONE, strict=True))
-        return parts, sum(self.sums[stands - 1]) if stands else 0
+        return parts, sum(self.sums[unchanged - 1]) if unchanged else 0
 
     def _go_on_from(self, same: int, pieces: list[Piece], lane: LaneState) -> None:
-        """Takes over the pieces behind those that are the same; what one is made of is reckoned once."""
+        """Replace the segments after the common ones; each segment is measured once."""
         old = zip(self.pieces[same:], self.parts[same:], strict=True)
         known: dict[int, tuple[list[Message], _Parts | None]] = {}
         known.update((id(piece.messages), (piece.messages, parts)) for piece, parts in old)

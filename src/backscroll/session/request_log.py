@@ -1,7 +1,6 @@
-"""What was sent: the requests of a session, and the exact messages of each, with why each stood there.
+"""The requests of a session, and the exact messages of each, with the reason for each message.
 
-Nothing here changes a session or decides anything: what a request held follows from the log up to it, by a replica that
-stands where the session stood.
+What a request held follows from the log up to it, which a replica of the session applies.
 """
 
 import json
@@ -28,44 +27,42 @@ from backscroll.view.rendering import Sources
 from backscroll.view.view import EPHEMERAL, SUMMARY, Piece, unstored
 
 _KINDS = frozenset(("request", "usage", "summary", "no_summary"))
-_NEAR = 256  # records from the place that was looked at last to one that is reached from there
+_NEAR = 256  # records between the last position read and one that is reached from there
 RequestItemKind = Literal["message", "prompt", "digest", "bridge", "filled", "ephemeral", "left out"]
 
 
 @dataclass(frozen=True, slots=True)
 class RequestRecord:
-    """One view that was handed out. Tokens are of the whole request, with what stands outside of its messages."""
+    """One view that was handed out. Tokens are of the whole request, including its overhead."""
 
     at: int
-    """Its place in the session's log, by which `get_request` finds it."""
+    """Its position in the session's log, for `get_request`."""
     lane: str
     budget: int
     """Tokens that it was allowed."""
     plan: int
-    """The number of the plan that held; 0 = nothing was left out or shortened."""
+    """The number of its plan; 0 = nothing was left out or shortened."""
     last: int
     """The newest message in it; -1 without one."""
     estimated: int
     """The middle estimate, made when it was handed out."""
     upper: int
-    """The upper estimate, on which it was decided whether to compact: never above the budget."""
+    """The upper estimate, on which compaction decides; never above the budget."""
     compacted: bool
-    """Whether the lane got a new plan since its request before; where that one is not told, because
-    it is before the places that were asked for: False.
-    """
+    """Whether the lane got a new plan since its previous request. False if that request is outside the listed range."""
     measured: int | None
-    """What its provider counted for the whole request; None where nobody told."""
+    """The provider's count of the whole request. `None`: not reported."""
     cached: int | None
     written: int | None
-    """Of that, what the provider read from its cache and wrote to it; None where nobody told of either."""
+    """Parts of it that the provider read from its cache and wrote to it. `None`: not reported."""
     answer: int | None
-    """What the provider counted for the answer; None where nobody told."""
+    """The provider's count of the answer. `None`: not reported."""
     summarizer: tuple[int, int]
-    """Input and output tokens of summaries for its lane that came since the lane's request before."""
+    """Input and output tokens of the lane's summaries since its previous request."""
 
     @property
     def tokens(self) -> int:
-        """What it took: as its provider counted it, else by the middle estimate."""
+        """Tokens of the request: as its provider counted them, else by the middle estimate."""
         return self.estimated if self.measured is None else self.measured
 
 
@@ -74,44 +71,44 @@ class RequestItem:
     """One message of a request, or a range of messages that it leaves out."""
 
     kind: RequestItemKind
-    """`message` of the history; `prompt` of a factory; `digest` for what is left out; `bridge` between two messages of
-    one role; `filled` for a result that never came; `ephemeral`, never stored; `left out`.
+    """`message` of the history; `prompt` of a factory; `digest` of everything left out; `bridge` between two messages
+    of one role; `filled` for a missing result; `ephemeral`, never stored; `left out`.
     """
     message: Message | None
-    """As it was sent; None for what is left out."""
+    """The message as sent. `None`: it is left out."""
     role: str
     first: int
     last: int
-    """Which messages of the history it is; -1 for none."""
+    """The messages of the history that it shows; -1 for none."""
     state: str
     """As in `MessageStatus`."""
     reason: str
     tokens: int
-    """As it stands in the request, by the middle estimate; 0 for what is left out. A message that stands for a result
-    that never came has its share of what is reckoned for these.
+    """Its present tokens, by the middle estimate; 0 if left out. Messages for missing results share the tokens
+    estimated for these.
     """
     original: int
-    """The same of the message as it was added."""
+    """Tokens of the original message, likewise."""
     ref: str
 
 
 @dataclass(frozen=True, slots=True)
 class RequestSnapshot:
-    """A request as it was sent, and why it was so."""
+    """A request as it was sent, with the reasons."""
 
     lane: str
     budget: int
     plan: int
     messages: list[Message]
-    """What `get_messages_for_request` returned; ephemeral messages, which are not stored, stand as
-    `{"role": ..., "ephemeral": SHA-256}`.
+    """What `get_messages_for_request` returned. Ephemeral messages are not stored and appear as `{"role": ...,
+    "ephemeral": SHA-256}`.
     """
     lines: tuple[RequestItem, ...]
     """The same in order, with what is left out."""
 
 
 def list_requests(state: SessionState, start: int, stop: int | None) -> Operation[list[RequestRecord]]:
-    """The requests at these places of the log, in order."""
+    """Return the requests at positions of the log from `start` up to but excluding `stop`, in order."""
     yield from enter(state)
     if state.logbook is None:
         found = [(at, event) for at, event in enumerate(state.events) if at >= start and (stop is None or at < stop)]
@@ -122,7 +119,11 @@ def list_requests(state: SessionState, start: int, stop: int | None) -> Operatio
 
 
 def get_request(state: SessionState, at: int) -> Operation[RequestSnapshot]:
-    """The request at a place of the log. Raises `ReferenceNotFoundError`."""
+    """Return the request at a position of the log.
+
+    Raises:
+        ReferenceNotFoundError: There is no request.
+    """
     yield from enter(state)
     event, past, lane = yield from lane_of_request(state, at)
     past.ephemerals = unstored(event.ephemerals)
@@ -132,19 +133,22 @@ def get_request(state: SessionState, at: int) -> Operation[RequestSnapshot]:
 
 
 def left_out(state: SessionState, at: int, first: int, last: int) -> Operation[list[tuple[MessageStatus, Message]]]:
-    """Messages that the request at a place left out, with what became of each in it."""
+    """Return messages that the request at a position left out, with the status of each in it."""
     yield from enter(state)
     _, past, lane = yield from lane_of_request(state, at)
     branch = past.history.branch
     seqs = list(branch.between(branch.position(first), branch.position(last + 1)))
     entries = yield from fetch(past, seqs)
-    told = explain_entries(past.history, lane, entries)
-    return [(each, copy_message(entry.message)) for each, entry in zip(told, entries, strict=True)]
+    statuses = explain_entries(past.history, lane, entries)
+    return [(each, copy_message(entry.message)) for each, entry in zip(statuses, entries, strict=True)]
 
 
 def lane_of_request(state: SessionState, at: int) -> Operation[tuple[RequestRecorded, SessionState, LaneState]]:
-    """The request at a place, a replica that stands where the session stood then, and the request's lane in it, of
-    which no view is made yet. With the lock held already. Raises `ReferenceNotFoundError`.
+    """Return the request at a position, a replica of the session at that time, and the request's lane in it, without a
+    view. The lock must be held.
+
+    Raises:
+        ReferenceNotFoundError: There is no request.
     """
     event = yield from _requested_at(state, at)
     past = yield from _before_request(state, at, event)
@@ -168,7 +172,7 @@ def _requested_at(state: SessionState, at: int) -> Operation[RequestRecorded]:
 
 
 def _before_request(state: SessionState, at: int, event: RequestRecorded) -> Operation[SessionState]:
-    """A replica that stands where the session stood when a request was made."""
+    """Return a replica of the session when a request was made."""
     logbook = state.logbook
     if logbook is None:
         replica = state.replica(None)
@@ -184,7 +188,7 @@ def _before_request(state: SessionState, at: int, event: RequestRecorded) -> Ope
 
 
 def _going_on(state: SessionState, logbook: Journal, at: int) -> Operation[SessionState]:
-    """A replica that stands before a place: the one that was asked for last, where that is a little before it."""
+    """Return a replica at a position: the last one read, continued, if that is close enough."""
     before, state.looked_at = state.looked_at, None
     if before is None or not before.place <= at <= before.place + _NEAR:
         found = Position(at, (yield from state_at(state, logbook, at)), logbook.codec())
@@ -217,16 +221,16 @@ def _listed(events: Sequence[tuple[int, LogEvent]], whole: bool) -> Iterator[Req
             spent[event.lane] = read + event.input_tokens, wrote + event.output_tokens
         elif isinstance(event, RequestRecorded):
             name = event.lane
-            first = max(plans.values(), default=0) if whole else event.plan  # a lane begins with the newest plan
+            first = max(plans.values(), default=0) if whole else event.plan  # a lane starts from the newest plan
             before = plans.get(name, first)
             yield RequestRecord(
                 at, name, event.budget, event.plan, event.last, *(event.total or event.estimate), event.plan != before,
-                *_told(measured.get(at)), spent.pop(name, (0, 0)),
+                *_reported(measured.get(at)), spent.pop(name, (0, 0)),
             )  # fmt: skip  # one thought
             plans[name] = event.plan
 
 
-def _told(seen: UsageObserved | None) -> tuple[int | None, int | None, int | None, int | None]:
+def _reported(seen: UsageObserved | None) -> tuple[int | None, int | None, int | None, int | None]:
     if seen is None:
         return None, None, None, None
     return seen.report.tokens, seen.cached, seen.written, seen.report.answer or None
@@ -247,7 +251,7 @@ def _unstored(piece: Piece) -> Message:
 
 
 def _lines(history: History, lane: LaneState, messages: Sequence[Message]) -> Iterator[RequestItem]:
-    """The view's messages in order, with what is left out where it would stand."""
+    """Yield the view's messages in order, with what is left out at its place."""
     assert lane.view is not None
     gaps = list(lane.plan.gaps())
     for piece in lane.view.pieces:
@@ -270,15 +274,15 @@ def _lines(history: History, lane: LaneState, messages: Sequence[Message]) -> It
 
 
 def _members(history: History, lane: LaneState, piece: Piece, shown: list[Message]) -> Iterator[RequestItem]:
-    """The messages of a group. One more than it has entries stands for a result that never came."""
-    told = explain_entries(history, lane, piece.entries)
+    """Yield the messages of a group. A message more than it has entries replaces a missing result."""
+    statuses = explain_entries(history, lane, piece.entries)
     tokens = dict(shown_entries(piece, lane))
     filled = piece.estimate.middle - sum(tokens.values())
     if piece.sources is not None:
-        explained = dict(zip(piece.entries, told, strict=True))
+        explained = dict(zip(piece.entries, statuses, strict=True))
         yield from _arranged_members(piece.sources, explained, tokens, shown, filled)
         return
-    waiting = [(entry, each) for entry, each in zip(piece.entries, told, strict=True) if each.state != "left out"]
+    waiting = [(entry, each) for entry, each in zip(piece.entries, statuses, strict=True) if each.state != "left out"]
     shares = _shares(filled, len(shown) - len(waiting))
     for left, message in zip(range(len(shown), 0, -1), shown, strict=True):
         if not waiting or (left > len(waiting) and _is_filled(message, waiting[0][0])):
@@ -294,8 +298,8 @@ def _members(history: History, lane: LaneState, piece: Piece, shown: list[Messag
 def _arranged_members(
     sources: Sources, explained: dict[Entry, MessageStatus], tokens: dict[Entry, int], shown: list[Message], filled: int
 ) -> Iterator[RequestItem]:
-    """The same where a message is made of several entries, or an entry is in several messages: it counts with its
-    last. Results that never came, for which lines stand in messages of others, count with the last message.
+    """Yield the messages of a group in which a message may be made of several entries, or an entry be in several
+    messages: it counts with its last. Lines for missing results within other messages count with the last message.
     """
     last = {entry: at for at, entries in enumerate(sources) for entry in entries}
     alone = sum(not entries for entries in sources)
@@ -313,7 +317,7 @@ def _arranged_members(
 
 
 def _shares(tokens: int, number: int) -> Iterator[int]:
-    """So many tokens, divided among so many messages."""
+    """Divide tokens among so many messages."""
     return (tokens // number + (at < tokens % number) for at in range(number))
 
 
@@ -321,17 +325,17 @@ def _is_filled(message: Message, entry: Entry) -> bool:
     return message is not entry.message and message != entry.message and NO_RESULT in json.dumps(message)
 
 
-_TOLD = {
+_REASONS = {
     "prompt": "from the system prompt factory",
-    "digest": "tells of what is left out",
-    "bridge": "stands between two messages of one role",
-    "filled": "stands for a result that was never recorded",
-    "ephemeral": "never stored: its SHA-256 stands for it",
+    "digest": "summarizes what is left out",
+    "bridge": "separates two messages of one role",
+    "filled": "replaces a result that was never recorded",
+    "ephemeral": "never stored: shown by its SHA-256",
 }
 
 
 def _made(kind: RequestItemKind, message: Message, tokens: int) -> RequestItem:
-    return RequestItem(kind, message, str(message["role"]), -1, -1, "whole", _TOLD[kind], tokens, tokens, "")
+    return RequestItem(kind, message, str(message["role"]), -1, -1, "whole", _REASONS[kind], tokens, tokens, "")
 
 
 def _gap(gap: Gap) -> RequestItem:

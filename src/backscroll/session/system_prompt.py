@@ -1,4 +1,4 @@
-"""Ask the system prompt factory, and store each text that it gives once."""
+"""Call the system prompt factory, and store each of its texts once."""
 
 from hashlib import sha256
 
@@ -10,7 +10,7 @@ from backscroll.session.state import SessionState
 
 
 def ask_prompt(state: SessionState) -> Operation[str | None]:
-    """The system prompt now; None without a factory, or where it gives none."""
+    """Return the present system prompt; None without a factory, or if it returns none."""
     if state.prompt is None:
         return None
     text = yield Ask(state.prompt)
@@ -22,7 +22,7 @@ def ask_prompt(state: SessionState) -> Operation[str | None]:
 
 
 def record_prompt(state: SessionState, prompt: str) -> Operation[str]:
-    """Have the text of a system prompt stored, once. Returns its SHA-256."""
+    """Store the text of a system prompt, once. Returns its SHA-256."""
     digest = sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()
     if digest not in state.prompts:
         logbook = state.logbook
@@ -34,7 +34,7 @@ def record_prompt(state: SessionState, prompt: str) -> Operation[str]:
 
 
 def prompt_of(state: SessionState, digest: str | None) -> Operation[str | None]:
-    """The system prompt with this SHA-256; None for None."""
+    """Return the system prompt with this SHA-256; None for None."""
     if digest is None:
         return None
     if state.logbook is not None:

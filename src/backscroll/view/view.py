@@ -1,7 +1,7 @@
-"""History and plan in, messages out: the view of one lane, kept up to date message by message.
+"""The view of one lane, made from history and plan, and kept up to date message by message.
 
-`View.build` makes a view from a plan and reuses every rendered piece that did not change; `View.advance` takes in what
-was appended since. Both give the same messages. Nothing here chooses an edit.
+`View.build` makes a view from a plan and reuses every rendered segment that did not change; `View.advance` adds what
+was appended since. Both give the same messages.
 """
 
 from collections import deque
@@ -24,12 +24,12 @@ Key = tuple[int, int, int]
 State = tuple[tuple[int, ...], int, bool]
 _PROMPT: Key = (-1, -1, 0)
 GROUP, SUMMARY, EPHEMERAL = 0, 1, 2
-"""The middle of a key: a group stands before the summary that stands before what is ephemeral."""
+"""The middle of a key: a group precedes the summary, which precedes ephemeral messages."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ephemeral:
-    """A message that is never stored: it has no `seq`, it stands behind entry `after` until the next compaction."""
+    """A message that is never stored. It has no `seq` and follows entry `after` until the next compaction."""
 
     after: int
     number: int
@@ -42,7 +42,7 @@ class Ephemeral:
 
 @dataclass(slots=True, eq=False)
 class Piece:
-    """What stands together in a view: a group, the summary, the system prompt or an ephemeral message."""
+    """What belongs together in a view: a group, the summary, the system prompt or an ephemeral message."""
 
     key: Key
     messages: list[Message]
@@ -51,18 +51,18 @@ class Piece:
     group: MessageGroup | None = None
     edits: tuple[Excerpt | Clear, ...] = ()
     state: State = ((), 0, False)
-    """Members by `seq`, open calls and whether it was rendered as pending: a piece is rendered again when this changes.
-    Not how many members: after a rewind other messages may stand in the places of the old ones.
+    """Members by `seq`, open calls, and whether it was rendered as pending: a change means that it must be rendered
+    again. The number of members is not enough, because after a rewind other messages may replace them.
     """
     gap: Gap | None = None
-    """What was left out directly before it."""
+    """The gap directly before it."""
     bridge: Message | None = None
     bridge_text: str = ""
     bridge_estimate: Estimate = NOTHING
     start: int = 0
-    """Index in the flat list of the bridge, or of the first message."""
+    """Index, in the flat list, of the role separator or of the first message."""
     sources: rendering.Sources | None = None
-    """The entries that each message is made of, where these are not one for one."""
+    """The entries that each message is made of. `None`: one to one."""
 
 
 class HandedOut(NamedTuple):
@@ -70,30 +70,32 @@ class HandedOut(NamedTuple):
 
     messages: list[Message]
     settled: int
-    """How many of them, from the first on, stood there when the newest plan was made."""
+    """How many of them, from the first on, were in the view when the newest plan was made."""
     lines: tuple[int, ...]
-    """Where lines of our own stand in the user's role, only so that roles alternate."""
+    """Indexes of Backscroll's own lines in the user's role, which only separate roles."""
 
 
 @dataclass(frozen=True, slots=True)
 class RenderContext:
-    """What a view needs besides history and plan; the same for the whole life of a lane."""
+    """What a view needs apart from history and plan; constant for a lane."""
 
     family: ModelProfile
     count: Callable[[str], Count]
     kept: tuple[int, int] = (0, 0)
     """Messages at the beginning and at the end that never leave a view."""
     write: Callable[[HandedOut], list[Message]] | None = None
-    """Makes of a view what its caller sends, message for message, and changes none of those it gets; None: these."""
+    """Converts a view, message for message, to what its caller sends, without changing its argument. `None`: no
+    conversion.
+    """
     adopts: bool = False
-    """Whether a lane counts as its stored requests say, and not by `family`: in programs that only read."""
+    """Count as the lane's stored requests did, and not by `family`: in programs that only read."""
 
 
 Change = Literal["late result", "unanswered call"]
 
 
 class View:
-    """The messages of one lane. Handed out only as copies."""
+    """The messages of one lane. Callers get copies only."""
 
     def __init__(self, history: History, around: RenderContext, plan: Plan, prompt: str | None = None) -> None:
         self.plan = plan
@@ -102,22 +104,24 @@ class View:
         self.flat: list[Message] = []
         self.estimate = NOTHING
         self.summary_tokens = 0
-        """What the summary takes, by the upper estimate."""
+        """Tokens of the summary, by the upper estimate."""
         self.changes: list[tuple[Change, int]] = []
-        """What broke the older prefix since this was last emptied, with the `seq` that did it."""
+        """What broke the older prefix since this was last cleared, with the `seq` that did it."""
         self._around = around
         self._history = history
         self._edits = plan.rewritten()
         self._at: dict[int, int] = {}
         self._copier = Copier()
-        """Of `flat`."""
+        """Copies `flat`."""
         self._gap: Gap | None = None
-        """What was left out at the very end, where the next message will show it."""
+        """The gap at the very end, which the next message will show."""
         self._cursor = 0
         self.epoch = -1
-        """That of the history whose branch it shows: while both are the same, `advance` is enough."""
+        """The history's epoch for which it was built: while both agree, `advance` is enough."""
         self._aside: list[int] = []
-        """Not shown although no gap covers them: the prompt stands for them, or the rest of their group is left out."""
+        """Entries outside of gaps that are not shown: the prompt replaces them, or the rest of their group is
+        left out.
+        """
         self._ephemerals = 0
         """The number of the next ephemeral message to show."""
 
@@ -132,7 +136,7 @@ class View:
         ephemerals: Sequence[Ephemeral] = (),
         reuse: "View | None" = None,
     ) -> "View":
-        """The view of this plan over the whole branch. Costs as much as the view is long, not as the history is."""
+        """Build the view of a plan over the whole branch. Its cost grows with the view, not with the history."""
         view = cls(history, around, plan, prompt)
         old = {piece.key: piece for piece in reuse.pieces} if reuse else {}
         keep_prompts = prompt is not None
@@ -161,16 +165,16 @@ class View:
         return view
 
     def shown(self) -> Iterator[int]:
-        """The `seq`s of everything that stands in it, or is kept aside though no gap covers it."""
+        """Yield the `seq`s of everything in the view, and of the hidden entries outside of gaps."""
         yield from self._aside
         yield from (entry.seq for piece in self.pieces for entry in piece.entries)
 
     def newer(self, history: History) -> Iterator[int]:
-        """The `seq`s of what was appended since."""
+        """Yield the `seq`s appended since the last update."""
         return history.branch.between(self._cursor, len(history.branch))
 
     def advance(self, history: History, ephemerals: Sequence[Ephemeral] = ()) -> None:
-        """Takes in what was appended since. `epoch` must be that of the history."""
+        """Add what was appended since the last update. `epoch` must equal the history's."""
         waiting = deque(found for found in ephemerals if found.number >= self._ephemerals) if ephemerals else deque()
         added = history.since(self._cursor)
         if added:
@@ -184,12 +188,12 @@ class View:
             self._take_ephemeral(waiting.popleft())
 
     def copies(self) -> list[Message]:
-        """The messages as they are sent, as copies that share nothing mutable with what is stored."""
+        """Return the messages as they are sent, as copies that share nothing mutable with stored ones."""
         copies = self._copier.copies(self.flat)
         return copies if self._around.write is None else self._written(copies)
 
     def written(self) -> list[Message]:
-        """The messages as they are sent, not to be changed by who gets them."""
+        """Return the messages as they are sent. The caller must not change them."""
         return self._written(self.flat)
 
     def _written(self, messages: list[Message]) -> list[Message]:
@@ -228,7 +232,7 @@ class View:
         self._ephemerals = ephemeral.number + 1
 
     def _close_last(self, history: History, seq: int) -> None:
-        """A call that is no longer in the newest group is not pending any more."""
+        """Render a call that has left the newest group as no longer pending."""
         for at in range(len(self.pieces) - 1, -1, -1):
             if self.pieces[at].group is not None and self.pieces[at].messages:
                 if self.pieces[at].state[2]:
@@ -236,7 +240,7 @@ class View:
                 return
 
     def _again(self, history: History, at: int, why: Change, seq: int) -> None:
-        """Renders one piece anew if its group grew; where that moves what stood before, says so."""
+        """Render a segment again if its group grew, and record a change of the older prefix."""
         old = self.pieces[at]
         group = old.group
         if group is None or old.state == _state(group, history):
@@ -251,7 +255,7 @@ class View:
             self._append(later)
 
     def _cut(self, at: int) -> None:
-        """Takes the pieces from `at` on out again."""
+        """Remove the segments from `at` on."""
         middle, upper = self.estimate
         for piece in self.pieces[at:]:
             middle -= piece.estimate.middle + piece.bridge_estimate.middle
@@ -276,8 +280,8 @@ class View:
         )
 
     def _bridge(self, piece: Piece) -> tuple[Message | None, Estimate]:
-        """One minimal line where two messages of the same role meet that did not follow each other in the history;
-        system messages between them do not count, since providers lift these out.
+        """Make the role separator: one short line between two messages of one role that were not consecutive in the
+        history. System messages between them do not count, because providers move these out.
         """
         role = piece.messages[0]["role"] if piece.messages else None
         if role not in ("user", "assistant"):
@@ -293,12 +297,12 @@ class View:
         return self._line(piece, role, text)
 
     def _beginning(self, piece: Piece, role: str, gap: Gap | None) -> tuple[Message | None, Estimate]:
-        """A line of the user's before an assistant's message that is the first only because others are left out."""
+        """Make a user's line before an assistant's message that is the first only because others are left out."""
         cut_off = role == "assistant" and (gap is not None or piece.key[1] == SUMMARY)
         return self._line(piece, role, rendering.BEGUN_LINE if cut_off else None)
 
     def _line(self, piece: Piece, role: str, text: str | None) -> tuple[Message | None, Estimate]:
-        """A line in the other role than that of the piece before which it stands."""
+        """Make a line in the role opposite to the segment that follows it."""
         if text is None:
             return None, NOTHING
         old = piece.bridge
@@ -308,7 +312,7 @@ class View:
         return plain("assistant" if role == "user" else "user", text, piece.messages[0]), self._weigh(text)
 
     def _between(self, previous: Piece, piece: Piece, gap: Gap | None) -> str | None:
-        """What is said between two pieces of one role; None where they followed each other in the history as well."""
+        """Return the text between two segments of one role; None if they were consecutive in the history as well."""
         if gap:
             return rendering.gap_line(gap)
         if previous.key[1] == SUMMARY:
@@ -321,7 +325,7 @@ class View:
         return None if self._only_system(low, high) else rendering.ELSEWHERE_LINE
 
     def _only_system(self, low: int, high: int) -> bool:
-        """Whether nothing but system messages that are shown stands between two entries."""
+        """Return whether only visible system messages lie between two entries."""
         history, gaps = self._history, list(self.plan.gaps())
         start, stop = history.branch.position(low) + 1, history.branch.position(high)
         return all(
@@ -330,7 +334,7 @@ class View:
         )
 
     def _piece(self, history: History, entry: Entry, old: dict[Key, Piece]) -> Piece:
-        """The piece of the group that this entry is in."""
+        """Make the segment of this entry's group."""
         group = entry.group
         key = (group.first, GROUP, 0)
         state = _state(group, history)
@@ -342,7 +346,7 @@ class View:
             return Piece(
                 key, reused.messages, reused.estimate, reused.entries, group, edits, state,
                 None, reused.bridge, reused.bridge_text, reused.bridge_estimate, sources=reused.sources,
-            )  # fmt: skip  # by hand: dataclasses.replace takes five times as long, and this runs for every piece
+            )  # fmt: skip  # by hand: dataclasses.replace takes five times as long, and this runs for every segment
         entries = (entry,) if group.members == [entry.seq] else tuple([history.entry(seq) for seq in group.members])
         messages, sources = rendering.render_group(group, entries, self._edits, pending=state[2])
         if edits or group.orphans or sources or (group.open_calls and not state[2]):
@@ -361,12 +365,12 @@ class View:
             weight = estimate_message(entry.reading, counts, self._around.family)
             middle, upper = middle + weight.middle, upper + weight.upper
         if group.open_calls and len(messages):
-            filled = self._weigh(rendering.NO_RESULT_LINE)  # longer than the result it stands for
+            filled = self._weigh(rendering.NO_RESULT_LINE)  # longer than the result it replaces
             middle, upper = middle + group.open_calls * filled.middle, upper + group.open_calls * filled.upper
         return Estimate(middle, upper)
 
     def _weigh(self, text: str) -> Estimate:
-        """The estimate of a synthetic message of this text."""
+        """Estimate a synthetic message of this text."""
         middle, upper = estimate_count(self._around.count(text), self._around.family)
         return Estimate(MESSAGE_TOKENS + ceil(middle), MESSAGE_TOKENS + ceil(upper))
 
@@ -398,10 +402,10 @@ class View:
         return Piece(key, [sendable(ephemeral.message)], weight)
 
 
-def unstored(told: Iterable[tuple[int, str, str]]) -> list[Ephemeral]:
-    """What stands for ephemeral messages of which only place, SHA-256 and role are known."""
+def unstored(recorded: Iterable[tuple[int, str, str]]) -> list[Ephemeral]:
+    """Return placeholders for ephemeral messages of which only position, SHA-256 and role are known."""
     found = []
-    for number, (after, digest, role) in enumerate(told):
+    for number, (after, digest, role) in enumerate(recorded):
         message: Message = {"role": role, "content": f"ephemeral {digest}"}
         reading = read_message(message)
         found.append(Ephemeral(after, number, message, reading, tuple(Count(0) for _ in reading.parts), digest))
@@ -417,7 +421,7 @@ def _state(group: MessageGroup, history: History) -> State:
 
 
 def replaced_by_prompt(entry: Entry) -> bool:
-    """Whether an entry gives way to a system prompt factory: stored system messages do, save those that a hook put
-    there. Developer messages stay: they carry files and rules of their own.
+    """Return whether the text of a system prompt factory replaces an entry: a stored system message that no hook
+    injected. Developer messages stay, because they hold files and rules of their own.
     """
     return entry.reading.role == "system" and not entry.reading.flags.injected
