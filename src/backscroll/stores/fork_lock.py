@@ -1,8 +1,8 @@
-"""A gate that is shut while the process forks. Nothing else may live here.
+"""Keep the process from forking while a database connection is open.
 
-SQLite keeps in memory which locks a process holds. In the child of a fork that memory is wrong: it would wait for ever
-for locks of its parent, or go without locks that it needs. So a process forks only while no connection is open: whoever
-uses one does so inside the gate, and those that are kept for later are closed while it is shut.
+SQLite remembers in memory which locks the process holds. In the child of a fork that is wrong: it would wait forever
+for locks of its parent, or skip locks that it needs. So a process forks only while no connection is open. Code that
+uses a connection holds `GATE`, and idle connections are closed before the fork.
 """
 
 import contextlib
@@ -15,17 +15,17 @@ from typing import Protocol
 
 
 class Keeper(Protocol):
-    """Keeps connections open between uses."""
+    """Something that keeps connections open between uses."""
 
     def let_go(self) -> None:
-        """Closes them; they are in no use now."""
+        """Close them before a fork. No connection is in use."""
 
     def forked(self) -> None:
-        """Begins anew: in the child of a fork, where locks may be held by threads that are not there."""
+        """Reset in the child of a fork, where missing threads may hold locks."""
 
 
 class ForkLock:
-    """Any number may be inside; who shuts it waits until nobody is."""
+    """A shared lock for users of connections, and an exclusive one for a fork."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -46,16 +46,16 @@ class ForkLock:
                 self._changed.notify_all()
 
     def shut(self) -> None:
-        """Lets nobody in any more, and waits for those who are."""
+        """Take the lock exclusively: refuse new users, and wait for those inside."""
         with self._changed:
-            while self._shut:  # another thread forks as well
+            while self._shut:  # another thread is forking too
                 self._changed.wait()
             self._shut = True
             while self._inside:
                 self._changed.wait()
 
     def open(self) -> None:
-        """Lets them in again."""
+        """Release the exclusive lock."""
         with self._changed:
             self._shut = False
             self._changed.notify_all()
@@ -64,19 +64,19 @@ class ForkLock:
 
 
 GATE = ForkLock()
-"""One for the process, since a fork concerns all of it."""
+"""One per process, because a fork concerns all connections."""
 _keepers: "weakref.WeakSet[Keeper]" = weakref.WeakSet()
 
 
 def closes_for_forks(keeper: Keeper) -> None:
-    """From now on a keeper lets go before a fork, as long as it lives."""
+    """Have an object close its idle connections before each fork, for as long as it lives."""
     _register()
     _keepers.add(keeper)
 
 
 @contextlib.contextmanager
 def alone() -> Iterator[None]:
-    """Nothing is open in this process meanwhile, of no store: for who works on a file without SQLite."""
+    """Close all connections of all stores in this process meanwhile: for work on a file without SQLite."""
     _before()
     try:
         yield

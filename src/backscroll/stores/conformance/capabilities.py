@@ -1,4 +1,4 @@
-"""What some stores do besides; where one does not claim to, the check says so. Only checks may live here."""
+"""Checks of the capabilities that a store may claim."""
 
 import os
 import threading
@@ -20,8 +20,8 @@ from backscroll.stores.conformance.helpers import (
 )
 
 
-def check_use_after_close_opens_anew(make: Make, reopen: Make | None = None) -> Absent:
-    """A closed store can be used, and one that is durable still has everything."""
+def check_use_after_close_opens_again(make: Make, reopen: Make | None = None) -> Absent:
+    """A closed store can be used again, and a durable one still has everything."""
     store = make()
     pending = store.append("a", 0, [record(0)])
     store.close()
@@ -36,7 +36,7 @@ def check_use_after_close_opens_anew(make: Make, reopen: Make | None = None) -> 
 
 
 def check_what_is_durable_survives(make: Make, reopen: Make | None = None) -> Absent:
-    """Who opens the place again sees everything."""
+    """A store that is opened again has everything."""
     store = make()
     if "durable" not in store.capabilities:
         return "the store does not claim to be durable"
@@ -57,7 +57,7 @@ def check_what_is_durable_survives(make: Make, reopen: Make | None = None) -> Ab
 
 
 def check_what_is_shared_is_seen_by_others(make: Make, reopen: Make | None = None) -> Absent:
-    """Two that are open at once see each other's records, and their conflicts."""
+    """Two objects that are open at once see each other's records and conflicts."""
     one = make()
     if "shared" not in one.capabilities:
         return "the store does not claim to be shared"
@@ -77,7 +77,7 @@ def check_what_is_shared_is_seen_by_others(make: Make, reopen: Make | None = Non
 
 
 def check_what_is_erased_is_gone(make: Make, reopen: Make | None = None) -> Absent:
-    """A session that was deleted is new again, and the others are as they were."""
+    """A deleted session is unknown and can be created again. Other sessions are unchanged."""
     store = make()
     if "delete" not in store.capabilities:
         return "the store does not claim to delete"
@@ -86,7 +86,7 @@ def check_what_is_erased_is_gone(make: Make, reopen: Make | None = None) -> Abse
     for _ in range(2):
         store.delete("b")
         same((store.sessions(), store.end("b"), list(store.read("b"))), (["a", "c"], 0, []), "after erasing")
-    same(list(store.read("c")), stored(0, [record(number) for number in range(50)]), "the session beside it")
+    same(list(store.read("c")), stored(0, [record(number) for number in range(50)]), "the other session")
     store.append("b", 0, [record(7)]).result()
     same(store.sessions(), ["a", "c", "b"], "sessions after one began again")
     same(list(store.read("b")), stored(0, [record(7)]), "a session that began again")
@@ -95,7 +95,7 @@ def check_what_is_erased_is_gone(make: Make, reopen: Make | None = None) -> Abse
 
 
 def check_who_begins_again_is_another(make: Make, reopen: Make | None = None) -> Absent:
-    """A deleted session that begins again has another incarnation: an append meant for the old one is refused."""
+    """A session that is created again has another incarnation. Appends to the old one fail."""
     store = make()
     if "delete" not in store.capabilities:
         return "the store does not claim to delete"
@@ -123,7 +123,7 @@ def check_who_begins_again_is_another(make: Make, reopen: Make | None = None) ->
 
 
 def check_a_turn_is_one_writers_alone(make: Make, reopen: Make | None = None) -> Absent:
-    """What it reads in its turn, a writer can append behind; others wait, and come after it. A turn can be given up."""
+    """In its turn a writer can append behind what it reads. Others wait. A turn can be ended unused."""
     store = make()
     if "turn" not in store.capabilities:
         return "the store does not claim to give turns"
@@ -160,7 +160,7 @@ def _tried(store: Store, first: int) -> Exception | None:
 
 
 def check_forks_share_the_past(make: Make, reopen: Make | None = None) -> Absent:
-    """A fork is the other session up to there, and each goes on by itself; forks can be forked."""
+    """A fork has the other session's records up to the fork, and both go on independently."""
     store = make()
     if "fork" not in store.capabilities:
         return "the store does not claim to fork"
@@ -188,7 +188,7 @@ def check_forks_share_the_past(make: Make, reopen: Make | None = None) -> Absent
 
 
 def check_forks_that_cannot_be(make: Make, reopen: Make | None = None) -> Absent:
-    """Into a session that has begun, of more than there is, of nothing, of a name that is none."""
+    """Refused: an existing target, more records than there are, no records, an invalid name."""
     store = make()
     if "fork" not in store.capabilities:
         return "the store does not claim to fork"
@@ -206,7 +206,7 @@ def check_forks_that_cannot_be(make: Make, reopen: Make | None = None) -> Absent
 
 
 def check_erasing_what_forks_share(make: Make, reopen: Make | None = None) -> Absent:
-    """It is refused, with the names of the forks, unless they go as well; a fork alone takes only its own."""
+    """Deleting shared records fails and names the forks, unless `cascade` deletes them too."""
     store = make()
     if not {"fork", "delete"} <= store.capabilities:
         return "the store does not claim to fork and to delete"
@@ -229,7 +229,7 @@ def check_erasing_what_forks_share(make: Make, reopen: Make | None = None) -> Ab
 
 
 def check_a_lease_keeps_a_session(make: Make, reopen: Make | None = None) -> Absent:
-    """For its owner, who may take it anew and give it back; another one is told who has it. Appends are not refused."""
+    """An owner can renew and end its lease. Another is refused with the owner's name. Appends are not."""
     store = make()
     if "lease" not in store.capabilities:
         return "the store does not claim to lease"
@@ -253,7 +253,7 @@ def check_a_lease_keeps_a_session(make: Make, reopen: Make | None = None) -> Abs
 
 
 def check_a_lease_ends_byitself(make: Make, reopen: Make | None = None) -> Absent:
-    """After its seconds another owner may have it; and with the session that is deleted."""
+    """A lease ends after its seconds, and when its session is deleted."""
     store = make()
     if "lease" not in store.capabilities:
         return "the store does not claim to lease"

@@ -1,4 +1,4 @@
-"""What every store does for several threads at once. Only checks may live here."""
+"""Checks of what every store does for several threads at once."""
 
 import threading
 from functools import partial
@@ -7,7 +7,7 @@ from backscroll.stores.conformance.helpers import Absent, Make, expect, record, 
 
 
 def check_threads_with_sessions_of_their_own(make: Make, reopen: Make | None = None) -> Absent:
-    """Each finds its own log as it wrote it."""
+    """Each thread reads its own log as it wrote it."""
     store = make()
 
     def write(name: str) -> None:
@@ -25,7 +25,7 @@ def check_threads_with_sessions_of_their_own(make: Make, reopen: Make | None = N
 
 
 def check_threads_on_one_session(make: Make, reopen: Make | None = None) -> Absent:
-    """Pairs that compete for one log: none is lost, none comes twice, and both halves stay together."""
+    """Pairs compete for one log: none is lost or doubled, and both halves stay together."""
     store = make()
 
     def write(writer: int) -> None:
@@ -44,7 +44,7 @@ def check_threads_on_one_session(make: Make, reopen: Make | None = None) -> Abse
 
 
 def check_reading_while_it_is_written(make: Make, reopen: Make | None = None) -> Absent:
-    """A reader sees a beginning of the log, whole appends only, and no less than what is acknowledged."""
+    """A reader sees a prefix of the log, whole appends only, and everything acknowledged."""
     store, acknowledged, over = make(), [0], threading.Event()
 
     def write() -> None:

@@ -1,7 +1,7 @@
-"""Copies sessions row by row from a damaged database into a new one: all that SQLite still reads of it.
+"""Copy sessions row by row from a damaged database into a new one: everything that SQLite can still read.
 
-A row counts if it passes its checksum. Where a record of a session is lost, one of the kind `LOST` takes its place, so
-that a log stays without a gap. Nothing here looks into pages by itself: SQLite's own `.recover` does that.
+A row counts if it passes its checksum. A record of the kind `LOST` replaces each lost one, so that a log has no gaps.
+Pages are not parsed here: SQLite's `.recover` does that.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from backscroll.stores.sqlite.errors import DAMAGE, code
 from backscroll.stores.sqlite.rows import Begun, Meta
 
 _NOTHING = "nothing was left of this record when its database was repaired"
-_ALTERED = "this record was not as it was written when its database was repaired"
+_ALTERED = "this record was damaged when its database was repaired"
 _LOGS = "select name, id, next, parent, shared, crc from log"
 _INSERT = (
     "insert or ignore into record (number, kind, seq, key, format, crc, body) "
@@ -30,21 +30,25 @@ class Copying:
 
     def __init__(self, source: sqlite3.Connection, target: sqlite3.Connection) -> None:
         self.done: list[Mended] = []
-        """What was mended and lost."""
+        """Repairs and losses."""
         self._source, self._target = source, target
         self._sessions: dict[int, Begun] = {}
         self._altered: dict[int, int | None] = {}
-        """Numbers of rows that were found and are not as they were written, and which `seq` they tell."""
+        """Row numbers of the damaged records, each with the `seq` that its row has."""
 
     def run(self, acknowledged: int) -> bool:
-        """Copy everything of a file that should hold so many `acknowledged` commits. False: nothing could be read."""
+        """Copy everything; `False` if nothing could be read.
+
+        Args:
+            acknowledged: number of commits that the file should have.
+        """
         meta = self._meta(acknowledged)
         self._list()
         if meta is None and not self._sessions:
             return False
         if meta is not None and len(self._sessions) < meta.sessions:
             gone = meta.sessions - len(self._sessions)
-            self._say(f"lost: {gone} of {meta.sessions} sessions, of which SQLite reads no row in the list any more")
+            self._say(f"lost: {gone} of {meta.sessions} sessions, whose rows in the list cannot be read")
         with _damage_ends():
             for number in rows.holders(self._source):
                 if number not in self._sessions:
@@ -64,19 +68,19 @@ class Copying:
         with _damage_ends(), contextlib.suppress(CorruptionError):
             meta = rows.meta_of(self._source)
         if meta is None:
-            self._say("the row that counts commits and sessions was lost, and is made anew; sessions may be missing")
+            self._say("the row that counts commits and sessions was lost and is created again; sessions may be missing")
         elif meta.commits < acknowledged:
             gone = acknowledged - meta.commits
             self._say(
-                f"lost: the last {gone} of {acknowledged} acknowledged commits; a session that they deleted may be "
-                "there again: delete it again"
+                f"lost: the last {gone} of {acknowledged} acknowledged commits; a session that they deleted may "
+                "exist again: delete it again"
             )
         return meta
 
     # -- sessions --
 
     def _list(self) -> None:
-        """Find the sessions from both ends of their list: a page in the middle may be the one that is damaged."""
+        """Read the list of sessions from both ends: a page in the middle may be damaged."""
         names: set[str] = set()
         for order in ("asc", "desc"):
             with _damage_ends():
@@ -101,12 +105,12 @@ class Copying:
             case _:
                 return None
         with _damage_ends(), contextlib.suppress(UnicodeDecodeError):
-            # its own row cannot be trusted: the records say where its log ends
+            # its own row is damaged, so its records determine the log's end
             asked = "select max(number) from record where number < ?"
             last = self._source.execute(asked, (rows.number_of(id_ + 1, 0),)).fetchone()
             end = rows.at_of(last) + 1 if last[0] and rows.holder_of(last) == id_ else 0
             parent, shared = (row[3], row[4]) if row[3] and 0 < row[3] < id_ and 0 < row[4] <= end else (None, 0)
-            self._say("its row in the list of sessions was lost, and is made from what was left", name.decode())
+            self._say("its row in the list of sessions was lost and is created from what was left", name.decode())
             return Begun(name.decode(), id_, end, parent, shared)
         return None
 
@@ -134,10 +138,10 @@ class Copying:
                     else:
                         yield tuple(row)
                 return
-            at += 1  # the page of this place cannot be read: the next place may stand on another one
+            at += 1  # this page cannot be read, but the next position may be on another one
 
     def _fill(self, session: Begun) -> None:
-        """Put a record of the kind `LOST` where one is missing."""
+        """Add a record of the kind `LOST` for each missing one."""
         expected, before = session.shared, self._seq_before(session)
         gap: list[int] = []
         asked = "select number, seq from record where number >= ? and number < ? order by number"
@@ -151,7 +155,7 @@ class Copying:
         self._lose(session, [*gap, *range(expected, session.end)], before, None)
 
     def _seq_before(self, session: Begun) -> int:
-        """The highest `seq` of what a session shares; -1 without one."""
+        """The highest `seq` that a session shares; -1 without one."""
         asked = "select max(seq) from record where number >= ? and number < ?"
         for holder, start, stop in rows.parts(self._target, session._replace(end=session.shared)):
             bounds = rows.number_of(holder.id, start), rows.number_of(holder.id, stop)
@@ -160,12 +164,12 @@ class Copying:
         return -1
 
     def _lose(self, session: Begun, gap: list[int], before: int, after: int | None) -> None:
-        """Fill places between two of these `seq`s."""
-        told = [self._altered.get(rows.number_of(session.id, at)) for at in gap]
+        """Fill positions between two `seq`s with records of the kind `LOST`."""
+        found = [self._altered.get(rows.number_of(session.id, at)) for at in gap]
         missing = range(before + 1, before + 1 + len(gap) if after is None else after)
-        seqs: list[int | None] = [seq if seq in missing else None for seq in told]
+        seqs: list[int | None] = [seq if seq in missing else None for seq in found]
         if after is not None and len(missing) == len(gap):
-            seqs = list(missing)  # each of them had one
+            seqs = list(missing)  # each lost record had one
         elif (known := [seq for seq in seqs if seq is not None]) != sorted(set(known)):
             seqs = [None] * len(gap)
         for at, seq in zip(gap, seqs, strict=True):
@@ -177,7 +181,7 @@ class Copying:
 
 @contextlib.contextmanager
 def _damage_ends() -> Iterator[None]:
-    """End what is read inside where SQLite meets damage, or a value that is none of ours."""
+    """End the reading inside at damage, or at a value of a wrong type."""
     try:
         yield
     except sqlite3.DatabaseError as error:

@@ -7,7 +7,7 @@ from backscroll.ports import Tip
 from backscroll.stores.commit_counter import CommitCounter
 from backscroll.stores.fork_lock import GATE
 from backscroll.stores.group_commit import Answer
-from backscroll.stores.sqlite.errors import ALONE, code, told, translated
+from backscroll.stores.sqlite.errors import ALONE, code, translated, translated_errors
 from backscroll.stores.sqlite.file import Database
 from backscroll.stores.sqlite.jobs import Delete, Hold, Job, Transactions
 
@@ -72,7 +72,7 @@ class Writer:
         SQLite moves rows from page to page.
         """
         try:
-            with told(self._database.path), GATE:
+            with translated_errors(self._database.path), GATE:
                 self._file = self._file or self._begun()
                 self._file.connection.execute("vacuum")
                 busy = self._file.connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
