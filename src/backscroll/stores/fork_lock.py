@@ -17,7 +17,7 @@ from typing import Protocol
 class Keeper(Protocol):
     """Something that keeps connections open between uses."""
 
-    def let_go(self) -> None:
+    def close_idle(self) -> None:
         """Close them before a fork. No connection is in use."""
 
     def forked(self) -> None:
@@ -68,10 +68,27 @@ GATE = ForkLock()
 _keepers: "weakref.WeakSet[Keeper]" = weakref.WeakSet()
 
 
+_locks: "weakref.WeakSet[threading.Lock]" = weakref.WeakSet()
+_acquired: list[threading.Lock] = []
+"""Locks that the thread that forks holds meanwhile."""
+
+
 def closes_for_forks(keeper: Keeper) -> None:
     """Have an object close its idle connections before each fork, for as long as it lives."""
     _register()
     _keepers.add(keeper)
+
+
+def exclusive_lock() -> threading.Lock:
+    """Return a plain lock that also keeps the process from forking, for the only user of a connection.
+
+    It costs less than `GATE`, which many may enter. Its holder must not enter `GATE`: a fork shuts that first.
+    """
+    _register()
+    lock = threading.Lock()
+    with GATE:  # not while a fork is under way, which would not know of it
+        _locks.add(lock)
+    return lock
 
 
 @contextlib.contextmanager
@@ -81,22 +98,36 @@ def alone() -> Iterator[None]:
     try:
         yield
     finally:
-        GATE.open()
+        _resume()
 
 
 @functools.cache
 def _register() -> None:
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(before=_before, after_in_parent=GATE.open, after_in_child=_after)
+        os.register_at_fork(before=_before, after_in_parent=_resume, after_in_child=_after)
 
 
 def _before() -> None:
     GATE.shut()
+    for lock in list(_locks):
+        lock.acquire()
+        _acquired.append(lock)
     for keeper in list(_keepers):
-        keeper.let_go()
+        keeper.close_idle()
+
+
+def _resume() -> None:
+    _release()
+    GATE.open()
 
 
 def _after() -> None:
+    _release()
     GATE.forked()
     for keeper in list(_keepers):
         keeper.forked()
+
+
+def _release() -> None:
+    while _acquired:
+        _acquired.pop().release()

@@ -40,7 +40,7 @@ class KeyedExecutor:
         self.forked()
         closes_for_forks(self)
 
-    def let_go(self) -> None:
+    def close_idle(self) -> None:
         """Do nothing before a fork: the parent keeps its threads."""
 
     def forked(self) -> None:

@@ -4,6 +4,7 @@ A name is data and never a path, so slashes, dots and quotes are valid. Invalid 
 empty name, control characters including NUL, lone surrogates, more than 255 bytes.
 """
 
+import functools
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -35,11 +36,15 @@ def checked_keys(records: Iterable[Record]) -> list[Record]:
     """Return records as a list. Raise `ConfigurationError` for a key that no store can hold."""
     found = list(records)
     for record in found:
-        if record.key is not None and not 0 < _size(record.key) <= LONGEST_KEY:
-            raise ConfigurationError(
-                f"a record's key must have 1 to {LONGEST_KEY} bytes of UTF-8, not {record.key!r:.80}"
-            )
+        if record.key is not None:
+            check_key(record.key)
     return found
+
+
+def check_key(key: str) -> None:
+    """Raise `ConfigurationError` for a record's key that no store can hold."""
+    if not 0 < _size(key) <= LONGEST_KEY:
+        raise ConfigurationError(f"a record's key must have 1 to {LONGEST_KEY} bytes of UTF-8, not {key!r:.80}")
 
 
 def checked(session: str) -> str:
@@ -59,6 +64,10 @@ def checked(session: str) -> str:
     if any(unicodedata.category(character) == "Cc" for character in session):
         raise ConfigurationError(f"`session` {session!r:.80} has a control character: remove it")
     return session
+
+
+checked_once = functools.lru_cache(maxsize=10_000, typed=True)(checked)
+"""`checked` for calls that repeat a name many times: a name that passed is remembered."""
 
 
 def checked_lease(owner: str, seconds: float) -> tuple[str, float]:

@@ -53,7 +53,7 @@ class QueuedStore(ABC, Generic[J]):
         self._free()
 
     @abstractmethod
-    def let_go(self) -> None:
+    def close_idle(self) -> None:
         """Close idle resources before a fork."""
 
     def forked(self) -> None:

@@ -161,7 +161,7 @@ class JsonlStore(QueuedStore[Job]):
             "for a store that can be repaired"
         )
 
-    def let_go(self) -> None:
+    def close_idle(self) -> None:
         """Do nothing: no file is open between two uses."""
 
     def forked(self) -> None:

@@ -72,7 +72,7 @@ class Writer:
     def tip(self, session: str) -> None:
         """`None`: the index, which all readers share, knows the tip."""
 
-    def let_go(self) -> None:
+    def close_idle(self) -> None:
         """Do nothing: no file is open between two jobs."""
 
     def _all_of(self, waiting: dict[str, list[Append]]) -> Iterator[list[Answer[Job]]]:

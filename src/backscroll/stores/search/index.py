@@ -53,7 +53,7 @@ class SearchIndex:
                     self.indexed = max(self.indexed, behind)
 
     def search(self, query: str, most: int) -> list[SearchHit]:
-        """Return the best `most` passages, best first; newer ones first among equals. Empty without a word in `query`."""
+        """Return the best `most` passages, best first, then newer ones. Empty for a `query` without words."""
         return [hit for hit, _ in self.found(query, most)]
 
     def found(self, query: str, most: int) -> list[tuple[SearchHit, str]]:
@@ -86,7 +86,7 @@ class SearchIndex:
                 self._connection.close()
             self._connection, self.indexed = None, 0
 
-    def let_go(self) -> None:
+    def close_idle(self) -> None:
         """Do nothing before a fork: only the child closes what it shares with its parent."""
 
     def forked(self) -> None:

@@ -98,7 +98,7 @@ class PostgresSearch:
             connection.execute(self._of(query), (upto, id_))
 
     def search(self, query: str, most: int) -> list[SearchHit]:
-        """Return the best `most` passages, best first; newer ones first among equals. Empty without a word in `query`."""
+        """Return the best `most` passages, best first, then newer ones. Empty for a `query` without words."""
         wanted = [" <-> ".join(f"'{word}'" for word in words) for term in terms(query) if (words := _words(term))]
         if not wanted:
             return []

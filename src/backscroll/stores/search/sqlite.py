@@ -93,7 +93,7 @@ class SqliteSearch:
                     catch_up(self._read, self._session, self)
 
     def search(self, query: str, most: int) -> list[SearchHit]:
-        """Return the best `most` passages, best first; newer ones first among equals. Empty without a word in `query`."""
+        """Return the best `most` passages, best first, then newer ones. Empty for a `query` without words."""
         return [hit for hit, _ in self.found(query, most)]
 
     def found(self, query: str, most: int) -> list[tuple[SearchHit, str]]:
@@ -122,7 +122,7 @@ class SqliteSearch:
             self._gave_up = False
             self._begin()
 
-    def let_go(self) -> None:
+    def close_idle(self) -> None:
         """Do nothing before a fork: no connection stays open."""
 
     def forked(self) -> None:

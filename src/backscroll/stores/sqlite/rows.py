@@ -12,6 +12,7 @@ from zlib import crc32
 
 from backscroll.errors import ConfigurationError, CorruptionError
 from backscroll.ports import Record, Stored
+from backscroll.stores.names import check_key
 
 BATCH = 500  # rows
 BATCH_BYTES = 4_000_000
@@ -85,6 +86,8 @@ def rows_of(session: str, first: int, records: Sequence[Record]) -> list[Row]:
     for at, (kind, seq, body, number, key) in enumerate(records, first):
         if len(body) > _LARGEST:
             raise ConfigurationError(f"a record has {len(body)} bytes, but SQLite keeps at most {_LARGEST}: shorten it")
+        if key is not None:
+            check_key(key)
         if number not in _INTEGERS or (seq is not None and seq not in _INTEGERS):
             raise ConfigurationError(f"seq {seq} or format {number} does not fit in 64 bits")
         rows.append((at, kind, seq, key, number, crc32(body, _head(session, at, kind, seq, number, key)), body))
@@ -312,8 +315,15 @@ def write_meta(connection: sqlite3.Connection, meta: Meta) -> None:
     )
 
 
-def write_ends(connection: sqlite3.Connection, meta: Meta, moved: Iterable[Begun]) -> None:
-    """Replace the number of commits and the ends of logs: all that a commit changes, without touching an index."""
+def write_changes(
+    connection: sqlite3.Connection, new: Iterable[tuple[int, Sequence[Row]]], moved: Iterable[Begun], meta: Meta
+) -> None:
+    """Insert rows by the ids of their sessions, then replace the ends of logs and the number of commits.
+
+    That is all that an append changes. No index of sessions is touched.
+    """
+    for session, rows in new:
+        write_records(connection, session, rows)
     ends = [(session.end, sum_of(session), session.name) for session in moved]
     connection.executemany(
         "update log set next = ?, crc = ? where name = ?", [*ends, (meta.commits, sum_of_meta(meta), "")]

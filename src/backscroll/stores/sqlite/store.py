@@ -16,7 +16,7 @@ from typing import Any
 from backscroll.errors import ConfigurationError, ConflictError
 from backscroll.ports import Extent, Record, Stored, Tip
 from backscroll.stores.fork_lock import GATE
-from backscroll.stores.names import checked, checked_keys, checked_lease
+from backscroll.stores.names import checked, checked_lease, checked_once
 from backscroll.stores.problems import Mended, Problem
 from backscroll.stores.queued_store import TIMEOUT, QueuedStore, checked_durability
 from backscroll.stores.sqlite import rows, side_files
@@ -68,8 +68,8 @@ class SqliteStore(QueuedStore[Job]):
         self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
     ) -> Future[str | None]:
         """Queue records for `first` and the following positions. Done when they are as safe as `durability` says."""
-        name = checked(session)
-        job = Append(name, first, rows.rows_of(name, first, checked_keys(records)), incarnation)
+        name = checked_once(session)
+        job = Append(name, first, rows.rows_of(name, first, records), incarnation)
         return job.done if turn is not None and turn.give(job) else self._put(job)
 
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
@@ -105,7 +105,7 @@ class SqliteStore(QueuedStore[Job]):
 
     def tip(self, session: str) -> Tip:
         """Number of records, and the session's incarnation: its number in the file, which is never reused."""
-        name = checked(session)
+        name = checked_once(session)
         known = self._known_tip(name)
         if known is not None:
             return known
@@ -192,7 +192,7 @@ class SqliteStore(QueuedStore[Job]):
         self.close()
         return repair(self._database)
 
-    def let_go(self) -> None:
+    def close_idle(self) -> None:
         """Close idle connections before a fork."""
         self._database.readers.close()
 
@@ -201,12 +201,9 @@ class SqliteStore(QueuedStore[Job]):
         super().forked()
         self._database.forked()
 
-    def _put(self, job: Job, *, at_once: bool = False) -> Future[Any]:
+    def _worker(self) -> Writer:
         if self._database.read_only:
             raise ConfigurationError(f"{self.path} was opened with `read_only`: open it without to change it")
-        return super()._put(job, at_once=at_once)
-
-    def _worker(self) -> Writer:
         return Writer(self._database)
 
     def _free(self) -> None:
