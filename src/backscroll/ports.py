@@ -117,11 +117,17 @@ class Store(Protocol):
         ...
 
     def append(
-        self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
+        self,
+        session: str,
+        expected_position: int,
+        records: Sequence[Record],
+        *,
+        incarnation: str | None = None,
+        turn: Any = None,
     ) -> Pending:
-        """Puts records at the places `first`, `first + 1` ..., all or none; done when they are as safe as the store
-        promises, with the session's incarnation as the result. Fails with `ConflictError` where the log does not end
-        directly before `first`, or has a key already, or where the session is not this `incarnation`; None: any.
+        """Puts records at `expected_position` and the following ones, all or none; done when they are as safe as the store
+        promises, with the session's incarnation as the result. Fails with `ConflictError` where the log does not have
+        `expected_position` records, or has a key already, or where the session is not this `incarnation`; None: any.
 
         `turn`: what `turn` answered, which ends with this.
         """

@@ -86,7 +86,7 @@ def test_a_key_is_32_bytes_or_base64(key):
     "key", [b"", KEY[:31], KEY + b"x", "", "hunter2hunter2", "é" * 32, KEY.hex(), 7, bytearray(KEY)], ids=repr
 )
 def test_what_is_no_key_is_refused_without_repeating_it(key):
-    with pytest.raises(ConfigurationError, match="an encryption key is 32 random bytes") as raised:
+    with pytest.raises(ConfigurationError, match="`encryption_key` must be 32 random bytes") as raised:
         EncryptedStore(MemoryStore(), key)
     assert "hunter2" not in str(raised.value)
 
@@ -105,7 +105,7 @@ def test_wrong_key_is_refused_and_is_no_empty_session():
     ):  # fmt: skip  # a table
         error = failure(use)
         assert isinstance(error, ConfigurationError), error
-        assert "the encryption key is not the one that" in str(error)
+        assert "`encryption_key` is not the key that" in str(error)
     assert {name: raw(inner, name) for name in inner.sessions()} == before
 
 
@@ -140,11 +140,11 @@ class Raced(MemoryStore):
 
     before = None
 
-    def append(self, session, first, records, **named):
+    def append(self, session, expected_position, records, **named):
         before, self.before = self.before, None
         if before is not None:
             before()
-        return super().append(session, first, records, **named)
+        return super().append(session, expected_position, records, **named)
 
 
 def test_two_that_begin_a_store_at_once_have_one_key():
@@ -250,7 +250,7 @@ def test_every_altered_byte_is_noticed():
         body = bytearray(before[0].body)
         body[place] ^= 1 << place % 8
         forge(inner, "a", [before[0]._replace(body=bytes(body)), before[1]])
-        with pytest.raises(CorruptionError, match="session 'a', the record at place 0: "):
+        with pytest.raises(CorruptionError, match="session 'a', the record at position 0: "):
             list(store.read("a"))
         assert list(store.read("a", 1)) == stored(1, [message(1)])
 
@@ -261,7 +261,7 @@ def test_every_shortened_record_is_noticed():
     (before,) = raw(inner, "a")
     for size in range(len(before.body)):
         forge(inner, "a", [before._replace(body=before.body[:size])])
-        with pytest.raises(CorruptionError, match="session 'a', the record at place 0: "):
+        with pytest.raises(CorruptionError, match="session 'a', the record at position 0: "):
             list(store.read("a"))
 
 
@@ -287,7 +287,7 @@ def test_swapped_moved_or_relabelled_records_are_noticed():
         [message(0), a[1], a[2]],
     ):
         forge(inner, "a", [each._replace(key=f"{each.key}") if forged.count(each) > 1 else each for each in forged])
-        with pytest.raises(CorruptionError, match="session 'a', the record at place "):
+        with pytest.raises(CorruptionError, match="session 'a', the record at position "):
             list(store.read("a"))
     forge(inner, "a", a)
     assert len(list(store.read("a"))) == 3
@@ -297,7 +297,7 @@ def test_a_session_under_the_name_of_another_is_noticed():
     store, inner = made()
     store.append("a", 0, [message(0)]).result()
     inner.append("b", 0, raw(inner, "a")).result()
-    with pytest.raises(CorruptionError, match="session 'b', the record at place 0: another session wrote it"):
+    with pytest.raises(CorruptionError, match="session 'b', the record at position 0: another session wrote it"):
         list(store.read("b"))
 
 
@@ -331,11 +331,11 @@ def test_records_swapped_between_session_and_fork_are_noticed():
     store.append("b", 2, [message(2)]).result()
     a, b = raw(inner, "a"), raw(inner, "b")
     forge(inner, "b", a)
-    with pytest.raises(CorruptionError, match="session 'b', the record at place 2: another session wrote it"):
+    with pytest.raises(CorruptionError, match="session 'b', the record at position 2: another session wrote it"):
         list(store.read("b"))
     forge(inner, "b", b)
     forge(inner, "a", b)
-    with pytest.raises(CorruptionError, match="session 'a', the record at place 2: another session wrote it"):
+    with pytest.raises(CorruptionError, match="session 'a', the record at position 2: another session wrote it"):
         list(store.read("a"))
 
 
@@ -413,7 +413,7 @@ def test_interrupted_rotation_keeps_both_keys_and_can_finish():
         store.rotate(OTHER)
     for key in (KEY, OTHER):
         assert list(EncryptedStore(inner, key).read("a")) == stored(0, [message(0)])
-    with pytest.raises(ConflictError, match="finish that first"):
+    with pytest.raises(ConflictError, match="finish it with its own keys first"):
         EncryptedStore(inner, KEY).rotate(bytes(32))
     inner.__class__ = MemoryStore
     for key, new in ((KEY, OTHER), (OTHER, bytes(32))):

@@ -150,7 +150,7 @@ def test_nothing_is_touched_before_something_is_written_and_then_nobody_else_may
 
 @pytest.mark.parametrize("path", ["", "a\0b", b"bytes"])
 def test_what_is_no_path_is_refused(path):
-    with pytest.raises(ConfigurationError, match="names no folder"):
+    with pytest.raises(ConfigurationError, match="is not a folder"):
         JsonlStore(path)
 
 
@@ -160,7 +160,7 @@ def test_durability_is_full_or_normal(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "what"), [("missing/a", "folder above"), ("file", "another folder"), ("file/a", "another")]
+    ("name", "what"), [("missing/a", "folder above"), ("file", "choose another path"), ("file/a", "another")]
 )
 def test_a_place_that_cannot_be_used_is_named_with_what_to_do(tmp_path, name, what):
     (tmp_path / "file").write_bytes(b"")
@@ -187,7 +187,7 @@ def test_what_is_known_of_a_file_takes_few_bytes_a_record_and_grows_with_it(tmp_
     file_of(store, "a").write_bytes(content.replace(b'"at":3,', b'"at":9,'))  # what was read is not read again
     appended(store, "a", 3, first=9)
     assert store.end("a") == 12
-    with pytest.raises(CorruptionError, match="place 3 "):
+    with pytest.raises(CorruptionError, match="position 3 "):
         list(store.read("a"))
     index, number = Index("a"), 50_000
     forms = [lines.form_of(Record("message", at, b"{}", 1)) for at in range(number)]
@@ -326,7 +326,7 @@ def test_forks_of_an_earlier_version_go_with_what_they_share(tmp_path):
     store = JsonlStore(tmp_path / "a")
     appended(store, "a", 3)
     forked(store, "a", "b", 2)
-    with pytest.raises(ConflictError, match=r"its forks \['b'\]: delete them as well"):
+    with pytest.raises(ConflictError, match=r"its forks \['b'\]: delete them first"):
         store.delete("a")
     store.delete("a", cascade=True)
     assert (store.sessions(), list((tmp_path / "a").iterdir())) == ([], [])
@@ -372,7 +372,7 @@ def test_damage_in_the_past_is_found_through_a_fork(tmp_path):
     held = file_of(store, "a").read_bytes().splitlines(keepends=True)
     file_of(store, "a").write_bytes(b"".join([*held[:4], held[4].replace(b'"at":3', b'"at":4'), *held[5:]]))
     again = JsonlStore(tmp_path / "a")
-    with pytest.raises(CorruptionError, match=f"{file_name('a')}: line 5, .*place 3 "):
+    with pytest.raises(CorruptionError, match=f"{file_name('a')}: line 5, .*position 3 "):
         list(again.read("b"))
     assert [(problem.session, problem.at) for problem in again.verify()] == [("a", 3)]
     store.close()
@@ -494,7 +494,7 @@ def test_folder_that_was_removed_is_named_and_no_conflict(tmp_path):
         lambda: store.delete("s"),
         store.sessions,
     ):
-        with pytest.raises(StoreUnavailableError, match="the folder is gone: it was deleted, moved or unmounted"):
+        with pytest.raises(StoreUnavailableError, match="the folder was deleted, moved or unmounted"):
             action()
     assert not (tmp_path / "a").exists()
     (tmp_path / "b").rename(tmp_path / "a")

@@ -102,7 +102,7 @@ def test_what_looks_like_a_pointer_is_a_record_like_any_other():
 
 @pytest.mark.parametrize("over", [-1, 1.5, True, None, "64k"])
 def test_a_size_that_is_none_is_refused(over):
-    with pytest.raises(ConfigurationError, match="over a number of bytes"):
+    with pytest.raises(ConfigurationError, match="must be a whole number of bytes"):
         OffloadingStore(MemoryStore(), FaultyBlobs(), over)
 
 
@@ -212,7 +212,9 @@ def test_missing_or_altered_blob_is_named_and_others_readable():
             del blobs.held[name]
         else:
             blobs.held[name] = altered
-        with pytest.raises(CorruptionError, match=f"session 'a', the record at place 1: the blob {name} .*FaultyBlobs"):
+        with pytest.raises(
+            CorruptionError, match=f"session 'a', the record at position 1: the blob {name} .*FaultyBlobs"
+        ):
             list(store.read("a"))
         assert (bodies(store, "a", 0, 1), bodies(store, "a", 2)) == ([b"A" * 10], [b"C" * 10])
     blobs.held[name] = body
@@ -223,7 +225,7 @@ def test_missing_or_altered_blob_is_named_and_others_readable():
 def test_a_pointer_that_says_nothing_is_damage(body):
     store, inner, _ = made()
     inner.append("a", 0, [Record(KIND, 0, body, 1)]).result()
-    with pytest.raises(CorruptionError, match="session 'a', the record at place 0"):
+    with pytest.raises(CorruptionError, match="session 'a', the record at position 0"):
         list(store.read("a"))
 
 
@@ -381,10 +383,10 @@ def test_what_is_being_put_is_never_collected():
     class Late(MemoryStore):
         """Takes its time between blob and record."""
 
-        def append(self, session, first, records, **named):
+        def append(self, session, expected_position, records, **named):
             if records[0].kind == KIND:
                 counts.append(late.collect(older_than_seconds=0))
-            return super().append(session, first, records, **named)
+            return super().append(session, expected_position, records, **named)
 
     counts = []
     late = OffloadingStore(Late(), blobs, 100)

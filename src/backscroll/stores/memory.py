@@ -69,11 +69,17 @@ class MemoryStore:
         return frozenset(("delete", "fork", "lease", "turn"))
 
     def append(
-        self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
+        self,
+        session: str,
+        expected_position: int,
+        records: Sequence[Record],
+        *,
+        incarnation: str | None = None,
+        turn: Any = None,
     ) -> Future[str | None]:
-        """Append records behind the log's end, which must be `first`. Waits for the turn of another writer."""
+        """Append records at `expected_position`, the end of the log. Waits for the turn of another writer."""
         name, new = checked(session), checked_keys(records)
-        job, done = partial(self._append, name, first, new, incarnation), Future[str | None]()
+        job, done = partial(self._append, name, expected_position, new, incarnation), Future[str | None]()
         with self._lock:
             held = self._turns.get(name)
             if held is not None and held.now() is not turn:

@@ -36,7 +36,7 @@ class Target(Protocol):
         """Number of records in the log; 0 for an unknown session."""
         ...
 
-    def append(self, session: str, first: int, records: Sequence[Record]) -> Pending:
+    def append(self, session: str, expected_position: int, records: Sequence[Record]) -> Pending:
         """Append records at the end."""
         ...
 

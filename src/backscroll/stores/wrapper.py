@@ -30,10 +30,18 @@ class Layer:
         return self._store.capabilities
 
     def append(
-        self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
+        self,
+        session: str,
+        expected_position: int,
+        records: Sequence[Record],
+        *,
+        incarnation: str | None = None,
+        turn: Any = None,
     ) -> Pending:
-        """Append records at `first` and the following positions."""
-        return self._store.append(self._visible(session), first, records, incarnation=incarnation, turn=turn)
+        """Append records at `expected_position` and the following positions."""
+        return self._store.append(
+            self._visible(session), expected_position, records, incarnation=incarnation, turn=turn
+        )
 
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
         """Yield records from `start` to before `stop`."""

@@ -70,16 +70,22 @@ class OffloadingStore(Layer):
         return self._store
 
     def append(
-        self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
+        self,
+        session: str,
+        expected_position: int,
+        records: Sequence[Record],
+        *,
+        incarnation: str | None = None,
+        turn: Any = None,
     ) -> Pending:
         """Put large bodies as blobs in a thread, then append the records. Small records go straight to the store."""
         name, given = self._visible(session), checked_keys(records)
         if self._jobs.idle(name) and not any(map(self._is_wrapped, given)):
-            return self._store.append(name, first, given, incarnation=incarnation, turn=turn)
+            return self._store.append(name, expected_position, given, incarnation=incarnation, turn=turn)
         line = (
             name if turn is None else f"{name}\n"
         )  # an append in a turn must not queue behind those that wait for its end
-        return self._jobs.put(line, partial(self._append, name, first, given, incarnation, turn))
+        return self._jobs.put(line, partial(self._append, name, expected_position, given, incarnation, turn))
 
     def _is_wrapped(self, record: Record) -> bool:
         return len(record.body) > self._over or record.kind == KIND

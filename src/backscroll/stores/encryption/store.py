@@ -62,16 +62,22 @@ class EncryptedStore(Layer):
         return (self._store.capabilities - _NO_SEARCH) | _ENCRYPTED
 
     def append(
-        self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
+        self,
+        session: str,
+        expected_position: int,
+        records: Sequence[Record],
+        *,
+        incarnation: str | None = None,
+        turn: Any = None,
     ) -> Pending:
         """Seal records for their positions and append them."""
         name, given = self._visible(session), checked_keys(records)
         sealer = self._known() or (self._made() if given else None)
         if sealer is None:
-            return self._store.append(name, first, given, incarnation=incarnation, turn=turn)
+            return self._store.append(name, expected_position, given, incarnation=incarnation, turn=turn)
         writer = sealer.writer(name)
-        sealed = [sealer.seal(each, writer, at) for at, each in enumerate(given, first)]
-        return self._store.append(name, first, sealed, incarnation=incarnation, turn=turn)
+        sealed = [sealer.seal(each, writer, at) for at, each in enumerate(given, expected_position)]
+        return self._store.append(name, expected_position, sealed, incarnation=incarnation, turn=turn)
 
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
         """Yield decrypted records from `start` to before `stop`."""

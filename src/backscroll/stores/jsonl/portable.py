@@ -37,10 +37,10 @@ class PortableWriter:
         """Number of records written of a session."""
         return self._ends.get(session, 0)
 
-    def append(self, session: str, first: int, records: Sequence[Record]) -> Future[None]:
+    def append(self, session: str, expected_position: int, records: Sequence[Record]) -> Future[None]:
         """Write records of the current session, or start another one."""
         begins = session not in self._ends
-        if first != self.end(session) or (not begins and session != next(reversed(self._ends))):
+        if expected_position != self.end(session) or (not begins and session != next(reversed(self._ends))):
             raise ConflictError(f"session {session!r}: write sessions one after the other, each from its first record")
         lines.check(records)
         if begins:
@@ -48,8 +48,8 @@ class PortableWriter:
             self._file.write(lines.header_line(Header(session, len(self._ends) + 1, "")))
         self._commits += 1
         forms = [lines.form_of(record) for record in records]
-        self._file.writelines(lines.record_lines(session, first, forms, self._commits))
-        self._ends[session] = first + len(records)
+        self._file.writelines(lines.record_lines(session, expected_position, forms, self._commits))
+        self._ends[session] = expected_position + len(records)
         done: Future[None] = Future()
         done.set_result(None)
         return done

@@ -61,12 +61,18 @@ class JsonlStore(QueuedStore[Job]):
         return frozenset(("durable", "shared", "delete", "turn"))
 
     def append(
-        self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
+        self,
+        session: str,
+        expected_position: int,
+        records: Sequence[Record],
+        *,
+        incarnation: str | None = None,
+        turn: Any = None,
     ) -> Future[str | None]:
-        """Queue records for `first` and the following positions. Done when they are as safe as `durability` says."""
+        """Queue records to append at `expected_position`. Done when they are as safe as `durability` says."""
         name, new = checked(session), checked_keys(records)
         lines.check(new)
-        job = Append(name, first, new, incarnation)
+        job = Append(name, expected_position, new, incarnation)
         return job.done if turn is not None and turn.give(job) else self._put(job)
 
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:

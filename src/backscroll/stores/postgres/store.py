@@ -67,13 +67,19 @@ class PostgresStore:
         )
 
     def append(
-        self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
+        self,
+        session: str,
+        expected_position: int,
+        records: Sequence[Record],
+        *,
+        incarnation: str | None = None,
+        turn: Any = None,
     ) -> Future[str | None]:
-        """Queue records for `first` and the following positions. Those of one session are written in order."""
+        """Queue records to append at `expected_position`. Those of one session are written in order."""
         name, found = checked(session), checked_keys(records)
-        if not found or not 0 <= first <= rows.LAST - len(found):
-            return self._jobs.put(name, partial(self._ends, name, first, incarnation))
-        new = rows.new_rows(name, first, secrets.randbits(63), found, incarnation)
+        if not found or not 0 <= expected_position <= rows.LAST - len(found):
+            return self._jobs.put(name, partial(self._ends, name, expected_position, incarnation))
+        new = rows.new_rows(name, expected_position, secrets.randbits(63), found, incarnation)
         held = Append(new, Future())
         if turn is not None and turn.give(held):
             return held.done

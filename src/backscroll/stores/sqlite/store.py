@@ -65,11 +65,17 @@ class SqliteStore(QueuedStore[Job]):
         super().__init__(path, durability)
 
     def append(
-        self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
+        self,
+        session: str,
+        expected_position: int,
+        records: Sequence[Record],
+        *,
+        incarnation: str | None = None,
+        turn: Any = None,
     ) -> Future[str | None]:
-        """Queue records for `first` and the following positions. Done when they are as safe as `durability` says."""
+        """Queue records to append at `expected_position`. Done when they are as safe as `durability` says."""
         name = checked_once(session)
-        job = Append(name, first, rows.rows_of(name, first, records), incarnation)
+        job = Append(name, expected_position, rows.rows_of(name, expected_position, records), incarnation)
         return job.done if turn is not None and turn.give(job) else self._put(job)
 
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
