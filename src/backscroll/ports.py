@@ -60,8 +60,8 @@ that was lost if that can be told, without a key. Its body is a text in UTF-8 th
 class Stored(NamedTuple):
     """A record as it came back."""
 
-    at: int
-    """Its place in the session's log: 0, 1, 2 ... without a gap."""
+    position: int
+    """Its position in the session's log: 0, 1, 2 ... without a gap."""
     record: Record
 
 
@@ -125,7 +125,7 @@ class Store(Protocol):
         incarnation: str | None = None,
         turn: Any = None,
     ) -> Pending:
-        """Puts records at `expected_position` and the following ones, all or none; done when they are as safe as the store
+        """Puts records at `expected_position` and behind, all or none; done when they are as safe as the store
         promises, with the session's incarnation as the result. Fails with `ConflictError` where the log does not have
         `expected_position` records, or has a key already, or where the session is not this `incarnation`; None: any.
 

@@ -39,7 +39,7 @@ def appended(store: Store, session: str, number: int, first: int = 0) -> None:
 
 
 def differs(store: Store, session: str, largest: int = 6_000) -> bool:
-    return any(stored.record != record(session, stored.at, largest) for stored in store.read(session))
+    return any(stored.record != record(session, stored.position, largest) for stored in store.read(session))
 
 
 # -- killed --

@@ -80,7 +80,7 @@ def test_small_neighbours_are_read_without_fetching_large_ones():
     store.append("a", 0, [message(at, size) for at, size in enumerate(sizes)]).result()
     assert bodies(store, "a", 2, 3) == [b"C" * 10]
     reading = store.read("a")
-    assert next(reading).at == 0
+    assert next(reading).position == 0
     assert blobs.got == []
     next(reading)
     assert len(blobs.got) == 1

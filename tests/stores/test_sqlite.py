@@ -407,7 +407,7 @@ def test_a_fork_whose_parent_is_gone_says_so(tmp_path):
     altered(store.path, "delete from log where name = 'a'")
     with pytest.raises(CorruptionError, match="session 'fork': the session that it was forked from"):
         list(store.read("fork"))
-    assert [stored.at for stored in store.read("fork", 20)] == [20]
+    assert [stored.position for stored in store.read("fork", 20)] == [20]
     assert ("fork", None) in [(problem.session, problem.at) for problem in store.verify()]
     store.close()
 

@@ -205,7 +205,7 @@ def test_sessions_go_to_a_file_and_back(tmp_path, address, kind):
         copy_session(file, session, target)
     assert target.sessions() == list(names)
     assert all(whole(target, name) == list(records(name, end)) for name, end in names.items())
-    assert [stored.at for stored in file.read("large", 5, 9)] == [5, 6, 7, 8]
+    assert [stored.position for stored in file.read("large", 5, 9)] == [5, 6, 7, 8]
     target.close()
 
 

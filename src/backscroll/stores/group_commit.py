@@ -1,6 +1,6 @@
 """Group commit: one thread batches the writes that arrived while it was busy.
 
-Making a write durable costs a wait for the disk, whatever its size: all jobs that queue up during one wait share the
+Making a write durable costs a wait for the disk, however small it is: all jobs that queue up during one wait share the
 next. If a job is alone and a thread waits for its result, that thread performs it: to wake another thread and to be
 woken by it would take as long as the rest of the work.
 """

@@ -124,7 +124,7 @@ class OffloadingStore(Layer):
 
     def _resolved(self, session: str, found: Iterator[Stored]) -> Iterator[Stored]:
         for stored in found:
-            yield stored if stored.record.kind != KIND else Stored(stored.at, self._whole(session, stored))
+            yield stored if stored.record.kind != KIND else Stored(stored.position, self._whole(session, stored))
 
     def _whole(self, session: str, stored: Stored) -> Record:
         found = None
@@ -133,10 +133,10 @@ class OffloadingStore(Layer):
             assert found is not None
             body = found.body if found.blob is None else self._blobs.get(found.blob)
         except CorruptionError as error:
-            raise CorruptionError(f"session {session!r}, the record at position {stored.at}: {error}") from error
+            raise CorruptionError(f"session {session!r}, the record at position {stored.position}: {error}") from error
         if len(body) != found.size or (found.blob is not None and not fits(found.blob, body)):
             raise CorruptionError(
-                f"session {session!r}, the record at position {stored.at}: the blob {found.blob} in {self._blobs!r} "
+                f"session {session!r}, the record at position {stored.position}: the blob {found.blob} in {self._blobs!r} "
                 "is not what was put there"
             )
         return stored.record._replace(kind=found.kind, format=found.format, body=body)
@@ -256,7 +256,7 @@ class OffloadingStore(Layer):
 
 
 def _blobs_of(records: Iterable[Stored]) -> dict[str, int]:
-    pointers = ((pointer(stored.record), stored.at) for stored in records)
+    pointers = ((pointer(stored.record), stored.position) for stored in records)
     return {each.blob: at for each, at in pointers if each is not None and each.blob is not None}
 
 

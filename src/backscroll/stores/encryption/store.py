@@ -92,12 +92,12 @@ class EncryptedStore(Layer):
         try:
             if stored.record.kind != sealing.KIND:
                 raise CorruptionError("it was written without encryption")
-            record, writer = sealer.open(stored.record, stored.at)
-            if writer != sealer.writer(session) and not self._shares(sealer, session, writer, stored.at):
+            record, writer = sealer.open(stored.record, stored.position)
+            if writer != sealer.writer(session) and not self._shares(sealer, session, writer, stored.position):
                 raise CorruptionError("another session wrote it")
         except CorruptionError as error:
-            raise CorruptionError(f"session {session!r}, the record at position {stored.at}: {error}") from error
-        return Stored(stored.at, record)
+            raise CorruptionError(f"session {session!r}, the record at position {stored.position}: {error}") from error
+        return Stored(stored.position, record)
 
     def end(self, session: str) -> int:
         """Number of records in the log; 0 for an unknown session."""

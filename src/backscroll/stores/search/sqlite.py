@@ -221,7 +221,7 @@ class SqliteSearch:
             return b""
         made = sha256()
         for stored in self._store.read(self._session, max(0, at + 1 - _MARKED), at + 1):
-            made.update(repr((stored.at, stored.record[:2], len(stored.record.body))).encode())
+            made.update(repr((stored.position, stored.record[:2], len(stored.record.body))).encode())
             made.update(stored.record.body)
         return made.digest()
 

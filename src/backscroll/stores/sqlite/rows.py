@@ -173,7 +173,7 @@ def load(connection: sqlite3.Connection, session: Begun, start: int, stop: int) 
     size = 0
     for row in between(connection, part.holder, start, stop):
         stored = stored_of(part.holder.name, row)
-        if stored.at != start + len(got):
+        if stored.position != start + len(got):
             break
         got.append(stored)
         size += len(stored.record.body)
