@@ -97,7 +97,7 @@ class FaultyStore:
         self.reads += 1
         return iter([Stored(at, record) for at, record in enumerate(self.logs[session])][start:stop])
 
-    def end(self, session):
+    def length(self, session):
         return self.tip(session).end
 
     def tip(self, session):

@@ -137,8 +137,8 @@ class Store(Protocol):
         """Records from `start` to before `stop`, in order. Raises `CorruptionError` where one is missing or altered."""
         ...
 
-    def end(self, session: str) -> int:
-        """The place behind the last record; 0 for a session that nobody wrote to."""
+    def length(self, session: str) -> int:
+        """Number of records in the log; 0 for an unknown session."""
         ...
 
     def tip(self, session: str) -> Tip:

@@ -64,7 +64,7 @@ def test_a_log_without_its_last_bytes_says_that_one_commit_is_gone_and_keeps_the
             with pytest.raises(
                 CorruptionError, match=r"141 commits were acknowledged.* holds 140: the last 1 are gone"
             ):
-                store.end("one")
+                store.length("one")
             assert ["141 commits" in problem.what for problem in store.verify()] == [True]
         assert Path(f"{store.path}-wal").read_bytes() == torn
         assert store.accept_loss() == 1

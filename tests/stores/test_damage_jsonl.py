@@ -66,7 +66,7 @@ def test_a_file_without_its_last_bytes_says_that_one_commit_is_gone_and_the_othe
         store = left.lay(tmp_path / "a", ONE, torn)
         for _ in range(2):  # looking changes nothing
             with pytest.raises(CorruptionError, match=r"16 commits were acknowledged.* holds 15: the last 1 are gone"):
-                store.end("one")
+                store.length("one")
             assert [(problem.session, problem.at) for problem in store.verify()] == [("one", 15)]
         with pytest.raises(CorruptionError, match="the last 1 are gone"):
             store.append("one", 15, [record("one", 15, LARGEST)]).result()
@@ -122,7 +122,7 @@ def test_damage_costs_its_own_place_only_and_is_named_with_file_line_and_byte(le
     assert [(each.session, each.at, each.what) for each in store.verify()] == [
         ("one", 7, f"{where}: the record is not what was written there")
     ]
-    assert store.end("one") == 16
+    assert store.length("one") == 16
     for start, stop in ((0, 7), (8, 16)):
         kept = [stored.record for stored in store.read("one", start, stop)]
         assert kept == [record("one", at, LARGEST) for at in range(start, stop)]
@@ -130,7 +130,7 @@ def test_damage_costs_its_own_place_only_and_is_named_with_file_line_and_byte(le
     with pytest.raises(CorruptionError, match="position 7 "):
         store.find("one", seq=7)  # it may be the one that was asked for
     store.append("one", 16, [record("one", 16, LARGEST)]).result()
-    assert store.end("one") == 17
+    assert store.length("one") == 17
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_a_file_that_was_copied_or_renamed_is_not_taken_for_a_session(left, tmp_
     with pytest.raises(CorruptionError, match=r"a copy of the file of the session 'one': move it elsewhere"):
         store.sessions()
     with pytest.raises(CorruptionError, match="belongs to the session 'one', not to 'copy'"):
-        store.end("copy")
+        store.length("copy")
     (tmp_path / "a" / file_name("copy")).rename(tmp_path / "a" / "notes about one.jsonl")
     assert everything(store, left.ends), "files of other names are nobody's business"
 
@@ -259,7 +259,7 @@ def test_a_torn_append_is_cut_off_whole_wherever_it_was_cut_and_the_next_one_beg
         assert [stored.record for stored in store.read("a")] == [body(at) for at in range(whole * 3 + 2)]
         assert bool(list(store.verify())) == torn, length
         again = JsonlStore(tmp_path / "a")
-        assert (again.end("a"), again.sessions()) == (whole * 3 + 2, ["a"])
+        assert (again.length("a"), again.sessions()) == (whole * 3 + 2, ["a"])
         store.close()
 
 

@@ -99,8 +99,8 @@ def test_wrong_key_is_refused_and_is_no_empty_session():
     wrong = EncryptedStore(inner, OTHER)
     for use in (
         lambda: wrong.append("a", 1, [message(1)]), lambda: wrong.append("new", 0, [message(0)]),
-        lambda: wrong.append("new", 0, []), lambda: wrong.read("a"), lambda: wrong.read("new"), lambda: wrong.end("a"),
-        lambda: wrong.end("new"), lambda: wrong.find("a", seq=0), lambda: wrong.find("a", key="x"), wrong.sessions,
+        lambda: wrong.append("new", 0, []), lambda: wrong.read("a"), lambda: wrong.read("new"),
+        lambda: wrong.length("a"),        lambda: wrong.length("new"), lambda: wrong.find("a", seq=0), lambda: wrong.find("a", key="x"), wrong.sessions,
         lambda: wrong.fork("a", "b", 1), lambda: wrong.delete("a"), lambda: wrong.rotate(KEY),
     ):  # fmt: skip  # a table
         error = failure(use)
@@ -125,12 +125,12 @@ def test_a_store_that_lost_its_key_is_not_empty():
     (own,) = set(inner.sessions()) - {"a"}
     inner.delete(own)
     with pytest.raises(StoreError, match="the record of its key is gone"):
-        EncryptedStore(inner, KEY).end("a")
+        EncryptedStore(inner, KEY).length("a")
 
 
 def test_asking_writes_nothing_and_neither_does_constructing():
     store, inner = made()
-    assert (store.end("a"), list(store.read("a")), store.find("a", seq=0), store.sessions()) == (0, [], None, [])
+    assert (store.length("a"), list(store.read("a")), store.find("a", seq=0), store.sessions()) == (0, [], None, [])
     store.append("a", 0, []).result()
     assert inner.sessions() == []
 
@@ -150,7 +150,7 @@ class Raced(MemoryStore):
 def test_two_that_begin_a_store_at_once_have_one_key():
     inner = Raced()
     one, other = EncryptedStore(inner, KEY), EncryptedStore(inner, KEY)
-    assert (one.end("a"), other.end("a")) == (0, 0)
+    assert (one.length("a"), other.length("a")) == (0, 0)
     inner.before = lambda: one.append("b", 0, [message(0)]).result()
     other.append("a", 0, [message(0)]).result()
     assert list(one.read("a")) == list(other.read("b")) == stored(0, [message(0)])
@@ -308,7 +308,7 @@ def test_fork_reads_shared_records_elsewhere_and_later():
     """A fork reads what it shares also elsewhere and after it went on."""
     store, inner = made()
     store.append("a", 0, [message(at, f"a{at}") for at in range(6)]).result()
-    assert store.end("b") == 0
+    assert store.length("b") == 0
     other = EncryptedStore(inner, KEY)
     assert list(other.read("b")) == []  # so that it remembers that b is no fork
     store.fork("a", "b", 4).result()
@@ -394,7 +394,7 @@ def test_unused_store_takes_the_new_key():
     store, inner = made()
     store.rotate(OTHER)
     store.append("a", 0, [message(0)]).result()
-    assert EncryptedStore(inner, OTHER).end("a") == 1
+    assert EncryptedStore(inner, OTHER).length("a") == 1
 
 
 class Stopped(MemoryStore):
@@ -418,7 +418,7 @@ def test_interrupted_rotation_keeps_both_keys_and_can_finish():
     inner.__class__ = MemoryStore
     for key, new in ((KEY, OTHER), (OTHER, bytes(32))):
         EncryptedStore(inner, key).rotate(new)
-        assert EncryptedStore(inner, new).end("a") == 1
+        assert EncryptedStore(inner, new).length("a") == 1
         assert isinstance(failure(EncryptedStore(inner, key).sessions), ConfigurationError)
 
 
@@ -431,7 +431,7 @@ def test_interrupted_rotation_is_finished_by_the_next():
         store.rotate(OTHER)
     inner.__class__ = MemoryStore
     EncryptedStore(inner, OTHER).rotate(bytes(32))
-    assert EncryptedStore(inner, bytes(32)).end("a") == 1
+    assert EncryptedStore(inner, bytes(32)).length("a") == 1
     for old in (KEY, OTHER):
         assert isinstance(failure(EncryptedStore(inner, old).sessions), ConfigurationError)
 

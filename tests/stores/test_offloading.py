@@ -70,7 +70,7 @@ def test_what_is_large_is_a_blob_and_the_record_a_pointer():
     assert all(len(each.record.body) < 300 for each in inner.read("a"))
     assert sorted(map(len, blobs.held.values())) == [101, 5_000]
     assert list(store.read("a")) == stored(0, records)
-    assert (store.find("a", key="key"), store.find("a", seq=2), store.end("a")) == (1, 2, 3)
+    assert (store.find("a", key="key"), store.find("a", seq=2), store.length("a")) == (1, 2, 3)
 
 
 def test_small_neighbours_are_read_without_fetching_large_ones():
@@ -134,7 +134,7 @@ def test_slow_blob_blocks_only_its_own_session():
     large = store.append("a", 0, [message(0, 5_000)])
     small = store.append("a", 1, [message(1, 10)])
     store.append("b", 0, [message(0, 10)]).result(timeout=10)
-    assert (inner.end("a"), large.done(), small.done()) == (0, False, False)
+    assert (inner.length("a"), large.done(), small.done()) == (0, False, False)
     blobs.put_slowly.set()
     small.result(timeout=10)
     assert large.done()
@@ -158,7 +158,7 @@ def test_a_close_waits_for_blobs():
     store.append("a", 0, [message(0, 5_000)])
     threading.Timer(0.05, blobs.put_slowly.set).start()
     store.close()
-    assert inner.end("a") == 1
+    assert inner.length("a") == 1
 
 
 def test_forking_and_erasing_wait_for_what_is_being_written():

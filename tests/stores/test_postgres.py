@@ -118,7 +118,12 @@ def test_impossible_address_is_refused_without_its_password(address, told):
 def test_unreachable_server_error_has_a_remedy_and_no_password(address):
     """A server that cannot be reached is reported with what to do and without the password."""
     store = PostgresStore(address)
-    for action in (lambda: store.end("a"), lambda: appended(store, "a", 1), store.sessions, lambda: store.delete("a")):
+    for action in (
+        lambda: store.length("a"),
+        lambda: appended(store, "a", 1),
+        store.sessions,
+        lambda: store.delete("a"),
+    ):
         with pytest.raises(StoreUnavailableError, match=r"cannot be reached: .*check that the server runs") as caught:
             action()
         assert SECRET not in "".join(traceback.format_exception(caught.value))
@@ -144,9 +149,9 @@ def test_after_a_restart_the_next_call_works(own_server):
     for end in (own_server.stop, own_server.kill):
         end()
         with pytest.raises(StoreUnavailableError, match="cannot be reached"):
-            store.end("a")
+            store.length("a")
         own_server.start()
-        assert store.end("a") == 3
+        assert store.length("a") == 3
         end()
         own_server.start()
         assert not differs(store, "a"), "it was not used while the server was away"
@@ -162,7 +167,7 @@ def test_acknowledged_appends_survive_a_killed_server(own_server):
         at = 0
         while not over.is_set():
             try:
-                at = store.end(session)
+                at = store.length(session)
                 assert at >= acknowledged.get(session, 0)
                 store.append(session, at, [record(session, at), record(session, at + 1)]).result()
                 acknowledged[session] = at + 2
@@ -183,7 +188,7 @@ def test_acknowledged_appends_survive_a_killed_server(own_server):
             own_server.start()
             reader = PostgresStore(own_server.address)
             for session, end in before.items():
-                assert reader.end(session) >= end
+                assert reader.length(session) >= end
             reader.close()
     finally:
         over.set()
@@ -192,7 +197,7 @@ def test_acknowledged_appends_survive_a_killed_server(own_server):
     assert errors == []
     assert len(acknowledged) == 4
     for session, end in acknowledged.items():
-        assert store.end(session) - end in (0, 2), "a pair that was written, and the answer lost"
+        assert store.length(session) - end in (0, 2), "a pair that was written, and the answer lost"
         assert not differs(store, session)
     assert list(store.verify()) == []
     store.close()
@@ -202,15 +207,15 @@ def test_acknowledged_appends_survive_a_killed_server(own_server):
 def test_append_with_a_lost_answer_is_stored_exactly_once(pooler, postgres, keys):
     """An append whose answer was lost is neither lost nor doubled."""
     store = PostgresStore(pooler.address + "?schema=" + postgres().rpartition("=")[2])
-    store.end("a")
+    store.length("a")
     for at in range(3):
         pooler.losing = True
         store.append("a", at, [record("a", at)._replace(key=f"key {at}" if keys else None)]).result()
         assert not pooler.losing
-    assert store.end("a") == 3
+    assert store.length("a") == 3
     pooler.losing = True
     store.fork("a", "b", 2).result()
-    assert store.end("b") == 2
+    assert store.length("b") == 2
     for action in (lambda: store.append("a", 1, [record("a", 1)]), lambda: store.fork("a", "b", 2)):
         pooler.losing = True
         with pytest.raises(ConflictError):
@@ -223,7 +228,7 @@ def test_a_connection_that_the_server_ended_is_replaced(postgres, sql):
     appended(store, "a", 2)
     for _ in range(2):
         sql("select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'to_be_ended'")
-        assert store.end("a") == 2
+        assert store.length("a") == 2
     sql("select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'to_be_ended'")
     appended(store, "a", 3, 2)
     assert not differs(store, "a")
@@ -287,7 +292,7 @@ def test_process_opens_bounded_connections_and_closes_all(postgres, sql):
     while connections(sql, "two_of_them") and time.monotonic() < until:
         time.sleep(0.01)
     assert connections(sql, "two_of_them") == 0
-    assert all(store.end(f"s{number}") == 10 for number in range(20))
+    assert all(store.length(f"s{number}") == 10 for number in range(20))
     del store
     gc.collect()
     while connections(sql, "two_of_them") and time.monotonic() < until:
@@ -302,7 +307,7 @@ def threads():
 def test_threads_exist_only_between_first_append_and_close(postgres):
     """There are no threads before the first append and after the close."""
     store, before = PostgresStore(postgres()), len(threads())
-    assert store.end("a") == 0
+    assert store.length("a") == 0
     assert len(threads()) == before
     appended(store, "a", 3)
     assert len(threads()) == before + 1
@@ -315,7 +320,7 @@ def test_append_callback_may_close_the_store(postgres):
     pending = store.append("a", 0, [record("a", 0)])
     pending.add_done_callback(lambda _: (store.close(), closed.set()))
     assert closed.wait(20)
-    assert store.end("a") == 1
+    assert store.length("a") == 1
     store.close()
 
 
@@ -330,7 +335,7 @@ def test_an_append_that_is_cancelled_in_time_is_not_made(postgres):
         queued = store.append("a", 2, [record("a", 2)])
         assert (held.cancel(), queued.cancel()) == (False, True)
     held.result(60)
-    assert store.end("a") == 2
+    assert store.length("a") == 2
     store.close()
 
 
@@ -339,7 +344,7 @@ def test_what_comes_after_a_fork_waits_for_it(postgres):
     pending = [store.append("a", at, [record("a", at)]) for at in range(20)]
     pending += [store.fork("a", "b", 20), store.append("b", 20, [record("b", 20)])]
     assert [each.exception(60) for each in pending] == [None] * 22
-    assert store.end("b") == 21
+    assert store.length("b") == 21
     store.close()
 
 
@@ -347,7 +352,7 @@ def test_what_comes_after_a_fork_waits_for_it(postgres):
 def test_what_a_role_is_set_up_to_do_otherwise(postgres, sql, setting):
     """A stricter isolation changes nothing; one that only reads is told so."""
     store = PostgresStore(postgres())
-    store.end("a")
+    store.length("a")
     role = f"role_{schema_of(store)}"
     sql(f"create role {role} login")
     try:
@@ -361,7 +366,7 @@ def test_what_a_role_is_set_up_to_do_otherwise(postgres, sql, setting):
         else:
             with pytest.raises(StoreUnavailableError, match=r"is read-only, .* use the primary"):
                 appended(theirs, "a", 1)
-            assert theirs.end("a") == 0
+            assert theirs.length("a") == 0
         theirs.close()
     finally:
         sql(f"drop owned by {role}")
@@ -409,7 +414,7 @@ def test_a_later_schema_is_refused_and_left_alone(postgres, sql):
     appended(store, "a", 1)
     store.close()
     sql(f"update {schema_of(store)}.meta set version = 99")
-    for action in (lambda: store.end("a"), lambda: appended(store, "a", 2, 1), lambda: list(store.verify())):
+    for action in (lambda: store.length("a"), lambda: appended(store, "a", 2, 1), lambda: list(store.verify())):
         with pytest.raises(StoreUnavailableError, match=r"has schema 99, .* upgrade"):
             action()
     store.close()
@@ -443,7 +448,7 @@ def test_a_schema_of_another_program_is_left_alone(postgres, sql, table):
     sql(f"create schema {schema_of(store)}")
     sql(f"create table {schema_of(store)}.{table}")
     with pytest.raises(ConfigurationError, match=r"tables of another program .*another one with \?schema="):
-        store.end("a")
+        store.length("a")
     tables = sql("select count(*) from pg_tables where schemaname = %s", schema_of(store)).fetchone()
     assert tables == (1,)
     store.close()
@@ -457,7 +462,7 @@ def test_role_needs_a_schema_that_was_made_for_it(postgres, sql):
     try:
         theirs = PostgresStore(postgres().replace("//postgres@", f"//{role}@"))
         with pytest.raises(StoreUnavailableError, match="an administrator must grant it the schema"):
-            theirs.end("a")
+            theirs.length("a")
         sql(f"create schema {schema_of(store)} authorization {role}")
         appended(theirs, "a", 3)
         theirs.delete("a")
@@ -492,7 +497,7 @@ def test_reader_of_an_erased_session_gets_an_error(postgres):
             store.append("a", 0, [Record("k", None, b"", 1)] * (BATCH + 1)).result()
         with pytest.raises(ConflictError, match="deleted while it was read"):
             list(reading)
-        store.append("a", store.end("a"), [Record("k", None, b"", 1)] * (BATCH + 1)).result()
+        store.append("a", store.length("a"), [Record("k", None, b"", 1)] * (BATCH + 1)).result()
     store.close()
 
 
@@ -520,7 +525,7 @@ def test_what_no_row_can_hold_is_refused_at_once(postgres, bad):
     store = PostgresStore(postgres())
     with pytest.raises(ConfigurationError, match="64 bits"):
         store.append("a", 0, [bad])
-    assert store.end("a") == 0
+    assert store.length("a") == 0
     assert store.find("a", seq=2**70) is None
     store.close()
 
@@ -655,6 +660,6 @@ def test_password_of_one_letter_leaves_errors_readable(password):
     """What cannot be reached says why, and not without every letter that the password has."""
     store = PostgresStore(f"postgresql://user:{password}@127.0.0.1:1/database")
     with pytest.raises(StoreUnavailableError, match="connection to server") as caught:
-        store.end("a")
+        store.length("a")
     assert "***" not in str(caught.value)
     store.close()

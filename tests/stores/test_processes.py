@@ -113,7 +113,7 @@ def test_full_disk_writes_nothing_half_and_resumes_later(kind, tmp_path):
 def test_what_is_queued_is_written_before_the_process_ends(address):
     assert run("end", address) == ["queued"]
     store = open_store(address)
-    assert store.end("a") == 200
+    assert store.length("a") == 200
     assert not differs(store, "a")
     store.close()
 

@@ -148,7 +148,7 @@ def honest(store, logs, deleted=()):
         assert done[0].what.rpartition(" ")[2] in done[-1].what
     assert list(store.verify()) == []
     for session in sorted(there)[:1]:
-        store.append(session, store.end(session), [record("new", 0)]).result()
+        store.append(session, store.length(session), [record("new", 0)]).result()
     store.close()
     return missing
 

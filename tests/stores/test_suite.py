@@ -78,7 +78,7 @@ class HalfWriting(MemoryStore):
     """A conflict is noticed after the first record is kept."""
 
     def append(self, session, expected_position, records, **named):
-        super().append(session, self.end(session), records[:1])
+        super().append(session, self.length(session), records[:1])
         return super().append(session, expected_position + 1, records[1:])
 
 
@@ -99,14 +99,14 @@ class Filing(MemoryStore):
     def read(self, session, start=0, stop=None):
         return super().read(session.lower(), start, stop)
 
-    def end(self, session):
-        return super().end(session.lower())
+    def length(self, session):
+        return super().length(session.lower())
 
 
 class Trusting(MemoryStore):
     """Takes any name."""
 
-    def end(self, session):
+    def length(self, session):
         return len(self._logs.get(session, ()))
 
 
@@ -115,12 +115,12 @@ class Racing(MemoryStore):
 
     def append(self, session, expected_position, records, **named):
         done = Future()
-        end = self.end(session)
+        end = self.length(session)
         if expected_position != end:
             done.set_exception(ConflictError("no"))
             return done
         for record in records:
-            super().append(session, self.end(session), [record])
+            super().append(session, self.length(session), [record])
             time.sleep(0.001)
         done.set_result(None)
         return done
@@ -147,7 +147,7 @@ class Numbering(MemoryStore):
     """Every session of a name is the same one."""
 
     def tip(self, session):
-        return super().tip(session)._replace(incarnation=session if self.end(session) else None)
+        return super().tip(session)._replace(incarnation=session if self.length(session) else None)
 
 
 class Boasting(MemoryStore):

@@ -75,7 +75,7 @@ def test_cli_exports_and_imports_between_any_stores(tmp_path, address, here, the
     filled(source, ENDS)
     if "fork" in source.capabilities:
         source.fork("small", "forked", 1).result()
-    first = source.end("forked")
+    first = source.length("forked")
     source.append("forked", first, [Record("own", None, EVERY_BYTE, 1)]).result()
     command("export", address(here, "a"), tmp_path / "all.jsonl")
     command("import", tmp_path / "all.jsonl", address(there, "b"))
@@ -163,7 +163,7 @@ def test_copy_extended_by_another_writer_is_not_removed():
     source, target = filled(MemoryStore(), ENDS), Raced()
     with pytest.raises(ConflictError):
         copy_session(source, "large", target)
-    assert target.end("large") == BATCH + 1
+    assert target.length("large") == BATCH + 1
 
 
 def test_memory_does_not_grow_with_the_session(tmp_path):

@@ -245,7 +245,7 @@ class Journal:
 
     def place_at_end(self) -> Operation[int]:
         """The place behind the last record."""
-        end: int = yield Ask(self.store.end, (self.session,))
+        end: int = yield Ask(self.store.length, (self.session,))
         return end
 
     def standing(self, place: int) -> Operation[tuple[Checkpoint | None, list[LogEvent]]]:
@@ -330,7 +330,7 @@ class Journal:
 
     def _branch_goes_on(self, seq: int, behind: int) -> int:
         following = self.store.find(self.session, seq=seq + 1)
-        stop = self.store.end(self.session) if following is None else following
+        stop = self.store.length(self.session) if following is None else following
         read = self.store.read(self.session, behind, stop)
         return next((stored.position for stored in read if stored.record.kind == "rewind"), stop)
 

@@ -168,7 +168,7 @@ class _TracedStore:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._store, name)
-        if name not in ("end", "tip", "find", "fork", "lease", "turn", "delete", "sessions"):
+        if name not in ("length", "tip", "find", "fork", "lease", "turn", "delete", "sessions"):
             return found
 
         def traced(*arguments: Any, **named: Any) -> Any:

@@ -142,7 +142,7 @@ class MemoryStore:
             places = range(max(start, 0), len(log) if stop is None else min(stop, len(log)))
             return iter([Stored(at, log[at]) for at in places])
 
-    def end(self, session: str) -> int:
+    def length(self, session: str) -> int:
         """Number of records in the log; 0 for an unknown session."""
         with self._lock:
             return len(self._log(session).records)

@@ -20,7 +20,7 @@ class Source(Protocol):
         """Names of all sessions, in the order of creation."""
         ...
 
-    def end(self, session: str) -> int:
+    def length(self, session: str) -> int:
         """Number of records in the log."""
         ...
 
@@ -32,7 +32,7 @@ class Source(Protocol):
 class Target(Protocol):
     """What sessions can be copied to: any store, or an exported file."""
 
-    def end(self, session: str) -> int:
+    def length(self, session: str) -> int:
         """Number of records in the log; 0 for an unknown session."""
         ...
 
@@ -60,10 +60,10 @@ def copy_session(
         ConfigurationError: `source` has no such session.
         ConflictError: the session exists already in `target`.
     """
-    end, new = source.end(session), session if name is None else name
+    end, new = source.length(session), session if name is None else name
     if not end:
         raise ConfigurationError(f"`session` {session!r} does not exist; choose one of {_names(source.sessions())}")
-    if target.end(new):
+    if target.length(new):
         raise ConflictError(
             f"session {new!r} exists already in the target: pass another `name`, or delete that session first"
         )

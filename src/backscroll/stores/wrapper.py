@@ -47,9 +47,9 @@ class Layer:
         """Yield records from `start` to before `stop`."""
         return self._store.read(self._visible(session), start, stop)
 
-    def end(self, session: str) -> int:
+    def length(self, session: str) -> int:
         """Number of records in the log; 0 for an unknown session."""
-        return self._store.end(self._visible(session))
+        return self._store.length(self._visible(session))
 
     def tip(self, session: str) -> Tip:
         """Number of records, and the session's incarnation."""

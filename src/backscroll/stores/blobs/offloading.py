@@ -136,8 +136,8 @@ class OffloadingStore(Layer):
             raise CorruptionError(f"session {session!r}, the record at position {stored.position}: {error}") from error
         if len(body) != found.size or (found.blob is not None and not fits(found.blob, body)):
             raise CorruptionError(
-                f"session {session!r}, the record at position {stored.position}: the blob {found.blob} in {self._blobs!r} "
-                "is not what was put there"
+                f"session {session!r}, the record at position {stored.position}: the blob {found.blob} in "
+                f"{self._blobs!r} is not what was put there"
             )
         return stored.record._replace(kind=found.kind, format=found.format, body=body)
 
@@ -215,7 +215,7 @@ class OffloadingStore(Layer):
             except CorruptionError:
                 if not skip_damaged:
                     raise
-                places = range(self._store.end(session))
+                places = range(self._store.length(session))
                 return {blob: at for at in places for blob in _blobs_of(self._record(session, at) or [])}
         raise ConflictError(
             f"session {session!r} was deleted and created again {_TRIES} times while it was read: try again"
@@ -249,7 +249,7 @@ class OffloadingStore(Layer):
         if known is None:
             new = Record(_OWNER, None, secrets.token_hex(8).encode(), 1)
             with contextlib.suppress(ConflictError):  # another writer was first
-                self._store.append(_OWN, self._store.end(_OWN), [new]).result()
+                self._store.append(_OWN, self._store.length(_OWN), [new]).result()
             known = self._known_owner()
             assert known is not None
         return known

@@ -27,7 +27,7 @@ def check_use_after_close_opens_again(make: Make, reopen: Make | None = None) ->
     store.close()
     same(failure(partial(itself, pending)), None, "an append before a close")
     store.close()
-    end = store.end("a")
+    end = store.length("a")
     expect(end == 1 or "durable" not in store.capabilities, "a durable store lost a record at its close")
     store.append("a", end, [record(1)]).result()
     same(list(store.read("a", end)), stored(end, [record(1)]), "what was written after a close")
@@ -51,7 +51,7 @@ def check_what_is_durable_survives(make: Make, reopen: Make | None = None) -> Ab
     same(again.sessions(), ["a", "'b/.."], "sessions of a store that was opened again")
     same(list(again.read("a")), stored(0, records), "the log of a store that was opened again")
     again.append("a", 300, [record(300)]).result()
-    same((again.end("a"), again.end("'b/..")), (301, 3), "the ends in a store that was opened again")
+    same((again.length("a"), again.length("'b/..")), (301, 3), "the ends in a store that was opened again")
     again.close()
     return None
 
@@ -67,7 +67,7 @@ def check_what_is_shared_is_seen_by_others(make: Make, reopen: Make | None = Non
     for number in range(40):
         writer, reader = (one, other) if number % 2 else (other, one)
         writer.append("a", number, [record(number)]).result()
-        same(reader.end("a"), number + 1, "the end that the other one sees")
+        same(reader.length("a"), number + 1, "the end that the other one sees")
         error = failure(partial(reader.append, "a", number, [record(number)]))
         expect(isinstance(error, ConflictError), f"writing what the other one wrote gave {error!r}")
     same(list(one.read("a")), list(other.read("a")), "what both see")
@@ -85,7 +85,7 @@ def check_what_is_erased_is_gone(make: Make, reopen: Make | None = None) -> Abse
         store.append(name, 0, [record(number) for number in range(50)]).result()
     for _ in range(2):
         store.delete("b")
-        same((store.sessions(), store.end("b"), list(store.read("b"))), (["a", "c"], 0, []), "after erasing")
+        same((store.sessions(), store.length("b"), list(store.read("b"))), (["a", "c"], 0, []), "after erasing")
     same(list(store.read("c")), stored(0, [record(number) for number in range(50)]), "the other session")
     store.append("b", 0, [record(7)]).result()
     same(store.sessions(), ["a", "c", "b"], "sessions after one began again")
@@ -108,7 +108,7 @@ def check_who_begins_again_is_another(make: Make, reopen: Make | None = None) ->
         for first in (2, 0):
             error = failure(partial(store.append, "a", first, [record(7)], incarnation=old))
             expect(isinstance(error, ConflictError), f"an append to a session that was deleted gave {error!r}")
-        same((store.tip("a"), store.end("a")), (Tip(0, None), 0), "the tip of a session that was deleted")
+        same((store.tip("a"), store.length("a")), (Tip(0, None), 0), "the tip of a session that was deleted")
         known.append(other.append("a", 0, [record(number), record(1)]).result())
         error = failure(partial(store.append, "a", 2, [record(7)], incarnation=old))
         expect(isinstance(error, ConflictError), f"an append to a session that was begun again gave {error!r}")
@@ -134,7 +134,7 @@ def check_a_turn_is_one_writers_alone(make: Make, reopen: Make | None = None) ->
         thread = threading.Thread(target=lambda late=late, at=first: late.append(_tried(other, at)))
         thread.start()
         time.sleep(0.05)
-        same((store.end("a"), late), (first, []), "the end in a turn, and what others appended meanwhile")
+        same((store.length("a"), late), (first, []), "the end in a turn, and what others appended meanwhile")
         same(len(list(store.read("a"))), first, "records that can be read in a turn")
         store.append("a", first, [record(first), record(first + 1)], turn=turn).result()
         thread.join()
@@ -173,7 +173,7 @@ def check_forks_share_the_past(make: Make, reopen: Make | None = None) -> Absent
     store.fork("c", "d", 300).result()
     logs = {"a": first, "b": first[:600] + second, "c": first[:600] + second[:50], "d": first[:300]}
     for name, log in logs.items():
-        same((store.end(name), list(store.read(name))), (len(log), stored(0, log)), f"the log of {name}")
+        same((store.length(name), list(store.read(name))), (len(log), stored(0, log)), f"the log of {name}")
         same(list(store.read(name, 290, 620)), stored(290, log[290:620]), f"the middle of {name}")
         same([store.find(name, seq=seq) for seq in (0, 299, 620)], [0, 299, 620 if len(log) > 620 else None], name)
         same(store.find(name, key="key 650"), 650 if name == "a" else None, f"a key that {name} may not know")
@@ -181,7 +181,7 @@ def check_forks_share_the_past(make: Make, reopen: Make | None = None) -> Absent
     error = failure(partial(store.append, "b", 900, [Record("k", None, b"", 1, "key 1")]))
     expect(isinstance(error, ConflictError), f"a key of the shared past gave {error!r}")
     store.append("a", 700, second[:1]).result()
-    same((store.end("b"), store.end("a")), (900, 701), "ends after a session went on behind its fork")
+    same((store.length("b"), store.length("a")), (900, 701), "ends after a session went on behind its fork")
     same(store.sessions(), ["a", "b", "c", "d"], "sessions with forks")
     store.close()
     return None
@@ -200,7 +200,7 @@ def check_forks_that_cannot_be(make: Make, reopen: Make | None = None) -> Absent
     ):  # fmt: skip  # a table
         error = failure(partial(store.fork, session, new, at))
         expect(isinstance(error, wanted), f"fork({session!r}, {new!r}, {at}) gave {error!r}")
-    same((store.sessions(), store.end("a"), store.end("b")), (["a", "b"], 5, 1), "sessions after that")
+    same((store.sessions(), store.length("a"), store.length("b")), (["a", "b"], 5, 1), "sessions after that")
     store.close()
     return None
 
@@ -239,7 +239,7 @@ def check_a_lease_keeps_a_session(make: Make, reopen: Make | None = None) -> Abs
     expect(isinstance(error, ConflictError) and "'one'" in str(error), f"a lease that another one holds gave {error!r}")
     expect(isinstance(failure(partial(store.lease, "a", "other", 0)), ConflictError), "another one could end a lease")
     store.lease("b", "other", 600).result()
-    same((store.sessions(), store.end("a")), ([], 0), "sessions after leases")
+    same((store.sessions(), store.length("a")), ([], 0), "sessions after leases")
     store.append("a", 0, [record(0)]).result()
     store.lease("a", "one", 0).result()
     store.lease("a", "other", 600).result()

@@ -62,9 +62,9 @@ def check_reading_while_it_is_written(make: Make, reopen: Make | None = None) ->
             expect(len(got) >= before, f"{before} records were acknowledged and {len(got)} could be read")
             expect(len(got) % 3 == 0, f"{len(got)} records were read where 3 are written at once")
             same(got, stored(0, [record(number) for number in range(len(got))]), "what was read meanwhile")
-            expect(store.end("a") >= len(got), "the end lies before what was read")
+            expect(store.length("a") >= len(got), "the end lies before what was read")
 
     together([write, read, read])
-    same(store.end("a"), 600, "the end after writing")
+    same(store.length("a"), 600, "the end after writing")
     store.close()
     return None

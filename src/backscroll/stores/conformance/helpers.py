@@ -82,7 +82,7 @@ def together(work: Sequence[Callable[[], None]]) -> None:
 def retried(store: Store, session: str, bodies: Sequence[bytes]) -> None:
     """Append at the end of the log, and retry after each conflict."""
     while True:
-        first = store.end(session)
+        first = store.length(session)
         try:
             store.append(session, first, [record(first + n, body) for n, body in enumerate(bodies)]).result()
         except ConflictError:

@@ -24,7 +24,7 @@ def check_a_new_store_is_empty(make: Make, reopen: Make | None = None) -> Absent
     """A new store is empty, and reading it creates nothing."""
     store = make()
     same(store.sessions(), [], "sessions of a new store")
-    same(store.end("a"), 0, "the end of an unknown session")
+    same(store.length("a"), 0, "the end of an unknown session")
     same(list(store.read("a")), [], "records of an unknown session")
     store.append("a", 0, []).result()
     same(store.sessions(), [], "sessions after nothing was appended to one")
@@ -37,7 +37,7 @@ def check_records_come_back_by_their_places(make: Make, reopen: Make | None = No
     store, records = make(), [record(number) for number in range(700)]
     for first, last in ((0, 1), (1, 4), (4, 700)):
         store.append("a", first, records[first:last]).result()
-        same(store.end("a"), last, "the end after an append")
+        same(store.length("a"), last, "the end after an append")
     whole = stored(0, records)
     for start, stop in ((0, None), (0, 700), (3, 5), (5, 5), (6, 5), (699, None), (700, None), (900, 950), (690, 9999)):
         same(list(store.read("a", start, stop)), whole[start:stop], f"records from {start} to before {stop}")
@@ -71,9 +71,9 @@ def check_a_wrong_place_is_a_conflict(make: Make, reopen: Make | None = None) ->
             error = failure(partial(store.append, session, first, records))
             expect(isinstance(error, ConflictError), f"{len(records)} records at {first} gave {error!r}, no conflict")
     same(list(store.read("a")), stored(0, [record(0), record(1)]), "the log after conflicts")
-    same((store.sessions(), store.end("b")), (["a"], 0), "sessions after conflicts")
+    same((store.sessions(), store.length("b")), (["a"], 0), "sessions after conflicts")
     store.append("a", 2, [record(2)]).result()
-    same(store.end("a"), 3, "the end after a conflict and a good append")
+    same(store.length("a"), 3, "the end after a conflict and a good append")
     store.close()
     return None
 
@@ -86,7 +86,7 @@ def check_the_tip_says_whose_log_it_is(make: Make, reopen: Make | None = None) -
     expect(type(known) is str and bool(known), f"an append answered {known!r}, and no incarnation")
     same(store.append("a", 1, [record(1), record(2)]).result(), known, "the incarnation that a second append answers")
     same(store.append("a", 3, [record(3)], incarnation=known).result(), known, "what one answers that asked for it")
-    same((store.tip("a"), store.end("a")), (Tip(4, known), 4), "the tip after appends")
+    same((store.tip("a"), store.length("a")), (Tip(4, known), 4), "the tip after appends")
     for session, first in (("a", 4), ("a", 0), ("b", 0), ("b", 4)):
         for records in ([record(7)], []):
             error = failure(partial(store.append, session, first, records, incarnation=f"{known} of another"))
@@ -120,7 +120,7 @@ def check_a_name_is_data(make: Make, reopen: Make | None = None) -> Absent:
     same(store.sessions(), list(NAMES), "the names")
     for number, name in enumerate(NAMES):
         same(list(store.read(name)), stored(0, [record(number)]), f"session {name!r}")
-        same(store.end(name), 1, f"the end of session {name!r}")
+        same(store.length(name), 1, f"the end of session {name!r}")
     store.close()
     return None
 
@@ -131,7 +131,7 @@ def check_a_bad_name_is_refused(make: Make, reopen: Make | None = None) -> Absen
     operations: tuple[Callable[[str], object], ...] = (
         lambda name: store.append(name, 0, [record(0)]),
         store.read,
-        store.end,
+        store.length,
         store.tip,
         store.delete,
         lambda name: store.find(name, seq=0),
@@ -171,7 +171,7 @@ def check_a_key_is_used_once(make: Make, reopen: Make | None = None) -> Absent:
     for keys in (("one",), ("three", "two"), ("three", "three")):
         error = failure(partial(store.append, "a", 2, [Record("k", None, b"", 1, key) for key in keys]))
         expect(isinstance(error, ConflictError), f"the keys {keys} gave {error!r}, no conflict")
-    same((store.end("a"), store.find("a", key="three")), (2, None), "the log after such conflicts")
+    same((store.length("a"), store.find("a", key="three")), (2, None), "the log after such conflicts")
     store.append("a", 2, [Record("k", None, b"3", 1, "three")]).result()
     for key in ("", "x" * 301):
         error = failure(partial(store.append, "a", 3, [Record("k", None, b"", 1, key)]))

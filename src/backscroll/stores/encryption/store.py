@@ -99,10 +99,10 @@ class EncryptedStore(Layer):
             raise CorruptionError(f"session {session!r}, the record at position {stored.position}: {error}") from error
         return Stored(stored.position, record)
 
-    def end(self, session: str) -> int:
+    def length(self, session: str) -> int:
         """Number of records in the log; 0 for an unknown session."""
         name = self._visible(session)
-        return 0 if self._known() is None else self._store.end(name)
+        return 0 if self._known() is None else self._store.length(name)
 
     def tip(self, session: str) -> Tip:
         """Number of records, and the session's incarnation."""
@@ -132,7 +132,7 @@ class EncryptedStore(Layer):
         """Start a session with the first `at` records of another, and note whose records it shares."""
         name, fork = self._visible(session), self._visible(new)
         sealer = self._known()
-        if sealer is not None and 0 < at <= self._store.end(name) and not self._store.end(fork):
+        if sealer is not None and 0 < at <= self._store.length(name) and not self._store.length(fork):
             shared = self._shared(sealer, name) | {sealer.writer(name): at}
             self._note(sealer, fork, {writer: min(upto, at) for writer, upto in shared.items()})
         return self._store.fork(name, fork, at)
@@ -143,7 +143,7 @@ class EncryptedStore(Layer):
             return
         body = json.dumps({writer.hex(): upto for writer, upto in shared.items()}).encode()
         for _ in range(_TRIES):
-            at, number = self._store.end(_FORKS), len(list(self._notes(sealer, fork)))
+            at, number = self._store.length(_FORKS), len(list(self._notes(sealer, fork)))
             note = sealer.seal(Record("fork", None, body, 1, f"{number} {fork}"), sealer.writer(_FORKS), at)
             try:
                 self._store.append(_FORKS, at, [note]).result()

@@ -33,14 +33,14 @@ class PortableWriter:
         self._ends: dict[str, int] = {}
         self._commits = 0
 
-    def end(self, session: str) -> int:
+    def length(self, session: str) -> int:
         """Number of records written of a session."""
         return self._ends.get(session, 0)
 
     def append(self, session: str, expected_position: int, records: Sequence[Record]) -> Future[None]:
         """Write records of the current session, or start another one."""
         begins = session not in self._ends
-        if expected_position != self.end(session) or (not begins and session != next(reversed(self._ends))):
+        if expected_position != self.length(session) or (not begins and session != next(reversed(self._ends))):
             raise ConflictError(f"session {session!r}: write sessions one after the other, each from its first record")
         lines.check(records)
         if begins:
@@ -85,7 +85,7 @@ class PortableFile:
         """Names, in the order of the file."""
         return list(self._sessions)
 
-    def end(self, session: str) -> int:
+    def length(self, session: str) -> int:
         """Number of records in the log."""
         return self._sessions.get(session, (0, 0))[1]
 

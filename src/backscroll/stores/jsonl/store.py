@@ -95,7 +95,7 @@ class JsonlStore(QueuedStore[Job]):
                 yield from got
                 at += len(got)
 
-    def end(self, session: str) -> int:
+    def length(self, session: str) -> int:
         """Number of records in the log; 0 for an unknown session."""
         return self.tip(session).end
 

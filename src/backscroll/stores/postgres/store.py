@@ -174,7 +174,7 @@ class PostgresStore:
     def _parts(self, name: str) -> list[rows.Part]:
         return self.server.run(lambda connection: rows.parts(connection, self.server.schema, name))
 
-    def end(self, session: str) -> int:
+    def length(self, session: str) -> int:
         """Number of records in the log; 0 for an unknown session. One round trip."""
         return self.tip(session).end
 

@@ -105,7 +105,7 @@ class SqliteStore(QueuedStore[Job]):
             if not got:
                 return
 
-    def end(self, session: str) -> int:
+    def length(self, session: str) -> int:
         """Number of records in the log; 0 for an unknown session."""
         return self.tip(session).end
 
