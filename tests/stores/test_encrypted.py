@@ -100,7 +100,8 @@ def test_wrong_key_is_refused_and_is_no_empty_session():
     for use in (
         lambda: wrong.append("a", 1, [message(1)]), lambda: wrong.append("new", 0, [message(0)]),
         lambda: wrong.append("new", 0, []), lambda: wrong.read("a"), lambda: wrong.read("new"),
-        lambda: wrong.length("a"),        lambda: wrong.length("new"), lambda: wrong.find("a", seq=0), lambda: wrong.find("a", key="x"), wrong.sessions,
+        lambda: wrong.length("a"), lambda: wrong.length("new"), lambda: wrong.find("a", seq=0),
+        lambda: wrong.find("a", key="x"), wrong.sessions,
         lambda: wrong.fork("a", "b", 1), lambda: wrong.delete("a"), lambda: wrong.rotate(KEY),
     ):  # fmt: skip  # a table
         error = failure(use)

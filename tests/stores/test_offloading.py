@@ -112,7 +112,7 @@ def test_internal_session_of_the_layer_is_hidden_and_refused():
     store.append("a", 0, [message(0, 5_000)]).result()
     assert store.sessions() == ["a"]
     (own,) = set(inner.sessions()) - {"a"}
-    for use in (store.end, store.read, store.delete, lambda name: store.append(name, 0, [])):
+    for use in (store.length, store.read, store.delete, lambda name: store.append(name, 0, [])):
         assert isinstance(failure(lambda use=use: use(own)), ConfigurationError)
 
 
