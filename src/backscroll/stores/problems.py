@@ -15,7 +15,7 @@ class Problem(NamedTuple):
     """Whether nothing is missing: reported only to explain what is there."""
 
 
-class Mended(NamedTuple):
+class RepairAction(NamedTuple):
     """One action of a repair, or one loss that it could not prevent."""
 
     session: str | None

@@ -11,7 +11,7 @@ from typing import Any
 
 from backscroll.errors import CorruptionError
 from backscroll.ports import LOST, Record
-from backscroll.stores.problems import Mended
+from backscroll.stores.problems import RepairAction
 from backscroll.stores.sqlite import rows
 from backscroll.stores.sqlite.errors import DAMAGE, code
 from backscroll.stores.sqlite.rows import Begun, Meta
@@ -29,7 +29,7 @@ class Copying:
     """One repair: `source` is the damaged database, `target` a new one without sessions."""
 
     def __init__(self, source: sqlite3.Connection, target: sqlite3.Connection) -> None:
-        self.done: list[Mended] = []
+        self.done: list[RepairAction] = []
         """Repairs and losses."""
         self._source, self._target = source, target
         self._sessions: dict[int, Begun] = {}
@@ -61,7 +61,7 @@ class Copying:
         return True
 
     def _say(self, what: str, session: str | None = None, at: int | None = None) -> None:
-        self.done.append(Mended(session, at, what))
+        self.done.append(RepairAction(session, at, what))
 
     def _meta(self, acknowledged: int) -> Meta | None:
         meta: Meta | None = None

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from backscroll.errors import ConfigurationError, CorruptionError, StoreUnavailableError
 from backscroll.stores.fork_lock import GATE, alone
-from backscroll.stores.problems import Mended
+from backscroll.stores.problems import RepairAction
 from backscroll.stores.sqlite import schema
 from backscroll.stores.sqlite.copying import Copying
 from backscroll.stores.sqlite.errors import DAMAGE, code, damaged, translated_errors
@@ -28,7 +28,7 @@ _WRITABLE = (b"\1\1", b"\2\2")
 """Header bytes of a file that SQLite may read and write. Any others make it refuse the file without a reason."""
 
 
-def repair(database: Database) -> list[Mended]:
+def repair(database: Database) -> list[RepairAction]:
     """Repair what `verify` finds, and return the actions and losses. Does nothing if there are no findings."""
     try:
         whole = next(verify(database, None), None) is None
@@ -41,7 +41,7 @@ def repair(database: Database) -> list[Mended]:
             raise
     if database.empty():
         lost = accept_loss(database)
-        return [Mended(None, None, f"the database is gone, with {lost} commits")] if lost else []
+        return [RepairAction(None, None, f"the database is gone, with {lost} commits")] if lost else []
     with translated_errors(database.path), alone(), _kept(database.path) as file:
         if whole and os.pread(file, 2, 18) in _WRITABLE:
             return []
@@ -72,7 +72,7 @@ def _kept(path: str) -> Iterator[int]:
         os.close(file)
 
 
-def _salvaged(database: Database, new: str, file: int) -> list[Mended]:
+def _salvaged(database: Database, new: str, file: int) -> list[RepairAction]:
     """Write a new file, and replace the damaged one."""
     try:
         done = _made(database, new, file)
@@ -81,9 +81,11 @@ def _salvaged(database: Database, new: str, file: int) -> list[Mended]:
         for suffix in ("", "-wal", "-shm", "-read", "-read-wal", "-read-shm"):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(f"{new}{suffix}")
-    done.insert(0, Mended(None, None, f"a new file was written from what could be read; the damaged one is {kept}"))
+    done.insert(
+        0, RepairAction(None, None, f"a new file was written from what could be read; the damaged one is {kept}")
+    )
     if any("lost" in each.what for each in done):
-        done.append(Mended(None, None, _pointer(kept)))
+        done.append(RepairAction(None, None, _pointer(kept)))
     return done
 
 
@@ -92,7 +94,7 @@ def _pointer(path: str) -> str:
     return f'SQLite\'s own recovery may find more of what was lost: sqlite3 "{path}" .recover > rows.sql'
 
 
-def _made(database: Database, new: str, file: int) -> list[Mended]:
+def _made(database: Database, new: str, file: int) -> list[RepairAction]:
     """Write and sync the new file."""
     owner = os.fstat(file)
     descriptor = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)

@@ -17,7 +17,7 @@ from backscroll.errors import ConfigurationError, ConflictError
 from backscroll.ports import Extent, Record, Stored, Tip
 from backscroll.stores.fork_lock import GATE
 from backscroll.stores.names import checked, checked_lease, checked_once
-from backscroll.stores.problems import Mended, Problem
+from backscroll.stores.problems import Problem, RepairAction
 from backscroll.stores.queued_store import TIMEOUT, QueuedStore, checked_durability
 from backscroll.stores.sqlite import rows, side_files
 from backscroll.stores.sqlite.file import Database
@@ -182,7 +182,7 @@ class SqliteStore(QueuedStore[Job]):
         """Continue with what is left after acknowledged commits were lost. Returns their number."""
         return accept_loss(self._database)
 
-    def repair(self) -> list[Mended]:
+    def repair(self) -> list[RepairAction]:
         """Repair the file, and return the actions and losses; an empty list if nothing is wrong.
 
         A new file is written from every record that passes its checksum, wherever it is in the file. The damaged file
