@@ -14,7 +14,7 @@ from backscroll.ports import LOST, Record
 from backscroll.stores.problems import RepairAction
 from backscroll.stores.sqlite import rows
 from backscroll.stores.sqlite.errors import DAMAGE, code
-from backscroll.stores.sqlite.rows import Begun, Meta
+from backscroll.stores.sqlite.rows import Meta, SessionRow
 
 _NOTHING = "nothing was left of this record when its database was repaired"
 _ALTERED = "this record was damaged when its database was repaired"
@@ -32,7 +32,7 @@ class Copying:
         self.done: list[RepairAction] = []
         """Repairs and losses."""
         self._source, self._target = source, target
-        self._sessions: dict[int, Begun] = {}
+        self._sessions: dict[int, SessionRow] = {}
         self._altered: dict[int, int | None] = {}
         """Row numbers of the damaged records, each with the `seq` that its row has."""
 
@@ -94,7 +94,7 @@ class Copying:
                 self._say("it was forked from a session that is lost, as are the records that it shared", session.name)
                 self._sessions[session.id] = session._replace(parent=None, shared=0)
 
-    def _session(self, row: Sequence[Any]) -> Begun | None:
+    def _session(self, row: Sequence[Any]) -> SessionRow | None:
         if not row[0]:
             return None  # the row of the whole file
         with contextlib.suppress(CorruptionError):
@@ -111,21 +111,21 @@ class Copying:
             end = rows.at_of(last) + 1 if last[0] and rows.holder_of(last) == id_ else 0
             parent, shared = (row[3], row[4]) if row[3] and 0 < row[3] < id_ and 0 < row[4] <= end else (None, 0)
             self._say("its row in the list of sessions was lost and is created from what was left", name.decode())
-            return Begun(name.decode(), id_, end, parent, shared)
+            return SessionRow(name.decode(), id_, end, parent, shared)
         return None
 
-    def _has_parent(self, session: Begun) -> bool:
+    def _has_parent(self, session: SessionRow) -> bool:
         parent = self._sessions.get(session.parent or 0)
         return parent is not None and parent.id < session.id and parent.end >= session.shared
 
     # -- records --
 
-    def _copy(self, session: Begun) -> None:
+    def _copy(self, session: SessionRow) -> None:
         self._target.executemany(_INSERT, self._checked(session))
         rows.write_session(self._target, session)
         self._fill(session)
 
-    def _checked(self, session: Begun) -> Iterator[tuple[Any, ...]]:
+    def _checked(self, session: SessionRow) -> Iterator[tuple[Any, ...]]:
         at = session.shared
         while at < session.end:
             with _damage_ends():
@@ -140,7 +140,7 @@ class Copying:
                 return
             at += 1  # this page cannot be read, but the next position may be on another one
 
-    def _fill(self, session: Begun) -> None:
+    def _fill(self, session: SessionRow) -> None:
         """Add a record of the kind `LOST` for each missing one."""
         expected, before = session.shared, self._seq_before(session)
         gap: list[int] = []
@@ -154,7 +154,7 @@ class Copying:
                 gap, before = [], row[1]
         self._lose(session, [*gap, *range(expected, session.end)], before, None)
 
-    def _seq_before(self, session: Begun) -> int:
+    def _seq_before(self, session: SessionRow) -> int:
         """The highest `seq` that a session shares; -1 without one."""
         asked = "select max(seq) from record where number >= ? and number < ?"
         for holder, start, stop in rows.parts(self._target, session._replace(end=session.shared)):
@@ -163,7 +163,7 @@ class Copying:
                 return int(found)
         return -1
 
-    def _lose(self, session: Begun, gap: list[int], before: int, after: int | None) -> None:
+    def _lose(self, session: SessionRow, gap: list[int], before: int, after: int | None) -> None:
         """Fill positions between two `seq`s with records of the kind `LOST`."""
         found = [self._altered.get(rows.number_of(session.id, at)) for at in gap]
         missing = range(before + 1, before + 1 + len(gap) if after is None else after)

@@ -14,7 +14,7 @@ from backscroll.ports import Tip
 from backscroll.stores import group_commit
 from backscroll.stores.names import another, kept
 from backscroll.stores.sqlite import rows
-from backscroll.stores.sqlite.rows import Begun, Row
+from backscroll.stores.sqlite.rows import Row, SessionRow
 from backscroll.stores.turns import Turn
 
 _MOST_KNOWN = 10_000  # sessions whose ends are cached
@@ -31,10 +31,10 @@ class Transactions:
         self._name_incarnation = incarnation
         self._incarnations: dict[int, str] = {}
         self.meta = rows.Meta(0, 0, 0)
-        self._sessions: dict[str, Begun] = {}
+        self._sessions: dict[str, SessionRow] = {}
         self._new: list[tuple[int, Sequence[Row]]] = []
         """Rows to insert, by the ids of their sessions: written in one go, before they are read or committed."""
-        self._moved: dict[str, Begun] = {}
+        self._moved: dict[str, SessionRow] = {}
         """Sessions whose new ends are not yet written."""
         self._version: int | None = None
 
@@ -73,7 +73,7 @@ class Transactions:
         except sqlite3.Error:
             return None  # then the caller reads the file, which raises the error
 
-    def incarnation(self, session: Begun) -> str:
+    def incarnation(self, session: SessionRow) -> str:
         """The incarnation of a session, named once and cached."""
         known = self._incarnations.get(session.id)
         if known is None:
@@ -86,31 +86,31 @@ class Transactions:
         self._new.clear()
         self._moved.clear()
 
-    def find(self, name: str) -> Begun | None:
+    def find(self, name: str) -> SessionRow | None:
         """The session of a name; `None` for an unknown one."""
         return self._sessions.get(name) or rows.find(self.connection, name)
 
-    def begin(self, name: str, end: int = 0, parent: int | None = None) -> Begun:
+    def begin(self, name: str, end: int = 0, parent: int | None = None) -> SessionRow:
         """Create a session that shares its first `end` records with its parent."""
         self.meta = self.meta._replace(begun=self.meta.begun + 1, sessions=self.meta.sessions + 1)
-        session = Begun(name, self.meta.begun, end, parent, end)
+        session = SessionRow(name, self.meta.begun, end, parent, end)
         rows.write_meta(self.connection, self.meta)
         rows.write_session(self.connection, session)
         self._sessions[name] = session
         return session
 
-    def extend(self, session: Begun, new: Sequence[Row]) -> None:
+    def extend(self, session: SessionRow, new: Sequence[Row]) -> None:
         """Append rows to a log. They are written with the next `_settle`."""
         name, id_, end, parent, shared = session
         self._new.append((id_, new))
-        self._sessions[name] = self._moved[name] = Begun(name, id_, end + len(new), parent, shared)
+        self._sessions[name] = self._moved[name] = SessionRow(name, id_, end + len(new), parent, shared)
 
-    def has_key(self, session: Begun, key: str) -> bool:
+    def has_key(self, session: SessionRow, key: str) -> bool:
         """Whether a record of the log has a key."""
         self._settle()  # an earlier job may have added the key, or moved the parent's end
         return rows.place(self.connection, session, None, key) is not None
 
-    def family(self, session: Begun) -> list[Begun]:
+    def family(self, session: SessionRow) -> list[SessionRow]:
         """A session with its forks, their forks, and so on."""
         self._settle()
         found = [session]
@@ -118,7 +118,7 @@ class Transactions:
             found += rows.forks(self.connection, each)
         return found
 
-    def delete(self, session: Begun) -> None:
+    def delete(self, session: SessionRow) -> None:
         """Delete a session with its own records. `family` wrote all pending rows."""
         rows.delete(self.connection, session)
         self._sessions.pop(session.name, None)
@@ -172,7 +172,7 @@ class Append(Job):
     def _refuse(self, why: str) -> None:
         self.error = ConflictError(f"session {self.session!r}: {why}")
 
-    def _taken(self, file: Transactions, session: Begun | None) -> str | None:
+    def _taken(self, file: Transactions, session: SessionRow | None) -> str | None:
         """The first of these keys that is used, also twice among themselves."""
         seen: set[str] = set()
         for row in self.rows:

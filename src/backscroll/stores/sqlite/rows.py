@@ -38,7 +38,7 @@ class Meta(NamedTuple):
     sessions: int
 
 
-class Begun(NamedTuple):
+class SessionRow(NamedTuple):
     """A session's row."""
 
     name: str
@@ -53,7 +53,7 @@ class Begun(NamedTuple):
 class Part(NamedTuple):
     """Positions of a log whose rows belong to one session."""
 
-    holder: Begun
+    holder: SessionRow
     start: int
     stop: int
 
@@ -62,7 +62,7 @@ def _sum(*values: object) -> int:
     return crc32("\n".join(map(str, values)).encode())
 
 
-def sum_of(session: Begun) -> int:
+def sum_of(session: SessionRow) -> int:
     """The checksum of a session's row. Without a parent it equals that of versions before there were forks."""
     name, id_, end, parent, shared = session
     text = f"{name}\n{id_}\n{end}"
@@ -118,16 +118,16 @@ def _head(session: str, at: int, kind: str, *others: object) -> int:
 # -- reading --
 
 
-def find(connection: sqlite3.Connection, name: str) -> Begun | None:
+def find(connection: sqlite3.Connection, name: str) -> SessionRow | None:
     """The session of a name; `None` for an unknown one."""
     row = connection.execute(f"{_LOG} where name = ?", (name,)).fetchone()
     return None if row is None else begun_of(row, f"session {name!r}")
 
 
-def begun_of(row: Sequence[Any], what: str) -> Begun:
+def begun_of(row: Sequence[Any], what: str) -> SessionRow:
     """The session of a row. Raise `CorruptionError` if it fails its checksum."""
     try:
-        session = Begun(row[0].decode(), *row[1:5])
+        session = SessionRow(row[0].decode(), *row[1:5])
         if row[5] == sum_of(session):
             return session
     except (AttributeError, UnicodeDecodeError):  # damage changed the type or encoding of the name
@@ -135,14 +135,14 @@ def begun_of(row: Sequence[Any], what: str) -> Begun:
     raise CorruptionError(f"{what}: its row in the list of sessions is not what was written")
 
 
-def size(connection: sqlite3.Connection, session: Begun) -> int:
+def size(connection: sqlite3.Connection, session: SessionRow) -> int:
     """Return the bytes of the bodies of a session's own records."""
     own = number_of(session.id, session.shared), number_of(session.id, session.end)
     query = "select coalesce(sum(length(body)), 0) from record where number >= ? and number < ?"
     return int(connection.execute(query, own).fetchone()[0])
 
 
-def parts(connection: sqlite3.Connection, session: Begun) -> Iterator[Part]:
+def parts(connection: sqlite3.Connection, session: SessionRow) -> Iterator[Part]:
     """The parts of a log, the newest first: its own, that of its parent, and so on."""
     stop = session.end
     while True:
@@ -153,7 +153,7 @@ def parts(connection: sqlite3.Connection, session: Begun) -> Iterator[Part]:
         stop, session = min(stop, session.shared), parent_of(connection, session)
 
 
-def parent_of(connection: sqlite3.Connection, session: Begun) -> Begun:
+def parent_of(connection: sqlite3.Connection, session: SessionRow) -> SessionRow:
     """The session that this one was forked from. Raise `CorruptionError` if it lacks the shared records."""
     row = connection.execute(f"{_LOG} where id = ?", (session.parent,)).fetchone()
     what = f"session {session.name!r}: the session that it was forked from"
@@ -165,7 +165,7 @@ def parent_of(connection: sqlite3.Connection, session: Begun) -> Begun:
     return parent
 
 
-def load(connection: sqlite3.Connection, session: Begun, start: int, stop: int) -> list[Stored]:
+def load(connection: sqlite3.Connection, session: SessionRow, start: int, stop: int) -> list[Stored]:
     """Read records from `start` on, at least one if there is any; the caller asks again for the rest."""
     part = next(part for part in parts(connection, session) if part.start <= start)
     stop = min(stop, part.stop, start + BATCH)
@@ -187,7 +187,7 @@ def load(connection: sqlite3.Connection, session: Begun, start: int, stop: int) 
     return got
 
 
-def between(connection: sqlite3.Connection, holder: Begun, start: int, stop: int) -> Iterable[Sequence[Any]]:
+def between(connection: sqlite3.Connection, holder: SessionRow, start: int, stop: int) -> Iterable[Sequence[Any]]:
     """Rows of one session, in order, for positions from `start` to before `stop`."""
     return connection.execute(
         f"{_RECORD} where number >= ? and number < ? order by number",
@@ -214,7 +214,7 @@ def holders(connection: sqlite3.Connection) -> Iterator[int]:
         number = number_of((row[0] >> _BITS) + 1, 0)
 
 
-def place(connection: sqlite3.Connection, session: Begun, seq: int | None, key: str | None) -> int | None:
+def place(connection: sqlite3.Connection, session: SessionRow, seq: int | None, key: str | None) -> int | None:
     """Position of the first record with at least this `seq`, or of the record with this key."""
     if key is not None:
         return _keyed(connection, session, key)
@@ -227,7 +227,7 @@ def place(connection: sqlite3.Connection, session: Begun, seq: int | None, key: 
     return found
 
 
-def _keyed(connection: sqlite3.Connection, session: Begun, key: str) -> int | None:
+def _keyed(connection: sqlite3.Connection, session: SessionRow, key: str) -> int | None:
     wanted = "select number from record where number >> 32 = ? and key = ?"
     for part in parts(connection, session):
         row = connection.execute(wanted, (part.holder.id, key)).fetchone()
@@ -264,7 +264,7 @@ def _searched(connection: sqlite3.Connection, part: Part, seq: int) -> tuple[int
     return found, follows
 
 
-def begun(connection: sqlite3.Connection) -> Iterator[Begun | str]:
+def begun(connection: sqlite3.Connection) -> Iterator[SessionRow | str]:
     """Yield all sessions in the order of their names; for a damaged one, what is wrong."""
     before = b""
     for row in connection.execute(f"{_LOG} order by name"):
@@ -282,7 +282,7 @@ def begun(connection: sqlite3.Connection) -> Iterator[Begun | str]:
         before = row[0]
 
 
-def all_begun(connection: sqlite3.Connection) -> list[Begun]:
+def all_begun(connection: sqlite3.Connection) -> list[SessionRow]:
     """All sessions. Raise `CorruptionError` if one is damaged."""
     sessions = []
     for found in begun(connection):
@@ -316,7 +316,7 @@ def write_meta(connection: sqlite3.Connection, meta: Meta) -> None:
 
 
 def write_changes(
-    connection: sqlite3.Connection, new: Iterable[tuple[int, Sequence[Row]]], moved: Iterable[Begun], meta: Meta
+    connection: sqlite3.Connection, new: Iterable[tuple[int, Sequence[Row]]], moved: Iterable[SessionRow], meta: Meta
 ) -> None:
     """Insert rows by the ids of their sessions, then replace the ends of logs and the number of commits.
 
@@ -330,7 +330,7 @@ def write_changes(
     )
 
 
-def write_session(connection: sqlite3.Connection, session: Begun) -> None:
+def write_session(connection: sqlite3.Connection, session: SessionRow) -> None:
     """Insert a session."""
     connection.execute(
         "insert into log (name, id, next, parent, shared, crc) values (?, ?, ?, ?, ?, ?)", (*session, sum_of(session))
@@ -346,7 +346,7 @@ def write_records(connection: sqlite3.Connection, session: int, rows: Sequence[R
     )
 
 
-def delete(connection: sqlite3.Connection, session: Begun) -> None:
+def delete(connection: sqlite3.Connection, session: SessionRow) -> None:
     """Delete a session with its own records."""
     connection.execute(
         "delete from record where number >= ? and number < ?", (session.id << _BITS, (session.id + 1) << _BITS)
@@ -354,7 +354,7 @@ def delete(connection: sqlite3.Connection, session: Begun) -> None:
     connection.execute("delete from log where name = ?", (session.name,))
 
 
-def forks(connection: sqlite3.Connection, session: Begun) -> list[Begun]:
+def forks(connection: sqlite3.Connection, session: SessionRow) -> list[SessionRow]:
     """The forks of a session."""
     found = connection.execute(f"{_LOG} where parent = ? and name > ''", (session.id,)).fetchall()
     return [begun_of(row, f"session {row[0]!r:.300}") for row in found]

@@ -88,7 +88,7 @@ class SqliteStore(QueuedStore[Job]):
         return self._read(checked(session), max(start, 0), stop)
 
     def _read(self, name: str, at: int, stop: int | None) -> Iterator[Stored]:
-        known: rows.Begun | None = None
+        known: rows.SessionRow | None = None
         while stop is None or at < stop:
             with self._database.readers.reading() as connection:
                 session = rows.find(connection, name)

@@ -35,9 +35,9 @@ def verify(database: Database, name: str | None) -> Iterator[Problem]:
         yield from _found(database, [(session.name, partial(look, session=session)) for session in together])
 
 
-def _together(sessions: Iterable[rows.Begun]) -> Iterator[list[rows.Begun]]:
+def _together(sessions: Iterable[rows.SessionRow]) -> Iterator[list[rows.SessionRow]]:
     """Group sessions to check with one connection: small ones are not worth one each."""
-    together: list[rows.Begun] = []
+    together: list[rows.SessionRow] = []
     for session in sessions:
         together.append(session)
         if sum(each.end - each.shared + 1 for each in together) > rows.BATCH:
@@ -122,22 +122,22 @@ def _deep(connection: sqlite3.Connection) -> Iterator[Problem]:
             rows.lease_of(connection, name)
         except CorruptionError as error:
             yield Problem(name, None, str(error))
-    known = {session.id for session in rows.begun(connection) if isinstance(session, rows.Begun)}
+    known = {session.id for session in rows.begun(connection) if isinstance(session, rows.SessionRow)}
     for number in rows.holders(connection):
         if number not in known:
             yield Problem(None, None, f"there are records of the session number {number}, which is not listed")
 
 
-def _sessions(database: Database) -> list[rows.Begun]:
+def _sessions(database: Database) -> list[rows.SessionRow]:
     """The readable sessions; the check of the whole file reports the others."""
-    found: list[rows.Begun] = []
+    found: list[rows.SessionRow] = []
     with contextlib.suppress(CorruptionError), _looking(database) as connection:
         if schema.version(connection, database.path):
-            found.extend(session for session in rows.begun(connection) if isinstance(session, rows.Begun))
+            found.extend(session for session in rows.begun(connection) if isinstance(session, rows.SessionRow))
     return found
 
 
-def _session(connection: sqlite3.Connection, session: rows.Begun) -> Iterator[Problem]:
+def _session(connection: sqlite3.Connection, session: rows.SessionRow) -> Iterator[Problem]:
     """Check a session's own records."""
     now = rows.find(connection, session.name)
     if now is not None:
@@ -146,7 +146,7 @@ def _session(connection: sqlite3.Connection, session: rows.Begun) -> Iterator[Pr
             rows.parent_of(connection, now)  # shared records are checked with their own session
 
 
-def _log(connection: sqlite3.Connection, session: rows.Begun) -> Iterator[Problem]:
+def _log(connection: sqlite3.Connection, session: rows.SessionRow) -> Iterator[Problem]:
     """Check all records of a log."""
     now = rows.find(connection, session.name)
     if now is not None:
