@@ -14,7 +14,7 @@ from backscroll.ports import LOST, Record
 from backscroll.stores.problems import RepairAction
 from backscroll.stores.sqlite import rows
 from backscroll.stores.sqlite.errors import DAMAGE, code
-from backscroll.stores.sqlite.rows import Meta, SessionRow
+from backscroll.stores.sqlite.rows import SessionRow, StoreRow
 
 _NOTHING = "nothing was left of this record when its database was repaired"
 _ALTERED = "this record was damaged when its database was repaired"
@@ -57,14 +57,14 @@ class Copying:
             self._copy(session)
         begun = max([*self._sessions, meta.begun if meta else 0])
         commits = max(acknowledged, meta.commits if meta else 0) + 1
-        rows.write_meta(self._target, Meta(commits, begun, len(self._sessions)))
+        rows.write_meta(self._target, StoreRow(commits, begun, len(self._sessions)))
         return True
 
     def _say(self, what: str, session: str | None = None, at: int | None = None) -> None:
         self.done.append(RepairAction(session, at, what))
 
-    def _meta(self, acknowledged: int) -> Meta | None:
-        meta: Meta | None = None
+    def _meta(self, acknowledged: int) -> StoreRow | None:
+        meta: StoreRow | None = None
         with _damage_ends(), contextlib.suppress(CorruptionError):
             meta = rows.meta_of(self._source)
         if meta is None:

@@ -204,10 +204,10 @@ class Database:
             number += 1
             if isinstance(found, str):
                 yield found
-        if isinstance(known, rows.Meta) and number != known.sessions:
+        if isinstance(known, rows.StoreRow) and number != known.sessions:
             yield f"the file lists {number} sessions, but counts {known.sessions}"
 
-    def _meta(self, connection: sqlite3.Connection) -> rows.Meta | str:
+    def _meta(self, connection: sqlite3.Connection) -> rows.StoreRow | str:
         try:
             return rows.meta_of(connection)
         except CorruptionError as error:

@@ -30,7 +30,7 @@ class Transactions:
         self.connection = connection
         self._name_incarnation = incarnation
         self._incarnations: dict[int, str] = {}
-        self.meta = rows.Meta(0, 0, 0)
+        self.meta = rows.StoreRow(0, 0, 0)
         self._sessions: dict[str, SessionRow] = {}
         self._new: list[tuple[int, Sequence[Row]]] = []
         """Rows to insert, by the ids of their sessions: written in one go, before they are read or committed."""
@@ -54,7 +54,7 @@ class Transactions:
             self.connection.execute("rollback")
             return False
         commits, begun, sessions = self.meta
-        self.meta = rows.Meta(commits + 1, begun, sessions)
+        self.meta = rows.StoreRow(commits + 1, begun, sessions)
         self._settle()
         self.connection.execute("commit")
         return True

@@ -29,7 +29,7 @@ _LOG = "select name, id, next, parent, shared, crc from log"
 _RECORD = "select number, kind, seq, key, format, crc, body from record"
 
 
-class Meta(NamedTuple):
+class StoreRow(NamedTuple):
     """The row of the whole file."""
 
     commits: int
@@ -69,7 +69,7 @@ def sum_of(session: SessionRow) -> int:
     return crc32((text if parent is None else f"{text}\n{parent}\n{shared}").encode())
 
 
-def sum_of_meta(meta: Meta) -> int:
+def sum_of_meta(meta: StoreRow) -> int:
     """The checksum of the row of the whole file."""
     commits, begun, sessions = meta
     return crc32(f"{commits}\n{begun}\n{sessions}".encode())
@@ -297,18 +297,18 @@ def numbers(connection: sqlite3.Connection) -> set[int]:
     return {id_ for (id_,) in connection.execute("select id from log where name <> ''")}
 
 
-def meta_of(connection: sqlite3.Connection) -> Meta:
+def meta_of(connection: sqlite3.Connection) -> StoreRow:
     """The row of the whole file. Raise `CorruptionError` if it is damaged."""
     row = connection.execute("select next, parent, shared, id, crc from log where name = ''").fetchone()
-    if row is None or row[3] != 0 or row[4] != sum_of_meta(Meta(*row[:3])):
+    if row is None or row[3] != 0 or row[4] != sum_of_meta(StoreRow(*row[:3])):
         raise CorruptionError("the row that counts commits and sessions is not what was written")
-    return Meta(*row[:3])
+    return StoreRow(*row[:3])
 
 
 # -- writing --
 
 
-def write_meta(connection: sqlite3.Connection, meta: Meta) -> None:
+def write_meta(connection: sqlite3.Connection, meta: StoreRow) -> None:
     """Replace the row of the whole file."""
     connection.execute(
         "update log set next = ?, parent = ?, shared = ?, crc = ? where name = ''", (*meta, sum_of_meta(meta))
@@ -316,7 +316,10 @@ def write_meta(connection: sqlite3.Connection, meta: Meta) -> None:
 
 
 def write_changes(
-    connection: sqlite3.Connection, new: Iterable[tuple[int, Sequence[Row]]], moved: Iterable[SessionRow], meta: Meta
+    connection: sqlite3.Connection,
+    new: Iterable[tuple[int, Sequence[Row]]],
+    moved: Iterable[SessionRow],
+    meta: StoreRow,
 ) -> None:
     """Insert rows by the ids of their sessions, then replace the ends of logs and the number of commits.
 
