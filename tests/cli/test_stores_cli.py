@@ -178,7 +178,7 @@ def test_sessions_are_exported_to_another_store(place: str, tmp_path: Path, targ
     source, copy = (open_store(moving.places.address_of(each)) for each in (place, name))
     assert copy.sessions() == ["alpha", "b/eta", "gamma"]
     assert all(list(copy.read(session)) == list(source.read(session)) for session in copy.sessions())
-    assert "has begun already" in bad(2, "export", place, name, "alpha")
+    assert "exists already" in bad(2, "export", place, name, "alpha")
     assert good("export", place, name, "alpha", "--as", "new").splitlines()[0].startswith("alpha as new: ")
 
 
@@ -235,7 +235,7 @@ def test_what_another_program_recorded_becomes_a_session(tmp_path: Path) -> None
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
         assert good("import", path, target).startswith(f"{path} as {name}: 2 messages\n")
         assert [each["message"] for each in found("show", target, name)["messages"]] == session
-        assert "has begun already" in bad(2, "import", path, target)
+        assert "exists already" in bad(2, "import", path, target)
     assert "leave them out" in bad(2, "import", path, target, "some")
     several = tmp_path / "several.json"
     several.write_text(json.dumps([{"messages": session}, {"messages": session[:1]}]))
@@ -281,7 +281,7 @@ def test_damage_of_json_lines_is_reported_with_its_place(folder: Path) -> None:
     assert [(each["session"], each["at"]) for each in told] == [("beta", place), ("beta", None)]
     assert [each["harmless"] for each in told] == [False, True]
     assert "say --yes" in bad(2, "repair", folder)
-    assert "repairs nothing: restore the file from a backup" in bad(2, "repair", folder, "--yes")
+    assert "cannot be repaired: restore the file from a backup" in bad(2, "repair", folder, "--yes")
     assert "use SQLite" in bad(2, "fork", folder, "alpha", "new")
 
 
@@ -323,7 +323,7 @@ def test_a_fork_shares_the_past_and_an_erasure_names_it(tmp_path: Path) -> None:
     assert re.fullmatch(r"new: shares \d records with alpha\n", good("fork", folder, "alpha", "new", "--at", "2"))
     shared = found("show", folder, "new")["messages"]
     assert [each["message"] for each in shared] == [each["message"] for each in kept[:3]]
-    assert "has begun already" in bad(2, "fork", folder, "alpha", "beta")
+    assert "exists already" in bad(2, "fork", folder, "alpha", "beta")
     assert "no message 99" in bad(2, "fork", folder, "alpha", "newer", "--at", "99")
     assert "its forks ['new']: delete them first" in bad(2, "delete", folder, "alpha", "--yes")
     assert found("delete", folder, "alpha", "--yes", "--cascade") == {"deleted": ["alpha", "new"]}
@@ -350,8 +350,8 @@ def test_nothing_is_erased_without_being_meant(place: str) -> None:
         ("jsonl:///missing", "there is no store: .*missing does not exist"),
         ("missing", "no such file or folder; .*sqlite:///relative/path.db"),
         ("notes.txt", "this file is no database; .*jsonl:///folder"),
-        ("redis://here", "names no store; known are"),
-        ("sqlite://a.db", "is not of the form sqlite:///relative"),
+        ("redis://here", "unknown scheme"),
+        ("sqlite://a.db", "write it as sqlite:///relative"),
     ],
 )
 def test_what_is_no_store_is_refused_and_nothing_is_made(
@@ -369,7 +369,7 @@ def test_missing_session_is_reported_with_the_existing_ones(folder: Path) -> Non
         more = ("new",) if command == ("fork",) else ()
         assert "no session 'x' in this store; there are: 'alpha', 'beta'" in bad(2, *command, folder, "x", *more)
     assert "no session 'x'" in bad(2, "search", folder, "word", "--session", "x")
-    assert "holds a control character" in bad(2, "show", folder, "a\nb")
+    assert "has a control character" in bad(2, "show", folder, "a\nb")
     assert "no session 'x'" in bad(2, "export", folder, "y.jsonl", "x")
 
 
@@ -392,7 +392,7 @@ def test_the_program_ends_with_the_exit_code(folder: Path) -> None:
     (folder / file_name("alpha")).unlink()
     done = run("sessions", folder)
     assert (done.returncode, done.stdout) == (1, b"")
-    assert b"commits were acknowledged, and the file holds none" in done.stderr
+    assert b"commits were acknowledged and the file has none" in done.stderr
     assert run("show", folder, "nobody").returncode == 1
     assert run("show", folder.parent / "nothing", "nobody").returncode == 2
 

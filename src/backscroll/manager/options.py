@@ -69,7 +69,7 @@ _SHARE = Option(_number, "a share of the budget, from 0 to 1")
 CHECKS: Mapping[str, Option] = {
     "session": _or_none(_text, 'a name such as "support-42"'),
     "store": _or_none(
-        _address_or("append", "read", "end", "tip", "find"),
+        _address_or("append", "read", "length", "tip", "find"),
         'an address such as "sqlite:///agent.db", a Path or a Store',
     ),
     "lease": _or_none(_number, "a number of seconds"),

@@ -36,7 +36,7 @@ class Inspected:
 
     def session(self, name: str) -> "Told":
         """One of them. Raises `KeyError` for one that has not begun."""
-        if not self.store.end(name):
+        if not self.store.length(name):
             raise KeyError(name)
         with self._lock:
             if name not in self._known:
