@@ -66,7 +66,9 @@ def test_manager_secret_of_wrong_type_is_not_printed():
 @BOTH
 def test_manager_session_without_store_warns(manager):
     """A session in memory has no use for a name; the warning points at the caller's line."""
-    with pytest.warns(BackscrollWarning, match=r"`session` is 'support-42', but the session is kept in memory.*store=\"sqlite:///") as heard:
+    with pytest.warns(
+        BackscrollWarning, match=r"`session` is 'support-42', but the session is kept in memory.*store=\"sqlite:///"
+    ) as heard:
         manager(session="support-42")
     assert [each.filename for each in heard] == [__file__]
 
