@@ -210,14 +210,14 @@ def backscroll_manager(
         }
         if prices is not None and masks_batches(options["strategies"]):
             options["cache_pricing"] = prices
-        if summaries is None or not tells(strategies):
+        if summaries is None or not summarizes(strategies):
             return ContextManager(**options)
         return Summarizing(summaries, **options)
 
     return make
 
 
-def tells(strategies: Sequence[str] | None) -> bool:
+def summarizes(strategies: Sequence[str] | None) -> bool:
     """Whether a chain has a place for summaries."""
     return strategies is None or not TELLING.isdisjoint(strategies)
 
