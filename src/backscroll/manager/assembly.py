@@ -13,8 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 from backscroll import events
-from backscroll.compaction.cache_pricing import CachePricing
-from backscroll.compaction.options import CompactionOptions
+from backscroll.compaction.options import CachePricing, CompactionOptions
 from backscroll.compaction.strategies import choose, masks_batches
 from backscroll.compaction.summarization import Summaries, Summarizer, SummarizerFunction
 from backscroll.history.journal import Journal
