@@ -61,7 +61,7 @@ def sentence(room: str) -> str:
 
 def rooms() -> str:
     """A table of the rooms, from the bottom, which is the order to read them in."""
-    rows = ["| room | what lives there |", "|---|---|"]
+    rows = ["| room | what it holds |", "|---|---|"]
     for layer in reversed(layers()):
         for room in layer:
             name = f"{room}.py" if (PACKAGE / f"{room}.py").exists() else f"{room}/"

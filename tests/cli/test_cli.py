@@ -74,19 +74,19 @@ def test_strategies_are_chosen_by_name(large: Path, names: str) -> None:
 
 
 def test_several_strategies_are_replayed_side_by_side(small: Path, large: Path) -> None:
-    done = invoke("replay", small, large, "--budget", "2k", "--strategy", "auto", "--strategy", "clip, truncate")
+    done = invoke("replay", small, large, "--budget", "2k", "--strategy", "auto", "--strategy", "excerpt, truncate")
     assert done.exit_code == 0, done.output
     rows = [[cell.strip() for cell in row.split("│")] for row in done.stdout.splitlines() if row.startswith("│")]
     whole, ranking = rows[:6], rows[6:]
     assert [row[1:3] for row in whole] == [
         ["small.jsonl", "auto"],
-        ["", "clip,truncate"],
+        ["", "excerpt,truncate"],
         ["large.jsonl", "auto"],
-        ["", "clip,truncate"],
+        ["", "excerpt,truncate"],
         ["total of 2", "auto"],
-        ["", "clip,truncate"],
+        ["", "excerpt,truncate"],
     ]
-    assert sorted(row[1] for row in ranking) == ["auto", "clip,truncate"]
+    assert sorted(row[1] for row in ranking) == ["auto", "excerpt,truncate"]
     assert "most far recall, then most recall, then the cheapest" in done.stdout
 
 
@@ -116,7 +116,7 @@ def test_the_worst_strategy_decides_the_exit_code(tmp_path: Path) -> None:
     path.write_text(json.dumps([{"role": "system", "content": "word " * 500}, *conversation()[1:]]))
     done = invoke("replay", path, "--budget", "100", "--strategy", "excerpt", "--strategy", "truncate")
     assert done.exit_code == 3
-    assert f"refused: {path}, clip: request 1: " in done.stdout
+    assert f"refused: {path}, excerpt: request 1: " in done.stdout
     assert f"refused: {path}, truncate: request 1: " in done.stdout
 
 
@@ -206,11 +206,11 @@ def test_a_message_that_cannot_be_kept_is_bad_input(tmp_path: Path) -> None:
         (["--budget", "120%"], "is no budget"),
         (["--budget", "-5"], "is no budget"),
         (["--strategy", "magic"], f"is no strategy; choose from auto, {', '.join(STRATEGIES)}"),
-        (["--strategy", "auto,clip"], "'auto' (everything) alone"),
-        (["--strategy", "clip,clip"], "name each strategy once"),
+        (["--strategy", "auto,excerpt"], "'auto' (everything) alone"),
+        (["--strategy", "excerpt,excerpt"], "name each strategy once"),
         (
-            ["--strategy", "clip, truncate", "--strategy", "clear", "--strategy", "clip,truncate"],
-            "'clip,truncate' is given twice",
+            ["--strategy", "excerpt, truncate", "--strategy", "clear", "--strategy", "excerpt,truncate"],
+            "'excerpt,truncate' is given twice",
         ),
         (["--strategy", "excerpt", "--strategy", "magic"], "'magic' is no strategy"),
         (["--unknown"], "No such option"),

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from backscroll import ContextManager, StorageOptions
+from backscroll import ContextManager, StorageOptions, Summarizer
 from backscroll.cli.stores import transfer as moving
 from backscroll.cli.stores.render import messages_of
 from backscroll.compaction.summarization import PROMPT, SummaryResponse
@@ -119,14 +119,14 @@ def test_show_prints_references_and_no_control_characters(place: str) -> None:
 def test_a_part_of_a_session_is_shown_with_what_became_of_it(place: str) -> None:
     shown = good("show", place, "b/eta", "--from", "3", "--to", "5")
     assert re.findall(r"^\[ref:(\d+)\]", shown, re.MULTILINE) == ["3", "4", "5"]
-    assert re.search(r"^\[ref:3\] assistant .*, folded in the view \(digest\)$", shown, re.MULTILINE)
+    assert re.search(r"^\[ref:3\] assistant .*, digested in the view \(digest\)$", shown, re.MULTILINE)
     assert shown.endswith("b/eta: 3 of 62 messages\n")
 
 
 def test_a_plan_says_of_each_message_what_became_of_it_and_why(place: str) -> None:
     shown = good("show", place, "b/eta", "--plan")
     assert re.search(r"│ \[ref:0\] +│ user +│ whole +│ +\d+ │ the user's first message │", shown)
-    assert re.search(r"│ \[ref:3\] +│ assistant +│ folded +│ +[\d,]+ │ digest +│", shown)
+    assert re.search(r"│ \[ref:3\] +│ assistant +│ digested +│ +[\d,]+ │ digest +│", shown)
     told = found("show", place, "b/eta", "--plan")["messages"]
     assert [each["seq"] for each in told] == list(range(62))
     assert {each["state"] for each in told} >= {"whole", "digested"}
@@ -135,7 +135,7 @@ def test_a_plan_says_of_each_message_what_became_of_it_and_why(place: str) -> No
 def test_a_plan_says_which_model_summarized_a_message(tmp_path: Path) -> None:
     path = str(tmp_path / "a.db")
     summary = SummaryResponse("All logs are fine.", "small-1", 900, 30)
-    talk(f"sqlite:///{path}", "alpha", 30, summarizer=lambda _: summary, summary_timeout=30)
+    talk(f"sqlite:///{path}", "alpha", 30, summarizer=Summarizer(lambda _: summary, wait_seconds=30))
     by = f"digest, summarized by small-1, prompt {PROMPT}"
     reasons = {each["seq"]: each["reason"] for each in found("show", path, "alpha", "--plan")["messages"]}
     assert reasons[3] == by
@@ -415,7 +415,7 @@ def test_terminal_of_80_columns_shows_a_bar_and_whole_lines(folder: Path, tmp_pa
 def test_an_encrypted_store_with_its_large_messages_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     key, blobs, database = "A" * 43 + "=", tmp_path / "blobs", tmp_path / "agent.db"
     added = talk(f"sqlite:///{database}", "s", 3, storage=StorageOptions(str(blobs), 0, key))
-    assert "give the `blobs`" in bad(2, "show", database, "s")
+    assert "give the `blob_store`" in bad(2, "show", database, "s")
     monkeypatch.setenv("BACKSCROLL_BLOBS", str(blobs))
     assert "give the `encryption_key`" in bad(2, "show", database, "s")
     monkeypatch.setenv("BACKSCROLL_ENCRYPTION_KEY", key)

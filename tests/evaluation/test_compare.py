@@ -50,10 +50,10 @@ def work(rounds=12):
 
 
 def test_every_strategy_at_every_budget_and_what_is_recommended(talk):
-    found = shown(talk, "--budget", "1500,3k", "--strategies", "auto,truncate,mask,supersede+truncate")
+    found = shown(talk, "--budget", "1500,3k", "--strategies", "auto,truncate,clear,deduplicate+truncate")
     assert len(found["rows"]) == len(found["sums"]) == 8
     assert {(row["strategy"], row["budget"]) for row in found["rows"]} == {
-        (name, budget) for name in ("auto", "truncate", "clear", "supersede+truncate") for budget in (1500, 3000)
+        (name, budget) for name in ("auto", "truncate", "clear", "deduplicate+truncate") for budget in (1500, 3000)
     }
     for row in found["rows"]:
         assert row["failure"] == ""
@@ -86,12 +86,12 @@ def test_it_agrees_with_replay(talk):
 @pytest.mark.parametrize("width", [60, 100, 200])
 def test_the_tables_show_all_figures_at_any_width(talk, monkeypatch, width):
     monkeypatch.setattr("backscroll.cli.screen.width", lambda: width)
-    done = compare(talk, "--budget", BUDGET, "--strategies", "auto,mask")
+    done = compare(talk, "--budget", BUDGET, "--strategies", "auto,clear")
     assert done.exit_code == 0, done.output
     (sent,) = {f"{one['tokens_sent']:,}" for one in shown(talk, "--budget", BUDGET, "--strategies", "clear")["sums"]}
     assert sent in done.stdout
     assert "\u2026" not in done.stdout
-    assert re.search(r"^recommended at 1,500 tokens: (auto|mask), the cheapest of \d", done.stdout, re.MULTILINE)
+    assert re.search(r"^recommended at 1,500 tokens: (auto|clear), the cheapest of \d", done.stdout, re.MULTILINE)
 
 
 def test_a_share_of_each_transcript_is_a_budget(talk):
@@ -218,7 +218,7 @@ def test_a_folder_is_searched_and_what_cannot_be_read_is_told(tmp_path):
     [
         (("--budget", "0"), "is no budget"),
         (("--strategies", "auto,nonsense"), "'nonsense' is no strategy"),
-        (("--strategies", "clip+truncate,clip + truncate"), "is given twice"),
+        (("--strategies", "excerpt+truncate,excerpt + truncate"), "is given twice"),
         (("--prices", "nowhere.toml"), "no such file, and no known prices"),
         (("--keep", "120%"), "is no budget"),
     ],
@@ -263,7 +263,7 @@ def test_what_fails_is_told_in_its_row_and_the_others_go_on(talk, monkeypatch):
         return failed(job, "ZeroDivisionError: \x1bdivision") if job.label == "clear" else run(job)
 
     monkeypatch.setattr(command.pools, "rows", lambda jobs, _: ((at, fails(job)) for at, job in enumerate(jobs)))
-    done = compare(talk, "--budget", BUDGET, "--strategies", "auto,mask")
+    done = compare(talk, "--budget", BUDGET, "--strategies", "auto,clear")
     assert done.exit_code == 2
     assert "failed: " in done.stdout
     assert r"ZeroDivisionError: \x1bdivision" in done.stdout

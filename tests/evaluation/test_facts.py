@@ -139,7 +139,7 @@ def test_one_strategy_has_its_totals_as_an_object() -> None:
 
 def test_an_outcome_says_what_made_its_views() -> None:
     transcript = Transcript("t", "openai", TALK)
-    for strategies, name in ((None, "auto"), (["excerpt", "truncate"], "clip,truncate"), ([], "none")):
+    for strategies, name in ((None, "auto"), (["excerpt", "truncate"], "excerpt,truncate"), ([], "none")):
         assert replay(transcript, budget=1000, strategies=strategies).strategy == name
 
 

@@ -102,7 +102,7 @@ def test_what_is_done_with_large_texts_asks_for_a_thread():
     assert asked_of(manager._recall(3, lines=(2, 3)))["_page"]
     assert asked_of(manager._recall(3, limit=100_000))["_page"]
     assert not asked_of(manager._recall(3))["_page"]
-    assert asked_of(window_report(session, "main"))["status"]
+    assert asked_of(window_report(session, "main"))["_report"]
     assert asked_of(session.replace([*head, result]))["measure"]
 
 

@@ -5,7 +5,9 @@ import inspect
 import re
 import subprocess
 import sys
+from dataclasses import MISSING, fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -13,6 +15,15 @@ from sybil.document import Document
 from sybil.parsers.markdown import CodeBlockParser
 
 from backscroll import AsyncContextManager as Described
+from backscroll import (
+    BudgetOptions,
+    CachePricing,
+    Protection,
+    StorageOptions,
+    Summarizer,
+    ToolResultPreview,
+    events,
+)
 from backscroll.compaction.strategies import STRATEGIES
 from backscroll.integrations.amplifier import hooks as signals
 from backscroll.integrations.amplifier import settings
@@ -20,7 +31,17 @@ from backscroll.integrations.amplifier import settings
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 WITH_CODE = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-
+OPTIONS = ROOT / "docs/options.md"
+GROUPS = (BudgetOptions, Protection, ToolResultPreview, CachePricing, StorageOptions)
+"""Groups of options with a table of their own on that page."""
+AVOIDED = re.compile(
+    r"\b(told|tells?|anew|besides?|whoever|whatever|stands?|stood|nobody|somebody|as it was written|takes? in|lets? go"
+    r"|is about|who asks|may live here|mends?|mended)\b",
+    re.IGNORECASE,
+)
+"""Words that the rules of prose in CONTRIBUTING.md replace."""
+GENERATED = re.compile(r"<!-- (?!end).*?<!-- end|^```text\n.*?^```", re.DOTALL | re.MULTILINE)
+"""What programs write or print: prose of the sources."""
 
 LEAVE = "\nimport gc, os, sys; gc.collect(); sys.stdout.flush(); sys.stderr.flush(); os._exit(0)"
 """How a program ends that used amplifier-core 2.0.2, whose own threads may still be letting go of what they held: one
@@ -39,16 +60,23 @@ def name(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
+def printed(page: Path, line: int) -> str:
+    """The text block that follows a line of a page."""
+    return next(text for number, text in blocks(page, "text") if number > line)
+
+
 @pytest.mark.parametrize("page", WITH_CODE, ids=name)
 def test_python_blocks_run_each_by_itself_without_a_warning(page, tmp_path):
+    """A block that prints is followed by a text block with its output."""
     for line, code in blocks(page, "python"):
+        output = printed(page, line) if "print(" in code else ""
         script = "\n" * line + code  # so that a traceback names the line of the page
         program = f"exec(compile({script!r}, {name(page)!r}, 'exec'), {{'__name__': '__main__'}})"
         if "amplifier_core" in code:
             program += LEAVE
         command = [sys.executable, "-W", "error", "-c", program]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-        assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), f"{name(page)}:{line}"
+        assert (done.returncode, done.stdout, done.stderr) == (0, output, ""), f"{name(page)}:{line}"
 
 
 def test_every_mount_plan_mounts_with_all_its_options():
@@ -72,11 +100,40 @@ def test_the_first_example_is_about_twenty_lines():
     assert len(code.splitlines()) <= 22
 
 
+def test_view_in_the_readme_is_the_one_of_the_quickstart(capsys):
+    """Every line of it stands in the view, a call as its name and arguments."""
+    _, code = blocks(ROOT / "README.md", "python")[0]
+    made: dict[str, Any] = {}
+    exec(compile(code, "README.md", "exec"), made)
+    calls = (call["function"] for message in made["view"] for call in message.get("tool_calls", ()))
+    sent = [f"{call['name']}({call['arguments'].strip('{}').replace(': ', '=')})".replace('"', "") for call in calls]
+    sent += [message["content"] or "" for message in made["view"]]
+    _, shown = blocks(ROOT / "README.md", "text")[1]
+    lines = [re.sub(r"^(user|assistant|tool) +", "", line.strip()) for line in shown.splitlines()]
+    assert [line for line in lines if line != "..." and not any(line in text for text in sent)] == []
+
+
+def test_readme_is_short():
+    """150 lines at most: what does not fit lies in `docs/`."""
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
+
+
 def table(page: Path, heading: str) -> list[list[str]]:
-    """Cells of the first table under a heading, without its header."""
-    text = page.read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2]
-    rows = [line for line in text.split("\n## ")[0].splitlines() if line.startswith("|")]
+    """Cells of the table under a heading, without its header."""
+    text = re.split(rf"^#+ {re.escape(heading)}$", page.read_text(encoding="utf-8"), maxsplit=1, flags=re.MULTILINE)[1]
+    rows = [line for line in re.split(r"^#+ ", text, flags=re.MULTILINE)[0].splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[2:]]
+
+
+def test_readme_compares_with_figures_of_the_benchmarks():
+    """Every cell of the comparison stands in a row of the same peer."""
+    measured = (ROOT / "benchmarks/README.md").read_text(encoding="utf-8").splitlines()
+    for peer, *cells in table(ROOT / "README.md", "Compared"):
+        rows = [line for line in measured if re.search(rf"\| {re.escape(peer)} \|", line)]
+        steps = next(line for line in rows if f"| {cells[0]} |" in line)
+        cost = next(line for line in rows if line.startswith("| 32,000 |"))
+        assert cells[1] == steps.strip("|").split("|")[3].strip(), peer
+        assert all(f" {cell} |" in cost for cell in cells[2:]), peer
 
 
 def options():
@@ -85,18 +142,38 @@ def options():
     return [each for each in parameters if each.kind is each.KEYWORD_ONLY]
 
 
+def value(text: str) -> Any:
+    """A default as a table writes it."""
+    made = {"Protection()": Protection(), "StorageOptions()": StorageOptions()}
+    return made[text] if text in made else ast.literal_eval(text)
+
+
 def test_the_table_of_options_is_the_signature():
-    told = {row[0].strip("`"): ast.literal_eval(row[1].strip("`")) for row in table(ROOT / "README.md", "Options")}
-    assert told == {each.name: each.default for each in options()}
+    written = {row[0].strip("`"): value(row[1].strip("`")) for row in table(OPTIONS, "Options")}
+    defaults = {each.name: each.default for each in options()}
+    assert defaults["budget"] == BudgetOptions(max_tokens=written["budget"])
+    assert written == defaults | {"budget": written["budget"]}
+
+
+def documented(page: Path, heading: str) -> dict[str, Any]:
+    """Defaults of a table; `MISSING` where there is none."""
+    rows = [(row[0].strip("`"), row[1].strip("`")) for row in table(page, heading)]
+    return {name: ast.literal_eval(text) if text else MISSING for name, text in rows}
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_the_table_of_each_group_is_its_class(group):
+    assert documented(OPTIONS, group.__name__) == {each.name: each.default for each in fields(group)}
 
 
 def test_summaries_page_names_every_summary_option():
     page = ROOT / "docs/summaries.md"
-    told = {
-        row[0].strip("`"): ast.literal_eval(row[1].strip("`"))
-        for row in table(page, "When it is asked, and when its answer counts")
-    }
-    assert told == {each.name: each.default for each in options() if each.name.startswith("summar")}
+    found = documented(page, "When a summary is requested, and when it counts")
+    assert found == {each.name: each.default for each in fields(Summarizer)}
+
+
+def test_strategies_table_names_every_strategy():
+    assert [row[0].strip("`") for row in table(ROOT / "docs/compaction.md", "Strategies")] == list(STRATEGIES)
 
 
 def test_class_docstring_names_every_option_and_strategy():
@@ -108,8 +185,18 @@ def test_class_docstring_names_every_option_and_strategy():
 
 def test_events_table_names_all_events_of_the_amplifier_module():
     """The table of events names all that the Amplifier module emits."""
-    told = [row[0].split("`")[1] for row in table(ROOT / "docs/amplifier.md", "Events")]
-    assert sorted(told) == sorted(signals.ALL)
+    named = [row[0].split("`")[1] for row in table(ROOT / "docs/amplifier.md", "Events")]
+    assert sorted(named) == sorted(signals.ALL)
+
+
+def test_events_page_names_all_that_move_the_prefix():
+    section = (ROOT / "docs/events.md").read_text(encoding="utf-8").partition("\n## When a view does not extend")[2]
+    assert set(re.findall(r"`(context:\w+)`", section)) == events.MOVES_PREFIX
+
+
+def test_events_page_names_what_only_the_amplifier_module_emits():
+    section = (ROOT / "docs/events.md").read_text(encoding="utf-8").partition("\n## When a view does not extend")[0]
+    assert set(re.findall(r"`(context:\w+)`", section)) == set(signals.ALL) - set(events.ALL)
 
 
 @pytest.mark.parametrize("heading", ["Coming from context-simple", "Coming from context-persistent"])
@@ -133,6 +220,27 @@ def test_every_promise_of_the_architecture_has_a_test_file():
     promised = set(re.findall(r"^(\d+)\. (?!\*Not yet promised)", text, re.MULTILINE))
     tested = {path.name.split("_")[2] for path in (ROOT / "tests/promises").glob("test_promise_*.py")}
     assert promised == tested
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "benchmarks/README.md"], ids=name)
+def test_prose_follows_the_glossary(page):
+    """The rules themselves name what they avoid."""
+    text = GENERATED.sub("", page.read_text(encoding="utf-8"))
+    lines = [line for line in text.splitlines() if not line.startswith("2. **Words to avoid")]
+    assert [line for line in lines if AVOIDED.search(line)] == []
+
+
+def headings(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    found = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_to_headings_that_exist(page):
+    links = re.findall(r"\]\((?!\w+:)([\w./-]*\.md)?#([\w-]+)\)", page.read_text(encoding="utf-8"))
+    broken = [(path, anchor) for path, anchor in links if anchor not in headings(page.parent / path if path else page)]
+    assert broken == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

@@ -78,11 +78,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Wheel:
 def reveal(dependency: str, folder: Path) -> None:
     spec = find_spec(dependency)
     assert spec is not None
-    assert spec.source is not None
+    assert spec.origin is not None
     if spec.submodule_search_locations:
         shutil.copytree(spec.submodule_search_locations[0], folder / dependency)
     else:
-        shutil.copy(spec.source, folder)
+        shutil.copy(spec.origin, folder)
 
 
 def test_wheel_holds_only_package_types_and_licence(wheel):

@@ -163,13 +163,13 @@ def test_killed_put_leaves_no_blob_and_only_removable_files(tmp_path):
 
 FULL = """
 import resource, sys
-from backscroll import StoreUnavailable
+from backscroll import StoreUnavailableError
 from backscroll.stores.blobs.folder import FolderBlobs
 blobs = FolderBlobs(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
 try:
     blobs.put("large", bytes(200_000))
-except StoreUnavailable as error:
+except StoreUnavailableError as error:
     print(error)
 blobs.put("small", bytes(50_000))
 resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))

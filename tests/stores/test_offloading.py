@@ -102,7 +102,7 @@ def test_what_looks_like_a_pointer_is_a_record_like_any_other():
 
 @pytest.mark.parametrize("over", [-1, 1.5, True, None, "64k"])
 def test_a_size_that_is_none_is_refused(over):
-    with pytest.raises(ConfigurationError, match="over a number of bytes"):
+    with pytest.raises(ConfigurationError, match="`blob_threshold_bytes` must be a whole number of bytes"):
         OffloadingStore(MemoryStore(), FaultyBlobs(), over)
 
 

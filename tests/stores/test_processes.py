@@ -97,7 +97,7 @@ def holds_whole_pairs(address, writers, count):
 def test_full_disk_writes_nothing_half_and_resumes_later(kind, tmp_path):
     """Without room nothing is half written and with room it goes on."""
     together, full, again, opened = run("starve", address_of(kind, tmp_path))
-    assert together == ["NoneType"] * 5 + ["StoreUnavailable"] + ["NoneType"] * 4, "only what is too large is refused"
+    assert together == ["NoneType"] * 5 + ["StoreUnavailableError"] + ["NoneType"] * 4, "only what is too large is refused"
     assert full["written"] > 0
     assert full["end"] == full["written"]
     assert not full["differs"]

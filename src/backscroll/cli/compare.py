@@ -58,7 +58,7 @@ def _share(ctx: click.Context | None, param: click.Parameter, value: str) -> flo
 @click.argument("names", nargs=-1, required=True, metavar="FILE_OR_FOLDER...", type=click.Path(exists=True))
 @click.option("--budget", "budgets", metavar="SIZES", default="32k", show_default=True, callback=parse_budgets,
               help="Tokens a request, with commas between: 32k,128k; or 50% of each transcript.")  # fmt: skip
-@click.option("--strategies", metavar="NAMES", default="auto,mask,truncate", show_default=True,
+@click.option("--strategies", metavar="NAMES", default="auto,clear,truncate", show_default=True,
               callback=parse_strategies, help="With commas between; clip+truncate is one chain of two.")  # fmt: skip
 @click.option("--prices", metavar="NAME|FILE", default="anthropic", show_default=True, callback=_tariff,
               help=f"{', '.join(TARIFFS)}, or a TOML or JSON file with prices of your own.")  # fmt: skip

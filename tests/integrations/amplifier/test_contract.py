@@ -133,7 +133,7 @@ async def test_it_mounts_without_a_configuration(config):
 async def test_the_configuration_stays_as_the_host_wrote_it(tmp_path):
     config = {
         "max_tokens": 20_000,
-        "prices": {"cache_read": 0.1},
+        "cache_pricing": {"read": 0.1},
         "memory_files": [str(tmp_path / "MEMORY.md")],
         "persistence": {"enabled": True, "storage_path": str(tmp_path)},
     }

@@ -167,7 +167,7 @@ async def test_max_messages():
 )
 @awaited
 async def test_compaction_strategy(strategy, used):
-    config = {"compaction_strategy": strategy, "min_batch_tokens": 0}
+    config = {"compaction_strategy": strategy, "clear_at_least_tokens": 0}
     _, told = await compacted(config, 4_000 if len(used) > 1 else 12_000)
     assert set(told["strategies"]) == used
 
@@ -220,19 +220,19 @@ async def test_setting_that_cannot_be_disabled_warns(name, reason):
 
 
 @awaited
-async def test_min_batch_tokens():
-    assert await viewed({"min_batch_tokens": 0}, 200_000) == READING
-    assert await viewed({"min_batch_tokens": 50_000}, 200_000) == READING
-    _, told = await compacted({"min_batch_tokens": 5_000}, 200_000)
+async def test_clear_at_least_tokens():
+    assert await viewed({"clear_at_least_tokens": 0}, 200_000) == READING
+    assert await viewed({"clear_at_least_tokens": 50_000}, 200_000) == READING
+    _, told = await compacted({"clear_at_least_tokens": 5_000}, 200_000)
     assert set(told["strategies"]) == {"cache savings"}
 
 
 @awaited
-async def test_prices():
-    config = {"min_batch_tokens": 5_000}
-    _, told = await compacted({**config, "prices": {"cache_read": 0.1, "cache_write": 1.25}}, 200_000)
+async def test_cache_pricing():
+    config = {"clear_at_least_tokens": 5_000}
+    _, told = await compacted({**config, "cache_pricing": {"read": 0.1, "write": 1.25}}, 200_000)
     assert told["strategies"]
-    assert await viewed({**config, "prices": {"cache_read": 0.001, "cache_write": 2.0}}, 200_000) == READING
+    assert await viewed({**config, "cache_pricing": {"read": 0.001, "write": 2.0}}, 200_000) == READING
 
 
 # How much is counted
@@ -265,7 +265,7 @@ async def test_what_is_kept_free_of_a_window(config, budget):
 
 async def counted(config: dict[str, Any]) -> int:
     """What the reading takes, uncompacted."""
-    async with mounted({"min_batch_tokens": 0, **config}) as ours:
+    async with mounted({"clear_at_least_tokens": 0, **config}) as ours:
         await ours.add(*READING)
         await ours.view()
         return int(ours.context.usage().used.tokens)

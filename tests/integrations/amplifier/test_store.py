@@ -43,23 +43,27 @@ async def test_a_resumed_session_reads_its_memory_files_no_second_time(tmp_path)
 async def test_session_works_with_encryption_and_offloading(tmp_path, monkeypatch):
     """A session in an encrypted store with its large messages elsewhere."""
     monkeypatch.setenv("AGENT_KEY", "A" * 43 + "=")
-    more = {"blobs": str(tmp_path / "blobs"), "offload_over": 1_000, "encryption_key_env": "AGENT_KEY"}
+    more = {
+        "blob_store": str(tmp_path / "blob_store"),
+        "blob_threshold_bytes": 1_000,
+        "encryption_key_env": "AGENT_KEY",
+    }
     config = stored(tmp_path, **more)
     for number in range(2):
         async with mounted(config) as ours:
             await ours.add(say("user", f"wombat {number}" * 500))
             assert len(await ours.kept()) == number + 1
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert len([path for path in files if path.is_relative_to(tmp_path / "blobs")]) == 2
+    assert len([path for path in files if path.is_relative_to(tmp_path / "blob_store")]) == 2
     assert not any(b"wombat" in path.read_bytes() for path in files)
 
 
-@pytest.mark.parametrize("option", [{"blobs": "folder"}, {"encryption_key_env": "AGENT_KEY"}])
+@pytest.mark.parametrize("option", [{"blob_store": "folder"}, {"encryption_key_env": "AGENT_KEY"}])
 @awaited
 async def test_storage_options_without_a_store_are_refused(option, monkeypatch):
     """Without a store there is nothing to offload or to encrypt."""
     monkeypatch.setenv("AGENT_KEY", "A" * 43 + "=")
-    with pytest.raises(ConfigurationError, match="give a store too"):
+    with pytest.raises(ConfigurationError, match="requires a store: pass store="):
         async with mounted(option):
             pass
 

@@ -100,7 +100,7 @@ async def with_providers(*mounted_providers: Any) -> Any:
 @awaited
 async def test_summarizer(config, asked):
     provider = Writer()
-    async with mounted({"min_batch_tokens": 0} | config, await with_providers(provider)) as ours:
+    async with mounted({"clear_at_least_tokens": 0} | config, await with_providers(provider)) as ours:
         view = await grown(ours)
         assert bool(provider.asked) is bool(ours.payloads(SUMMARY_STARTED)) is asked
         assert (TOLD in json.dumps(view)) is asked
@@ -173,7 +173,7 @@ async def test_summary_model(wanted):
 @awaited
 async def test_summary_window(window, parts):
     provider = Writer()
-    async with mounted(SUMMARIZE | {"summary_window": window}, await with_providers(provider)) as ours:
+    async with mounted(SUMMARIZE | {"summary_context_tokens": window}, await with_providers(provider)) as ours:
         await grown(ours, talk=chat(40, words(60)))
         assert (len(provider.asked) > len(ours.payloads(SUMMARY_STARTED))) is parts
         assert max(len(text_of(request)) for request in provider.asked) < 4 * window + 4_000
@@ -187,7 +187,7 @@ async def test_summary_timeout(seconds, there):
         return "It went well."
 
     provider = Writer(answer=lambda _: later())
-    async with mounted(SUMMARIZE | {"summary_timeout": seconds}, await with_providers(provider)) as ours:
+    async with mounted(SUMMARIZE | {"summary_wait_seconds": seconds}, await with_providers(provider)) as ours:
         await ours.add(*TALK)  # all at once: no request came before that could have begun a summary
         assert (TOLD in json.dumps(await ours.view(6_000))) is there
 
@@ -196,7 +196,7 @@ async def test_summary_timeout(seconds, there):
 async def test_request_past_the_timeout_goes_on_without_the_model():
     """A request that waited long enough goes on without the model."""
     provider = Writer(answer=lambda _: asyncio.Event().wait())
-    async with mounted(SUMMARIZE | {"summary_timeout": 0.01}, await with_providers(provider)) as ours:
+    async with mounted(SUMMARIZE | {"summary_wait_seconds": 0.01}, await with_providers(provider)) as ours:
         await ours.add(*TALK)
         view = await ours.view(6_000)  # would never come if it waited for the answer
         assert ours.payloads(COMPACTION)
@@ -209,7 +209,7 @@ async def test_request_past_the_timeout_goes_on_without_the_model():
 async def test_a_provider_that_hangs_is_given_up(monkeypatch):
     monkeypatch.setattr(providers, "CALL_SECONDS", 0.01)
     provider = Writer(answer=lambda _: asyncio.Event().wait())
-    async with mounted(SUMMARIZE | {"summary_timeout": 30}, await with_providers(provider)) as ours:
+    async with mounted(SUMMARIZE | {"summary_wait_seconds": 30}, await with_providers(provider)) as ours:
         await ours.add(*TALK)
         view = await ours.view(6_000)
         assert [payload["reason"][:12] for payload in ours.payloads(SUMMARY_FAILED)] == ["TimeoutError"]
@@ -278,7 +278,7 @@ async def test_requests_for_summaries_say_what_they_are():
 @awaited
 async def test_summary_as_turn(wanted):
     provider, sent = Writer(), []
-    async with mounted(SUMMARIZE | {"summary_as_turn": wanted}, await with_providers(provider)) as ours:
+    async with mounted(SUMMARIZE | {"summary_reuse_prefix": wanted}, await with_providers(provider)) as ours:
         await ours.coordinator.mount("tools", Tool("grep", "Finds lines.", lambda *_: ToolResult()), name="grep")
         for message in TALK:
             await ours.add(message)

@@ -192,7 +192,7 @@ async def test_ephemeral_messages_do_not_come_back(tmp_path):
 
 
 @pytest.mark.parametrize("mark", ["critical", "pinned"])
-@pytest.mark.parametrize("config", [{}, {"min_batch_tokens": 0}], ids=["masking", "not masking"])
+@pytest.mark.parametrize("config", [{}, {"clear_at_least_tokens": 0}], ids=["masking", "not masking"])
 @awaited
 async def test_large_protected_message_does_not_recompact_each_time(mark, config):
     """One protected message that nearly fills the budget does not start a compaction for each request."""

@@ -70,7 +70,7 @@ def test_nothing_to_leave_out_is_an_answer():
     agent = agent_of(model, ContextManagerPlugin("agentic"))
     agent("Go")
     assert "Nothing was left out: what is not protected" in text_of(agent.messages[2:3])
-    assert "keep is a number of messages" in text_of(agent.messages[4:5])
+    assert "`keep_last` must be a number of messages" in text_of(agent.messages[4:5])
 
 
 def test_status_follows_only_the_newest_message():

@@ -51,8 +51,8 @@ def test_the_defaults_are_those_of_the_table():
         assert getattr(made, name) == told[f"compression.{name}"]
     assert read_config({"compression": "summarize"}).compression.summary_ratio == told["compression.summary_ratio"]
     assert made.threshold == told["compression.proactive.threshold"] == 0.7
-    previews = read_config({"offloader": True}).offloading.previews
-    assert (previews.over, previews.keep, previews.when) == (2_500, 1_500, "seen")
+    previews = read_config({"offloader": True}).offloading.preview
+    assert (previews.threshold_tokens, previews.preview_tokens, previews.when) == (2_500, 1_500, "seen")
 
 
 @pytest.mark.parametrize(
@@ -127,8 +127,8 @@ def test_options_outside_the_configuration_are_checked():
     ("given", "sizes"), [({"threshold": 1_000}, (1_000, 600)), ({"preview_tokens": 6_000}, (10_000, 6_000))]
 )
 def test_of_two_sizes_the_other_follows(given: dict[str, int], sizes: tuple[int, int]):
-    previews = read_config({"offloader": given}).offloading.previews
-    assert (previews.over, previews.keep) == sizes
+    previews = read_config({"offloader": given}).offloading.preview
+    assert (previews.threshold_tokens, previews.preview_tokens) == sizes
 
 
 def test_the_default_sliding_window_gives_way_with_one_notice():
@@ -173,7 +173,7 @@ def test_users_part_replaces_the_composed_one_by_type(first: bool):
     own = ContextOffloader(threshold=100, preview_tokens=50)
     plugins = [own, ContextManagerPlugin("auto")] if first else [ContextManagerPlugin("auto"), own]
     agent = agent_of(Scripted(), *plugins)
-    assert attached_to(agent).parts.offloading.previews.over == 100
+    assert attached_to(agent).parts.offloading.preview.threshold_tokens == 100
     assert attached_to(agent).parts.compression == Compression()
 
     class Mine(ContextCompression):
@@ -186,13 +186,13 @@ def test_users_part_replaces_the_composed_one_by_type(first: bool):
 def test_strands_own_offloader_replaces_the_composed_one():
     """Strands' own offloader takes the place of the composed one."""
     agent = agent_of(Scripted(), ContextManagerPlugin("auto"), StrandsOffloader(InMemoryStorage()))
-    assert conversation_of(agent)._session.config.options.previews is None
+    assert conversation_of(agent)._session.config.compaction.tool_result_preview is None
     assert "retrieve_offloaded_content" in agent.tool_names
 
 
 def test_parts_are_plugins_of_their_own():
     compressed = agent_of(Scripted(), ContextCompression(window_size=30))
-    assert conversation_of(compressed)._session.config.options.max_messages == 30
+    assert conversation_of(compressed)._session.config.compaction.max_messages == 30
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         kept = agent_of(Scripted(), ContextOffloader(), context_manager=None)

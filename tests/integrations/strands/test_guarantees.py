@@ -262,11 +262,11 @@ def test_errors_and_inputs_are_reduced_as_well():
 
 
 def test_what_can_never_work_is_refused():
-    with pytest.raises(ConfigurationError, match="threshold must be a share above 0, at most 1, not 85"):
+    with pytest.raises(ConfigurationError, match="threshold` must be less than or equal to 1, not 85"):
         ContextManagerPlugin({"compression": {"proactive": {"threshold": 85}}})
-    with pytest.raises(ConfigurationError, match="protect_last must be a whole number of messages, not -3"):
+    with pytest.raises(ConfigurationError, match="protect_last` must be greater than or equal to 0, not -3"):
         ContextManagerPlugin({"compression": {"protect_last": -3}})
-    with pytest.raises(ConfigurationError, match="unknown key 'ofloader'; did you mean 'offloader'"):
+    with pytest.raises(ConfigurationError, match="unknown key `ofloader`; did you mean 'offloader'"):
         ContextManagerPlugin({"ofloader": True})
     with pytest.raises(ConfigurationError, match="did you mean 'system_prompt'"):
         ContextManagerPlugin({"compression": {"method": "summarize", "sytem_prompt": "Short."}})

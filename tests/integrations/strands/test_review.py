@@ -140,7 +140,7 @@ def test_12_users_plugin_is_recognised_by_type_not_name():
         name = "something else"
 
     agent = agent_of(Scripted(), ContextManagerPlugin("auto"), Mine(threshold=77))
-    assert attached_to(agent).parts.offloading.previews.over == 77
+    assert attached_to(agent).parts.offloading.preview.threshold_tokens == 77
 
 
 def test_13_names_say_what_they_do():

@@ -156,7 +156,7 @@ class PostgresStore:
                     got = self.server.run(partial(rows.load, schema=self.server.schema, part=part, start=at, stop=high))
                 except CorruptionError:
                     if [each.id for each in self._parts(name)] != [each.id for each in parts]:
-                        raise ConflictError(f"session {name!r} was erased while it was read") from None
+                        raise ConflictError(f"session {name!r} was deleted while it was read") from None
                     raise
                 yield from got
                 at += len(got)

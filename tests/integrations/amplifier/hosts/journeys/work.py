@@ -103,7 +103,7 @@ async def summaries(kind: str, folder: Path) -> dict[str, Any]:
     found = {}
     ways: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         "aside": ({}, {}),
-        "as a turn": ({"summary_as_turn": True}, {}),
+        "as a turn": ({"summary_reuse_prefix": True}, {}),
         "too long": ({}, {"summaries": "too long"}),
         "never": ({}, {"summaries": "never"}),
     }
