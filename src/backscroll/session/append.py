@@ -134,7 +134,7 @@ def add(state: SessionState, addition: Addition) -> None:
 
 
 def passing(reading: ParsedMessage) -> bool:
-    """Return whether a message is shown and never stored. Half of a tool pair must be stored, regardless of its flags."""
+    """Return whether a message is shown and never stored. Half of a tool pair is always stored."""
     return reading.flags.ephemeral and not reading.calls and not reading.results
 
 
