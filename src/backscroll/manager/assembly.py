@@ -72,9 +72,9 @@ def open_session(
     kept = store if store is None or traced is None else traced.store(store)
     session = SessionState(
         config,
-        logbook=_logbook(kept, name, options.lease),
+        journal=_logbook(kept, name, options.lease),
         summaries=_summaries(options.summarizer, background, traced),
-        outbox=reports,
+        pending_notifications=reports,
         clock=monotonic,
         listened_to=options.on_event is not None,
     )

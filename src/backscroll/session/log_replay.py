@@ -41,11 +41,11 @@ class LogReplay:
     """Replay a log once, from its beginning, and continue later from the reached position."""
 
     def __init__(self, state: SessionState) -> None:
-        known = state.logbook
-        logbook = None if known is None else Journal(known.store, known.session)
-        self._replica = state.replica(logbook)
+        known = state.journal
+        journal = None if known is None else Journal(known.store, known.session)
+        self._replica = state.replica(journal)
         self._events: Sequence[LogEvent] = state.events
-        self._codec: Codec | None = None if logbook is None else logbook.codec()
+        self._codec: Codec | None = None if journal is None else journal.codec()
         self._prompts: dict[str, str] = {}
         self._views: dict[str, _Seen] = {}
         self._newest: dict[str, _Estimated] = {}
@@ -55,11 +55,11 @@ class LogReplay:
     def advance(self, most: int) -> Operation[list[Step]]:
         """Return the requests among the next `most` events, and those measured there; none at the end."""
         replica, found = self._replica, list[Step]()
-        if replica.logbook is None:
+        if replica.journal is None:
             page = list(enumerate(self._events[self.place : self.place + most], self.place))
         else:
             assert self._codec is not None
-            page = yield from replica.logbook.page_from(self.place, most, self._codec)
+            page = yield from replica.journal.page_from(self.place, most, self._codec)
         for at, event in page:
             if isinstance(event, SystemPromptRecorded):
                 self._prompts[event.digest] = event.text
@@ -71,7 +71,7 @@ class LogReplay:
                 found.append((yield from self._step(at, event)))
             elif isinstance(event, UsageObserved) and (newest := self._newest.get(event.lane)) is not None:
                 found.append(newest.as_step(event.report.tokens, replica.lanes[event.lane]))
-            replica.outbox.clear()
+            replica.pending_notifications.clear()
         self.place += len(page)
         return found
 

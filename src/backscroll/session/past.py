@@ -74,8 +74,8 @@ def state_before_next(state: SessionState, at: int) -> Operation[SessionState]:
         ReferenceNotFoundError: There is no message `at`.
     """
     state.check_seq(at)
-    logbook = state.logbook
-    if logbook is None:
+    journal = state.journal
+    if journal is None:
         replica = state.replica(None)
         for event in state.events:
             if replica.history.next_seq > at and isinstance(event, MessageAdded | Rewound):
@@ -83,14 +83,14 @@ def state_before_next(state: SessionState, at: int) -> Operation[SessionState]:
             replica.apply(event)
         return replica
     yield from flush_deferred(state)
-    return (yield from state_at(state, logbook, (yield from logbook.place_before_next(at))))
+    return (yield from state_at(state, journal, (yield from journal.place_before_next(at))))
 
 
-def state_at(state: SessionState, logbook: Journal, place: int) -> Operation[SessionState]:
+def state_at(state: SessionState, journal: Journal, place: int) -> Operation[SessionState]:
     """Return a replica at a position of the log."""
-    replica = state.replica(Journal(logbook.store, logbook.session))
-    checkpoint, behind = yield from logbook.standing(place)
-    yield from load_state(replica, logbook, checkpoint, behind, place)
+    replica = state.replica(Journal(journal.store, journal.session))
+    checkpoint, behind = yield from journal.standing(place)
+    yield from load_state(replica, journal, checkpoint, behind, place)
     return replica
 
 

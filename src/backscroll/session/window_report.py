@@ -104,8 +104,8 @@ def usage(state: SessionState, lane_name: str) -> Usage | None:
 def usage_as_stored(state: SessionState, lane_name: str) -> Operation[Usage]:
     """Return what a lane's window holds without a view of it here. Needs no lock, because a replica reads the store."""
     replica = state
-    if (logbook := state.logbook) is not None:
-        own = Journal(logbook.store, logbook.session)
+    if (journal := state.journal) is not None:
+        own = Journal(journal.store, journal.session)
         replica = state.replica(own)
         yield from load_session(replica, own)
     lane, _ = yield from lane_now(replica, lane_name)
