@@ -104,12 +104,12 @@ class Codec:
         return Record(kind, event.seq if isinstance(event, MessageAdded) else None, dumped(body), FORMAT, key)
 
     def _lane(self, mark: LaneSnapshot) -> Body:
-        plan, *before = (self._standing(mark.name, plan) for plan in (mark.plan, *mark.before))
+        plan, *before = (self._placed_plan(mark.name, plan) for plan in (mark.plan, *mark.before))
         summary = None if mark.summary is None else _fields(mark.summary)
         written = _fields(mark) | {"plan": plan, "before": before, "summary": summary}
         return {name: value for name, value in written.items() if name != "counting" or value is not None}
 
-    def _standing(self, lane: str, plan: Plan | PlanAt) -> Body:
+    def _placed_plan(self, lane: str, plan: Plan | PlanAt) -> Body:
         """Write a plan as its position in the log, or whole if it has none."""
         if isinstance(plan, PlanAt):
             return {"at": plan.place, "until": plan.until}

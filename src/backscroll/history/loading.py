@@ -101,7 +101,7 @@ def _within(event: MessageAdded, first: int) -> tuple[int, ...]:
 
 def history_at(journal: Journal, place: int) -> Operation[History]:
     """Return the history that the records before a position make."""
-    mark, events = yield from journal.standing(place)
+    mark, events = yield from journal.checkpoint_at(place)
     with journal.at(place):
         return (yield from restored(journal, mark, events))
 

@@ -18,7 +18,7 @@ from backscroll.session.store_sync import (
     catch_up,
     commit,
     fetch,
-    take_news,
+    load_news,
     too_many_conflicts,
     tries,
     write_checkpoint,
@@ -57,7 +57,7 @@ def append(state: SessionState, messages: Sequence[object], id: str | None = Non
                 return (yield from _repeated(state, known, [message for message, _, _ in read]))
             reason = why_not(read, state.history, state.theirs, outrun=state.met > met)
             if reason and not looked and state.journal is not None:
-                yield from take_news(state, state.journal)  # it may no longer apply
+                yield from load_news(state, state.journal)  # it may no longer apply
                 looked, reason = True, why_not(read, state.history, state.theirs, outrun=state.met > met)
             if reason:
                 raise ConflictError(f"these messages do not follow what other writers stored meanwhile: {reason}")

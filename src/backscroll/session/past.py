@@ -89,7 +89,7 @@ def state_before_next(state: SessionState, at: int) -> Operation[SessionState]:
 def state_at(state: SessionState, journal: Journal, place: int) -> Operation[SessionState]:
     """Return a replica at a position of the log."""
     replica = state.replica(Journal(journal.store, journal.session))
-    checkpoint, behind = yield from journal.standing(place)
+    checkpoint, behind = yield from journal.checkpoint_at(place)
     yield from load_state(replica, journal, checkpoint, behind, place)
     return replica
 

@@ -119,7 +119,7 @@ def _record(state: SessionState, event: PlanRecorded) -> Operation[bool]:
         return (yield from commit(state, [event]))
     except StoreUnavailableError as error:
         assert state.journal is not None
-        state.journal.later(event)
+        state.journal.buffer(event)
         state.pending_notifications.append((events.STORE_UNAVAILABLE, {"lane": event.lane, "error": str(error)[:200]}))
         return True
 

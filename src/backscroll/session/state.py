@@ -156,7 +156,7 @@ class SessionState:
         """Apply an event now; persist it with the next commit."""
         self.follow(event)
         if self.journal is not None:
-            self.journal.later(event)
+            self.journal.buffer(event)
 
     def follow(self, event: LogEvent) -> None:
         """Apply an event to everything but the history, which has it already."""

@@ -49,7 +49,7 @@ def catch_up(state: SessionState, *, look: bool = True) -> Operation[None]:
     if journal is not None and not state.entered:
         yield from load_session(state, journal)
     elif journal is not None and look:
-        yield from take_news(state, journal)
+        yield from load_news(state, journal)
     if state.summaries is not None or state.pending_usage:
         take_in_reports(state)
 
@@ -84,10 +84,10 @@ def load_state(
     state.entered = True
 
 
-def take_news(state: SessionState, journal: Journal) -> Operation[None]:
+def load_news(state: SessionState, journal: Journal) -> Operation[None]:
     """Load what was stored since: by own callers that were cancelled, and by other writers."""
     state.entered = False  # if only a part of it can be applied now, load the session again
-    own, others = yield from journal.news()
+    own, others = yield from journal.catch_up()
     for at, event in own:
         yield from load_and_apply(state, event, at)
     for at, event in others:
@@ -155,7 +155,7 @@ def commit(state: SessionState, happening: Sequence[LogEvent]) -> Operation[bool
         state.lost += 1
         if state.lost >= LOSSES:
             yield from journal.take_turn()
-        yield from take_news(state, journal)
+        yield from load_news(state, journal)
     return stored
 
 
