@@ -32,7 +32,7 @@ def chunks(seqs: Sequence[T], size: int = CHUNK) -> Iterator[Sequence[T]]:
 
 def fetch(history: History, journal: Journal | None, seqs: Sequence[int]) -> Operation[list[Entry]]:
     """Return these entries for reading only. Evicted ones are loaded without their groups, and are not kept."""
-    missing = history.missing(seqs)
+    missing = history.not_loaded(seqs)
     loaded: dict[int, Entry] = {}
     if missing and journal is not None:
         for event in (yield from journal.load(missing)):
@@ -43,22 +43,22 @@ def fetch(history: History, journal: Journal | None, seqs: Sequence[int]) -> Ope
     return [entry for seq in seqs if (entry := history.get(seq) or loaded.get(seq))]
 
 
-def hold(history: History, journal: Journal | None, seqs: Sequence[int]) -> Operation[None]:
+def load(history: History, journal: Journal | None, seqs: Sequence[int]) -> Operation[None]:
     """Load these entries into the history, with their whole groups, because a plan may leave out a part of one."""
-    if journal is None or not (missing := history.missing(seqs)):
+    if journal is None or not (missing := history.not_loaded(seqs)):
         return
     found = yield from journal.load(missing)
     there, more = {event.seq for event in found}, set[int]()
     for event in found:
         if not there.issuperset(event.joins or ()) and history.group_of(event.seq) is None:
             more |= yield from _members(history, journal, event.seq)
-    if rest := history.missing(sorted(more - there)):
+    if rest := history.not_loaded(sorted(more - there)):
         found = sorted([*found, *(yield from journal.load(rest))], key=lambda event: event.seq)
     with journal.at(found[0].seq):
-        history.admit(found)
+        history.load_into(found)
 
 
-def hold_group(history: History, journal: Journal | None, seq: int) -> Operation[None]:
+def load_group(history: History, journal: Journal | None, seq: int) -> Operation[None]:
     """Load the whole group of an entry of the branch.
 
     Raises:
@@ -68,7 +68,7 @@ def hold_group(history: History, journal: Journal | None, seq: int) -> Operation
         return
     group = history.group_of(seq)
     members = group.members if group else (yield from _members(history, journal, seq))
-    yield from hold(history, journal, sorted(members))
+    yield from load(history, journal, sorted(members))
     if history.get(seq) is None:
         raise CorruptionError(f"session {journal.session!r}: the record of message {seq} belongs to none of its groups")
 
@@ -124,7 +124,7 @@ def take(history: History, journal: Journal | None, event: LogEvent) -> Operatio
         history.rewind_to((yield from past(history, journal, event.to)))
         return
     if isinstance(event, PinChanged) and event.seq in history.branch:
-        yield from hold_group(history, journal, event.seq)
+        yield from load_group(history, journal, event.seq)
     _check(history, event)
     history.apply(event)
 
@@ -151,12 +151,12 @@ def past(history: History, journal: Journal | None, last: int) -> Operation[Hist
     Raises:
         CorruptionError: The log does not lead back to `last`.
     """
-    if journal is None or history.let_go_of < 0:
+    if journal is None or history.evicted_to < 0:
         return history.until(last)
     to = history.branch.until(last)
     found = yield from history_at(journal, (yield from journal.place_behind(to[-1] if to else -1)))
     if found.branch.runs() != to.runs():
         raise CorruptionError(f"session {journal.session!r}: the way back to message {last} is not in its log")
     for seq in [seq for seq in history.pins if seq in to]:
-        yield from hold_group(found, journal, seq)
+        yield from load_group(found, journal, seq)
     return found

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from backscroll.history.history import Entry
-from backscroll.history.loading import chunks, hold_group, past
+from backscroll.history.loading import chunks, load_group, past
 from backscroll.history.log import PinChanged, Rewound
 from backscroll.messages import Message, read_new, same_json, validated
 from backscroll.ports import Ask, Operation
@@ -98,7 +98,7 @@ def pin(state: SessionState, seq: int, pinned: bool) -> Operation[None]:
     """Pin or unpin the message `seq` with its whole tool pair."""
     yield from enter(state)
     if seq in state.history.branch:
-        yield from hold_group(state.history, state.journal, seq)
+        yield from load_group(state.history, state.journal, seq)
     entry: Entry = yield from fetch_one(state, seq)
     if entry.reading.flags.critical and not pinned:
         return  # a critical message always stays protected

@@ -22,11 +22,11 @@ from backscroll.view.view import Ephemeral, View
 def not_loaded(lane: LaneState, now: PolicyInput) -> list[int]:
     """Return the messages that `refresh` needs and that are not in memory."""
     history, view = now.history, lane.view
-    if history.let_go_of < 0:
+    if history.evicted_to < 0:
         return []
     if view is not None and _goes_on(lane, view, now):
-        return history.missing(view.newer(history))
-    return history.missing(seq for seq, _ in history.outside(lane.plan.gaps()))
+        return history.not_loaded(view.newer(history))
+    return history.not_loaded(seq for seq, _ in history.outside(lane.plan.gaps()))
 
 
 def refresh(lane: LaneState, now: PolicyInput) -> list[Notification]:

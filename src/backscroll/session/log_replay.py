@@ -64,7 +64,7 @@ class LogReplay:
             if isinstance(event, SystemPromptRecorded):
                 self._prompts[event.digest] = event.text
             if isinstance(event, Checkpoint):
-                self._let_go()
+                self._evict()
                 continue
             yield from load_and_apply(replica, event, at)
             if isinstance(event, RequestRecorded):
@@ -75,11 +75,11 @@ class LogReplay:
         self.place += len(page)
         return found
 
-    def _let_go(self) -> None:
+    def _evict(self) -> None:
         replica = self._replica
         if replica.history.noted:
             shown = {seq for lane in replica.lanes.values() if lane.view for seq in lane.view.shown()}
-            replica.history.let_go(shown, replica.history.next_seq)
+            replica.history.evict(shown, replica.history.next_seq)
 
     def _step(self, at: int, event: RequestRecorded) -> Operation[Step]:
         replica, lane = self._replica, self._replica.lanes[event.lane]

@@ -10,7 +10,7 @@ from backscroll.compaction.policy import NOTHING_DUE, Decision, PolicyInput
 from backscroll.compaction.report import CompactionResult
 from backscroll.compaction.trim import TrimRequest
 from backscroll.errors import StoreUnavailableError
-from backscroll.history.loading import hold
+from backscroll.history.loading import load
 from backscroll.history.log import CompactionSkipped, PlanAt, PlanRecorded
 from backscroll.messages import Message
 from backscroll.ports import Ask, Operation
@@ -175,8 +175,8 @@ def undo_compaction(state: SessionState, lane_name: str) -> Operation[bool]:
                 assert state.journal is not None
                 earlier = yield from state.journal.plan(lane_name, earlier)
             now = state.policy_input(prompt)
-            missing = state.history.missing(seq for seq, _ in state.history.outside(earlier.gaps()))
-            yield from hold(state.history, state.journal, missing)
+            missing = state.history.not_loaded(seq for seq, _ in state.history.outside(earlier.gaps()))
+            yield from load(state.history, state.journal, missing)
             event = undo(lane, now, earlier)
             if (yield from commit(state, [event])):
                 break

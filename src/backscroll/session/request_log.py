@@ -199,7 +199,7 @@ def _going_on(state: SessionState, journal: Journal, at: int) -> Operation[Sessi
             if not isinstance(event, Checkpoint):
                 yield from load_and_apply(replica, event, place)
             elif replica.history.noted:
-                replica.history.let_go(set(), replica.history.next_seq)
+                replica.history.evict(set(), replica.history.next_seq)
         replica.pending_notifications.clear()
     state.looked_at = Position(at, found.state, found.codec)
     return found.state

@@ -12,7 +12,7 @@ from backscroll.errors import ConflictError
 from backscroll.history.history import Entry
 from backscroll.history.journal import Journal
 from backscroll.history.loading import fetch as fetch_entries
-from backscroll.history.loading import hold, hold_group, restored, take
+from backscroll.history.loading import load, load_group, restored, take
 from backscroll.history.log import Checkpoint, LogEvent, MessageAdded, Rewound
 from backscroll.history.plan import Plan, hidden
 from backscroll.ports import AcquireLock, Operation
@@ -116,13 +116,13 @@ def refresh_lane(
     """Bring a lane's view up to date, and load what it shows. Returns the input of a decision."""
     now = state.policy_input(prompt)
     if missing := not_loaded(lane, now):
-        yield from hold(state.history, state.journal, missing)
+        yield from load(state.history, state.journal, missing)
     if reports := refresh(lane, now):
         state.pending_notifications += reports
     if limits is NO_LIMITS:
         return now
     for seq in sorted(hidden(lane.plan, limits.retain)):
-        yield from hold_group(state.history, state.journal, seq)
+        yield from load_group(state.history, state.journal, seq)
     return now._replace(limits=limits)
 
 
@@ -212,6 +212,6 @@ def write_checkpoint(state: SessionState) -> None:
     fresh = (
         journal.checkpoint_every if journal.due else 0
     )  # no view was requested lately: the newest messages will be needed
-    history.let_go(shown, history.next_seq - fresh)
+    history.evict(shown, history.next_seq - fresh)
     marks = tuple(lane.mark() for lane in state.lanes.values())
     state.apply_deferred(Checkpoint(history.mark(), marks, state.newest_lane))
