@@ -108,7 +108,7 @@ def newest_request(state: SessionState) -> tuple[str, int, int] | None:
     lane = state.asked
     if lane is None or lane.view is None:
         return None
-    return lane.name, lane.used(lane.budget).middle, len(lane.view.flat)
+    return lane.name, lane.used(lane.budget).middle, len(lane.view.messages)
 
 
 def texts_in_view(state: SessionState) -> Iterator[str]:
@@ -116,7 +116,7 @@ def texts_in_view(state: SessionState) -> Iterator[str]:
     query has the same result.
     """
     view, echoes = state.asked.view if state.asked else None, Echoes()
-    for message in view.flat if view else ():
+    for message in view.messages if view else ():
         reading = read_message(message)
         left_out = echoes.of(reading)
         yield from [part.text for number, part in enumerate(reading.parts) if number not in left_out]

@@ -71,8 +71,8 @@ def _report(lane: LaneState, now: PolicyInput) -> WindowReport:
     used, scale = _usage(now.history, lane), break_down(lane).scale
     parts = {kind: figure.tokens for kind, figure in used.by_kind.items()} | {"free": used.free}
     each: list[tuple[int, Entry]] = []
-    for piece in lane.view.pieces:
-        each += [(round(tokens * scale), entry) for entry, tokens in shown_entries(piece, lane)]
+    for segment in lane.view.segments:
+        each += [(round(tokens * scale), entry) for entry, tokens in shown_entries(segment, lane)]
     each.sort(key=lambda found: (-found[0], found[1].seq))
     largest = tuple(_contributor(entry, tokens) for tokens, entry in each[:LARGEST])
     threshold, coming = next_compaction(lane, now)
@@ -126,7 +126,7 @@ def _usage(history: History, lane: LaneState) -> Usage:
         used_upper_bound=total.upper,
         free=max(0, lane.allowed(lane.budget) - total.upper),
         by_kind=by_kind,
-        messages=len(lane.view.flat),
+        messages=len(lane.view.messages),
         stored=len(history.branch),
         compactions=lane.compactions,
         summarizer=lane.spent,
