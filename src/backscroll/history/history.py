@@ -295,7 +295,7 @@ class History:
             group = groups.get(seq) or self._apart.pop(seq)
             self._held[seq] = Entry(seq, event.message, readings[seq], event.counts, group)
 
-    def mark(self) -> HistorySnapshot:
+    def snapshot(self) -> HistorySnapshot:
         """Return the state, for `restore`."""
         marks, open_calls = self._marks, list(self._turns.open())
         groups = {waiting.group.first: waiting.group for _, waiting in open_calls}
@@ -315,20 +315,22 @@ class History:
             reminder=marks.reminder,
         )
 
-    def restore(self, mark: HistorySnapshot, kept: Iterable[MessageAdded]) -> None:
+    def restore(self, snapshot: HistorySnapshot, kept: Iterable[MessageAdded]) -> None:
         """Restore a snapshot; `kept` are the messages that it names."""
-        groups = {each.first: _group(each) for each in mark.groups}
-        self.next_seq, self.branch, self.evicted_to = mark.next_seq, Branch(mark.runs), mark.next_seq - 1
-        self._turns.reopen((call, Waiting(groups[first], seq, number)) for call, first, seq, number in mark.open)
+        groups = {each.first: _group(each) for each in snapshot.groups}
+        self.next_seq, self.branch, self.evicted_to = snapshot.next_seq, Branch(snapshot.runs), snapshot.next_seq - 1
+        self._turns.reopen((call, Waiting(groups[first], seq, number)) for call, first, seq, number in snapshot.open)
         self._apart = {seq: group for group in groups.values() for seq in group.members}
-        self._pins = dict(mark.pins)
+        self._pins = dict(snapshot.pins)
         self.load_into(kept)
         self.last = self._held[self.branch[-1]] if self.branch else None
-        self.newest = None if mark.newest is None else self._held[mark.newest].group
+        self.newest = None if snapshot.newest is None else self._held[snapshot.newest].group
         if self.newest is not None and self.newest.open_calls and self.newest.first not in groups:
             self.newest = self._held[self.branch[-1]].group  # a result of it was lost: its placeholder came later
-        first, last = (None if seq is None else self._held[seq] for seq in (mark.first_user, mark.last_user))
-        self._marks = _Marks(mark.leading, first, last, mark.last_assistant, mark.reminder, set(mark.protected))
+        first, last = (None if seq is None else self._held[seq] for seq in (snapshot.first_user, snapshot.last_user))
+        self._marks = _Marks(
+            snapshot.leading, first, last, snapshot.last_assistant, snapshot.reminder, set(snapshot.protected)
+        )
 
 
 def check_counts(event: MessageAdded, reading: ParsedMessage) -> None:
@@ -348,6 +350,6 @@ def _group_mark(group: MessageGroup) -> GroupSnapshot:
     return GroupSnapshot(group.first, tuple(group.members), group.open_calls, answered, orphans)
 
 
-def _group(mark: GroupSnapshot) -> MessageGroup:
-    orphans = {seq: list(paths) for seq, paths in mark.orphans}
-    return MessageGroup(mark.first, list(mark.members), mark.open_calls, set(mark.answered), orphans)
+def _group(snapshot: GroupSnapshot) -> MessageGroup:
+    orphans = {seq: list(paths) for seq, paths in snapshot.orphans}
+    return MessageGroup(snapshot.first, list(snapshot.members), snapshot.open_calls, set(snapshot.answered), orphans)

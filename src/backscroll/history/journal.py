@@ -415,8 +415,10 @@ class Journal:
 def _with_plans(found: Checkpoint, codec: Codec) -> Checkpoint:
     """Load the current plans, which a checkpoint may only refer to."""
     lanes = [
-        replace(mark, plan=codec.plan(mark.name, mark.plan)) if isinstance(mark.plan, PlanAt) else mark
-        for mark in found.lanes
+        replace(snapshot, plan=codec.plan(snapshot.name, snapshot.plan))
+        if isinstance(snapshot.plan, PlanAt)
+        else snapshot
+        for snapshot in found.lanes
     ]
     return replace(found, lanes=tuple(lanes))
 

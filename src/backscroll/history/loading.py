@@ -101,16 +101,16 @@ def _within(event: MessageAdded, first: int) -> tuple[int, ...]:
 
 def history_at(journal: Journal, place: int) -> Operation[History]:
     """Return the history that the records before a position make."""
-    mark, events = yield from journal.checkpoint_at(place)
+    checkpoint, events = yield from journal.checkpoint_at(place)
     with journal.at(place):
-        return (yield from restored(journal, mark, events))
+        return (yield from restored(journal, checkpoint, events))
 
 
-def restored(journal: Journal, mark: Checkpoint | None, events: Sequence[LogEvent]) -> Operation[History]:
+def restored(journal: Journal, checkpoint: Checkpoint | None, events: Sequence[LogEvent]) -> Operation[History]:
     """Return the history that a checkpoint and the events after it make."""
     history = History()
-    if mark is not None:
-        history.restore(mark.history, (yield from journal.load(mark.history.kept)))
+    if checkpoint is not None:
+        history.restore(checkpoint.history, (yield from journal.load(checkpoint.history.kept)))
     for event in events:
         yield from take(history, journal, event)
     return history

@@ -69,7 +69,7 @@ def _rebuilt(lane: LaneState, now: PolicyInput, ephemerals: Sequence[Ephemeral])
 # -- what comes back into the view --
 
 
-def restore(lane: LaneState, history: History) -> list[Notification]:
+def restore_required(lane: LaneState, history: History) -> list[Notification]:
     """Restore what was pinned, or became the user's last message or the newest one by a rewind."""
     protected, gaps, rewritten = history.protected, list(lane.plan.gaps()), lane.plan.rewritten()
     floor = floor_seqs(history) | history.newest_seqs

@@ -63,7 +63,7 @@ def lane_now(state: SessionState, lane_name: str) -> Operation[tuple[LaneState, 
     known = state.look(lane_name)
     prompt = yield from prompt_of(state, known.prompt)
     lane = state.make_lane(lane_name, known.plan)
-    lane.resume(known.mark())
+    lane.restore(known.snapshot())
     return lane, (yield from refresh_lane(state, lane, prompt))
 
 

@@ -34,7 +34,7 @@ from backscroll.history.log import (
 from backscroll.history.plan import Plan
 from backscroll.messages import Message, ParsedMessage, Redact
 from backscroll.ports import Notification as Report
-from backscroll.session.lane import readmit, restore
+from backscroll.session.lane import readmit, restore_required
 from backscroll.tokens.budget import BudgetOptions
 from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.usage import Count, Counts, UsageCalibrator
@@ -188,7 +188,7 @@ class SessionState:
         if isinstance(event, PlanRecorded):
             self.newest_lane = event.lane
             if event.undone:  # messages pinned since then must not leave the view again
-                self.pending_notifications += restore(lane, self.history)
+                self.pending_notifications += restore_required(lane, self.history)
 
     def _follow_in_lanes(self, event: MessageAdded | Rewound | PinChanged) -> None:
         """Restore what a lane's plan left out, if a change of the branch requires it."""
@@ -204,7 +204,9 @@ class SessionState:
         for lane in self.lanes.values():
             if isinstance(event, Rewound):
                 lane.rewound(event.to)
-            self.pending_notifications += readmit(lane, joined) if joined is not None else restore(lane, self.history)
+            self.pending_notifications += (
+                readmit(lane, joined) if joined is not None else restore_required(lane, self.history)
+            )
 
     # -- lanes --
 

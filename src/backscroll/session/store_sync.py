@@ -72,10 +72,10 @@ def load_state(
     first = place - len(behind)
     with journal.at(first - 1):
         state.history = yield from restored(journal, checkpoint, [])
-        for mark in checkpoint.lanes if checkpoint else ():
-            assert isinstance(mark.plan, Plan)
-            lane = state.lanes[mark.name] = state.make_lane(mark.name, mark.plan)
-            lane.resume(mark)
+        for snapshot in checkpoint.lanes if checkpoint else ():
+            assert isinstance(snapshot.plan, Plan)
+            lane = state.lanes[snapshot.name] = state.make_lane(snapshot.name, snapshot.plan)
+            lane.restore(snapshot)
         state.newest_lane = checkpoint.newest_lane if checkpoint else None
         if state.newest_lane not in (None, *state.lanes):
             raise ValueError(f"its newest lane is {state.newest_lane!r:.80}, and it has no such lane")
@@ -213,5 +213,5 @@ def write_checkpoint(state: SessionState) -> None:
         journal.checkpoint_every if journal.due else 0
     )  # no view was requested lately: the newest messages will be needed
     history.evict(shown, history.next_seq - fresh)
-    marks = tuple(lane.mark() for lane in state.lanes.values())
-    state.apply_deferred(Checkpoint(history.mark(), marks, state.newest_lane))
+    lanes = tuple(lane.snapshot() for lane in state.lanes.values())
+    state.apply_deferred(Checkpoint(history.snapshot(), lanes, state.newest_lane))
