@@ -211,7 +211,7 @@ class LaneState:
 
     # -- what comes back into the view --
 
-    def restore(self, history: History) -> list[Notification]:
+    def restore_required(self, history: History) -> list[Notification]:
         """Restore what was pinned, or became the user's last message or the newest one by a rewind."""
         protected, gaps, rewritten = history.protected, list(self.plan.gaps()), self.plan.rewritten()
         required = floor_seqs(history) | history.newest_seqs
@@ -237,26 +237,35 @@ class LaneState:
 
     # -- checkpoints --
 
-    def mark(self) -> LaneSnapshot:
-        """Return the state, for `resume`."""
+    def snapshot(self) -> LaneSnapshot:
+        """Return the state, for `restore`."""
         refused = (self.refused.tokens, self.refused.limit) if self.refused else None
         return LaneSnapshot(
             self.name, self.plan, tuple(self._before), self.settled, self.batched, self.settled_messages,
             self.compactions, self.budget, self.sent, refused, self._guessed, self.prompt,
-            self.summary, self.spent, self.tried, self.meter.mark(), self.counting,
+            self.summary, self.spent, self.tried, self.meter.snapshot(), self.counting,
         )  # fmt: skip  # one thought
 
-    def resume(self, mark: LaneSnapshot) -> None:
+    def restore(self, snapshot: LaneSnapshot) -> None:
         """Restore a snapshot, except the plan, which the constructor gets."""
-        self._before.extend(mark.before)
-        self.settled, self.batched, self.settled_messages = mark.settled, mark.batched, mark.settled_messages
-        self.compactions, self.budget, self._guessed = mark.compactions, mark.budget, mark.guessed
-        self.prompt, self.summary, self.spent, self.tried = mark.prompt, mark.summary, mark.spent, Tried(*mark.tried)
-        self.sent = None if mark.sent is None else Estimate(*mark.sent)
-        self.refused = None if mark.refused is None else Overflowed(self.name, *mark.refused)
-        self.meter.restore(mark.meter)
-        if mark.counting is not None:
-            self._count_as(mark.counting)
+        self._before.extend(snapshot.before)
+        self.settled, self.batched, self.settled_messages = (
+            snapshot.settled,
+            snapshot.batched,
+            snapshot.settled_messages,
+        )
+        self.compactions, self.budget, self._guessed = snapshot.compactions, snapshot.budget, snapshot.guessed
+        self.prompt, self.summary, self.spent, self.tried = (
+            snapshot.prompt,
+            snapshot.summary,
+            snapshot.spent,
+            Tried(*snapshot.tried),
+        )
+        self.sent = None if snapshot.sent is None else Estimate(*snapshot.sent)
+        self.refused = None if snapshot.refused is None else Overflowed(self.name, *snapshot.refused)
+        self.meter.restore(snapshot.meter)
+        if snapshot.counting is not None:
+            self._count_as(snapshot.counting)
 
 
 def _cut(plan: Plan | PlanAt, to: int) -> Plan | PlanAt:

@@ -221,7 +221,7 @@ def _is_due(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int)
     if now.options.max_messages is None:
         return False
     assert lane.view is not None
-    return over_message_limit(lane.view, now.options) and len(lane.view.flat) > lane.settled_messages * (1 + WORTH)
+    return over_message_limit(lane.view, now.options) and len(lane.view.messages) > lane.settled_messages * (1 + WORTH)
 
 
 def _is_cold(lane: LaneState, now: PolicyInput) -> bool:
@@ -275,7 +275,7 @@ def _fit_batch(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: i
     edits = batch(draft.window, least, now.prices, spared, make, cold=cold)
     if not edits:
         return Decision(
-            CompactionSkipped(lane.name, used - int(least * LOOK_AGAIN), len(draft.before.flat), batch=True), []
+            CompactionSkipped(lane.name, used - int(least * LOOK_AGAIN), len(draft.before.messages), batch=True), []
         )
     draft.apply(edits)
     after = draft.settle()
@@ -348,7 +348,7 @@ def _decide(
     unchanged = draft.view.plan.edits == draft.before.plan.edits
     poor = used - after < WORTH * room and not over_message_limit(draft.before, now.options)
     if used <= budget and (unchanged or (not force and poor)):
-        event = None if force else CompactionSkipped(lane.name, used, len(draft.before.flat))
+        event = None if force else CompactionSkipped(lane.name, used, len(draft.before.messages))
         return Decision(event, reports, little=little)
     made = _recorded(lane, now, draft, used, after=after, trigger=trigger)
     return made._replace(reports=reports + made.reports, little=little)
@@ -376,7 +376,7 @@ def _recorded(
     expired = max((found.number + 1 for found in now.ephemerals), default=lane.expired)
     expired = min((found.number for found in draft.fresh), default=expired)
     view = draft.view
-    event = PlanRecorded(lane.name, view.plan, draft.removed(), after, len(view.flat))
+    event = PlanRecorded(lane.name, view.plan, draft.removed(), after, len(view.messages))
     return Decision(event, reports, view, expired, done)
 
 
