@@ -6,6 +6,7 @@ show and what every step needs. Any other entry can be evicted and loaded again.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from backscroll.errors import CorruptionError
 from backscroll.history.branch import Branch
@@ -38,6 +39,18 @@ class _Marks:
     last_assistant: int = -1
     reminder: int | None = None
     protected: set[int] = field(default_factory=set)
+
+
+class _Parts(NamedTuple):
+    """The state of a branch."""
+
+    branch: Branch
+    newest: MessageGroup | None
+    turns: GroupIndex
+    marks: _Marks
+    held: dict[int, Entry]
+    apart: dict[int, MessageGroup]
+    unnoted: set[int]
 
 
 class History:
@@ -244,13 +257,18 @@ class History:
             past.append(MessageAdded(seq, entry.message, entry.counts), entry.reading)
         return past
 
+    def parts(self) -> "_Parts":
+        """Return what a rewind to this history takes over."""
+        return _Parts(self.branch, self.newest, self._turns, self._marks, self._held, self._apart, self._unnoted)
+
     def rewind_to(self, past: "History") -> None:
         """Restore the branch of `past`. Later pins stay."""
-        self.branch, self._turns, self._marks, self.newest = past.branch, past._turns, past._marks, past.newest
+        before, held = past.parts(), self._held
+        self.branch, self.newest, self._turns, self._marks = before.branch, before.newest, before.turns, before.marks
         if self.evicted_to < 0:
-            self._held |= past._held
+            held |= before.held
         else:
-            self._held, self._apart, self._unnoted = past._held, past._apart, past._unnoted
+            self._held, self._apart, self._unnoted = before.held, before.apart, before.unnoted
             self.evicted_to = self.next_seq - 1
         self.last = self._held[self.branch[-1]] if self.branch else None
         self.epoch += 1

@@ -59,9 +59,8 @@ def request(
     window = None
     if token_budget is None and provider is not None:
         window, failures = yield from provider_window(provider)
-        state.pending_notifications += [
-            (events.PROVIDER_WINDOW_UNAVAILABLE, {"reason": failure}) for failure in failures
-        ]
+        unavailable = events.PROVIDER_WINDOW_UNAVAILABLE
+        state.pending_notifications += [(unavailable, {"reason": failure}) for failure in failures]
     budget = resolve_budget(token_budget, window, state.config.budget).tokens
     prompt = None if state.prompt is None else (yield from ask_prompt(state))
     if state.clock is not None and state.config.prices is not None:

@@ -202,9 +202,8 @@ class SessionState:
         for lane in self.lanes.values():
             if isinstance(event, Rewound):
                 lane.rewound(event.to)
-            self.pending_notifications += (
-                lane.readmit(joined) if joined is not None else lane.restore_required(self.history)
-            )
+            found = lane.readmit(joined) if joined is not None else lane.restore_required(self.history)
+            self.pending_notifications += found
 
     # -- lanes --
 

@@ -12,11 +12,10 @@ from typing import Any
 from backscroll.cli.stores.render import Reader
 from backscroll.history.history import Entry
 from backscroll.history.loading import chunks
-from backscroll.manager.driver import run_sync
 from backscroll.ports import Store
 from backscroll.recall.retrieval import heading, part_text
 from backscroll.session.log_replay import LogReplay, Step
-from backscroll.session.request_log import RequestItem, RequestRecord, RequestSnapshot, left_out
+from backscroll.session.request_log import RequestItem, RequestRecord, RequestSnapshot
 
 _AT_ONCE = 200  # records replayed between checks of the time
 PAGE = 100  # left-out messages per response
@@ -70,9 +69,9 @@ class SessionInspector:
         """Replay further records; return whether there were any."""
         walk, self._walk = self._walk, None
         if walk is None:  # the first call, or the last one failed midway
-            walk, self._steps = LogReplay(self._reader._session), []
+            walk, self._steps = self._reader.replay(), []
         before = walk.place
-        self._steps += run_sync(self._reader._opened, walk.advance(_AT_ONCE))
+        self._steps += self._reader.advance(walk, _AT_ONCE)
         self._walk = walk
         return walk.place > before
 
@@ -89,8 +88,7 @@ class SessionInspector:
 
     def moved(self, earlier: RequestSnapshot | None, sent: RequestSnapshot) -> dict[str, Any] | None:
         """Return the first message that differs from the earlier request, its JSON split at the first differing
-        character,
-        and the approximate tokens before it; `None` if none differs.
+        character, and the approximate tokens before it; `None` if none differs.
         """
         if earlier is None:
             return None
@@ -102,12 +100,12 @@ class SessionInspector:
         at = next((n for n, (a, b) in enumerate(zip(then, now, strict=False)) if a != b), min(len(then), len(now)))
         tokens = sum(each.tokens for each in [line for line in sent.lines if line.message is not None][:same])
         if at:
-            tokens += self._reader._opened.measurer.tokenizer.count(now[:at])
+            tokens += self._reader.count(now[:at])
         return {"message": same, "character": at, "tokens": tokens, "text": [now[:at], now[at : at + 1], now[at + 1 :]]}
 
     def left_out(self, at: int, first: int, last: int) -> list[Any]:
         """Return some of the messages that a request left out."""
-        found = run_sync(self._reader._opened, left_out(self._reader._session, at, first, min(last, first + PAGE - 1)))
+        found = self._reader.left_out(at, first, min(last, first + PAGE - 1))
         return [[e.seq, e.role, e.state, e.reason, e.tokens, e.ref, message] for e, message in found]
 
     def kept(self) -> Iterator[list[Any]]:
@@ -116,8 +114,7 @@ class SessionInspector:
         """
         statuses = self._reader.explain()
         for some in chunks(statuses, PAGE):
-            entries = run_sync(self._reader._opened, self._reader._entries([each.seq for each in some]))
-            for each, entry in zip(some, entries, strict=True):
+            for each, entry in zip(some, self._reader.entries(some), strict=True):
                 yield [each.seq, each.role, each.tokens, each.ref, entry.message, _parts(entry)]
 
     def search(self, query: str, offset: int) -> dict[str, Any]:

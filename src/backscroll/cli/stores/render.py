@@ -15,6 +15,8 @@ from backscroll.messages import Message
 from backscroll.ports import Extent, Operation, Store
 from backscroll.recall.pages import SearchHit
 from backscroll.session.explain import MessageStatus
+from backscroll.session.log_replay import LogReplay, Step
+from backscroll.session.request_log import left_out
 from backscroll.session.store_sync import enter, fetch
 
 PAGE = 50  # messages per page
@@ -32,8 +34,27 @@ class Reader(ContextManager):
         """Yield pages of messages with their status."""
         for start in range(0, len(statuses), PAGE):
             some = statuses[start : start + PAGE]
-            entries = run_sync(self._opened, self._entries([each.seq for each in some]))
-            yield [(each, entry.message) for each, entry in zip(some, entries, strict=True)]
+            yield [(each, entry.message) for each, entry in zip(some, self.entries(some), strict=True)]
+
+    def entries(self, statuses: Sequence[MessageStatus]) -> list[Entry]:
+        """Return the entries of these messages."""
+        return run_sync(self._opened, self._entries([each.seq for each in statuses]))
+
+    def replay(self) -> LogReplay:
+        """Begin to replay the session's log."""
+        return LogReplay(self._session)
+
+    def advance(self, replay: LogReplay, most: int) -> list[Step]:
+        """Replay at most this many further events."""
+        return run_sync(self._opened, replay.advance(most))
+
+    def left_out(self, at: int, first: int, last: int) -> list[tuple[MessageStatus, Message]]:
+        """Return messages that the request at a position left out, with their status in it."""
+        return run_sync(self._opened, left_out(self._session, at, first, last))
+
+    def count(self, text: str) -> int:
+        """Count the tokens of a text as the session does."""
+        return self._opened.measurer.tokenizer.count(text)
 
     def _entries(self, seqs: Sequence[int]) -> Operation[list[Entry]]:
         yield from enter(self._session)

@@ -192,7 +192,7 @@ def _initialized(event: AgentInitializedEvent) -> None:
     conversation = begin(agent, attached)
     known = agent.tool_registry.registry
     agent.tool_registry.process_tools([found for found in _tools_for(attached) if found.tool_name not in known])
-    if "store" in attached.options and agent._session_manager is None:
+    if "store" in attached.options and agent._session_manager is None:  # noqa: SLF001  Strands has no public name
         conversation.restore(agent)
 
 

@@ -62,7 +62,8 @@ def conversation_of(agent: Any) -> Conversation | None:
 def begin(agent: Any, attached: Attached) -> Conversation:
     """Create the agent's conversation. Raises `ConfigurationError` for an agent that cannot have one."""
     parts = attached.parts
-    if any(isinstance(found, StrandsOffloader) for found in agent._plugin_registry._plugins.values()):
+    plugins = agent._plugin_registry._plugins  # noqa: SLF001  Strands has no public list of an agent's plugins
+    if any(isinstance(found, StrandsOffloader) for found in plugins.values()):
         parts = FacadeConfig(parts.compression, attached.offloading, parts.agentic)
     if agent.context_manager is not None:
         raise ConfigurationError(
@@ -103,7 +104,8 @@ def _displace(agent: Any) -> None:
     default = type(manager) is SlidingWindowConversationManager and vars(manager) == vars(type(manager)())
     name = "the default SlidingWindowConversationManager" if default else f"the {type(manager).__name__} given"
     agent.conversation_manager = NullConversationManager()
-    for entries in agent.hooks._registered_callbacks.values():
+    callbacks = agent.hooks._registered_callbacks  # noqa: SLF001  there is no public way to remove a hook
+    for entries in callbacks.values():
         entries[:] = [entry for entry in entries if getattr(entry.callback, "__self__", None) is not manager]
     warn(
         f"Backscroll manages this agent's context and replaces {name}, which would edit agent.messages: write "
