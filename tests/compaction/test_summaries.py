@@ -227,7 +227,7 @@ def test_focused_compaction_passes_the_focus_and_waits():
     assert "keep the API design" in model.requests[-1].prompt
     assert done is not None
     assert "in short: Summary number" in summary_in(watched.view())
-    with pytest.raises(ConfigurationError, match="summarizer="):
+    with pytest.raises(ConfigurationError, match="pass `summarizer`"):
         ContextManager().compact(focus="x")
 
 

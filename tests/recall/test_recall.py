@@ -202,5 +202,5 @@ def test_only_a_query_goes_everywhere(arguments):
 
 
 def test_a_session_without_a_store_has_no_others():
-    with pytest.raises(ConfigurationError, match="give it a store"):
+    with pytest.raises(ConfigurationError, match="pass `store`"):
         ContextManager().recall(query="x", everywhere=True)

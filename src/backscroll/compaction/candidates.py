@@ -312,17 +312,18 @@ def build_window(
     seen = history.last_assistant
     units = [
         CandidateGroup(
-            piece.entries,
-            piece.group.members,
-            piece.estimate,
-            floor=not floor.isdisjoint(piece.group.members),
+            segment.entries,
+            segment.group.members,
+            segment.estimate,
+            floor=not floor.isdisjoint(segment.group.members),
             recent=False,
-            unseen=piece.group.members[-1] > seen and any(e.seq > seen and e.reading.results for e in piece.entries),
-            edits={(edit.seq, edit.part): edit for edit in piece.edits},
-            kept=piece.group.first <= kept[0] or piece.group.members[-1] >= kept[1],
+            unseen=segment.group.members[-1] > seen
+            and any(e.seq > seen and e.reading.results for e in segment.entries),
+            edits={(edit.seq, edit.part): edit for edit in segment.edits},
+            kept=segment.group.first <= kept[0] or segment.group.members[-1] >= kept[1],
         )
-        for piece in view.pieces
-        if piece.group is not None and piece.messages  # an orphan result takes no room
+        for segment in view.segments
+        if segment.group is not None and segment.messages  # an orphan result takes no room
     ]
     if units:
         units[-1].floor = True

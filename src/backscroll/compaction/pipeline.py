@@ -64,12 +64,12 @@ def _cut_what_must_stay(draft: PlanBuilder) -> None:
 
 def over_message_limit(view: View, options: CompactionOptions) -> bool:
     """Return whether a view has too many messages."""
-    return options.max_messages is not None and len(view.flat) > options.max_messages
+    return options.max_messages is not None and len(view.messages) > options.max_messages
 
 
 def _enforce_message_limit(draft: PlanBuilder, most: int, target: float) -> None:
     """Digest the oldest groups of a view of more than `most` messages, down to that share of them."""
-    shown = len(draft.view.flat)
+    shown = len(draft.view.messages)
     excess = shown - int(most * target) if shown > most else 0
     edits: list[Edit] = []
     for unit in draft.window.units:

@@ -60,7 +60,7 @@ class PlanBuilder:
         last = (edit for edit in view.plan.edits if not isinstance(edit, GAPS) and edit.by == LAST_CUT)
         cut = {edit.seq for edit in last} if self._regrow else set()
         cut |= hidden(view.plan, self.retain)
-        if not cut and not any(piece.key[1] == EPHEMERAL for piece in view.pieces):
+        if not cut and not any(segment.key[1] == EPHEMERAL for segment in view.segments):
             return view
         plan = without(view.plan, sorted(cut), view.plan.number + 1)
         return self._build(replace(plan, last=newest_seq(self.history)), view)
@@ -182,8 +182,8 @@ class PlanBuilder:
         return self._gone
 
     def _reckon_gone(self) -> Estimate:
-        kept = {id(piece.messages) for piece in self._view.pieces}
-        gone = [piece.estimate for piece in self.before.pieces if id(piece.messages) not in kept]
+        kept = {id(segment.messages) for segment in self._view.segments}
+        gone = [segment.estimate for segment in self.before.segments if id(segment.messages) not in kept]
         return Estimate(sum(e.middle for e in gone), sum(e.upper for e in gone))
 
     def apply(self, edits: Sequence[Edit]) -> None:

@@ -2,50 +2,25 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
 
 from backscroll import events
 from backscroll.compaction.plan_builder import LAST_CUT, PlanBuilder
+from backscroll.compaction.result import CompactionResult, Trigger
 from backscroll.errors import BudgetError
 from backscroll.history.log import Overflowed
 from backscroll.history.plan import GAPS, Clear, Excerpt, Plan, covers
 from backscroll.ports import Notification
 from backscroll.view.view import EPHEMERAL
 
-Trigger = Literal["threshold", "messages", "cache_savings", "large_result", "cache_expired", "manual", "retained"]
-"""Why a lane is compacted: too many tokens (`threshold`) or `messages`; old results are worth a batch; a new result is
-too large to be shown whole; the provider's cache has expired; the caller requests it (`manual`); this request must
-show a message that the plan leaves out (`retained`).
-"""
 
-
-@dataclass(frozen=True, slots=True)
-class CompactionResult:
-    """What a compaction did. Figures in tokens are upper estimates of the whole request."""
-
-    lane: str
-    before_tokens: int
-    after_tokens: int
-    before_messages: int
-    after_messages: int
-    messages_dropped: int
-    """Messages of the previous view that are left out now."""
-    parts_shortened: int
-    """Parts that are excerpted or cleared."""
-    target_tokens: int
-    budget: int
-    trigger: Trigger
-
-    @classmethod
-    def of(cls, lane: str, draft: PlanBuilder, used: int, after: int, trigger: Trigger) -> "CompactionResult":
-        """Compare a plan with the previous view, of `used` and `after` tokens."""
-        before, view, targets = draft.before, draft.view, draft.targets
-        shown = {piece.key for piece in view.pieces}
-        removed = sum(len(piece.messages) for piece in before.pieces if piece.group and piece.key not in shown)
-        shortened = sum(1 for edit in view.plan.edits if not isinstance(edit, GAPS))
-        sizes = used, after, len(before.flat), len(view.flat)
-        return cls(lane, *sizes, removed, shortened, targets.target, targets.total, trigger)
+def result_of(lane: str, draft: PlanBuilder, used: int, after: int, trigger: Trigger) -> CompactionResult:
+    """Compare a plan with the previous view, of `used` and `after` tokens."""
+    before, view, targets = draft.before, draft.view, draft.targets
+    shown = {segment.key for segment in view.segments}
+    removed = sum(len(one.messages) for one in before.segments if one.group and one.key not in shown)
+    shortened = sum(1 for edit in view.plan.edits if not isinstance(edit, GAPS))
+    sizes = used, after, len(before.messages), len(view.messages)
+    return CompactionResult(lane, *sizes, removed, shortened, targets.target, targets.total, trigger)
 
 
 def refusals(lane: str, draft: PlanBuilder) -> list[Notification]:
@@ -75,7 +50,7 @@ def reports_of(done: CompactionResult, draft: PlanBuilder) -> Iterator[Notificat
     """Report a compaction."""
     plan = draft.view.plan
     yield events.compacting(events.PRE_COMPACT, done.lane, done.before_messages, done.before_tokens)
-    expired = sum(1 for piece in draft.before.pieces if piece.key[1] == EPHEMERAL) - len(draft.fresh)
+    expired = sum(1 for segment in draft.before.segments if segment.key[1] == EPHEMERAL) - len(draft.fresh)
     if expired:
         yield events.EPHEMERAL_EXPIRED, {"lane": done.lane, "messages": expired}
     yield (
@@ -106,16 +81,16 @@ def too_large(draft: PlanBuilder, needed: int, overhead: int, refused: Overflowe
     history = draft.history
     leading = set(history.leading_seqs)
     sums: Counter[str] = Counter()
-    for piece in draft.view.pieces:
-        if piece.group is None:
+    for segment in draft.view.segments:
+        if segment.group is None:
             kind = "system prompt and notices"
-        elif not history.protected.isdisjoint(piece.group.members):
+        elif not history.protected.isdisjoint(segment.group.members):
             kind = "pinned or critical messages"
-        elif piece.group.first in leading:
+        elif segment.group.first in leading:
             kind = "leading system messages"
         else:
             kind = "first and last user message and the newest group, cut as far as may be"
-        sums[kind] += piece.estimate.upper
+        sums[kind] += segment.estimate.upper
     parts = "; ".join(f"{name} {tokens:,}" for name, tokens in sums.most_common())
     why = f", since the provider refused a request of {refused.tokens:,} tokens" if refused else ""
     return BudgetError(

@@ -9,7 +9,7 @@ from backscroll.compaction.plan_builder import PlanBuilder
 from backscroll.history.history import History
 from backscroll.ports import Notification
 from backscroll.view.rendering import note_text
-from backscroll.view.view import GROUP, Piece
+from backscroll.view.view import GROUP, Segment
 
 _OUTSIDE, _PROMPT, _SYSTEM = "tokens outside the messages", "the system prompt", "leading system messages"
 _PINNED, _KEPT = "pinned or critical messages", "messages kept by `protect`"
@@ -44,21 +44,21 @@ def staying(draft: PlanBuilder, after: int) -> Staying:
     scale = max(0, after - overhead) / max(1, view.estimate.upper)  # a provider's count differs from the estimate
     sums = Counter({_OUTSIDE: overhead})
     ends = kept_ends(history, draft.around.kept)
-    for piece in view.pieces:
-        kind = _kind(piece, history, ends)
+    for segment in view.segments:
+        kind = _kind(segment, history, ends)
         if kind is not None:
-            sums[kind] += round(piece.estimate.upper * scale)
+            sums[kind] += round(segment.estimate.upper * scale)
     rules = [note_text(note) for note in view.plan.digest.notes if note.kind == "rule"]
     sums[_RULES] = round(sum(draft.window.tokens(draft.around.count(rule)) for rule in rules) * scale)
     parts = {kind: tokens for kind, tokens in sums.most_common() if tokens}
     return Staying(sum(parts.values()), parts)
 
 
-def _kind(piece: Piece, history: History, ends: tuple[int, int]) -> str | None:
+def _kind(segment: Segment, history: History, ends: tuple[int, int]) -> str | None:
     """Return why a segment is required; None if it may leave."""
-    if piece.group is None:
-        return _PROMPT if piece.key[1] < GROUP else None
-    members = piece.group.members
+    if segment.group is None:
+        return _PROMPT if segment.key[1] < GROUP else None
+    members = segment.group.members
     users = {entry.seq for entry in (history.first_user, history.last_user) if entry is not None}
     if not history.protected.isdisjoint(members):
         return _PINNED

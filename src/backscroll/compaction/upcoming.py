@@ -51,12 +51,12 @@ def next_order(
     groups = [unit.entries for unit in units]
     order = order_of(lane, view.plan, groups, window=summaries.summarizer.context_tokens, room=room, focus=focus)
     digest = view.plan.digest
-    said = tuple(piece.entries for piece in view.pieces if piece.entries)
+    said = tuple(segment.entries for segment in view.segments if segment.entries)
     order = replace(order, said=said, noted=(*digest.notes, *digest.spare))
     if pending or not summaries.summarizer.reuse_prefix:
         return order
     leaving = groups[-1][0].group
-    last = next(piece.messages for piece in view.pieces if piece.group is leaving)
+    last = next(segment.messages for segment in view.segments if segment.group is leaving)
     return as_turn(order, last, view.copies(), view.estimate.upper)
 
 

@@ -96,20 +96,20 @@ class Codec:
                 body["plan"] = self._plans.write(event.lane, event.plan)
                 self._plans.is_at(at, event.lane, event.plan, body["plan"])
             case Checkpoint():
-                body["lanes"] = [self._lane(mark) for mark in event.lanes]
+                body["lanes"] = [self._lane(snapshot) for snapshot in event.lanes]
             case IdempotencyKeyUsed():
                 key = id_key(event.digest)
             case SystemPromptRecorded():
                 key = prompt_key(event.digest)
         return Record(kind, event.seq if isinstance(event, MessageAdded) else None, dumped(body), FORMAT, key)
 
-    def _lane(self, mark: LaneSnapshot) -> Body:
-        plan, *before = (self._standing(mark.name, plan) for plan in (mark.plan, *mark.before))
-        summary = None if mark.summary is None else _fields(mark.summary)
-        written = _fields(mark) | {"plan": plan, "before": before, "summary": summary}
+    def _lane(self, snapshot: LaneSnapshot) -> Body:
+        plan, *before = (self._placed_plan(snapshot.name, plan) for plan in (snapshot.plan, *snapshot.before))
+        summary = None if snapshot.summary is None else _fields(snapshot.summary)
+        written = _fields(snapshot) | {"plan": plan, "before": before, "summary": summary}
         return {name: value for name, value in written.items() if name != "counting" or value is not None}
 
-    def _standing(self, lane: str, plan: Plan | PlanAt) -> Body:
+    def _placed_plan(self, lane: str, plan: Plan | PlanAt) -> Body:
         """Write a plan as its position in the log, or whole if it has none."""
         if isinstance(plan, PlanAt):
             return {"at": plan.place, "until": plan.until}
@@ -274,10 +274,10 @@ def _fields(value: Any) -> Body:
     return {each.name: getattr(value, each.name) for each in fields(value)}
 
 
-def _history(mark: HistorySnapshot) -> Body:
-    body = _fields(mark)
-    groups = [(g.first, g.members, g.open_calls, g.answered, g.orphans) for g in mark.groups]
-    if mark.reminder is None:
+def _history(snapshot: HistorySnapshot) -> Body:
+    body = _fields(snapshot)
+    groups = [(g.first, g.members, g.open_calls, g.answered, g.orphans) for g in snapshot.groups]
+    if snapshot.reminder is None:
         del body["reminder"]
     return body | {"groups": groups}
 

@@ -52,7 +52,7 @@ class History:
         """The newest group that views show: the only one whose unanswered calls are pending."""
         self.last: Entry | None = None
         """The newest message of the branch."""
-        self.let_go_of = -1
+        self.evicted_to = -1
         """The highest `seq` ever evicted; -1 while everything is in memory."""
         self._turns = GroupIndex()
         self._held: dict[int, Entry] = {}
@@ -134,7 +134,7 @@ class History:
         """Return an entry that is in memory."""
         return self._held[seq]
 
-    def missing(self, seqs: Iterable[int]) -> list[int]:
+    def not_loaded(self, seqs: Iterable[int]) -> list[int]:
         """Return the `seq`s that are not in memory."""
         return [seq for seq in seqs if seq not in self._held]
 
@@ -205,7 +205,7 @@ class History:
         for seq in {seq for other in merged for seq in other.members}:
             if seq in self._held:
                 self._held[seq].group = group
-        if self.let_go_of >= group.first:
+        if self.evicted_to >= group.first:
             self._apart.update((seq, group) for seq in group.members if seq not in self._held)
         if not noted or not self._unnoted.isdisjoint(group.members):
             self._unnoted.update(group.members)
@@ -247,11 +247,11 @@ class History:
     def rewind_to(self, past: "History") -> None:
         """Restore the branch of `past`. Later pins stay."""
         self.branch, self._turns, self._marks, self.newest = past.branch, past._turns, past._marks, past.newest
-        if self.let_go_of < 0:
+        if self.evicted_to < 0:
             self._held |= past._held
         else:
             self._held, self._apart, self._unnoted = past._held, past._apart, past._unnoted
-            self.let_go_of = self.next_seq - 1
+            self.evicted_to = self.next_seq - 1
         self.last = self._held[self.branch[-1]] if self.branch else None
         self.epoch += 1
         for seq in self._pins:
@@ -261,7 +261,7 @@ class History:
 
     # -- a window over what is stored --
 
-    def kept(self) -> set[int]:
+    def always_loaded(self) -> set[int]:
         """Return what every step needs, in whole groups."""
         seqs = {*self.leading_seqs, *self.protected, *([self.branch[-1]] if self.branch else ())}
         seqs |= {entry.seq for entry in (self.first_user, self.last_user) if entry is not None}
@@ -269,9 +269,9 @@ class History:
         groups = [entry.group for seq in seqs if (entry := self._held.get(seq))]
         return seqs.union(*(group.members for group in groups), self.newest_seqs)
 
-    def let_go(self, shown: set[int], before: int) -> None:
+    def evict(self, shown: set[int], before: int) -> None:
         """Evict the groups that end below `before`, except those in `shown` and those that every step needs."""
-        staying = shown | self.kept() | self._unnoted
+        staying = shown | self.always_loaded() | self._unnoted
         going = []
         for seq, entry in self._held.items():
             members = entry.group.members
@@ -279,12 +279,12 @@ class History:
                 going.append(seq)
         for seq in going:
             del self._held[seq]
-        self.let_go_of = max([self.let_go_of, *going])
+        self.evicted_to = max([self.evicted_to, *going])
         groups = [waiting.group for _, waiting in self._turns.open()]
         groups += [group for group in self._apart.values() if not self._held.keys().isdisjoint(group.members)]
         self._apart = {seq: group for group in groups for seq in group.members if seq not in self._held}
 
-    def admit(self, events: Iterable[MessageAdded]) -> None:
+    def load_into(self, events: Iterable[MessageAdded]) -> None:
         """Load messages that were added before, in whole groups."""
         new = {event.seq: event for event in events if event.seq not in self._held}
         readings = {seq: read_message(event.message) for seq, event in new.items()}
@@ -295,7 +295,7 @@ class History:
             group = groups.get(seq) or self._apart.pop(seq)
             self._held[seq] = Entry(seq, event.message, readings[seq], event.counts, group)
 
-    def mark(self) -> HistorySnapshot:
+    def snapshot(self) -> HistorySnapshot:
         """Return the state, for `restore`."""
         marks, open_calls = self._marks, list(self._turns.open())
         groups = {waiting.group.first: waiting.group for _, waiting in open_calls}
@@ -311,24 +311,26 @@ class History:
             pins=tuple(self._pins.items()),
             open=tuple((call, group.first, seq, number) for call, (group, seq, number) in open_calls),
             groups=tuple(_group_mark(group) for group in groups.values()),
-            kept=tuple(sorted(self.kept())),
+            kept=tuple(sorted(self.always_loaded())),
             reminder=marks.reminder,
         )
 
-    def restore(self, mark: HistorySnapshot, kept: Iterable[MessageAdded]) -> None:
+    def restore(self, snapshot: HistorySnapshot, kept: Iterable[MessageAdded]) -> None:
         """Restore a snapshot; `kept` are the messages that it names."""
-        groups = {each.first: _group(each) for each in mark.groups}
-        self.next_seq, self.branch, self.let_go_of = mark.next_seq, Branch(mark.runs), mark.next_seq - 1
-        self._turns.reopen((call, Waiting(groups[first], seq, number)) for call, first, seq, number in mark.open)
+        groups = {each.first: _group(each) for each in snapshot.groups}
+        self.next_seq, self.branch, self.evicted_to = snapshot.next_seq, Branch(snapshot.runs), snapshot.next_seq - 1
+        self._turns.reopen((call, Waiting(groups[first], seq, number)) for call, first, seq, number in snapshot.open)
         self._apart = {seq: group for group in groups.values() for seq in group.members}
-        self._pins = dict(mark.pins)
-        self.admit(kept)
+        self._pins = dict(snapshot.pins)
+        self.load_into(kept)
         self.last = self._held[self.branch[-1]] if self.branch else None
-        self.newest = None if mark.newest is None else self._held[mark.newest].group
+        self.newest = None if snapshot.newest is None else self._held[snapshot.newest].group
         if self.newest is not None and self.newest.open_calls and self.newest.first not in groups:
             self.newest = self._held[self.branch[-1]].group  # a result of it was lost: its placeholder came later
-        first, last = (None if seq is None else self._held[seq] for seq in (mark.first_user, mark.last_user))
-        self._marks = _Marks(mark.leading, first, last, mark.last_assistant, mark.reminder, set(mark.protected))
+        first, last = (None if seq is None else self._held[seq] for seq in (snapshot.first_user, snapshot.last_user))
+        self._marks = _Marks(
+            snapshot.leading, first, last, snapshot.last_assistant, snapshot.reminder, set(snapshot.protected)
+        )
 
 
 def check_counts(event: MessageAdded, reading: ParsedMessage) -> None:
@@ -348,6 +350,6 @@ def _group_mark(group: MessageGroup) -> GroupSnapshot:
     return GroupSnapshot(group.first, tuple(group.members), group.open_calls, answered, orphans)
 
 
-def _group(mark: GroupSnapshot) -> MessageGroup:
-    orphans = {seq: list(paths) for seq, paths in mark.orphans}
-    return MessageGroup(mark.first, list(mark.members), mark.open_calls, set(mark.answered), orphans)
+def _group(snapshot: GroupSnapshot) -> MessageGroup:
+    orphans = {seq: list(paths) for seq, paths in snapshot.orphans}
+    return MessageGroup(snapshot.first, list(snapshot.members), snapshot.open_calls, set(snapshot.answered), orphans)

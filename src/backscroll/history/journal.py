@@ -59,7 +59,7 @@ class Journal:
         """Why every call fails: another writer deleted the session that is known here."""
         self._since = 0
         """Records after the newest checkpoint."""
-        self._waiting: list[LogEvent] = []
+        self._buffer: list[LogEvent] = []
         self._asked: _Asked | None = None
         """The append sent to the store until its answer arrives, because a caller may be cancelled before."""
         self._turn: Turn | None = None
@@ -72,9 +72,9 @@ class Journal:
         """True if it is time for a checkpoint."""
         return self._since >= self.checkpoint_every
 
-    def later(self, event: LogEvent) -> None:
+    def buffer(self, event: LogEvent) -> None:
         """Buffer an event, to be stored with the next commit."""
-        self._waiting.append(event)
+        self._buffer.append(event)
 
     def commit(self, events: Sequence[LogEvent]) -> Operation[bool]:
         """Store the buffered events and these.
@@ -86,7 +86,7 @@ class Journal:
             StoreError: The store failed.
             ConflictError: Another writer deleted the session, or holds its lease.
         """
-        happening = [*self._waiting, *events]
+        happening = [*self._buffer, *events]
         if not happening:
             return True
         self._check_gone()
@@ -101,7 +101,7 @@ class Journal:
         if self._turn is not None:
             add, self._turn = partial(add, turn=self._turn), None
         first_asked = self._asked is None
-        self._asked = self._asked or _Asked(len(self._waiting), happening)
+        self._asked = self._asked or _Asked(len(self._buffer), happening)
         answer = yield Ask(add, (self.session, self._tip.end, records), tolerant=True)
         if isinstance(answer, ConflictError):
             self._asked = None if first_asked else self._asked
@@ -112,7 +112,7 @@ class Journal:
             raise answer
         self._asked, self._codec, self._tip = None, codec, Tip(self._tip.end + len(records), answer)
         self._count(happening)
-        self._waiting.clear()
+        self._buffer.clear()
         return True
 
     def behind(self, fork: str, place: int, events: Sequence[LogEvent]) -> Operation[None]:
@@ -152,7 +152,7 @@ class Journal:
         """Load the newest checkpoint and the events after it, or all events if there is no checkpoint."""
         self._codec, self._since = Codec(self._fetch), 0
         self._check_gone()
-        self._waiting.clear()
+        self._buffer.clear()
         self._asked = None
         tip: Tip = yield Ask(self.store.tip, (self.session,))
         self._compare(tip)
@@ -194,10 +194,10 @@ class Journal:
         self._gone = (
             f"session {self.session!r}: {what}: open it with a new manager; this one sends and writes nothing more"
         )
-        self._waiting.clear()
+        self._buffer.clear()
         self._check_gone()
 
-    def news(self) -> Operation[tuple[list[tuple[int, LogEvent]], list[tuple[int, LogEvent]]]]:
+    def catch_up(self) -> Operation[tuple[list[tuple[int, LogEvent]], list[tuple[int, LogEvent]]]]:
         """Load what was stored since, with positions: own events whose caller was cancelled, and other writers'
         events.
         """
@@ -213,8 +213,8 @@ class Journal:
         waited, own = self._landed(read)
         placed = [(at, event) for at, event in enumerate(read, start) if not isinstance(event, Checkpoint)]
         stored = {event.digest for event in read[own:] if isinstance(event, SystemPromptRecorded)}
-        waiting = [event for event in self._waiting if not isinstance(event, Checkpoint)]
-        self._waiting = [e for e in waiting if not (isinstance(e, SystemPromptRecorded) and e.digest in stored)]
+        waiting = [event for event in self._buffer if not isinstance(event, Checkpoint)]
+        self._buffer = [e for e in waiting if not (isinstance(e, SystemPromptRecorded) and e.digest in stored)]
         mine = [(at, event) for at, event in placed if start + waited <= at < start + own]
         return mine, [(at, event) for at, event in placed if at >= start + own]
 
@@ -225,7 +225,7 @@ class Journal:
         asked, self._asked = self._asked, None
         if asked is None or list(read[: len(asked.happening)]) != asked.happening:
             return 0, 0
-        del self._waiting[: asked.waited]
+        del self._buffer[: asked.waited]
         return asked.waited, len(asked.happening)
 
     def load(self, seqs: Sequence[int]) -> Operation[list[MessageAdded]]:
@@ -255,10 +255,10 @@ class Journal:
         end: int = yield Ask(self.store.length, (self.session,))
         return end
 
-    def standing(self, place: int) -> Operation[tuple[Checkpoint | None, list[LogEvent]]]:
+    def checkpoint_at(self, place: int) -> Operation[tuple[Checkpoint | None, list[LogEvent]]]:
         """Load the state at a position, as `open` does for the end."""
         codec = Codec(self._fetch)
-        found: tuple[Checkpoint | None, list[LogEvent]] = yield Ask(self._standing, (place, codec), heavy=True)
+        found: tuple[Checkpoint | None, list[LogEvent]] = yield Ask(self._checkpoint_at, (place, codec), heavy=True)
         return found
 
     def plan(self, lane: str, at: PlanAt) -> Operation[Plan]:
@@ -273,7 +273,7 @@ class Journal:
 
     def prompt(self, digest: str) -> Operation[str | None]:
         """Return the text of a system prompt, buffered ones included."""
-        for event in self._waiting:
+        for event in self._buffer:
             if isinstance(event, SystemPromptRecorded) and event.digest == digest:
                 return event.text
         found = yield from self._keyed(prompt_key(digest))
@@ -364,9 +364,9 @@ class Journal:
 
     def _opened(self, end: int, codec: Codec) -> tuple[Checkpoint | None, list[LogEvent]]:
         with self._unchanged():
-            return self._standing(end, codec)
+            return self._checkpoint_at(end, codec)
 
-    def _standing(self, end: int, codec: Codec) -> tuple[Checkpoint | None, list[LogEvent]]:
+    def _checkpoint_at(self, end: int, codec: Codec) -> tuple[Checkpoint | None, list[LogEvent]]:
         tail: list[Stored] = []
         stop = end
         while stop > 0 and len(tail) < _GIVE_UP:
@@ -417,8 +417,10 @@ class Journal:
 def _with_plans(found: Checkpoint, codec: Codec) -> Checkpoint:
     """Load the current plans, which a checkpoint may only refer to."""
     lanes = [
-        replace(mark, plan=codec.plan(mark.name, mark.plan)) if isinstance(mark.plan, PlanAt) else mark
-        for mark in found.lanes
+        replace(snapshot, plan=codec.plan(snapshot.name, snapshot.plan))
+        if isinstance(snapshot.plan, PlanAt)
+        else snapshot
+        for snapshot in found.lanes
     ]
     return replace(found, lanes=tuple(lanes))
 

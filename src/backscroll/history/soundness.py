@@ -127,16 +127,27 @@ def _cuts(clip: Excerpt) -> Iterable[int]:
     return (0, clip.head, *(at for pair in clip.between for at in pair), _MOST - clip.tail, _MOST)
 
 
-def _history(mark: HistorySnapshot) -> str | None:
-    runs = [seq for run in mark.runs for seq in run]
+def _history(snapshot: HistorySnapshot) -> str | None:
+    runs = [seq for run in snapshot.runs for seq in run]
     firsts, lasts = runs[::2], runs[1::2]
     if not _grows(runs) or any(last >= first for last, first in zip(lasts[:-1], firsts[1:], strict=True)):
         return "the runs of its branch are in no order"
-    named = (*runs, *mark.kept, *mark.protected, *(seq for seq, _ in mark.pins), mark.newest, mark.first_user)
-    named += (mark.last_user, mark.reminder, *(seq for group in mark.groups for seq in group.members))
-    if not all(0 <= seq < mark.next_seq for seq in named if seq is not None):
+    named = (
+        *runs,
+        *snapshot.kept,
+        *snapshot.protected,
+        *(seq for seq, _ in snapshot.pins),
+        snapshot.newest,
+        snapshot.first_user,
+    )
+    named += (snapshot.last_user, snapshot.reminder, *(seq for group in snapshot.groups for seq in group.members))
+    if not all(0 <= seq < snapshot.next_seq for seq in named if seq is not None):
         return "it names a message that is not before it"
-    if not (_grows(mark.kept) and -1 <= mark.last_assistant < mark.next_seq and 0 <= mark.leading <= mark.next_seq):
+    if not (
+        _grows(snapshot.kept)
+        and -1 <= snapshot.last_assistant < snapshot.next_seq
+        and 0 <= snapshot.leading <= snapshot.next_seq
+    ):
         return "its positions are out of range"
     return None
 

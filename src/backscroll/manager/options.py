@@ -7,9 +7,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from backscroll.compaction.cache_pricing import CachePricing
 from backscroll.compaction.candidates import Strategy
-from backscroll.compaction.options import Protection, ToolResultPreview
+from backscroll.compaction.options import CachePricing, Protection, ToolResultPreview
 from backscroll.compaction.strategies import AUTO
 from backscroll.compaction.summarization import Summarizer, SummarizerFunction
 from backscroll.errors import ConfigurationError

@@ -18,7 +18,7 @@ from backscroll.session.store_sync import (
     catch_up,
     commit,
     fetch,
-    take_news,
+    load_news,
     too_many_conflicts,
     tries,
     write_checkpoint,
@@ -50,14 +50,14 @@ def append(state: SessionState, messages: Sequence[object], id: str | None = Non
     read = yield from read_messages(state, messages)
     yield LOCK
     yield from catch_up(state, look=False)
-    met, looked = state.met, state.logbook is None
+    met, looked = state.met, state.journal is None
     with tries(state) as attempts:
         for _ in attempts:
             if id is not None and (known := (yield from _identified(state, id))):
                 return (yield from _repeated(state, known, [message for message, _, _ in read]))
             reason = why_not(read, state.history, state.theirs, outrun=state.met > met)
-            if reason and not looked and state.logbook is not None:
-                yield from take_news(state, state.logbook)  # it may no longer apply
+            if reason and not looked and state.journal is not None:
+                yield from load_news(state, state.journal)  # it may no longer apply
                 looked, reason = True, why_not(read, state.history, state.theirs, outrun=state.met > met)
             if reason:
                 raise ConflictError(f"these messages do not follow what other writers stored meanwhile: {reason}")
@@ -91,15 +91,15 @@ def _appended(state: SessionState, read: Sequence[Read], id: str | None) -> Oper
         add(state, addition)
     if id is not None:
         state.apply(happening[-1])
-    if state.logbook is not None and state.logbook.due:
+    if state.journal is not None and state.journal.due:
         write_checkpoint(state)
     return True
 
 
 def _identified(state: SessionState, id: str) -> Operation[IdempotencyKeyUsed | None]:
-    if (digest := digest_of(id)) in state.ids or state.logbook is None:
+    if (digest := digest_of(id)) in state.ids or state.journal is None:
         return state.ids.get(digest)
-    return (yield from state.logbook.identified(id))
+    return (yield from state.journal.identified(id))
 
 
 def _repeated(state: SessionState, known: IdempotencyKeyUsed, messages: list[Message]) -> Operation[int]:
@@ -122,19 +122,21 @@ def add(state: SessionState, addition: Addition) -> None:
         del state.ephemerals[:-_MOST_EPHEMERALS]
         return
     if reading.flags.ephemeral:  # one half of a tool pair cannot be left out without breaking the other
-        state.outbox.append((events.EPHEMERAL_KEPT, {"seq": event.seq}))
+        state.pending_notifications.append((events.EPHEMERAL_KEPT, {"seq": event.seq}))
     entry = state.history.append(event, reading)
     state.follow(event)
     if reading.results and entry.group.orphans and entry.seq in entry.group.orphans:
-        state.outbox.append((events.ORPHAN_RESULT, {"seq": entry.seq, "ids": [name for name, _ in reading.results]}))
+        state.pending_notifications.append(
+            (events.ORPHAN_RESULT, {"seq": entry.seq, "ids": [name for name, _ in reading.results]})
+        )
     if state.listened_to:
         length = sum([len(part.text) for part in reading.parts])
         added = {"role": reading.role, "content_length": length, "total_messages": len(state.history.branch)}
-        state.outbox.append((events.MESSAGE_ADDED, added))
+        state.pending_notifications.append((events.MESSAGE_ADDED, added))
 
 
 def passing(reading: ParsedMessage) -> bool:
-    """Return whether a message is shown and never stored. Half of a tool pair must be stored, whatever its flags."""
+    """Return whether a message is shown and never stored. Half of a tool pair is always stored."""
     return reading.flags.ephemeral and not reading.calls and not reading.results
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from backscroll.history.history import Entry
-from backscroll.history.loading import chunks, hold_group, past
+from backscroll.history.loading import chunks, load_group, past
 from backscroll.history.log import PinChanged, Rewound
 from backscroll.messages import Message, read_new, same_json, validated
 from backscroll.ports import Ask, Operation
@@ -59,7 +59,7 @@ def replace(state: SessionState, messages: Sequence[object], kept: Kept | None =
             readings = list(map(read_new, rest))
             counts = yield Ask(state.config.measure, (readings,), heavy=True)
             back = [Rewound(branch[same - 1] if same else -1)] if same < len(branch) else []
-            before = (yield from past(state.history, state.logbook, back[0].to)) if back else None
+            before = (yield from past(state.history, state.journal, back[0].to)) if back else None
             joining, read = (before or state.history).joining(), list(zip(rest, readings, counts, strict=True))
             added = list(additions(read, state.history.next_seq, state.config.counted_by(), joining))
             stored = [addition.event for addition in added if addition.event is not None]
@@ -98,7 +98,7 @@ def pin(state: SessionState, seq: int, pinned: bool) -> Operation[None]:
     """Pin or unpin the message `seq` with its whole tool pair."""
     yield from enter(state)
     if seq in state.history.branch:
-        yield from hold_group(state.history, state.logbook, seq)
+        yield from load_group(state.history, state.journal, seq)
     entry: Entry = yield from fetch_one(state, seq)
     if entry.reading.flags.critical and not pinned:
         return  # a critical message always stays protected
@@ -111,13 +111,13 @@ def fork(state: SessionState, new: str, at: int | None) -> Operation[None]:
     if at is not None:
         state.check_seq(at)
     yield from flush_deferred(state)
-    logbook = state.logbook
-    assert logbook is not None
-    place = yield from (logbook.place_before_next(at) if at is not None else logbook.place_at_end())
+    journal = state.journal
+    assert journal is not None
+    place = yield from (journal.place_before_next(at) if at is not None else journal.place_at_end())
     pins = [] if at is None else (yield from _pinned_since(state, at))
     if place:
-        yield Ask(logbook.store.fork, (logbook.session, new, place))
-        yield from logbook.behind(new, place, pins)
+        yield Ask(journal.store.fork, (journal.session, new, place))
+        yield from journal.behind(new, place, pins)
 
 
 def _pinned_since(state: SessionState, at: int) -> Operation[list[PinChanged]]:
@@ -132,10 +132,10 @@ def _pinned_since(state: SessionState, at: int) -> Operation[list[PinChanged]]:
 def delete(state: SessionState, cascade: bool) -> Operation[None]:
     """Delete the session, in its store and here."""
     yield from enter(state)
-    if state.logbook is not None:
-        yield Ask(state.logbook.store.delete, (state.logbook.session, cascade), heavy=True)
-        state.logbook.forget()
-        yield from state.logbook.release()  # it went with the session: the next session of this name acquires it again
+    if state.journal is not None:
+        yield Ask(state.journal.store.delete, (state.journal.session, cascade), heavy=True)
+        state.journal.forget()
+        yield from state.journal.release()  # it went with the session: the next session of this name acquires it again
     state.entered = False
     state.ephemerals.clear()
     state.events.clear()

@@ -13,7 +13,7 @@ from backscroll.history.history import Entry
 from backscroll.history.plan import Clear, Excerpt
 from backscroll.tokens.usage import estimate_message
 from backscroll.view.rendering import edited_counts
-from backscroll.view.view import SUMMARY, Piece
+from backscroll.view.view import SUMMARY, Segment
 
 MESSAGE_KINDS = ("system", "digest", "user", "assistant", "results")
 """System messages, the summary of everything left out, texts of users, texts and calls of the model, and results of
@@ -36,8 +36,8 @@ def break_down(lane: LaneState) -> Breakdown:
     """Break down a lane's newest view, which must exist, with its overhead."""
     assert lane.view is not None
     estimates = dict.fromkeys(MESSAGE_KINDS, 0)
-    for piece in lane.view.pieces:
-        for kind, tokens in estimates_of(piece, lane):
+    for segment in lane.view.segments:
+        for kind, tokens in estimates_of(segment, lane):
             estimates[kind] += tokens
     return divided(estimates, lane.meter.overhead(lane.budget), lane.used(lane.budget).middle)
 
@@ -54,40 +54,40 @@ def divided(estimates: Mapping[str, int], overhead: int, total: int) -> Breakdow
     return Breakdown(tokens, (total - overhead) / estimated if estimated else 1.0)
 
 
-def estimates_of(piece: Piece, lane: LaneState) -> Iterator[tuple[str, int]]:
+def estimates_of(segment: Segment, lane: LaneState) -> Iterator[tuple[str, int]]:
     """Yield what a segment of a view adds to which of `MESSAGE_KINDS`, by the middle estimate."""
-    if piece.bridge is not None:
-        yield "digest", piece.bridge_estimate.middle
-    if piece.group is None:
-        yield _kind_of_made(piece), piece.estimate.middle
+    if segment.separator is not None:
+        yield "digest", segment.separator_estimate.middle
+    if segment.group is None:
+        yield _kind_of_made(segment), segment.estimate.middle
         return
-    if len(piece.entries) == 1 and not piece.group.open_calls:  # the common case: it is the whole segment
-        yield _kind_of(piece.entries[0]), piece.estimate.middle
+    if len(segment.entries) == 1 and not segment.group.open_calls:  # the common case: it is the whole segment
+        yield _kind_of(segment.entries[0]), segment.estimate.middle
         return
-    filled = piece.estimate.middle
-    for entry, tokens in shown_entries(piece, lane):
+    filled = segment.estimate.middle
+    for entry, tokens in shown_entries(segment, lane):
         filled -= tokens
         yield _kind_of(entry), tokens
     if filled:  # lines that replace missing results
         yield "results", filled
 
 
-def shown_entries(piece: Piece, lane: LaneState) -> Iterator[tuple[Entry, int]]:
+def shown_entries(segment: Segment, lane: LaneState) -> Iterator[tuple[Entry, int]]:
     """Yield the entries of a segment with their present tokens, by the middle estimate."""
     edits: defaultdict[int, list[Excerpt | Clear]] = defaultdict(list)
-    for edit in piece.edits:
+    for edit in segment.edits:
         edits[edit.seq].append(edit)
-    for entry in piece.entries:
-        orphans = piece.group.orphans.get(entry.seq, ()) if piece.group else ()
+    for entry in segment.entries:
+        orphans = segment.group.orphans.get(entry.seq, ()) if segment.group else ()
         counts = edited_counts(entry, edits[entry.seq], orphans)
         yield entry, estimate_message(entry.reading, counts, lane.family).middle
 
 
-def _kind_of_made(piece: Piece) -> str:
+def _kind_of_made(segment: Segment) -> str:
     """Return the kind of a segment without entries."""
-    if piece.key[1] == SUMMARY:
+    if segment.key[1] == SUMMARY:
         return "digest"
-    role = str(piece.messages[0]["role"]) if piece.messages else "system"
+    role = str(segment.messages[0]["role"]) if segment.messages else "system"
     return role if role in ("user", "assistant") else "system"
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from backscroll.compaction.lane_state import LaneState
 from backscroll.history.history import Entry, History
-from backscroll.history.loading import chunks, hold
+from backscroll.history.loading import chunks, load
 from backscroll.history.plan import Clear, Digest, DigestLine, Excerpt, Gap, Plan, covers, reference
 from backscroll.ports import Operation
 from backscroll.session.lane import not_loaded
@@ -40,7 +40,7 @@ def explain(state: SessionState, lane_name: str) -> Operation[list[MessageStatus
     """Return the status of each message in the lane's newest view."""
     yield from enter(state)
     lane, explained, history = state.look(lane_name), list[MessageStatus](), state.history
-    yield from hold(history, state.logbook, not_loaded(lane, state.policy_input(None)))
+    yield from load(history, state.journal, not_loaded(lane, state.policy_input(None)))
     for seqs in chunks(list(history.branch.between(0, len(history.branch)))):
         explained += explain_entries(history, lane, (yield from fetch(state, seqs)))
     return explained

@@ -17,7 +17,7 @@ from backscroll.ports import Operation
 from backscroll.session.breakdown import MESSAGE_KINDS, divided, estimates_of
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import load_and_apply, refresh_lane
-from backscroll.view.view import Piece, unstored
+from backscroll.view.view import Segment, unstored
 
 _Parts = tuple[int, ...]
 """Tokens, in the order of `MESSAGE_KINDS`."""
@@ -41,11 +41,11 @@ class LogReplay:
     """Replay a log once, from its beginning, and continue later from the reached position."""
 
     def __init__(self, state: SessionState) -> None:
-        known = state.logbook
-        logbook = None if known is None else Journal(known.store, known.session)
-        self._replica = state.replica(logbook)
+        known = state.journal
+        journal = None if known is None else Journal(known.store, known.session)
+        self._replica = state.replica(journal)
         self._events: Sequence[LogEvent] = state.events
-        self._codec: Codec | None = None if logbook is None else logbook.codec()
+        self._codec: Codec | None = None if journal is None else journal.codec()
         self._prompts: dict[str, str] = {}
         self._views: dict[str, _Seen] = {}
         self._newest: dict[str, _Estimated] = {}
@@ -55,31 +55,31 @@ class LogReplay:
     def advance(self, most: int) -> Operation[list[Step]]:
         """Return the requests among the next `most` events, and those measured there; none at the end."""
         replica, found = self._replica, list[Step]()
-        if replica.logbook is None:
+        if replica.journal is None:
             page = list(enumerate(self._events[self.place : self.place + most], self.place))
         else:
             assert self._codec is not None
-            page = yield from replica.logbook.page_from(self.place, most, self._codec)
+            page = yield from replica.journal.page_from(self.place, most, self._codec)
         for at, event in page:
             if isinstance(event, SystemPromptRecorded):
                 self._prompts[event.digest] = event.text
             if isinstance(event, Checkpoint):
-                self._let_go()
+                self._evict()
                 continue
             yield from load_and_apply(replica, event, at)
             if isinstance(event, RequestRecorded):
                 found.append((yield from self._step(at, event)))
             elif isinstance(event, UsageObserved) and (newest := self._newest.get(event.lane)) is not None:
                 found.append(newest.as_step(event.report.tokens, replica.lanes[event.lane]))
-            replica.outbox.clear()
+            replica.pending_notifications.clear()
         self.place += len(page)
         return found
 
-    def _let_go(self) -> None:
+    def _evict(self) -> None:
         replica = self._replica
         if replica.history.noted:
             shown = {seq for lane in replica.lanes.values() if lane.view for seq in lane.view.shown()}
-            replica.history.let_go(shown, replica.history.next_seq)
+            replica.history.evict(shown, replica.history.next_seq)
 
     def _step(self, at: int, event: RequestRecorded) -> Operation[Step]:
         replica, lane = self._replica, self._replica.lanes[event.lane]
@@ -91,7 +91,7 @@ class LogReplay:
         assert lane.view is not None
         follows = event.lane in self._newest
         total = lane.used(event.budget).middle if event.total is None else event.total[0]
-        self._newest[event.lane] = newest = _Estimated(at, len(lane.view.flat), *seen.take(lane), follows)
+        self._newest[event.lane] = newest = _Estimated(at, len(lane.view.messages), *seen.take(lane), follows)
         return newest.as_step(total, lane)
 
 
@@ -116,7 +116,7 @@ class _Estimated(NamedTuple):
 class _Seen:
     """A lane's newest request, segment by segment."""
 
-    pieces: list[Piece] = field(default_factory=list)
+    segments: list[Segment] = field(default_factory=list)
     messages: list[list[Message]] = field(default_factory=list)
     parts: list[_Parts] = field(default_factory=list)
     """Tokens of each segment, without its role separator."""
@@ -127,47 +127,49 @@ class _Seen:
     def take(self, lane: LaneState) -> tuple[dict[str, int], int]:
         """Return tokens by part, and how many of them are unchanged. The cost grows with the new segments only."""
         assert lane.view is not None
-        pieces, same = lane.view.pieces, len(self.pieces)
-        if pieces[:same] != self.pieces:  # by identity, and much faster than one by one
-            same = next(at for at, piece in enumerate(self.pieces) if at == len(pieces) or piece is not pieces[at])
+        segments, same = lane.view.segments, len(self.segments)
+        if segments[:same] != self.segments:  # by identity, and much faster than one by one
+            same = next(
+                at for at, segment in enumerate(self.segments) if at == len(segments) or segment is not segments[at]
+            )
         unchanged = same
-        for at in range(same, min(len(pieces), len(self.pieces))):
-            if _flat(pieces[at]) != self.messages[at]:
+        for at in range(same, min(len(segments), len(self.segments))):
+            if _messages_of(segments[at]) != self.messages[at]:
                 break
             unchanged = at + 1
-        self._go_on_from(same, pieces, lane)
+        self._go_on_from(same, segments, lane)
         parts = dict(zip(MESSAGE_KINDS, self.sums[-1] if self.sums else _NONE, strict=True))
         return parts, sum(self.sums[unchanged - 1]) if unchanged else 0
 
-    def _go_on_from(self, same: int, pieces: list[Piece], lane: LaneState) -> None:
+    def _go_on_from(self, same: int, segments: list[Segment], lane: LaneState) -> None:
         """Replace the segments after the common ones; each segment is measured once."""
-        old = zip(self.pieces[same:], self.parts[same:], strict=True)
+        old = zip(self.segments[same:], self.parts[same:], strict=True)
         known: dict[int, tuple[list[Message], _Parts | None]] = {}
-        known.update((id(piece.messages), (piece.messages, parts)) for piece, parts in old)
-        del self.pieces[same:], self.sums[same:], self.messages[same:], self.parts[same:]
+        known.update((id(segment.messages), (segment.messages, parts)) for segment, parts in old)
+        del self.segments[same:], self.sums[same:], self.messages[same:], self.parts[same:]
         total = self.sums[-1] if self.sums else _NONE
-        for piece in pieces[same:]:
-            parts = known.get(id(piece.messages), (piece.messages, None))[1]
+        for segment in segments[same:]:
+            parts = known.get(id(segment.messages), (segment.messages, None))[1]
             if parts is None:
-                parts = _reckoned(piece, lane)
-            bridge = piece.bridge_estimate.middle
+                parts = _reckoned(segment, lane)
+            separator = segment.separator_estimate.middle
             total = tuple(map(add, total, parts))
-            if bridge:
-                total = total[0], total[1] + bridge, *total[2:]
-            self.pieces.append(piece)
+            if separator:
+                total = total[0], total[1] + separator, *total[2:]
+            self.segments.append(segment)
             self.parts.append(parts)
             self.sums.append(total)
-            self.messages.append(_flat(piece))
+            self.messages.append(_messages_of(segment))
 
 
-def _reckoned(piece: Piece, lane: LaneState) -> _Parts:
+def _reckoned(segment: Segment, lane: LaneState) -> _Parts:
     found = dict.fromkeys(MESSAGE_KINDS, 0)
-    for part, tokens in estimates_of(piece, lane):
+    for part, tokens in estimates_of(segment, lane):
         found[part] += tokens
-    if piece.bridge is not None:
-        found["digest"] -= piece.bridge_estimate.middle
+    if segment.separator is not None:
+        found["digest"] -= segment.separator_estimate.middle
     return tuple(found.values())
 
 
-def _flat(piece: Piece) -> list[Message]:
-    return piece.messages if piece.bridge is None else [piece.bridge, *piece.messages]
+def _messages_of(segment: Segment) -> list[Message]:
+    return segment.messages if segment.separator is None else [segment.separator, *segment.messages]

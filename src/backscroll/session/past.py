@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from backscroll.compaction.decision import PolicyInput
 from backscroll.compaction.lane_state import LaneState
-from backscroll.compaction.policy import PolicyInput
 from backscroll.history.journal import Journal
 from backscroll.history.loading import chunks
 from backscroll.history.log import MessageAdded, Rewound
@@ -63,7 +63,7 @@ def lane_now(state: SessionState, lane_name: str) -> Operation[tuple[LaneState, 
     known = state.look(lane_name)
     prompt = yield from prompt_of(state, known.prompt)
     lane = state.make_lane(lane_name, known.plan)
-    lane.resume(known.mark())
+    lane.restore(known.snapshot())
     return lane, (yield from refresh_lane(state, lane, prompt))
 
 
@@ -74,8 +74,8 @@ def state_before_next(state: SessionState, at: int) -> Operation[SessionState]:
         ReferenceNotFoundError: There is no message `at`.
     """
     state.check_seq(at)
-    logbook = state.logbook
-    if logbook is None:
+    journal = state.journal
+    if journal is None:
         replica = state.replica(None)
         for event in state.events:
             if replica.history.next_seq > at and isinstance(event, MessageAdded | Rewound):
@@ -83,14 +83,14 @@ def state_before_next(state: SessionState, at: int) -> Operation[SessionState]:
             replica.apply(event)
         return replica
     yield from flush_deferred(state)
-    return (yield from state_at(state, logbook, (yield from logbook.place_before_next(at))))
+    return (yield from state_at(state, journal, (yield from journal.place_before_next(at))))
 
 
-def state_at(state: SessionState, logbook: Journal, place: int) -> Operation[SessionState]:
+def state_at(state: SessionState, journal: Journal, place: int) -> Operation[SessionState]:
     """Return a replica at a position of the log."""
-    replica = state.replica(Journal(logbook.store, logbook.session))
-    checkpoint, behind = yield from logbook.standing(place)
-    yield from load_state(replica, logbook, checkpoint, behind, place)
+    replica = state.replica(Journal(journal.store, journal.session))
+    checkpoint, behind = yield from journal.checkpoint_at(place)
+    yield from load_state(replica, journal, checkpoint, behind, place)
     return replica
 
 
@@ -108,7 +108,7 @@ def newest_request(state: SessionState) -> tuple[str, int, int] | None:
     lane = state.asked
     if lane is None or lane.view is None:
         return None
-    return lane.name, lane.used(lane.budget).middle, len(lane.view.flat)
+    return lane.name, lane.used(lane.budget).middle, len(lane.view.messages)
 
 
 def texts_in_view(state: SessionState) -> Iterator[str]:
@@ -116,7 +116,7 @@ def texts_in_view(state: SessionState) -> Iterator[str]:
     query has the same result.
     """
     view, echoes = state.asked.view if state.asked else None, Echoes()
-    for message in view.flat if view else ():
+    for message in view.messages if view else ():
         reading = read_message(message)
         left_out = echoes.of(reading)
         yield from [part.text for number, part in enumerate(reading.parts) if number not in left_out]

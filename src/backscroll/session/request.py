@@ -5,12 +5,12 @@ from functools import partial
 
 from backscroll import events
 from backscroll.compaction import policy
+from backscroll.compaction.decision import NOTHING_DUE, Decision, PolicyInput
 from backscroll.compaction.lane_state import LaneState
-from backscroll.compaction.policy import NOTHING_DUE, Decision, PolicyInput
-from backscroll.compaction.report import CompactionResult
+from backscroll.compaction.result import CompactionResult
 from backscroll.compaction.trim import TrimRequest
 from backscroll.errors import StoreUnavailableError
-from backscroll.history.loading import hold
+from backscroll.history.loading import load
 from backscroll.history.log import CompactionSkipped, PlanAt, PlanRecorded
 from backscroll.messages import Message
 from backscroll.ports import Ask, Operation
@@ -59,7 +59,9 @@ def request(
     window = None
     if token_budget is None and provider is not None:
         window, failures = yield from provider_window(provider)
-        state.outbox += [(events.PROVIDER_WINDOW_UNAVAILABLE, {"reason": failure}) for failure in failures]
+        state.pending_notifications += [
+            (events.PROVIDER_WINDOW_UNAVAILABLE, {"reason": failure}) for failure in failures
+        ]
     budget = resolve_budget(token_budget, window, state.config.budget).tokens
     prompt = None if state.prompt is None else (yield from ask_prompt(state))
     if state.clock is not None and state.config.prices is not None:
@@ -106,7 +108,7 @@ def _fit(state: SessionState, lane: LaneState, now: PolicyInput, find: Find) -> 
                 state.apply(event)
                 _forget_expired(state)
                 write_checkpoint(state)
-            state.outbox += decision.reports
+            state.pending_notifications += decision.reports
             return isinstance(event, PlanRecorded)
     raise too_many_conflicts()
 
@@ -116,9 +118,9 @@ def _record(state: SessionState, event: PlanRecorded) -> Operation[bool]:
     try:
         return (yield from commit(state, [event]))
     except StoreUnavailableError as error:
-        assert state.logbook is not None
-        state.logbook.later(event)
-        state.outbox.append((events.STORE_UNAVAILABLE, {"lane": event.lane, "error": str(error)[:200]}))
+        assert state.journal is not None
+        state.journal.buffer(event)
+        state.pending_notifications.append((events.STORE_UNAVAILABLE, {"lane": event.lane, "error": str(error)[:200]}))
         return True
 
 
@@ -170,16 +172,16 @@ def undo_compaction(state: SessionState, lane_name: str) -> Operation[bool]:
             if earlier is None:
                 return False
             if isinstance(earlier, PlanAt):
-                assert state.logbook is not None
-                earlier = yield from state.logbook.plan(lane_name, earlier)
+                assert state.journal is not None
+                earlier = yield from state.journal.plan(lane_name, earlier)
             now = state.policy_input(prompt)
-            missing = state.history.missing(seq for seq, _ in state.history.outside(earlier.gaps()))
-            yield from hold(state.history, state.logbook, missing)
+            missing = state.history.not_loaded(seq for seq, _ in state.history.outside(earlier.gaps()))
+            yield from load(state.history, state.journal, missing)
             event = undo(lane, now, earlier)
             if (yield from commit(state, [event])):
                 break
         else:
             raise too_many_conflicts()
     state.apply(event)
-    state.outbox.append((events.PLAN_CHANGED, {"lane": lane_name, "undone": event.plan.number - 1}))
+    state.pending_notifications.append((events.PLAN_CHANGED, {"lane": lane_name, "undone": event.plan.number - 1}))
     return True

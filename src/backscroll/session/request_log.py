@@ -24,7 +24,7 @@ from backscroll.session.state import Position, SessionState
 from backscroll.session.store_sync import enter, fetch, flush_deferred, load_and_apply, refresh_lane
 from backscroll.session.system_prompt import prompt_of
 from backscroll.view.rendering import Sources
-from backscroll.view.view import EPHEMERAL, SUMMARY, Piece, unstored
+from backscroll.view.view import EPHEMERAL, SUMMARY, Segment, unstored
 
 _KINDS = frozenset(("request", "usage", "summary", "no_summary"))
 _NEAR = 256  # records between the last position read and one that is reached from there
@@ -110,11 +110,11 @@ class RequestSnapshot:
 def list_requests(state: SessionState, start: int, stop: int | None) -> Operation[list[RequestRecord]]:
     """Return the requests at positions of the log from `start` up to but excluding `stop`, in order."""
     yield from enter(state)
-    if state.logbook is None:
+    if state.journal is None:
         found = [(at, event) for at, event in enumerate(state.events) if at >= start and (stop is None or at < stop)]
     else:
         yield from flush_deferred(state)
-        found = yield from state.logbook.events_of(_KINDS, start, stop)
+        found = yield from state.journal.events_of(_KINDS, start, stop)
     return list(_listed(found, whole=start <= 0))
 
 
@@ -158,11 +158,11 @@ def lane_of_request(state: SessionState, at: int) -> Operation[tuple[RequestReco
 def _requested_at(state: SessionState, at: int) -> Operation[RequestRecorded]:
     found: Sequence[tuple[int, LogEvent]] = ()
     if type(at) is int and at >= 0:
-        if state.logbook is None:
+        if state.journal is None:
             found = list(enumerate(state.events))[at : at + 1]
         else:
             yield from flush_deferred(state)
-            found = yield from state.logbook.events_of(("request",), at, at + 1)
+            found = yield from state.journal.events_of(("request",), at, at + 1)
     for _, event in found:
         if isinstance(event, RequestRecorded):
             return event
@@ -173,34 +173,34 @@ def _requested_at(state: SessionState, at: int) -> Operation[RequestRecorded]:
 
 def _before_request(state: SessionState, at: int, event: RequestRecorded) -> Operation[SessionState]:
     """Return a replica of the session when a request was made."""
-    logbook = state.logbook
-    if logbook is None:
+    journal = state.journal
+    if journal is None:
         replica = state.replica(None)
         for earlier in state.events[:at]:
             replica.apply(earlier)
         return replica
-    replica = yield from _going_on(state, logbook, at)
+    replica = yield from _going_on(state, journal, at)
     last = replica.history.last
     if event.last >= 0 and (last is None or last.seq != event.last):  # others wrote before this request was stored
-        place = yield from logbook.place_before_next(event.last)
-        replica = yield from state_at(state, logbook, min(place, at))
+        place = yield from journal.place_before_next(event.last)
+        replica = yield from state_at(state, journal, min(place, at))
     return replica
 
 
-def _going_on(state: SessionState, logbook: Journal, at: int) -> Operation[SessionState]:
+def _going_on(state: SessionState, journal: Journal, at: int) -> Operation[SessionState]:
     """Return a replica at a position: the last one read, continued, if that is close enough."""
     before, state.looked_at = state.looked_at, None
     if before is None or not before.place <= at <= before.place + _NEAR:
-        found = Position(at, (yield from state_at(state, logbook, at)), logbook.codec())
+        found = Position(at, (yield from state_at(state, journal, at)), journal.codec())
     else:
         found, replica = before, before.state
-        page = yield from logbook.page_from(found.place, at - found.place, found.codec)
+        page = yield from journal.page_from(found.place, at - found.place, found.codec)
         for place, event in page:
             if not isinstance(event, Checkpoint):
                 yield from load_and_apply(replica, event, place)
             elif replica.history.noted:
-                replica.history.let_go(set(), replica.history.next_seq)
-        replica.outbox.clear()
+                replica.history.evict(set(), replica.history.next_seq)
+        replica.pending_notifications.clear()
     state.looked_at = Position(at, found.state, found.codec)
     return found.state
 
@@ -239,14 +239,14 @@ def _reported(seen: UsageObserved | None) -> tuple[int | None, int | None, int |
 def _messages(lane: LaneState) -> list[Message]:
     assert lane.view is not None
     copies = lane.view.copies()
-    for piece in lane.view.pieces:
-        if piece.key[1] == EPHEMERAL:
-            copies[piece.start + (piece.bridge is not None)] = _unstored(piece)
+    for segment in lane.view.segments:
+        if segment.key[1] == EPHEMERAL:
+            copies[segment.start + (segment.separator is not None)] = _unstored(segment)
     return copies
 
 
-def _unstored(piece: Piece) -> Message:
-    message = piece.messages[0]
+def _unstored(segment: Segment) -> Message:
+    message = segment.messages[0]
     return {"role": message["role"], "ephemeral": str(message["content"]).rpartition(" ")[2]}
 
 
@@ -254,35 +254,35 @@ def _lines(history: History, lane: LaneState, messages: Sequence[Message]) -> It
     """Yield the view's messages in order, with what is left out at its place."""
     assert lane.view is not None
     gaps = list(lane.plan.gaps())
-    for piece in lane.view.pieces:
-        while piece.group is not None and gaps and gaps[0].first < piece.group.first:
+    for segment in lane.view.segments:
+        while segment.group is not None and gaps and gaps[0].first < segment.group.first:
             yield _gap(gaps.pop(0))
-        shown = list(messages[piece.start : piece.start + len(piece.messages) + (piece.bridge is not None)])
-        if piece.bridge is not None:
-            yield _made("bridge", shown.pop(0), piece.bridge_estimate.middle)
-        if piece.group is not None:
-            yield from _members(history, lane, piece, shown)
+        shown = list(messages[segment.start : segment.start + len(segment.messages) + (segment.separator is not None)])
+        if segment.separator is not None:
+            yield _made("bridge", shown.pop(0), segment.separator_estimate.middle)
+        if segment.group is not None:
+            yield from _members(history, lane, segment, shown)
             continue
         kind: RequestItemKind = "prompt"
-        if piece.key[1] == SUMMARY:
+        if segment.key[1] == SUMMARY:
             kind = "digest"
-        elif piece.key[1] == EPHEMERAL:
+        elif segment.key[1] == EPHEMERAL:
             kind = "ephemeral"
         for message in shown:
-            yield _made(kind, message, piece.estimate.middle)
+            yield _made(kind, message, segment.estimate.middle)
     yield from map(_gap, gaps)
 
 
-def _members(history: History, lane: LaneState, piece: Piece, shown: list[Message]) -> Iterator[RequestItem]:
+def _members(history: History, lane: LaneState, segment: Segment, shown: list[Message]) -> Iterator[RequestItem]:
     """Yield the messages of a group. A message more than it has entries replaces a missing result."""
-    statuses = explain_entries(history, lane, piece.entries)
-    tokens = dict(shown_entries(piece, lane))
-    filled = piece.estimate.middle - sum(tokens.values())
-    if piece.sources is not None:
-        explained = dict(zip(piece.entries, statuses, strict=True))
-        yield from _arranged_members(piece.sources, explained, tokens, shown, filled)
+    statuses = explain_entries(history, lane, segment.entries)
+    tokens = dict(shown_entries(segment, lane))
+    filled = segment.estimate.middle - sum(tokens.values())
+    if segment.sources is not None:
+        explained = dict(zip(segment.entries, statuses, strict=True))
+        yield from _arranged_members(segment.sources, explained, tokens, shown, filled)
         return
-    waiting = [(entry, each) for entry, each in zip(piece.entries, statuses, strict=True) if each.state != "left out"]
+    waiting = [(entry, each) for entry, each in zip(segment.entries, statuses, strict=True) if each.state != "left out"]
     shares = _shares(filled, len(shown) - len(waiting))
     for left, message in zip(range(len(shown), 0, -1), shown, strict=True):
         if not waiting or (left > len(waiting) and _is_filled(message, waiting[0][0])):

@@ -8,11 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from backscroll.compaction.cache_pricing import CachePricing
 from backscroll.compaction.candidates import Strategy
+from backscroll.compaction.decision import PolicyInput
 from backscroll.compaction.lane_state import LaneState
-from backscroll.compaction.options import CompactionOptions
-from backscroll.compaction.policy import PolicyInput
+from backscroll.compaction.options import CachePricing, CompactionOptions
 from backscroll.compaction.summarization import Summaries
 from backscroll.errors import ReferenceNotFoundError
 from backscroll.history.codec import Codec
@@ -34,7 +33,6 @@ from backscroll.history.log import (
 from backscroll.history.plan import Plan
 from backscroll.messages import Message, ParsedMessage, Redact
 from backscroll.ports import Notification as Report
-from backscroll.session.lane import readmit, restore
 from backscroll.tokens.budget import BudgetOptions
 from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.usage import Count, Counts, UsageCalibrator
@@ -84,16 +82,16 @@ class SessionState:
         self,
         config: SessionConfig,
         *,
-        logbook: Journal | None = None,
+        journal: Journal | None = None,
         summaries: Summaries | None = None,
-        outbox: deque[Report] | None = None,
+        pending_notifications: deque[Report] | None = None,
         clock: Callable[[], float] | None = None,
         listened_to: bool = False,
     ) -> None:
         self.config = config
-        self.logbook = logbook
+        self.journal = journal
         self.summaries = summaries
-        self.outbox: deque[Report] = deque() if outbox is None else outbox
+        self.pending_notifications: deque[Report] = deque() if pending_notifications is None else pending_notifications
         """Notifications that the driver emits after releasing the lock."""
         self.clock = clock
         """Returns seconds of a monotonic clock; called before each request."""
@@ -141,9 +139,9 @@ class SessionState:
         self.looked_at: Position | None = None
         """The replica of the request read last, because the next one read is usually near."""
 
-    def replica(self, logbook: Journal | None) -> "SessionState":
+    def replica(self, journal: Journal | None) -> "SessionState":
         """Return a session of the same configuration before its first event. Changes of it leave this one alone."""
-        return SessionState(self.config, logbook=logbook)
+        return SessionState(self.config, journal=journal)
 
     # -- events --
 
@@ -155,12 +153,12 @@ class SessionState:
     def apply_deferred(self, event: LogEvent) -> None:
         """Apply an event now; persist it with the next commit."""
         self.follow(event)
-        if self.logbook is not None:
-            self.logbook.later(event)
+        if self.journal is not None:
+            self.journal.buffer(event)
 
     def follow(self, event: LogEvent) -> None:
         """Apply an event to everything but the history, which has it already."""
-        if self.logbook is None:
+        if self.journal is None:
             self.events.append(event)
         match event:
             case LaneEvent():
@@ -171,7 +169,7 @@ class SessionState:
                 self.prompts.add(event.digest)
             case IdempotencyKeyUsed():
                 self.ids[event.digest] = event
-                if self.logbook is not None and len(self.ids) > _MOST_IDS:
+                if self.journal is not None and len(self.ids) > _MOST_IDS:
                     del self.ids[next(iter(self.ids))]
             case _:
                 pass
@@ -188,7 +186,7 @@ class SessionState:
         if isinstance(event, PlanRecorded):
             self.newest_lane = event.lane
             if event.undone:  # messages pinned since then must not leave the view again
-                self.outbox += restore(lane, self.history)
+                self.pending_notifications += lane.restore_required(self.history)
 
     def _follow_in_lanes(self, event: MessageAdded | Rewound | PinChanged) -> None:
         """Restore what a lane's plan left out, if a change of the branch requires it."""
@@ -204,7 +202,9 @@ class SessionState:
         for lane in self.lanes.values():
             if isinstance(event, Rewound):
                 lane.rewound(event.to)
-            self.outbox += readmit(lane, joined) if joined is not None else restore(lane, self.history)
+            self.pending_notifications += (
+                lane.readmit(joined) if joined is not None else lane.restore_required(self.history)
+            )
 
     # -- lanes --
 

@@ -6,13 +6,13 @@ Operations are generators that yield effects (`ports.py`). An event that could n
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from backscroll.compaction.decision import PolicyInput
 from backscroll.compaction.lane_state import LaneState
-from backscroll.compaction.policy import PolicyInput
 from backscroll.errors import ConflictError
 from backscroll.history.history import Entry
 from backscroll.history.journal import Journal
 from backscroll.history.loading import fetch as fetch_entries
-from backscroll.history.loading import hold, hold_group, restored, take
+from backscroll.history.loading import load, load_group, restored, take
 from backscroll.history.log import Checkpoint, LogEvent, MessageAdded, Rewound
 from backscroll.history.plan import Plan, hidden
 from backscroll.ports import AcquireLock, Operation
@@ -45,37 +45,37 @@ def catch_up(state: SessionState, *, look: bool = True) -> Operation[None]:
 
     `look`: check for events of other writers; otherwise only a session that was not opened yet is loaded.
     """
-    logbook = state.logbook
-    if logbook is not None and not state.entered:
-        yield from load_session(state, logbook)
-    elif logbook is not None and look:
-        yield from take_news(state, logbook)
+    journal = state.journal
+    if journal is not None and not state.entered:
+        yield from load_session(state, journal)
+    elif journal is not None and look:
+        yield from load_news(state, journal)
     if state.summaries is not None or state.pending_usage:
         take_in_reports(state)
 
 
-def load_session(state: SessionState, logbook: Journal) -> Operation[None]:
+def load_session(state: SessionState, journal: Journal) -> Operation[None]:
     """Load a session from its store."""
-    checkpoint, behind = yield from logbook.open()
+    checkpoint, behind = yield from journal.open()
     try:
-        yield from load_state(state, logbook, checkpoint, behind, logbook.end)
+        yield from load_state(state, journal, checkpoint, behind, journal.end)
     except BaseException:
         state.begin()  # nothing that was loaded half
         raise
 
 
 def load_state(
-    state: SessionState, logbook: Journal, checkpoint: Checkpoint | None, behind: Sequence[LogEvent], place: int
+    state: SessionState, journal: Journal, checkpoint: Checkpoint | None, behind: Sequence[LogEvent], place: int
 ) -> Operation[None]:
     """Load the state that a checkpoint and the events after it define, which are the records before a position."""
     state.begin()
     first = place - len(behind)
-    with logbook.at(first - 1):
-        state.history = yield from restored(logbook, checkpoint, [])
-        for mark in checkpoint.lanes if checkpoint else ():
-            assert isinstance(mark.plan, Plan)
-            lane = state.lanes[mark.name] = state.make_lane(mark.name, mark.plan)
-            lane.resume(mark)
+    with journal.at(first - 1):
+        state.history = yield from restored(journal, checkpoint, [])
+        for snapshot in checkpoint.lanes if checkpoint else ():
+            assert isinstance(snapshot.plan, Plan)
+            lane = state.lanes[snapshot.name] = state.make_lane(snapshot.name, snapshot.plan)
+            lane.restore(snapshot)
         state.newest_lane = checkpoint.newest_lane if checkpoint else None
         if state.newest_lane not in (None, *state.lanes):
             raise ValueError(f"its newest lane is {state.newest_lane!r:.80}, and it has no such lane")
@@ -84,10 +84,10 @@ def load_state(
     state.entered = True
 
 
-def take_news(state: SessionState, logbook: Journal) -> Operation[None]:
+def load_news(state: SessionState, journal: Journal) -> Operation[None]:
     """Load what was stored since: by own callers that were cancelled, and by other writers."""
     state.entered = False  # if only a part of it can be applied now, load the session again
-    own, others = yield from logbook.news()
+    own, others = yield from journal.catch_up()
     for at, event in own:
         yield from load_and_apply(state, event, at)
     for at, event in others:
@@ -101,12 +101,12 @@ def take_news(state: SessionState, logbook: Journal) -> Operation[None]:
 
 def load_and_apply(state: SessionState, event: LogEvent, at: int | None = None) -> Operation[None]:
     """Apply an event, and load what it needs. `at`: its position, if it was stored before."""
-    if at is None or state.logbook is None:
-        yield from take(state.history, state.logbook, event)
+    if at is None or state.journal is None:
+        yield from take(state.history, state.journal, event)
         state.follow(event)
         return
-    with state.logbook.at(at):
-        yield from take(state.history, state.logbook, event)
+    with state.journal.at(at):
+        yield from take(state.history, state.journal, event)
         state.follow(event)
 
 
@@ -116,19 +116,19 @@ def refresh_lane(
     """Bring a lane's view up to date, and load what it shows. Returns the input of a decision."""
     now = state.policy_input(prompt)
     if missing := not_loaded(lane, now):
-        yield from hold(state.history, state.logbook, missing)
+        yield from load(state.history, state.journal, missing)
     if reports := refresh(lane, now):
-        state.outbox += reports
+        state.pending_notifications += reports
     if limits is NO_LIMITS:
         return now
     for seq in sorted(hidden(lane.plan, limits.retain)):
-        yield from hold_group(state.history, state.logbook, seq)
+        yield from load_group(state.history, state.journal, seq)
     return now._replace(limits=limits)
 
 
 def fetch(state: SessionState, seqs: Sequence[int]) -> Operation[list[Entry]]:
     """Load these entries for reading only; `seqs` ascend."""
-    return (yield from fetch_entries(state.history, state.logbook, seqs))
+    return (yield from fetch_entries(state.history, state.journal, seqs))
 
 
 def fetch_one(state: SessionState, seq: int) -> Operation[Entry]:
@@ -147,15 +147,15 @@ def fetch_one(state: SessionState, seq: int) -> Operation[Entry]:
 
 def commit(state: SessionState, happening: Sequence[LogEvent]) -> Operation[bool]:
     """Store events before they are applied. Returns False if another writer was first; its events are applied then."""
-    logbook = state.logbook
-    if logbook is None:
+    journal = state.journal
+    if journal is None:
         return True
-    stored = yield from logbook.commit(happening)
+    stored = yield from journal.commit(happening)
     if not stored:
         state.lost += 1
         if state.lost >= LOSSES:
-            yield from logbook.take_turn()
-        yield from take_news(state, logbook)
+            yield from journal.take_turn()
+        yield from load_news(state, journal)
     return stored
 
 
@@ -166,8 +166,8 @@ def tries(state: SessionState) -> Iterator[range]:
     try:
         yield range(TRIES)
     finally:
-        if state.logbook is not None:
-            state.logbook.end_turn()
+        if state.journal is not None:
+            state.journal.end_turn()
 
 
 def commit_and_apply(state: SessionState, event: LogEvent, check: Callable[[], None] = lambda: None) -> Operation[None]:
@@ -194,24 +194,24 @@ def flush_deferred(state: SessionState) -> Operation[None]:
 
 def flush(state: SessionState) -> Operation[None]:
     """Store the buffered events, and release a lease."""
-    logbook = state.logbook
-    if logbook is None or not logbook.gone:  # otherwise nothing can be stored, which was reported
+    journal = state.journal
+    if journal is None or not journal.gone:  # otherwise nothing can be stored, which was reported
         yield LOCK
         yield from catch_up(state, look=False)
         yield from flush_deferred(state)
-    if logbook is not None:
-        yield from logbook.release()
+    if journal is not None:
+        yield from journal.release()
 
 
 def write_checkpoint(state: SessionState) -> None:
     """Write a checkpoint and evict messages that no view shows."""
-    logbook, history = state.logbook, state.history
-    if logbook is None or not history.noted:
+    journal, history = state.journal, state.history
+    if journal is None or not history.noted:
         return
     shown = {seq for lane in state.lanes.values() if lane.view for seq in lane.view.shown()}
     fresh = (
-        logbook.checkpoint_every if logbook.due else 0
+        journal.checkpoint_every if journal.due else 0
     )  # no view was requested lately: the newest messages will be needed
-    history.let_go(shown, history.next_seq - fresh)
-    marks = tuple(lane.mark() for lane in state.lanes.values())
-    state.apply_deferred(Checkpoint(history.mark(), marks, state.newest_lane))
+    history.evict(shown, history.next_seq - fresh)
+    lanes = tuple(lane.snapshot() for lane in state.lanes.values())
+    state.apply_deferred(Checkpoint(history.snapshot(), lanes, state.newest_lane))

@@ -75,7 +75,9 @@ def begin_next_summary(state: SessionState, lane: LaneState, prompt: str | None,
 
 def _begin(state: SessionState, lane: LaneState, order: Order | None, summaries: Summaries) -> Operation[None]:
     if order is not None:
-        state.outbox.append((events.SUMMARY_STARTED, {"lane": lane.name, "first": order.first, "last": order.last}))
+        state.pending_notifications.append(
+            (events.SUMMARY_STARTED, {"lane": lane.name, "first": order.first, "last": order.last})
+        )
         yield Ask(summaries.background.start, (_made(state, order, summaries),))
 
 

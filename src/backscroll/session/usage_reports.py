@@ -60,11 +60,11 @@ def take_in_reports(state: SessionState) -> None:
     pending, state.pending_usage = state.pending_usage, []
     for report in pending:
         if isinstance(report, tuple):
-            state.outbox.append(report)
+            state.pending_notifications.append(report)
             continue
         state.apply_deferred(report)
         if isinstance(report, Overflowed):
-            state.outbox.append((events.OVERFLOW, {"lane": report.lane, "tokens": report.tokens}))
+            state.pending_notifications.append((events.OVERFLOW, {"lane": report.lane, "tokens": report.tokens}))
 
 
 def _take_in_summary(state: SessionState, made: Made) -> None:
@@ -74,14 +74,16 @@ def _take_in_summary(state: SessionState, made: Made) -> None:
     payload = place | {"model": made.model, "prompt": PROMPT, "input_tokens": spent[0], "output_tokens": spent[1]}
     reason = made.reason
     if made.struck:
-        state.outbox.append((events.SUMMARY_CLAIMS_STRUCK, place | {"struck": made.struck, "kept": made.kept}))
+        state.pending_notifications.append(
+            (events.SUMMARY_CLAIMS_STRUCK, place | {"struck": made.struck, "kept": made.kept})
+        )
     if not reason and (order.lane not in state.lanes or order.last not in state.history.branch):
         reason = "the messages that it covers were rewound meanwhile"
     if order.lane not in state.lanes:
         return
     if reason:
         state.apply_deferred(SummaryFailed(order.lane, order.last, reason, *spent))
-        state.outbox.append((events.SUMMARY_FAILED, payload | {"reason": reason}))
+        state.pending_notifications.append((events.SUMMARY_FAILED, payload | {"reason": reason}))
         return
     state.apply_deferred(SummaryMade(order.lane, order.first, order.last, made.text, made.model, PROMPT, *spent))
-    state.outbox.append((events.SUMMARY_READY, payload))
+    state.pending_notifications.append((events.SUMMARY_READY, payload))

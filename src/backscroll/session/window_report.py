@@ -3,9 +3,10 @@
 from copy import copy
 from dataclasses import dataclass
 
+from backscroll.compaction.decision import PolicyInput
 from backscroll.compaction.lane_state import LaneState
-from backscroll.compaction.policy import PolicyInput, next_compaction
-from backscroll.compaction.report import CompactionResult
+from backscroll.compaction.policy import next_compaction
+from backscroll.compaction.result import CompactionResult
 from backscroll.history.history import Entry, History
 from backscroll.history.journal import Journal
 from backscroll.history.log import Overflowed, UsageObserved
@@ -71,8 +72,8 @@ def _report(lane: LaneState, now: PolicyInput) -> WindowReport:
     used, scale = _usage(now.history, lane), break_down(lane).scale
     parts = {kind: figure.tokens for kind, figure in used.by_kind.items()} | {"free": used.free}
     each: list[tuple[int, Entry]] = []
-    for piece in lane.view.pieces:
-        each += [(round(tokens * scale), entry) for entry, tokens in shown_entries(piece, lane)]
+    for segment in lane.view.segments:
+        each += [(round(tokens * scale), entry) for entry, tokens in shown_entries(segment, lane)]
     each.sort(key=lambda found: (-found[0], found[1].seq))
     largest = tuple(_contributor(entry, tokens) for tokens, entry in each[:LARGEST])
     threshold, coming = next_compaction(lane, now)
@@ -104,8 +105,8 @@ def usage(state: SessionState, lane_name: str) -> Usage | None:
 def usage_as_stored(state: SessionState, lane_name: str) -> Operation[Usage]:
     """Return what a lane's window holds without a view of it here. Needs no lock, because a replica reads the store."""
     replica = state
-    if (logbook := state.logbook) is not None:
-        own = Journal(logbook.store, logbook.session)
+    if (journal := state.journal) is not None:
+        own = Journal(journal.store, journal.session)
         replica = state.replica(own)
         yield from load_session(replica, own)
     lane, _ = yield from lane_now(replica, lane_name)
@@ -126,7 +127,7 @@ def _usage(history: History, lane: LaneState) -> Usage:
         used_upper_bound=total.upper,
         free=max(0, lane.allowed(lane.budget) - total.upper),
         by_kind=by_kind,
-        messages=len(lane.view.flat),
+        messages=len(lane.view.messages),
         stored=len(history.branch),
         compactions=lane.compactions,
         summarizer=lane.spent,

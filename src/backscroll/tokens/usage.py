@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Literal, NamedTuple
 
-from backscroll.messages import ParsedMessage
+from backscroll.messages.reader import ParsedMessage
 from backscroll.tokens.model_profiles import ModelProfile
 
 MESSAGE_TOKENS = 4  # role and delimiters of one message in the chat formats
@@ -163,19 +163,29 @@ class UsageCalibrator:
         self.informed = overhead is not None
         """Whether anything is known of the tokens outside the messages: given, or from a report."""
 
-    def mark(self) -> CalibratorSnapshot:
+    def snapshot(self) -> CalibratorSnapshot:
         """Return the state, for `restore`."""
         return CalibratorSnapshot(
             self._learned, self._seen, self._expected, self._anchor, self._before, self._whole, self._left,
             self.informed, self._recent, self._jumped,
         )  # fmt: skip  # one thought
 
-    def restore(self, mark: CalibratorSnapshot) -> None:
+    def restore(self, snapshot: CalibratorSnapshot) -> None:
         """Continue from a stored state."""
-        self._learned = self._newest = mark.learned
-        self._seen, self._expected, self._anchor, self._before = mark.seen, mark.expected, mark.anchor, mark.before
-        self._whole, self._left, self._recent, self._jumped = mark.whole, mark.left, mark.recent, mark.jumped
-        self.informed = mark.informed or self._given is not None
+        self._learned = self._newest = snapshot.learned
+        self._seen, self._expected, self._anchor, self._before = (
+            snapshot.seen,
+            snapshot.expected,
+            snapshot.anchor,
+            snapshot.before,
+        )
+        self._whole, self._left, self._recent, self._jumped = (
+            snapshot.whole,
+            snapshot.left,
+            snapshot.recent,
+            snapshot.jumped,
+        )
+        self.informed = snapshot.informed or self._given is not None
         self._learn()
 
     @property

@@ -41,7 +41,7 @@ class Ephemeral:
 
 
 @dataclass(slots=True, eq=False)
-class Piece:
+class Segment:
     """What belongs together in a view: a group, the summary, the system prompt or an ephemeral message."""
 
     key: Key
@@ -56,11 +56,11 @@ class Piece:
     """
     gap: Gap | None = None
     """The gap directly before it."""
-    bridge: Message | None = None
-    bridge_text: str = ""
-    bridge_estimate: Estimate = NOTHING
+    separator: Message | None = None
+    separator_text: str = ""
+    separator_estimate: Estimate = NOTHING
     start: int = 0
-    """Index, in the flat list, of the role separator or of the first message."""
+    """Index, in `View.messages`, of the role separator or of the first message."""
     sources: rendering.Sources | None = None
     """The entries that each message is made of. `None`: one to one."""
 
@@ -100,8 +100,8 @@ class View:
     def __init__(self, history: History, around: RenderContext, plan: Plan, prompt: str | None = None) -> None:
         self.plan = plan
         self.prompt = prompt
-        self.pieces: list[Piece] = []
-        self.flat: list[Message] = []
+        self.segments: list[Segment] = []
+        self.messages: list[Message] = []
         self.estimate = NOTHING
         self.summary_tokens = 0
         """Tokens of the summary, by the upper estimate."""
@@ -112,7 +112,7 @@ class View:
         self._edits = plan.rewritten()
         self._at: dict[int, int] = {}
         self._copier = Copier()
-        """Copies `flat`."""
+        """Copies `messages`."""
         self._gap: Gap | None = None
         """The gap at the very end, which the next message will show."""
         self._cursor = 0
@@ -138,28 +138,28 @@ class View:
     ) -> "View":
         """Build the view of a plan over the whole branch. Its cost grows with the view, not with the history."""
         view = cls(history, around, plan, prompt)
-        old = {piece.key: piece for piece in reuse.pieces} if reuse else {}
+        old = {segment.key: segment for segment in reuse.segments} if reuse else {}
         keep_prompts = prompt is not None
-        pieces: list[Piece] = []
+        segments: list[Segment] = []
         if prompt is not None:
-            pieces.append(view._synthetic(_PROMPT, "system", prompt, None, old))
+            segments.append(view._synthetic(_PROMPT, "system", prompt, None, old))
         gap: Gap | None = None
         for seq, gap_before in history.outside(plan.gaps()):
             entry, gap = history.entry(seq), gap_before or gap
             if entry.group.first != seq or (keep_prompts and replaced_by_prompt(entry)):
                 view._aside.append(seq)
                 continue
-            piece = view._piece(history, entry, old)
-            if piece.messages:
-                piece.gap, gap = gap, None
-            pieces.append(piece)
+            segment = view._segment(history, entry, old)
+            if segment.messages:
+                segment.gap, gap = gap, None
+            segments.append(segment)
         at_end = (left for left in plan.gaps() if history.branch and left.last >= history.branch[-1])
         view._gap = next(at_end, gap)
-        view._add_summary(history, pieces, old)
-        pieces += [view._ephemeral(ephemeral) for ephemeral in ephemerals]
-        pieces.sort(key=_key)
-        for piece in pieces:
-            view._append(piece)
+        view._add_summary(history, segments, old)
+        segments += [view._ephemeral(ephemeral) for ephemeral in ephemerals]
+        segments.sort(key=_key)
+        for segment in segments:
+            view._append(segment)
         view._cursor, view.epoch = len(history.branch), history.epoch
         view._ephemerals = ephemerals[-1].number + 1 if ephemerals else 0
         return view
@@ -167,7 +167,7 @@ class View:
     def shown(self) -> Iterator[int]:
         """Yield the `seq`s of everything in the view, and of the hidden entries outside of gaps."""
         yield from self._aside
-        yield from (entry.seq for piece in self.pieces for entry in piece.entries)
+        yield from (entry.seq for segment in self.segments for entry in segment.entries)
 
     def newer(self, history: History) -> Iterator[int]:
         """Yield the `seq`s appended since the last update."""
@@ -189,27 +189,31 @@ class View:
 
     def copies(self) -> list[Message]:
         """Return the messages as they are sent, as copies that share nothing mutable with stored ones."""
-        copies = self._copier.copies(self.flat)
+        copies = self._copier.copies(self.messages)
         return copies if self._around.write is None else self._written(copies)
 
     def written(self) -> list[Message]:
         """Return the messages as they are sent. The caller must not change them."""
-        return self._written(self.flat)
+        return self._written(self.messages)
 
     def _written(self, messages: list[Message]) -> list[Message]:
         write = self._around.write
         if write is None:
             return messages
-        lines = [piece.start for piece in self.pieces if piece.bridge is not None and piece.bridge["role"] == "user"]
+        lines = [
+            segment.start
+            for segment in self.segments
+            if segment.separator is not None and segment.separator["role"] == "user"
+        ]
         return write(HandedOut(messages, self._settled(), tuple(lines)))
 
     def _settled(self) -> int:
         last = self.plan.last
         if not self.plan.number or last is None:
             return 0
-        old = (piece for piece in reversed(self.pieces) if piece.entries and piece.entries[0].seq <= last)
+        old = (segment for segment in reversed(self.segments) if segment.entries and segment.entries[0].seq <= last)
         newest = next(old, None)
-        return 0 if newest is None else newest.start + (newest.bridge is not None) + len(newest.messages)
+        return 0 if newest is None else newest.start + (newest.separator is not None) + len(newest.messages)
 
     def _take(self, history: History, entry: Entry) -> None:
         group = entry.group
@@ -222,10 +226,10 @@ class View:
         elif group.first != entry.seq:
             self._aside.append(entry.seq)
         elif group.first == entry.seq:
-            piece = self._piece(history, entry, {})
-            if piece.messages:
-                piece.gap, self._gap = self._gap, None
-            self._append(piece)
+            segment = self._segment(history, entry, {})
+            if segment.messages:
+                segment.gap, self._gap = self._gap, None
+            self._append(segment)
 
     def _take_ephemeral(self, ephemeral: Ephemeral) -> None:
         self._append(self._ephemeral(ephemeral))
@@ -233,85 +237,85 @@ class View:
 
     def _close_last(self, history: History, seq: int) -> None:
         """Render a call that has left the newest group as no longer pending."""
-        for at in range(len(self.pieces) - 1, -1, -1):
-            if self.pieces[at].group is not None and self.pieces[at].messages:
-                if self.pieces[at].state[2]:
+        for at in range(len(self.segments) - 1, -1, -1):
+            if self.segments[at].group is not None and self.segments[at].messages:
+                if self.segments[at].state[2]:
                     self._again(history, at, "unanswered call", seq)
                 return
 
     def _again(self, history: History, at: int, why: Change, seq: int) -> None:
         """Render a segment again if its group grew, and record a change of the older prefix."""
-        old = self.pieces[at]
+        old = self.segments[at]
         group = old.group
         if group is None or old.state == _state(group, history):
             return
-        piece = self._piece(history, history.entry(group.members[0]), {})
-        piece.gap = old.gap
-        behind = self.pieces[at + 1 :]
-        if behind or piece.messages[: len(old.messages)] != old.messages:
+        segment = self._segment(history, history.entry(group.members[0]), {})
+        segment.gap = old.gap
+        behind = self.segments[at + 1 :]
+        if behind or segment.messages[: len(old.messages)] != old.messages:
             self.changes.append((why, seq))
         self._cut(at)
-        for later in [piece, *behind]:
+        for later in [segment, *behind]:
             self._append(later)
 
     def _cut(self, at: int) -> None:
         """Remove the segments from `at` on."""
         middle, upper = self.estimate
-        for piece in self.pieces[at:]:
-            middle -= piece.estimate.middle + piece.bridge_estimate.middle
-            upper -= piece.estimate.upper + piece.bridge_estimate.upper
+        for segment in self.segments[at:]:
+            middle -= segment.estimate.middle + segment.separator_estimate.middle
+            upper -= segment.estimate.upper + segment.separator_estimate.upper
         self.estimate = Estimate(middle, upper)
-        del self.flat[self.pieces[at].start :]
-        self._copier.cut(len(self.flat))
-        del self.pieces[at:]
+        del self.messages[self.segments[at].start :]
+        self._copier.cut(len(self.messages))
+        del self.segments[at:]
 
-    def _append(self, piece: Piece) -> None:
-        piece.bridge, piece.bridge_estimate = self._bridge(piece)
-        if piece.group is not None:
-            self._at[piece.group.first] = len(self.pieces)
-        self.pieces.append(piece)
-        piece.start = len(self.flat)
-        if piece.bridge is not None:
-            self.flat.append(piece.bridge)
-        self.flat += piece.messages
+    def _append(self, segment: Segment) -> None:
+        segment.separator, segment.separator_estimate = self._role_separator(segment)
+        if segment.group is not None:
+            self._at[segment.group.first] = len(self.segments)
+        self.segments.append(segment)
+        segment.start = len(self.messages)
+        if segment.separator is not None:
+            self.messages.append(segment.separator)
+        self.messages += segment.messages
         self.estimate = Estimate(
-            self.estimate.middle + piece.estimate.middle + piece.bridge_estimate.middle,
-            self.estimate.upper + piece.estimate.upper + piece.bridge_estimate.upper,
+            self.estimate.middle + segment.estimate.middle + segment.separator_estimate.middle,
+            self.estimate.upper + segment.estimate.upper + segment.separator_estimate.upper,
         )
 
-    def _bridge(self, piece: Piece) -> tuple[Message | None, Estimate]:
+    def _role_separator(self, segment: Segment) -> tuple[Message | None, Estimate]:
         """Make the role separator: one short line between two messages of one role that were not consecutive in the
         history. System messages between them do not count, because providers move these out.
         """
-        role = piece.messages[0]["role"] if piece.messages else None
+        role = segment.messages[0]["role"] if segment.messages else None
         if role not in ("user", "assistant"):
             return None, NOTHING
-        gap = piece.gap
-        for previous in reversed(self.pieces):
+        gap = segment.gap
+        for previous in reversed(self.segments):
             if previous.messages and previous.messages[-1]["role"] not in SYSTEM_ROLES:
                 break
             gap = gap or previous.gap
         else:
-            return self._beginning(piece, role, gap)
-        text = self._between(previous, piece, gap) if previous.messages[-1]["role"] == role else None
-        return self._line(piece, role, text)
+            return self._beginning(segment, role, gap)
+        text = self._between(previous, segment, gap) if previous.messages[-1]["role"] == role else None
+        return self._line(segment, role, text)
 
-    def _beginning(self, piece: Piece, role: str, gap: Gap | None) -> tuple[Message | None, Estimate]:
+    def _beginning(self, segment: Segment, role: str, gap: Gap | None) -> tuple[Message | None, Estimate]:
         """Make a user's line before an assistant's message that is the first only because others are left out."""
-        cut_off = role == "assistant" and (gap is not None or piece.key[1] == SUMMARY)
-        return self._line(piece, role, rendering.BEGUN_LINE if cut_off else None)
+        cut_off = role == "assistant" and (gap is not None or segment.key[1] == SUMMARY)
+        return self._line(segment, role, rendering.BEGUN_LINE if cut_off else None)
 
-    def _line(self, piece: Piece, role: str, text: str | None) -> tuple[Message | None, Estimate]:
+    def _line(self, segment: Segment, role: str, text: str | None) -> tuple[Message | None, Estimate]:
         """Make a line in the role opposite to the segment that follows it."""
         if text is None:
             return None, NOTHING
-        old = piece.bridge
-        if old is not None and old["role"] != role and piece.bridge_text == text:
-            return old, piece.bridge_estimate
-        piece.bridge_text = text
-        return plain("assistant" if role == "user" else "user", text, piece.messages[0]), self._weigh(text)
+        old = segment.separator
+        if old is not None and old["role"] != role and segment.separator_text == text:
+            return old, segment.separator_estimate
+        segment.separator_text = text
+        return plain("assistant" if role == "user" else "user", text, segment.messages[0]), self._weigh(text)
 
-    def _between(self, previous: Piece, piece: Piece, gap: Gap | None) -> str | None:
+    def _between(self, previous: Segment, segment: Segment, gap: Gap | None) -> str | None:
         """Return the text between two segments of one role; None if they were consecutive in the history as well."""
         if gap:
             return rendering.gap_line(gap)
@@ -319,9 +323,9 @@ class View:
             return rendering.gap_line(list(self.plan.gaps())[-1])
         if previous.group and previous.group.open_calls and not previous.state[2]:
             return rendering.NO_RESULT_LINE
-        if not previous.entries or not piece.entries:
+        if not previous.entries or not segment.entries:
             return None
-        low, high = sorted((previous.entries[-1].seq, piece.entries[0].seq))
+        low, high = sorted((previous.entries[-1].seq, segment.entries[0].seq))
         return None if self._only_system(low, high) else rendering.ELSEWHERE_LINE
 
     def _only_system(self, low: int, high: int) -> bool:
@@ -333,7 +337,7 @@ class View:
             for seq in history.branch.between(start, stop)
         )
 
-    def _piece(self, history: History, entry: Entry, old: dict[Key, Piece]) -> Piece:
+    def _segment(self, history: History, entry: Entry, old: dict[Key, Segment]) -> Segment:
         """Make the segment of this entry's group."""
         group = entry.group
         key = (group.first, GROUP, 0)
@@ -343,9 +347,9 @@ class View:
             edits = tuple([edit for seq in group.members for edit in self._edits.get(seq, ())])
         reused = old.get(key)
         if reused is not None and reused.state == state and reused.edits == edits:
-            return Piece(
+            return Segment(
                 key, reused.messages, reused.estimate, reused.entries, group, edits, state,
-                None, reused.bridge, reused.bridge_text, reused.bridge_estimate, sources=reused.sources,
+                None, reused.separator, reused.separator_text, reused.separator_estimate, sources=reused.sources,
             )  # fmt: skip  # by hand: dataclasses.replace takes five times as long, and this runs for every segment
         entries = (entry,) if group.members == [entry.seq] else tuple([history.entry(seq) for seq in group.members])
         messages, sources = rendering.render_group(group, entries, self._edits, pending=state[2])
@@ -354,7 +358,7 @@ class View:
         elif len(entries) > 1 or group.open_calls:
             check_group([entry.reading for entry in entries], state[2])
         estimate = self._estimate(group, entries, messages) if messages else NOTHING
-        return Piece(key, messages, estimate, entries, group, edits, state, sources=sources)
+        return Segment(key, messages, estimate, entries, group, edits, state, sources=sources)
 
     def _estimate(self, group: MessageGroup, entries: Sequence[Entry], messages: list[Message]) -> Estimate:
         middle = upper = 0
@@ -374,14 +378,14 @@ class View:
         middle, upper = estimate_count(self._around.count(text), self._around.family)
         return Estimate(MESSAGE_TOKENS + ceil(middle), MESSAGE_TOKENS + ceil(upper))
 
-    def _synthetic(self, key: Key, role: str, text: str, like: Message | None, old: dict[Key, Piece]) -> Piece:
+    def _synthetic(self, key: Key, role: str, text: str, like: Message | None, old: dict[Key, Segment]) -> Segment:
         message = plain(role, text, like)
         reused = old.get(key)
         if reused is not None and reused.messages == [message]:
-            return Piece(key, reused.messages, reused.estimate)
-        return Piece(key, [message], self._weigh(text))
+            return Segment(key, reused.messages, reused.estimate)
+        return Segment(key, [message], self._weigh(text))
 
-    def _add_summary(self, history: History, pieces: list[Piece], old: dict[Key, Piece]) -> None:
+    def _add_summary(self, history: History, segments: list[Segment], old: dict[Key, Segment]) -> None:
         place = history.branch.position
         left_out = sum(place(gap.last + 1) - place(gap.first) for gap in self.plan.gaps())
         if not left_out:
@@ -389,17 +393,17 @@ class View:
         after = self.plan.summary_after
         if after is None and history.leading:
             after = history.branch[history.leading - 1]
-        like = next((piece.messages[0] for piece in pieces if piece.group and piece.messages), None)
+        like = next((segment.messages[0] for segment in segments if segment.group and segment.messages), None)
         ranges = [(first, last) for first, last in untold(self.plan) if place(last + 1) > place(first)]
         text = rendering.summary_text(self.plan, left_out, ranges)
         summary = self._synthetic((-1 if after is None else after, SUMMARY, 0), "assistant", text, like, old)
         self.summary_tokens = summary.estimate.upper
-        pieces.append(summary)
+        segments.append(summary)
 
-    def _ephemeral(self, ephemeral: Ephemeral) -> Piece:
+    def _ephemeral(self, ephemeral: Ephemeral) -> Segment:
         key = (ephemeral.after, EPHEMERAL, ephemeral.number)
         weight = estimate_message(ephemeral.reading, ephemeral.counts, self._around.family)
-        return Piece(key, [sendable(ephemeral.message)], weight)
+        return Segment(key, [sendable(ephemeral.message)], weight)
 
 
 def unstored(recorded: Iterable[tuple[int, str, str]]) -> list[Ephemeral]:
@@ -412,8 +416,8 @@ def unstored(recorded: Iterable[tuple[int, str, str]]) -> list[Ephemeral]:
     return found
 
 
-def _key(piece: Piece) -> Key:
-    return piece.key
+def _key(segment: Segment) -> Key:
+    return segment.key
 
 
 def _state(group: MessageGroup, history: History) -> State:

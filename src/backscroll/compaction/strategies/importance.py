@@ -14,7 +14,7 @@ OF_USER = 3.0  # factor if a user wrote in it
 
 
 def mentions_score(unit: CandidateGroup, window: Window) -> float:
-    """Score a group by its words per token, times its age, and times three if a user wrote in it.
+    """The default score: a group's words per token, times its age, and times three if a user wrote in it.
 
     A specific word (path, identifier, number) weighs 4 for each mention by the user or the agent and 1 for each by a
     tool; newer mentions weigh up to three times as much as old ones. The newest group counts 1.5 times, the oldest

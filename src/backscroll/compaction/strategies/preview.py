@@ -59,12 +59,12 @@ def shown_whole(view: View, history: History, room: int, previews: ToolResultPre
     """Return whether an unseen result may be too large to be shown whole; cheap. `room`: tokens of all messages."""
     if previews is None:
         return False
-    for piece in reversed(view.pieces):
-        if piece.group is None:
+    for segment in reversed(view.segments):
+        if segment.group is None:
             continue
-        if piece.group.members[-1] <= history.last_assistant:
+        if segment.group.members[-1] <= history.last_assistant:
             return False
-        if piece.estimate.upper > _most(room, previews):
+        if segment.estimate.upper > _most(room, previews):
             return True
     return False
 

@@ -39,8 +39,8 @@ def text_of(store: Store, session: str, seq: int, part: int) -> str | None:
 
 
 def _loading(store: Store, session: str) -> Callable[[Sequence[int]], Operation[list[Entry]]]:
-    logbook, nothing = Journal(store, session), History()
-    return lambda seqs: fetch(nothing, logbook, seqs)
+    journal, nothing = Journal(store, session), History()
+    return lambda seqs: fetch(nothing, journal, seqs)
 
 
 def _behind(store: Store, session: str, known: int) -> int:
