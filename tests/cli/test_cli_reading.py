@@ -137,5 +137,5 @@ def test_read_only_store_refuses_changes(place):
     """A store that was opened for reading says so where something is to be changed."""
     if place.is_dir():
         pytest.skip("a folder has no such mode")
-    with pytest.raises(ConfigurationError, match="opened for reading only: open it without `read_only`"):
+    with pytest.raises(ConfigurationError, match="opened with `read_only`: open it without"):
         SqliteStore(place, read_only=True).delete("s")

@@ -285,7 +285,7 @@ def test_index_of_another_version_is_rebuilt_with_a_warning(store, change):
     with sqlite3.connect(files(store)[0]) as connection:
         connection.execute(change)
     connection.close()
-    with pytest.warns(RuntimeWarning, match="it is of another version, or of another program"):
+    with pytest.warns(RuntimeWarning, match="it has another version, or belongs to another program"):
         assert answers(caught_up(store)) == expected(SOME)
 
 
@@ -307,7 +307,7 @@ def test_index_of_another_past_is_rebuilt(tmp_path, store):
         (tmp_path / name).write_bytes(content)
     again = SqliteStore(tmp_path / "a.db")
     told(again, SOME[20:])
-    with pytest.warns(RuntimeWarning, match="made of something else than the store holds"):
+    with pytest.warns(RuntimeWarning, match="it does not match the store"):
         found = caught_up(again)
     assert answers(found) == expected(SOME)
     again.close()

@@ -302,7 +302,7 @@ def test_forks_leases_and_repairs_are_refused_for_sqlite(tmp_path):
         lambda: ContextManager(store=store, session="a").fork("b"),
         lambda: ContextManager(store=store, session="a", lease=60),
     ):
-        with pytest.raises(ConfigurationError, match=r'use SQLite: store="sqlite:///agent\.db"'):
+        with pytest.raises(ConfigurationError, match=r'use SQLite[:,] store="sqlite:///agent\.db"'):
             action()
     assert (store.sessions(), list(store.verify())) == (["a"], [])
     store.close()

@@ -360,7 +360,7 @@ def test_where_nothing_can_be_read_nothing_is_done(closed, tmp_path):
     assert Path(store.path).read_bytes() == b"x" * 20_000
     Path(store.path).unlink()
     (told,) = store.repair()
-    assert "there is no database any more" in told.what
+    assert "the database is gone" in told.what
     assert store.sessions() == []
     store.close()
 

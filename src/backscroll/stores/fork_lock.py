@@ -2,7 +2,8 @@
 
 SQLite remembers in memory which locks the process holds. In the child of a fork that is wrong: it would wait forever
 for locks of its parent, or skip locks that it needs. So a process forks only while no connection is open. Code that
-uses a connection holds `GATE`, and idle connections are closed before the fork.
+uses a connection holds `GATE`, or an `exclusive_lock` if no other thread uses that connection. Idle connections are
+closed before the fork.
 """
 
 import contextlib
@@ -66,11 +67,9 @@ class ForkLock:
 GATE = ForkLock()
 """One per process, because a fork concerns all connections."""
 _keepers: "weakref.WeakSet[Keeper]" = weakref.WeakSet()
-
-
 _locks: "weakref.WeakSet[threading.Lock]" = weakref.WeakSet()
 _acquired: list[threading.Lock] = []
-"""Locks that the thread that forks holds meanwhile."""
+"""The exclusive locks that a fork under way holds."""
 
 
 def closes_for_forks(keeper: Keeper) -> None:

@@ -198,7 +198,7 @@ def hold(connection: Connection, schema: str, name: str) -> None:
     connection.execute(of(schema, "select from {s}.session where name = %b for no key update"), (_bytes(name),))
 
 
-def begun(connection: Connection, schema: str, name: str) -> list[tuple[int, str]]:
+def locked_session(connection: Connection, schema: str, name: str) -> list[tuple[int, str]]:
     """The session of a name with its id, or nothing. Locks it until the transaction ends."""
     query = of(schema, "select id, name from {s}.session where name = %b for update")
     return _named(connection, query, _bytes(name))
@@ -268,7 +268,7 @@ def tip(connection: Connection, schema: str, name: str) -> Tip:
     return Tip(row[0], str(row[2]))
 
 
-def all_begun(connection: Connection, schema: str) -> list[str]:
+def session_names(connection: Connection, schema: str) -> list[str]:
     """Names of all sessions, including damaged rows."""
     query = of(schema, "select name from {s}.session order by id")
     rows = connection.execute(query, binary=True).fetchall()

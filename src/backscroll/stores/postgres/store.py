@@ -249,7 +249,7 @@ class PostgresStore:
         schema = self.server.schema
         with connection.transaction():
             rows.durable(connection)
-            going = found = rows.begun(connection, schema, name)
+            going = found = rows.locked_session(connection, schema, name)
             while found := rows.forks(connection, schema, [id_ for id_, _ in found]):
                 if not cascade:
                     names = [fork for _, fork in found]

@@ -17,7 +17,7 @@ def verify(server: Server, name: str | None) -> Iterator[Problem]:
     if name is None:
         for number, id_ in server.run(lambda connection: rows.strays(connection, server.schema)):
             yield Problem(None, None, f"{number} records belong to a missing session with the id {id_}")
-    for found in server.run(lambda connection: rows.all_begun(connection, server.schema)):
+    for found in server.run(lambda connection: rows.session_names(connection, server.schema)):
         if name is None or found == name:
             yield from _session(server, found)
 

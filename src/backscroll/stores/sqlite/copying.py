@@ -55,9 +55,9 @@ class Copying:
                     self._say(f"lost: the name of the session with the number {number}; its records were not copied")
         for session in sorted(self._sessions.values(), key=lambda each: each.id):
             self._copy(session)
-        begun = max([*self._sessions, meta.begun if meta else 0])
+        created = max([*self._sessions, meta.created if meta else 0])
         commits = max(acknowledged, meta.commits if meta else 0) + 1
-        rows.write_meta(self._target, StoreRow(commits, begun, len(self._sessions)))
+        rows.write_store_row(self._target, StoreRow(commits, created, len(self._sessions)))
         return True
 
     def _say(self, what: str, session: str | None = None, at: int | None = None) -> None:
@@ -66,7 +66,7 @@ class Copying:
     def _meta(self, acknowledged: int) -> StoreRow | None:
         meta: StoreRow | None = None
         with _damage_ends(), contextlib.suppress(CorruptionError):
-            meta = rows.meta_of(self._source)
+            meta = rows.store_row_of(self._source)
         if meta is None:
             self._say("the row that counts commits and sessions was lost and is created again; sessions may be missing")
         elif meta.commits < acknowledged:
@@ -98,7 +98,7 @@ class Copying:
         if not row[0]:
             return None  # the row of the whole file
         with contextlib.suppress(CorruptionError):
-            return rows.begun_of(row, "")
+            return rows.session_row_of(row, "")
         match row:
             case (bytes(name), int(id_), _, None | int(), int(), _) if 0 < id_ < 2**31:
                 pass

@@ -200,7 +200,7 @@ class Database:
             yield known
         elif known.commits < acknowledged:
             yield self.lost(acknowledged, known.commits)
-        for found in rows.begun(connection):
+        for found in rows.session_rows(connection):
             number += 1
             if isinstance(found, str):
                 yield found
@@ -209,7 +209,7 @@ class Database:
 
     def _meta(self, connection: sqlite3.Connection) -> rows.StoreRow | str:
         try:
-            return rows.meta_of(connection)
+            return rows.store_row_of(connection)
         except CorruptionError as error:
             return str(error)
 

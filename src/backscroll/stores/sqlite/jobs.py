@@ -43,7 +43,7 @@ class Transactions:
         self.connection.execute("begin immediate")
         version = self._seen()
         if version != self._version or len(self._sessions) > _MOST_KNOWN:  # another connection wrote
-            self.meta, self._version = rows.meta_of(self.connection), version
+            self.meta, self._version = rows.store_row_of(self.connection), version
             self._sessions.clear()
             self._incarnations.clear()
         changed = False
@@ -53,8 +53,8 @@ class Transactions:
         if not changed:
             self.connection.execute("rollback")
             return False
-        commits, begun, sessions = self.meta
-        self.meta = rows.StoreRow(commits + 1, begun, sessions)
+        commits, created, sessions = self.meta
+        self.meta = rows.StoreRow(commits + 1, created, sessions)
         self._settle()
         self.connection.execute("commit")
         return True
@@ -92,9 +92,9 @@ class Transactions:
 
     def begin(self, name: str, end: int = 0, parent: int | None = None) -> SessionRow:
         """Create a session that shares its first `end` records with its parent."""
-        self.meta = self.meta._replace(begun=self.meta.begun + 1, sessions=self.meta.sessions + 1)
-        session = SessionRow(name, self.meta.begun, end, parent, end)
-        rows.write_meta(self.connection, self.meta)
+        self.meta = self.meta._replace(created=self.meta.created + 1, sessions=self.meta.sessions + 1)
+        session = SessionRow(name, self.meta.created, end, parent, end)
+        rows.write_store_row(self.connection, self.meta)
         rows.write_session(self.connection, session)
         self._sessions[name] = session
         return session
@@ -123,7 +123,7 @@ class Transactions:
         rows.delete(self.connection, session)
         self._sessions.pop(session.name, None)
         self.meta = self.meta._replace(sessions=self.meta.sessions - 1)
-        rows.write_meta(self.connection, self.meta)
+        rows.write_store_row(self.connection, self.meta)
 
 
 @dataclass(slots=True, eq=False)

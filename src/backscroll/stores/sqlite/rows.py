@@ -33,7 +33,7 @@ class StoreRow(NamedTuple):
     """The row of the whole file."""
 
     commits: int
-    begun: int
+    created: int
     """Sessions ever created: ids are never reused."""
     sessions: int
 
@@ -69,10 +69,10 @@ def sum_of(session: SessionRow) -> int:
     return crc32((text if parent is None else f"{text}\n{parent}\n{shared}").encode())
 
 
-def sum_of_meta(meta: StoreRow) -> int:
+def sum_of_store_row(meta: StoreRow) -> int:
     """The checksum of the row of the whole file."""
-    commits, begun, sessions = meta
-    return crc32(f"{commits}\n{begun}\n{sessions}".encode())
+    commits, created, sessions = meta
+    return crc32(f"{commits}\n{created}\n{sessions}".encode())
 
 
 def number_of(session: int, at: int) -> int:
@@ -121,10 +121,10 @@ def _head(session: str, at: int, kind: str, *others: object) -> int:
 def find(connection: sqlite3.Connection, name: str) -> SessionRow | None:
     """The session of a name; `None` for an unknown one."""
     row = connection.execute(f"{_LOG} where name = ?", (name,)).fetchone()
-    return None if row is None else begun_of(row, f"session {name!r}")
+    return None if row is None else session_row_of(row, f"session {name!r}")
 
 
-def begun_of(row: Sequence[Any], what: str) -> SessionRow:
+def session_row_of(row: Sequence[Any], what: str) -> SessionRow:
     """The session of a row. Raise `CorruptionError` if it fails its checksum."""
     try:
         session = SessionRow(row[0].decode(), *row[1:5])
@@ -159,7 +159,7 @@ def parent_of(connection: sqlite3.Connection, session: SessionRow) -> SessionRow
     what = f"session {session.name!r}: the session that it was forked from"
     if row is None:
         raise CorruptionError(f"{what}, with the number {session.parent}, is missing")
-    parent = begun_of(row, what)
+    parent = session_row_of(row, what)
     if parent.end < session.shared or parent.id >= session.id:
         raise CorruptionError(f"{what}, {parent.name!r}, has fewer records than it shares")
     return parent
@@ -264,14 +264,14 @@ def _searched(connection: sqlite3.Connection, part: Part, seq: int) -> tuple[int
     return found, follows
 
 
-def begun(connection: sqlite3.Connection) -> Iterator[SessionRow | str]:
+def session_rows(connection: sqlite3.Connection) -> Iterator[SessionRow | str]:
     """Yield all sessions in the order of their names; for a damaged one, what is wrong."""
     before = b""
     for row in connection.execute(f"{_LOG} order by name"):
         if row[0] == b"":
             continue  # the row of the whole file
         try:
-            session = begun_of(row, "")
+            session = session_row_of(row, "")
         except CorruptionError:
             yield f"the row of the session {row[0]!r:.300} is not what was written"
             continue
@@ -282,10 +282,10 @@ def begun(connection: sqlite3.Connection) -> Iterator[SessionRow | str]:
         before = row[0]
 
 
-def all_begun(connection: sqlite3.Connection) -> list[SessionRow]:
+def all_session_rows(connection: sqlite3.Connection) -> list[SessionRow]:
     """All sessions. Raise `CorruptionError` if one is damaged."""
     sessions = []
-    for found in begun(connection):
+    for found in session_rows(connection):
         if isinstance(found, str):
             raise CorruptionError(found)
         sessions.append(found)
@@ -297,10 +297,10 @@ def numbers(connection: sqlite3.Connection) -> set[int]:
     return {id_ for (id_,) in connection.execute("select id from log where name <> ''")}
 
 
-def meta_of(connection: sqlite3.Connection) -> StoreRow:
+def store_row_of(connection: sqlite3.Connection) -> StoreRow:
     """The row of the whole file. Raise `CorruptionError` if it is damaged."""
     row = connection.execute("select next, parent, shared, id, crc from log where name = ''").fetchone()
-    if row is None or row[3] != 0 or row[4] != sum_of_meta(StoreRow(*row[:3])):
+    if row is None or row[3] != 0 or row[4] != sum_of_store_row(StoreRow(*row[:3])):
         raise CorruptionError("the row that counts commits and sessions is not what was written")
     return StoreRow(*row[:3])
 
@@ -308,10 +308,10 @@ def meta_of(connection: sqlite3.Connection) -> StoreRow:
 # -- writing --
 
 
-def write_meta(connection: sqlite3.Connection, meta: StoreRow) -> None:
+def write_store_row(connection: sqlite3.Connection, meta: StoreRow) -> None:
     """Replace the row of the whole file."""
     connection.execute(
-        "update log set next = ?, parent = ?, shared = ?, crc = ? where name = ''", (*meta, sum_of_meta(meta))
+        "update log set next = ?, parent = ?, shared = ?, crc = ? where name = ''", (*meta, sum_of_store_row(meta))
     )
 
 
@@ -329,7 +329,7 @@ def write_changes(
         write_records(connection, session, rows)
     ends = [(session.end, sum_of(session), session.name) for session in moved]
     connection.executemany(
-        "update log set next = ?, crc = ? where name = ?", [*ends, (meta.commits, sum_of_meta(meta), "")]
+        "update log set next = ?, crc = ? where name = ?", [*ends, (meta.commits, sum_of_store_row(meta), "")]
     )
 
 
@@ -360,7 +360,7 @@ def delete(connection: sqlite3.Connection, session: SessionRow) -> None:
 def forks(connection: sqlite3.Connection, session: SessionRow) -> list[SessionRow]:
     """The forks of a session."""
     found = connection.execute(f"{_LOG} where parent = ? and name > ''", (session.id,)).fetchall()
-    return [begun_of(row, f"session {row[0]!r:.300}") for row in found]
+    return [session_row_of(row, f"session {row[0]!r:.300}") for row in found]
 
 
 # -- leases --

@@ -148,7 +148,9 @@ class SqliteStore(QueuedStore[Job]):
     def sessions(self) -> list[str]:
         """Names in the order of creation. Raises `CorruptionError` if one is damaged."""
         with self._database.readers.reading() as connection:
-            return [session.name for session in sorted(rows.all_begun(connection), key=lambda session: session.id)]
+            return [
+                session.name for session in sorted(rows.all_session_rows(connection), key=lambda session: session.id)
+            ]
 
     def fork(self, session: str, new: str, at: int) -> Future[None]:
         """Start a session that shares the first `at` records of another. Writes one row for any number of these."""

@@ -122,7 +122,7 @@ def _deep(connection: sqlite3.Connection) -> Iterator[Problem]:
             rows.lease_of(connection, name)
         except CorruptionError as error:
             yield Problem(name, None, str(error))
-    known = {session.id for session in rows.begun(connection) if isinstance(session, rows.SessionRow)}
+    known = {session.id for session in rows.session_rows(connection) if isinstance(session, rows.SessionRow)}
     for number in rows.holders(connection):
         if number not in known:
             yield Problem(None, None, f"there are records of the session number {number}, which is not listed")
@@ -133,7 +133,7 @@ def _sessions(database: Database) -> list[rows.SessionRow]:
     found: list[rows.SessionRow] = []
     with contextlib.suppress(CorruptionError), _looking(database) as connection:
         if schema.version(connection, database.path):
-            found.extend(session for session in rows.begun(connection) if isinstance(session, rows.SessionRow))
+            found.extend(session for session in rows.session_rows(connection) if isinstance(session, rows.SessionRow))
     return found
 
 
@@ -157,7 +157,7 @@ def _log(connection: sqlite3.Connection, session: rows.SessionRow) -> Iterator[P
 def wrong(database: Database, connection: sqlite3.Connection) -> Iterator[Problem]:
     """Yield all damage that a connection sees, while no other process writes."""
     yield from _whole(database, connection, 0, deep=True)
-    for session in rows.all_begun(connection):
+    for session in rows.all_session_rows(connection):
         yield from _session(connection, session)
 
 
@@ -189,7 +189,7 @@ def accept_loss(database: Database) -> int:
             with contextlib.closing(database.raw()) as connection:
                 if schema.version(connection, database.path):
                     schema.bring_up(connection, database.path, database.timeout)
-                    commits = rows.meta_of(connection).commits
+                    commits = rows.store_row_of(connection).commits
         if commits >= acknowledged:
             return 0
         database.guard.lower_to(commits)
