@@ -76,7 +76,7 @@ def test_screen_reader_gets_what_the_page_shows(way, tmp_path):
         assert_sound(told)
         assert "Text of message 38, tool" in named(told, "group")
         assert {"Table of the bill", "Bill of the request"} <= {*named(told, "region", "table")}
-        assert [name for role, name, _ in told if role == "rowheader" and name == "Computed: written anew"]
+        assert [name for role, name, _ in told if role == "rowheader" and name == "Computed: newly written"]
         said = " ".join(named(told, "StaticText"))
         assert "new:" in said
         assert "places found" in said
