@@ -241,6 +241,6 @@ def feed(messages: list[Any], ask: int, step: Callable[[list[Any]], None], sessi
 
 def checkpointing(manager: Any, every: int) -> Any:
     """The manager, whose session writes a checkpoint every so many records; unchanged where nothing is stored."""
-    if manager._session.logbook is not None:
-        manager._session.logbook.checkpoint_every = every
+    if manager._session.journal is not None:
+        manager._session.journal.checkpoint_every = every
     return manager

@@ -1,20 +1,20 @@
-"""Every error that Backscroll raises, as one tree by who has to act. Only exception classes may live here.
+"""Every error that Backscroll raises, in one tree by who has to act.
 
 BackscrollError
-|-- MessageError (ValueError)         the caller handed over a message that cannot be kept or sent
-|-- BudgetError                       what must stay in the view is larger than the budget
-|-- ReferenceNotFound (LookupError)   a reference names nothing in this session
-|-- ConfigurationError (ValueError)   an option, name or combination that can never work
-|-- StoreError                        the place where the session is kept failed
-|   |-- ConflictError                 somebody else wrote first, and both cannot be right
-|   |-- DamagedError                  what was read back is not what was written
-|   `-- StoreUnavailable              it cannot be reached, or is full
-`-- TranscriptError                   a file that was to be replayed holds no readable conversation
+|-- MessageError (ValueError)               a message cannot be stored or sent: the caller corrects it
+|-- BudgetError                             the required messages exceed the budget
+|-- ReferenceNotFoundError (LookupError)    a reference names nothing in this session
+|-- ConfigurationError (ValueError)         an option, name or combination can never work
+|-- StoreError                              the store of the session failed
+|   |-- ConflictError                       another writer was first, and both cannot be right
+|   |-- CorruptionError                     the bytes read back differ from the bytes written
+|   `-- StoreUnavailableError               the store cannot be reached, or is full
+`-- TranscriptError                         a file to replay holds no readable conversation
 """
 
 
 class BackscrollError(Exception):
-    """The root: `except BackscrollError` catches everything this package raises on purpose."""
+    """Root of the tree: `except BackscrollError` catches everything this package raises on purpose."""
 
 
 class MessageError(BackscrollError, ValueError):
@@ -22,32 +22,32 @@ class MessageError(BackscrollError, ValueError):
 
 
 class BudgetError(BackscrollError):
-    """The messages that must stay do not fit the token budget, or the budget is not positive."""
+    """The required messages do not fit the token budget, or the budget is not positive."""
 
 
 class ReferenceNotFoundError(BackscrollError, LookupError):
-    """No entry or part of this session has the reference that was asked for."""
+    """No message or part of this session has the given reference."""
 
 
 class ConfigurationError(BackscrollError, ValueError):
-    """An option is unknown, out of range, or contradicts another one; raised at construction."""
+    """An option is unknown, out of range, or contradicts another one. Raised at construction."""
 
 
 class StoreError(BackscrollError):
-    """The store failed; the message that was being added is not acknowledged."""
+    """The store failed. The message being added is not acknowledged."""
 
 
 class ConflictError(StoreError):
-    """Two writers, or two uses of one idempotency id, that cannot both be right."""
+    """Two writers, or two uses of one idempotency key, contradict each other."""
 
 
 class CorruptionError(StoreError):
-    """A record read from the store is torn or altered; the message names its place."""
+    """A record read from the store is torn or altered. The error names its position."""
 
 
 class StoreUnavailableError(StoreError):
-    """The store cannot be reached or has no room; retry later, nothing was half written."""
+    """The store cannot be reached or has no room. Retry later: nothing was half written."""
 
 
 class TranscriptError(BackscrollError):
-    """A file holds no conversation in a known format, or is torn; the message says what and where."""
+    """A file holds no conversation in a known format, or is torn. The error says what and where."""

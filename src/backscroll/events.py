@@ -1,8 +1,8 @@
-"""Names and payloads of the events that a session reports, and the sentences of those that also warn. Payloads are
-strictly JSON; nothing here emits anything.
+"""Names and payloads of the events that a session reports, and the sentences of those that also warn.
 
-The first five names and their keys are those of the Amplifier context contract and of its reference module; hosts that
-know them understand Backscroll without more. `tokens` repeats `token_count` because the contract's documents differ.
+Payloads are strictly JSON. The first five names and their keys come from the Amplifier context contract and its
+reference module, so hosts that know these need nothing else. `tokens` repeats `token_count` because the contract's
+documents differ.
 """
 
 from collections.abc import Mapping
@@ -98,17 +98,17 @@ WARNINGS: Mapping[str, str] = {
     "make that place reachable",
     PROVIDER_WINDOW_UNAVAILABLE: "the provider did not say its window ({reason}): give `token_budget`, or set `budget` "
     "to it",
-    SUMMARY_FAILED: "no summary could be had for lane {lane!r} ({reason}): the digest stands in its place; look at the "
+    SUMMARY_FAILED: "no summary could be had for lane {lane!r} ({reason}): the digest is used instead; look at the "
     "summarizer and its model",
     SUMMARY_CLAIMS_STRUCK: "{struck:,} claims of a summary for lane {lane!r} were struck, since no message that it "
     "covers holds them: look at the summarizer's model and its instructions",
     TOKENIZER_FALLBACK: "tokenizer {tokenizer!r} failed on its {scope} ({reason}): tokens are estimated; install or "
     "correct it, or choose another one by `tokenizer`",
 }
-"""The sentence of each event that also warns, with the payload's keys in braces: what happened, and what to do."""
+"""The warning of each event that also warns, with the payload's keys in braces: what happened, and how to fix it."""
 
 MOVES_PREFIX = frozenset((COMPACTION, LATE_RESULT, UNANSWERED_CALL, EPHEMERAL_EXPIRED, PLAN_CHANGED, PROMPT_CHANGED))
-"""The only events after which a view need not extend the one before it."""
+"""The only events after which a view may differ from an extension of the previous one."""
 
 
 def sentence(name: str, payload: Mapping[str, Any]) -> str:
@@ -117,5 +117,5 @@ def sentence(name: str, payload: Mapping[str, Any]) -> str:
 
 
 def compacting(name: str, lane: str, messages: int, tokens: int) -> Notification:
-    """Before and after a compaction: what the view holds."""
+    """Return the notification before or after a compaction, with the size of the view."""
     return name, {"lane": lane, "message_count": messages, "token_count": tokens, "tokens": tokens}

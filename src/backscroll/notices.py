@@ -1,4 +1,4 @@
-"""Warnings: their category, and the caller's line that each points at. No sentence may live here."""
+"""Warnings: their category, and the caller's line that each points at."""
 
 import contextlib
 import os
@@ -6,17 +6,17 @@ import sys
 import warnings
 
 _OWN = (os.path.dirname(__file__) + os.sep, contextlib.__file__)
-"""Where the files lie whose frames are never the caller's."""
+"""Files whose frames are never the caller's."""
 
 
 class BackscrollWarning(RuntimeWarning):
-    """Something works, and less well than it was asked for; the sentence says what happened and what to do."""
+    """Something works, but worse than requested. The sentence says what happened and how to fix it."""
 
 
 def warn(sentence: str) -> None:
-    """Warn, and point at the newest line on the stack that is not of this package.
+    """Warn, and point at the newest stack frame outside this package.
 
-    For a coroutine this is the line that awaits it; in a task or thread of its own there is none of the caller.
+    For a coroutine this is the line that awaits it. A task or thread of its own has no such line.
     """
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN):

@@ -1,8 +1,8 @@
-"""What the core needs from outside, as protocols and questions. No implementation may live here.
+"""What the core needs from outside: protocols that integrators implement, and effects that the driver performs.
 
-The core is written as generators. Where it needs something that only the outside has (a token count of a huge text, a
-system prompt, a lock), it yields a question; a shell answers it, waiting or awaiting as it likes. So one implementation
-serves synchronous and asynchronous callers.
+The core is written as generators. Where it needs something only the outside has (the token count of a huge text, a
+system prompt, a lock), it yields an effect. The driver performs it, blocking or awaiting, and sends the result back.
+One implementation so serves synchronous and asynchronous callers.
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -13,28 +13,32 @@ T = TypeVar("T")
 
 
 class Tokenizer(Protocol):
-    """Counts the tokens of a text. Must be deterministic, must never raise, and must not answer 0 for a failure."""
+    """Count the tokens of a text. Must be deterministic, must never raise, and must not return 0 on failure."""
 
     @property
     def name(self) -> str:
-        """Name and version, for instance `o200k_base/toktok-0.3.0`: stored counts are keyed by it."""
+        """Name and version, such as `o200k_base/toktok-0.3.0`. Stored counts are keyed by it."""
         ...
 
     @property
     def exact(self) -> bool:
-        """Whether counts equal those of the named vocabulary; False for an estimator."""
+        """True if counts equal those of the named vocabulary; False for an estimator."""
         ...
 
     def count(self, text: str) -> int:
-        """Tokens in `text`, at least 1 for a text that is not empty."""
+        """Return the tokens of `text`: at least 1 for a text that is not empty."""
         ...
 
 
 class Pattern(Protocol):
-    """A regular expression that was compiled; see `manager/regex.py`."""
+    """A compiled regular expression; see `manager/regex.py`."""
 
     def finds(self, line: str) -> bool:
-        """Whether it matches somewhere in the line. Raises `ConfigurationError` where that takes too long."""
+        """Return whether the pattern matches anywhere in the line.
+
+        Raises:
+            ConfigurationError: Matching takes too long.
+        """
         ...
 
 
@@ -43,25 +47,26 @@ class Record(NamedTuple):
 
     kind: str
     seq: int | None
-    """Of a message; None for every other event."""
+    """Sequence number of a message. `None`: the event is no message."""
     body: bytes
     format: int
-    """Of the body: what reads it."""
+    """Version of the body's format, which selects its reader."""
     key: str | None = None
-    """What it is found by besides its place; no two records of a session have the same. 1 to 300 bytes in UTF-8."""
+    """A second way to find the record, unique in its session: 1 to 300 bytes of UTF-8. `None`: by position only."""
 
 
 LOST = "lost"
-"""The kind of a record that a repair puts where one was lost, so that places stay dense: in format 0, with the `seq`
-that was lost if that can be told, without a key. Its body is a text in UTF-8 that says why.
+"""The kind of a record that a repair writes in place of a lost one, so that positions stay dense.
+
+It has format 0, no key, and the lost `seq` if that is known. Its body is UTF-8 text with the reason.
 """
 
 
 class Stored(NamedTuple):
-    """A record as it came back."""
+    """A record as read back from the store."""
 
-    at: int
-    """Its place in the session's log: 0, 1, 2 ... without a gap."""
+    position: int
+    """Its position in the session's log: 0, 1, 2 ... without a gap."""
     record: Record
 
 
@@ -69,222 +74,270 @@ class Tip(NamedTuple):
     """Where a session's log ends."""
 
     end: int
-    """The place behind the last record; 0 for a session that nobody wrote to."""
+    """Number of records in the log; 0 for an unknown session."""
     incarnation: str | None
-    """The identity of the session that began with the log's first record: one that is deleted and begins again under
-    the same name has another one. None for a session that nobody wrote to, or where damage hides it.
+    """Identity of the session, created with its first record. A deleted session that starts again under the same name
+    gets another one. `None`: the session is unknown, or damage hides it.
     """
 
 
 class Extent(NamedTuple):
-    """How much a session takes, as `extent(session)` of a store says that can."""
+    """The size of a session, as `extent(session)` returns it in stores that have this method."""
 
     size: int
-    """Bytes of its own records; what a fork shares is counted with its origin."""
+    """Bytes of its own records. Records that a fork shares count with the fork's origin."""
     changed: float | None = None
-    """When its last record came, in seconds since 1970; None where the store does not know."""
+    """Time of its last record, in seconds since 1970. `None`: the store does not know."""
 
 
 class Pending(Protocol):
-    """What will be done: a `concurrent.futures.Future`, which the core must not know by name."""
+    """A write under way, such as a `concurrent.futures.Future`. The core must not import that class."""
 
     def result(self) -> Any:
-        """Waits for it; raises what went wrong."""
+        """Wait for the write and return its result, or raise its error."""
         ...
 
 
 class Turn(Protocol):
-    """A moment in which one writer alone can append to a session."""
+    """A period in which only one writer can append to a session."""
 
     def end(self) -> None:
-        """Lets others in again; does nothing where the turn is over."""
+        """End the period and admit other writers. Does nothing if it is over already."""
         ...
 
 
 class Store(Protocol):
-    """Where sessions are kept: a log of records for each. One object serves a whole process; safe for threads.
+    """Where sessions are kept: one log of records per session. One object serves a whole process and is thread-safe.
 
-    A session's name is any text of 1 to 255 bytes in UTF-8 without control characters; it is data, never a path.
-    `StoreUnavailableError` where the place cannot be reached or is full, `CorruptionError` for what is not as it was
-    written.
+    A session's name is any text of 1 to 255 bytes in UTF-8 without control characters. It is data, never a path. Every
+    method may raise `StoreUnavailableError` (the store cannot be reached, or is full) and `CorruptionError` (stored
+    bytes were altered).
     """
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What it can do besides: `durable` (survives the process), `shared` (several processes), `delete`, `fork`,
-        `lease`, `turn`, `encrypted` (nobody can read it without its key).
+        """Optional features: `durable` (survives the process), `shared` (several processes), `delete`, `fork`, `lease`,
+        `turn`, `encrypted` (unreadable without the key).
         """
         ...
 
     def append(
-        self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
+        self,
+        session: str,
+        expected_position: int,
+        records: Sequence[Record],
+        *,
+        incarnation: str | None = None,
+        turn: Any = None,
     ) -> Pending:
-        """Puts records at the places `first`, `first + 1` ..., all or none; done when they are as safe as the store
-        promises, with the session's incarnation as the result. Fails with `ConflictError` where the log does not end
-        directly before `first`, or has a key already, or where the session is not this `incarnation`; None: any.
+        """Append records at consecutive positions, all or none.
 
-        `turn`: what `turn` answered, which ends with this.
+        Args:
+            session: The session's name; its first append creates it.
+            expected_position: Where the first record goes: the current length of the log.
+            records: What to append.
+            incarnation: Expected incarnation of the session. `None`: any.
+            turn: The result of `turn`, which ends with this append.
+
+        Returns:
+            A pending write, done once the records are as safe as the store promises. Its result is the session's
+            incarnation. It fails with `ConflictError` if the log has another length, if a key exists
+            already, or if the session has another incarnation.
         """
         ...
 
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
-        """Records from `start` to before `stop`, in order. Raises `CorruptionError` where one is missing or altered."""
+        """Yield the records from `start` up to but excluding `stop`, in order.
+
+        Raises:
+            CorruptionError: A record is missing or altered.
+        """
         ...
 
-    def end(self, session: str) -> int:
-        """The place behind the last record; 0 for a session that nobody wrote to."""
+    def length(self, session: str) -> int:
+        """Return the number of records in the log; 0 for an unknown session."""
         ...
 
     def tip(self, session: str) -> Tip:
-        """The same, with the session's incarnation. Cheap: asked before each view."""
+        """Return the length and the incarnation. Called before each view, so it must be cheap."""
         ...
 
     def find(self, session: str, *, seq: int | None = None, key: str | None = None) -> int | None:
-        """The place of the first record with a `seq` of at least this one, or of the record with this key; None where
-        there is none. `seq`s grow along a log. Exactly one of the two is given. As cheap as reading one record.
+        """Return the position of the first record whose `seq` is at least `seq`, or of the record with this key.
+
+        Exactly one of the two is given. `seq`s grow along a log. Must be as cheap as reading one record.
+
+        Returns:
+            The position, or `None` if there is no such record.
         """
         ...
 
     def fork(self, session: str, new: str, at: int) -> Pending:
-        """Begins the session `new` with the first `at` records of another, which both share from then on.
+        """Start the session `new` with the first `at` records of another; both share these from then on.
 
-        Only with the capability `fork`. Fails with `ConflictError` where `new` has begun already, and with
-        `ConfigurationError` where the log of `session` is shorter, or `at` is 0.
+        Requires the capability `fork`. The pending write fails with `ConflictError` if `new` exists, and with
+        `ConfigurationError` if the log of `session` is shorter than `at`, or `at` is 0.
         """
         ...
 
     def lease(self, session: str, owner: str, seconds: float) -> Pending:
-        """Keeps a session for one writer for so many seconds from now on, by the store's clock; 0 ends that.
+        """Reserve a session for one writer.
 
-        Only with the capability `lease`. The same owner, 1 to 255 bytes, takes it anew at any time. Fails with
-        `ConflictError`, which names the holder and says for how long, while another one holds it. An append of others
-        is not refused: the place that each expects is the fence, and a lease only tells early.
+        Requires the capability `lease`. The same owner can renew its lease at any time. A lease does not reject appends
+        of other writers: the position that each writer expects is the fence, and a lease only reports the conflict
+        early.
+
+        Args:
+            session: The session's name.
+            owner: Name of the writer, 1 to 255 bytes.
+            seconds: Duration from now on, by the store's clock. 0 ends the lease.
+
+        Returns:
+            A pending write. It fails with `ConflictError`, which names the holder and the remaining seconds, while
+                another owner holds the lease.
         """
         ...
 
     def turn(self, session: str) -> Pending:
-        """Waits until nobody else can append to a session, for a second or two from then on; answers a `Turn`.
+        """Wait until no other writer can append to a session, for a second or two from then on.
 
-        Only with the capability `turn`. Asked for by a writer that lost an append to another one: what it reads now,
-        it can append behind.
+        Requires the capability `turn`. A writer that lost an append to another one calls this: no record can then come
+        between its next read and its next append.
+
+        Returns:
+            A pending `Turn`.
         """
         ...
 
     def sessions(self) -> list[str]:
-        """Names of all sessions, in the order of their beginning."""
+        """Return the names of all sessions, in order of creation."""
         ...
 
     def delete(self, session: str, cascade: bool = False) -> None:
-        """Leaves nothing of a session; of a fork only what it does not share goes.
+        """Delete a session. Records that its forks share stay.
 
-        Raises `ConflictError` where forks share its records, and names them; with `cascade` they go as well.
+        Args:
+            session: The session's name.
+            cascade: Delete the forks that share its records as well.
+
+        Raises:
+            ConflictError: Forks share its records, and `cascade` is False. The error names them.
         """
         ...
 
     def close(self) -> None:
-        """Waits for what is being written and frees everything. Can be used again afterwards: it opens anew."""
+        """Wait for pending writes and release all resources. The next call opens the store again."""
         ...
 
 
 class BlobInfo(NamedTuple):
-    """A blob that is there."""
+    """A blob that exists."""
 
     name: str
     age: float
-    """Seconds since it was put, by the clock of its place."""
+    """Seconds since it was put, by the clock of the blob store."""
 
 
 class BlobStore(Protocol):
-    """Where large bodies are kept, each under a name of its own. One object serves a whole process; safe for threads.
+    """Where large bodies are kept, each under its own name. One object serves a whole process and is thread-safe.
 
-    A name has 1 to 200 ASCII letters, digits, `-` and `_`. Its `repr` tells the place, and no secret.
-    `StoreUnavailableError` where the place cannot be reached or is full.
+    A name has 1 to 200 ASCII letters, digits, `-` and `_`. Its `repr` shows the location and no secret. Every method
+    may raise `StoreUnavailableError` (it cannot be reached, or is full).
     """
 
     def put(self, name: str, data: bytes) -> None:
-        """Keeps data; when this returns, it survives a power cut. Never changes what has the name already."""
+        """Store data durably: once this returns, it survives a power cut. Never overwrites an existing name."""
         ...
 
     def get(self, name: str) -> bytes:
-        """What was put; the caller checks whether it was altered. Raises `CorruptionError` for an unknown name."""
+        """Return the data; the caller verifies it.
+
+        Raises:
+            CorruptionError: The name is unknown.
+        """
         ...
 
     def delete(self, name: str) -> None:
-        """Leaves nothing of it; that there is nothing is no error."""
+        """Delete a blob; an unknown name is no error."""
         ...
 
     def names(self, prefix: str = "") -> Iterator[BlobInfo]:
-        """All that begin with this, in any order; also what a `put` that was cut short left behind."""
+        """Yield all blobs whose names start with `prefix`, in any order, and leftovers of an interrupted `put`."""
         ...
 
 
 class WriterLease(Protocol):
-    """Keeps a session for this writer alone; see `manager/lease.py`."""
+    """Keep a session for this writer alone; see `manager/lease.py`."""
 
     def keep(self) -> Any:
-        """Before each change; may answer something to wait for. Fails with `ConflictError` while another one has it."""
+        """Acquire or renew the lease before a change. May return an awaitable.
+
+        Raises:
+            ConflictError: Another writer holds the lease.
+        """
         ...
 
     def refused(self) -> None:
-        """That failed: the next change asks again."""
+        """Note that an append was rejected: the next change acquires the lease again."""
         ...
 
     def release(self) -> Any:
-        """At the end; may answer something to wait for."""
+        """Release the lease at the end. May return an awaitable."""
         ...
 
 
 LONG = 64 * 1024
-"""Characters from which what is done with a text is worth a thread: it may take milliseconds."""
+"""Characters from which processing a text may take milliseconds, and so is worth a thread."""
 
 
 class Ask(NamedTuple):
-    """Call `function(*arguments)` outside; an answer that is awaitable or a future is waited for, and sent back."""
+    """Effect: the driver calls `function(*arguments)`, awaits the result and sends it back."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...] = ()
     heavy: bool = False
-    """Worth a thread: long texts are counted, views compacted and sessions searched outside of the event loop. Where
-    the caller gives up, it runs to its end and nobody gets the answer: what follows for the session waits for that.
+    """Run in a thread: long texts are counted, views compacted and sessions searched outside the event loop. If the
+    caller is cancelled, the function still runs to its end and its result is dropped; later operations of the
+    session wait for it.
     """
     tolerant: bool = False
-    """An exception is an answer: it is sent back instead of ending the operation."""
+    """Send an exception back as the result, instead of ending the operation."""
 
 
 class BackgroundTask(Protocol):
-    """Does one thing at a time beside everything else; what comes of it is fetched later."""
+    """Run one operation at a time in the background; its result is fetched later."""
 
     @property
     def running(self) -> bool:
-        """Whether something was begun whose result was not fetched yet."""
+        """True if an operation was started whose result was not fetched yet."""
         ...
 
     def start(self, operation: "Operation[Any]") -> None:
-        """Begins an operation that asks for no lock. Nothing may be running."""
+        """Start an operation that acquires no lock. Nothing may be running."""
         ...
 
     def wait(self, seconds: float) -> Any:
-        """Waits until it is done, or so long; may answer an awaitable."""
+        """Wait until it is done, at most `seconds`. May return an awaitable."""
         ...
 
     def fetch(self) -> Any:
-        """The result, once; None while there is none."""
+        """Return the result, once. `None`: there is none yet."""
         ...
 
     def cancel(self) -> Any:
-        """Ends what is running, without a result; may answer an awaitable."""
+        """Cancel the running operation without a result. May return an awaitable."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class AcquireLock:
-    """Hold the session's lock from here to the end of the operation. Asked at most once in an operation."""
+    """Effect: hold the session's lock until the operation ends. Yielded at most once per operation."""
 
 
 Effect = Ask | AcquireLock
 Operation = Generator[Effect, Any, T]
-"""A piece of core logic that answers a `T` and asks its questions on the way."""
+"""A piece of core logic that yields effects and returns a `T`."""
 
 Notification = tuple[str, dict[str, Any]]
 EventHandler = Callable[[str, dict[str, Any]], Any]
-"""`on_event(name, payload)`; may return an awaitable. Called after the session's lock is released."""
+"""`on_event(name, payload)`. May return an awaitable. Called after the session's lock is released."""

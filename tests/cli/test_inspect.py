@@ -132,11 +132,11 @@ def test_inspector_finds_new_work_and_writes_nothing():
     """What an agent writes meanwhile is found and nothing is written."""
     worker, inspected = inspect_session(5, work_for)
     before = told(inspected, "requests", session="s", start=0)
-    records = worker.store.end("s")
+    records = worker.store.length("s")
     known = len(told(inspected, "steps", session="s", known=0)["steps"])
     told(inspected, "search", session="s", query="c1")
     told(inspected, "request", session="s", at=before[-1][0])
-    assert worker.store.end("s") == records
+    assert worker.store.length("s") == records
     worker.step()
     worker.restart()
     after = told(inspected, "requests", session="s", start=before[-1][0])

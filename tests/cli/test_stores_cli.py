@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from backscroll import ContextManager, StorageOptions
+from backscroll import ContextManager, StorageOptions, Summarizer
 from backscroll.cli.stores import transfer as moving
 from backscroll.cli.stores.render import messages_of
 from backscroll.compaction.summarization import PROMPT, SummaryResponse
@@ -135,7 +135,7 @@ def test_a_plan_says_of_each_message_what_became_of_it_and_why(place: str) -> No
 def test_a_plan_says_which_model_summarized_a_message(tmp_path: Path) -> None:
     path = str(tmp_path / "a.db")
     summary = SummaryResponse("All logs are fine.", "small-1", 900, 30)
-    talk(f"sqlite:///{path}", "alpha", 30, summarizer=lambda _: summary, summary_timeout=30)
+    talk(f"sqlite:///{path}", "alpha", 30, summarizer=Summarizer(lambda _: summary, wait_seconds=30))
     by = f"digest, summarized by small-1, prompt {PROMPT}"
     reasons = {each["seq"]: each["reason"] for each in found("show", path, "alpha", "--plan")["messages"]}
     assert reasons[3] == by
@@ -323,7 +323,7 @@ def test_a_fork_shares_the_past_and_an_erasure_names_it(tmp_path: Path) -> None:
     assert re.fullmatch(r"new: shares \d records with alpha\n", good("fork", folder, "alpha", "new", "--at", "2"))
     shared = found("show", folder, "new")["messages"]
     assert [each["message"] for each in shared] == [each["message"] for each in kept[:3]]
-    assert "has begun already" in bad(2, "fork", folder, "alpha", "beta")
+    assert "exists already" in bad(2, "fork", folder, "alpha", "beta")
     assert "no message 99" in bad(2, "fork", folder, "alpha", "newer", "--at", "99")
     assert "its forks ['new']: delete them first" in bad(2, "delete", folder, "alpha", "--yes")
     assert found("delete", folder, "alpha", "--yes", "--cascade") == {"deleted": ["alpha", "new"]}
@@ -369,7 +369,7 @@ def test_missing_session_is_reported_with_the_existing_ones(folder: Path) -> Non
         more = ("new",) if command == ("fork",) else ()
         assert "no session 'x' in this store; it has: 'alpha', 'beta'" in bad(2, *command, folder, "x", *more)
     assert "no session 'x'" in bad(2, "search", folder, "word", "--session", "x")
-    assert "holds a control character" in bad(2, "show", folder, "a\nb")
+    assert "has a control character" in bad(2, "show", folder, "a\nb")
     assert "no session 'x'" in bad(2, "export", folder, "y.jsonl", "x")
 
 
@@ -392,7 +392,7 @@ def test_the_program_ends_with_the_exit_code(folder: Path) -> None:
     (folder / file_name("alpha")).unlink()
     done = run("sessions", folder)
     assert (done.returncode, done.stdout) == (1, b"")
-    assert b"commits were acknowledged, and the file holds none" in done.stderr
+    assert b"commits were acknowledged and the file has none" in done.stderr
     assert run("show", folder, "nobody").returncode == 1
     assert run("show", folder.parent / "nothing", "nobody").returncode == 2
 
@@ -415,7 +415,7 @@ def test_terminal_of_80_columns_shows_a_bar_and_whole_lines(folder: Path, tmp_pa
 def test_an_encrypted_store_with_its_large_messages_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     key, blobs, database = "A" * 43 + "=", tmp_path / "blobs", tmp_path / "agent.db"
     added = talk(f"sqlite:///{database}", "s", 3, storage=StorageOptions(str(blobs), 0, key))
-    assert "give the `blobs`" in bad(2, "show", database, "s")
+    assert "give the `blob_store`" in bad(2, "show", database, "s")
     monkeypatch.setenv("BACKSCROLL_BLOBS", str(blobs))
     assert "give the `encryption_key`" in bad(2, "show", database, "s")
     monkeypatch.setenv("BACKSCROLL_ENCRYPTION_KEY", key)

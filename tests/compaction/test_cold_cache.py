@@ -94,7 +94,7 @@ def test_cold_batch_does_not_wait_for_paying_requests():
             timed.manager.append(TALK.call([name], "", {}), *TALK.results([(name, f"line {name}\n" * 100)]))
             timed.now += waits
             timed.manager.get_messages_for_request()
-        assert set(timed.triggers) <= {"batch"}
+        assert set(timed.triggers) <= {"cache_savings"}
         results.append(timed.rounds)
     warm, cold = results
     assert cold < warm

@@ -235,5 +235,5 @@ def test_old_pictures_become_stubs_and_the_newest_stays(dialect):
 
 @pytest.mark.parametrize("options", [{"over": -1}, {"same": 0}, {"same": 0.0}, {"same": 1.01}, {"same": -0.5}])
 def test_figures_that_can_never_work_are_refused(options):
-    with pytest.raises(ConfigurationError, match="supersede needs"):
+    with pytest.raises(ConfigurationError, match="`over` must be at least 0"):
         DeduplicateStrategy(**options)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.compaction.digest.line_selection import AGAIN, FRAME, cover, ranked, stretches
-from backscroll.compaction.digest.relevance import SHOWN, TOLD, Relevance, discounted
+from backscroll.compaction.digest.relevance import IN_TURNS, SHOWN, Relevance, discounted
 from backscroll.compaction.digest.stale_lines import removed_lines, written_values
 from backscroll.compaction.digest.terms import (
     LONGEST_SPAN,
@@ -17,9 +17,9 @@ from backscroll.compaction.digest.terms import (
     line_words,
     ordinary_words,
     pieces,
+    significant_text,
     spans,
     specific_words,
-    telling,
 )
 from backscroll.compaction.digest.user_rules import LONGEST_RULE, rules_in
 from backscroll.history.plan import Digest, DigestContent, DigestLine, Edit, Plan, Truncate, merge, until, without
@@ -97,7 +97,7 @@ def test_a_long_line_is_split_where_a_value_ends():
 
 @pytest.mark.parametrize("line", ["  12\tx = 1", "12: x = 1", "  7→x = 1", "7|x = 1", "88-\tx = 1", "  x = 1  "])
 def test_a_bare_line_has_no_number_and_no_space_around(line):
-    assert bare(line) == telling(line) == "x = 1"
+    assert bare(line) == significant_text(line) == "x = 1"
 
 
 numbers = st.sampled_from(["", "7", "88", "999", "1024", "  12 "])
@@ -106,7 +106,7 @@ numbers = st.sampled_from(["", "7", "88", "999", "1024", "  12 "])
 @given(numbers, st.sampled_from(["\t", ": ", "→", "-\t", "|", " "]), long_texts)
 def test_what_is_cut_off_a_line_that_is_read_mentions_nothing(number, separator, text):
     line = (number + separator + text)[:LONGEST_SPAN]
-    assert line_words(telling(line)) == line_words(line)
+    assert line_words(significant_text(line)) == line_words(line)
 
 
 @given(st.text("aZ_9.-/~@( \n\t", max_size=400) | st.text(st.characters(max_codepoint=127), max_size=60))
@@ -282,7 +282,7 @@ def test_recent_mention_by_the_user_raises_a_words_weight():
 def test_words_in_the_view_or_digest_weigh_less():
     """Words that the view shows or the digest says weigh less."""
     found = discounted({"a": 10.0, "b": 10.0, "c": 10.0}, {"a"}, {"a", "b"})
-    assert found == {"a": 10.0 * SHOWN, "b": 10.0 * TOLD, "c": 10.0}
+    assert found == {"a": 10.0 * SHOWN, "b": 10.0 * IN_TURNS, "c": 10.0}
     assert found["d"] == 0
 
 
@@ -354,7 +354,7 @@ def test_plan_until_an_entry_omits_later_ones():
     plan = until(Plan((Digest(1, 6),), 1, 0, DigestContent(notes, (("a", 1.0),), (), 70)), 4)
     assert plan.edits == (Digest(1, 4),)
     assert plan.digest.notes == notes[:1]
-    assert (plan.digest.told, plan.digest.weights) == (70, (("a", 1.0),))
+    assert (plan.digest.covered_tokens, plan.digest.weights) == (70, (("a", 1.0),))
 
 
 # --- how notes read ------------------------------------------------------------------------------------------------

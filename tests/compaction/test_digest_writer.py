@@ -209,7 +209,7 @@ def test_digest_orders_words_turns_and_lines_behind_their_turn():
         DigestLine(2, 3, "turn", "read(path=app.py)"),
         DigestLine(3, 3, "line", "listen_port = 8080"),
     )
-    assert (found.spare, found.told) == ((), 1_000)
+    assert (found.spare, found.covered_tokens) == ((), 1_000)
 
 
 def test_digest_remembers_the_heaviest_weights_up_to_a_bound():

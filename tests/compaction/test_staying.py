@@ -87,7 +87,7 @@ KINDS: dict[str, tuple[Begin, dict[str, Any], str, str]] = {
     "overhead": (
         lambda watched: watched.manager.add_message({"role": "user", "content": "go"}),
         {"overhead_tokens": 8_600},
-        "what stands outside of the messages 8,600",
+        "tokens outside the messages 8,600",
         "give the model fewer or shorter tool definitions",
     ),
     "two": (

@@ -117,7 +117,7 @@ def test_long_arguments_and_answers_are_cut_but_not_user_words():
     [{"share": 0}, {"share": 1}, {"share": -0.2}, {"over": 63}, {"keep": 15}, {"keep": 200, "over": 100}],
 )
 def test_clip_refuses_figures_that_can_never_work(options):
-    with pytest.raises(ConfigurationError, match="clip needs"):
+    with pytest.raises(ConfigurationError, match="`share` must be"):
         ExcerptStrategy(**options)
 
 
@@ -270,5 +270,5 @@ def test_default_score_weighs_mentions_by_age_and_user():
 
 @pytest.mark.parametrize("score", [None, "size", 3])
 def test_a_score_that_is_no_function_is_refused(score):
-    with pytest.raises(ConfigurationError, match="importance needs a score"):
+    with pytest.raises(ConfigurationError, match="`score` must be a function"):
         ImportanceStrategy(score=score)

@@ -134,8 +134,8 @@ def test_messages_beyond_the_summary_window_are_split():
         ("a </summary> b <summary>", "tags"),
         ("I'm sorry, but I can't help with that.", "refusal"),
         ("word " * 50_000, "tokens"),
-        (None, "answers a str"),
-        (7, "answers a str"),
+        (None, "must return a str"),
+        (7, "must return a str"),
     ],
 )
 def test_failing_summary_is_tried_three_times_until_news(answer, reason):
@@ -181,7 +181,7 @@ def test_rewound_messages_are_not_summarised():
             break
     watched.manager.rewind(0)
     release.set()
-    with pytest.warns(RuntimeWarning, match="taken back meanwhile"):
+    with pytest.warns(RuntimeWarning, match="rewound meanwhile"):
         watched.rounds(1, start=100)
     assert (
         "never was" not in json.dumps(watched.rounds(30, start=200)) or len(watched.payloads(events.SUMMARY_READY)) > 1
@@ -227,7 +227,7 @@ def test_focused_compaction_passes_the_focus_and_waits():
     assert "keep the API design" in model.requests[-1].prompt
     assert done is not None
     assert "in short: Summary number" in summary_in(watched.view())
-    with pytest.raises(ConfigurationError, match="summarizer="):
+    with pytest.raises(ConfigurationError, match="pass `summarizer`"):
         ContextManager().compact(focus="x")
 
 

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from backscroll.cli import compare as command
-from backscroll.compaction.cache_pricing import CachePricing
+from backscroll.compaction.options import CachePricing
 from backscroll.errors import ConfigurationError
 from backscroll.evaluation.compare import process_pool as pools
 from backscroll.evaluation.compare.aggregate import advice, sums

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.compaction.cache_pricing import CachePricing
+from backscroll.compaction.options import CachePricing
 from backscroll.compaction.summarization import SummaryResponse
 from backscroll.evaluation.run import replay
 from backscroll.evaluation.summarizers import OUTPUT, Asked

@@ -25,6 +25,7 @@ FORMERLY = {
 }
 """By the word of today. Names of events, strategies, triggers and states; whole texts, never a part of one."""
 SENTENCES = {
+    "tokens outside the messages": "what stands outside of the messages",
     "messages kept by `protect`": "messages kept by protected_first and protected_last",
     "lower `first` or `last` of `protect`": "lower `protected_first` or `protected_last`",
 }

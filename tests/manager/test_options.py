@@ -87,8 +87,8 @@ def test_sync_manager_in_with_closes_at_the_end(tmp_path: Path):
     with ContextManager(store=tmp_path / "a.db", session="s", tokenizer=len) as context:
         context.append({"role": "user", "content": "Hello!"})
         context.get_messages_for_request()
-        stored = context._opened.store.end("s")  # type: ignore[union-attr]
-    assert context._opened.store.end("s") > stored  # type: ignore[union-attr]
+        stored = context._opened.store.length("s")  # type: ignore[union-attr]
+    assert context._opened.store.length("s") > stored  # type: ignore[union-attr]
 
 
 def test_async_manager_in_async_with_closes_at_the_end(tmp_path: Path):
@@ -98,8 +98,8 @@ def test_async_manager_in_async_with_closes_at_the_end(tmp_path: Path):
         async with backscroll.AsyncContextManager(store=tmp_path / "a.db", session="s", tokenizer=len) as context:
             await context.append({"role": "user", "content": "Hello!"})
             await context.get_messages_for_request()
-            stored = context._opened.store.end("s")  # type: ignore[union-attr]
-        return stored, context._opened.store.end("s")  # type: ignore[union-attr]
+            stored = context._opened.store.length("s")  # type: ignore[union-attr]
+        return stored, context._opened.store.length("s")  # type: ignore[union-attr]
 
     before, after = asyncio.run(use())
     assert after > before

@@ -78,11 +78,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Wheel:
 def reveal(dependency: str, folder: Path) -> None:
     spec = find_spec(dependency)
     assert spec is not None
-    assert spec.source is not None
+    assert spec.origin is not None
     if spec.submodule_search_locations:
         shutil.copytree(spec.submodule_search_locations[0], folder / dependency)
     else:
-        shutil.copy(spec.source, folder)
+        shutil.copy(spec.origin, folder)
 
 
 def test_wheel_holds_only_package_types_and_licence(wheel):
@@ -138,7 +138,7 @@ def test_every_module_of_the_base_installation_imports_by_itself(wheel):
     assert asked == {"Strands is not installed: pip install 'backscroll[strands]'"}
     assert {failed.pop(module) for module in NEEDS_PYDANTIC} == {"pydantic"}, "Amplifier brings it"
     told = {why for module, why in list(failed.items()) if module.startswith(NEEDS_DRIVER) and failed.pop(module)}
-    assert [why.partition("(")[0] for why in told] == ["a store in PostgreSQL needs psycopg "]
+    assert [why.partition("(")[0] for why in told] == ["a PostgreSQL store needs psycopg "]
     assert tuple(failed) == NEEDS_EXTRA
     assert set(failed.values()) <= {"click", "rich", "plotly"}
 

@@ -197,10 +197,10 @@ def test_pages_over_all_sessions_continue_where_the_last_ended():
 
 @pytest.mark.parametrize("arguments", [{"ref": 1}, {"pattern": "x"}, {"query": "x", "lines": (1, 2)}])
 def test_only_a_query_goes_everywhere(arguments):
-    with pytest.raises(ConfigurationError, match="everywhere goes with a query"):
+    with pytest.raises(ConfigurationError, match="`everywhere` requires `query`"):
         ContextManager(session="s", store=MemoryStore()).recall(everywhere=True, **arguments)
 
 
 def test_a_session_without_a_store_has_no_others():
-    with pytest.raises(ConfigurationError, match="give it a store"):
+    with pytest.raises(ConfigurationError, match="pass `store`"):
         ContextManager().recall(query="x", everywhere=True)

@@ -194,20 +194,23 @@ def slowly(manager, requests):
         event, past, lane = run_unlocked(lane_of_request(session, request.at))
         past.ephemerals = unstored(event.ephemerals)
         run_unlocked(refresh_lane(past, lane, run_unlocked(prompt_of(past, event.prompt))))
-        pieces = [
-            ([piece.bridge, *piece.messages] if piece.bridge else piece.messages, [*estimates_of(piece, lane)])
-            for piece in lane.view.pieces
+        segments = [
+            (
+                [segment.separator, *segment.messages] if segment.separator else segment.messages,
+                [*estimates_of(segment, lane)],
+            )
+            for segment in lane.view.segments
         ]
-        earlier, before[request.lane] = before.get(request.lane, []), pieces
-        pairs = zip(pieces, earlier, strict=False)
+        earlier, before[request.lane] = before.get(request.lane, []), segments
+        pairs = zip(segments, earlier, strict=False)
         kept = [parts for (now, parts), _ in takewhile(lambda pair: pair[0][0] == pair[1][0], pairs)]
         sums = dict.fromkeys(MESSAGE_KINDS, 0)
-        for _, parts in pieces:
+        for _, parts in segments:
             for part, tokens in parts:
                 sums[part] += tokens
         total = sum(tokens for parts in kept for _, tokens in parts)
         parts, scale = divided(sums, 0, request.tokens)
-        yield Step(request.at, len(lane.view.flat), parts, round(total * scale))
+        yield Step(request.at, len(lane.view.messages), parts, round(total * scale))
 
 
 @pytest.mark.parametrize("dialect", ["openai", "anthropic"])
@@ -223,7 +226,7 @@ def test_replay_equals_each_request_to_the_token(dialect):
 
 
 def test_replay_counts_a_piece_once_and_reads_shown_digests():
-    """A walk reckons a piece once and reads of a digest only what is shown."""
+    """A walk reckons a segment once and reads of a digest only what is shown."""
     manager, talk = ContextManager(session="s", store=MemoryStore(), **OPTIONS), MessageFactory("openai")
     walk, most = LogReplay(manager._session), 0
     for number in range(120):

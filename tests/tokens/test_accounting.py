@@ -287,13 +287,13 @@ def test_a_meter_goes_on_from_its_mark_also_from_one_of_old() -> None:
     meter, other, old = UsageCalibrator(), UsageCalibrator(), UsageCalibrator()
     for tokens in (13_000, 25_000, 14_000):
         meter.observe(Report(tokens, 10_000, 13_000))
-    other.restore(meter.mark())
-    old.restore(CalibratorSnapshot(*meter.mark()[:8]))
-    assert other.mark() == meter.mark()
-    assert (old.overhead(BUDGET), old.mark().recent) == (meter.overhead(BUDGET), ())
+    other.restore(meter.snapshot())
+    old.restore(CalibratorSnapshot(*meter.snapshot()[:8]))
+    assert other.snapshot() == meter.snapshot()
+    assert (old.overhead(BUDGET), old.snapshot().recent) == (meter.overhead(BUDGET), ())
     for each in (meter, other, old):
         each.observe(Report(13_500, 10_000, 13_000))
-    assert other.mark() == meter.mark()
+    assert other.snapshot() == meter.snapshot()
     assert old.overhead(BUDGET) == 3_500
 
 

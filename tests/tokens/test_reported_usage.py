@@ -251,9 +251,9 @@ def test_a_session_that_is_opened_again_counts_as_it_did(report):
     for _ in range(6):
         agent.work(report, 13, 13)
         agent.manager.append(MessageFactory("openai").say("assistant", "So far."))
-        before = agent.manager._session.lanes["main"].meter.mark()
+        before = agent.manager._session.lanes["main"].meter.snapshot()
         agent.manager.close()
         agent.open()
         agent.manager.get_messages()
-        assert agent.manager._session.lanes["main"].meter.mark() == before
+        assert agent.manager._session.lanes["main"].meter.snapshot() == before
         assert len(before.recent) == 5

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from backscroll.cli.screen import line
-from backscroll.compaction.cache_pricing import CachePricing
+from backscroll.compaction.options import CachePricing
 from backscroll.evaluation.retention import mean
 from backscroll.evaluation.run import Outcome
 from backscroll.evaluation.summarizers import OUTPUT

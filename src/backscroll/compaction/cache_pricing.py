@@ -1,15 +1,14 @@
-"""The second trigger: masking a batch of old results because that is cheaper than to go on sending them. Pure.
+"""The second trigger: clear a batch of old results if that is cheaper than sending them again.
 
-A provider reads a cached token at a fraction of its price and charges more for one that it has to cache anew. Masking
-results in the middle of a view saves reading them with every later request, and costs to cache all that stands behind
-them once. It is done in batches large enough to pay, and never as one result after the other.
+A provider charges a fraction of the price for a cached token and more for one that it has to cache again. Clearing
+results in the middle of a view saves reading them with every later request. It costs caching everything after them
+once. So it is done in batches large enough to pay, and never result by result.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from backscroll.compaction.candidates import CandidatePart, Window
-from backscroll.errors import ConfigurationError
+from backscroll.compaction.options import CachePricing
 from backscroll.history.plan import Clear, Excerpt
 
 BY = "cache savings"
@@ -18,43 +17,6 @@ _LEAST = 25  # tokens from which a result is worth a stub
 
 
 Make = Callable[[CandidatePart], Excerpt | Clear | None]
-
-
-@dataclass(frozen=True, slots=True)
-class CachePricing:
-    """Prices of an input token, relative to one that is neither read from nor written to the prompt cache.
-
-    `read`: 0 to 1. `write`: from `read` up. `ttl_seconds`: seconds after a request for which the
-    provider remembers it; above 0, `float("inf")` for always. After that the next request pays for everything anew, and
-    a lane is compacted already half of the way from its target to its threshold.
-
-    The defaults are Anthropic's for its cache of 5 minutes, which each use renews; for its cache of one hour they are
-    0.1, 2.0 and 3600 (its documentation on prompt caching, as of October 2025). Where writing costs nothing extra
-    (OpenAI, Gemini), 1.0 is the price of writing.
-    """
-
-    read: float = 0.1
-    write: float = 1.25
-    ttl_seconds: float = 300.0
-
-    def __post_init__(self) -> None:
-        """Checks the ranges."""
-        given = self.read, self.write, self.ttl_seconds
-        if any(type(value) not in (int, float) for value in given):
-            raise ConfigurationError(f"`read`, `write` and `ttl_seconds` must be numbers, not {given}")
-        if not self.ttl_seconds > 0:
-            raise ConfigurationError(f"`ttl_seconds` must be a number of seconds above 0, not {self.ttl_seconds}")
-        if not 0 <= self.read <= 1 or self.write < self.read:
-            raise ConfigurationError(
-                f"`read` must be from 0 to 1 and `write` at least `read`, not {self.read} and {self.write}"
-            )
-
-    def cost(self, sent: int, kept: int) -> float:
-        """Price of `sent` input tokens of which the cache already held `kept`, in millions of input token equivalents.
-
-        Every other token counts as written to the cache, as where the whole prompt is marked for caching.
-        """
-        return (self.read * kept + self.write * (sent - kept)) / 1e6
 
 
 def batch(
@@ -66,10 +28,17 @@ def batch(
     *,
     cold: bool = False,
 ) -> Sequence[Excerpt | Clear]:
-    """The masks that pay for themselves, worth at least `least` tokens together; none where they would not.
+    """Return the edits that clear old results, if that pays; else none.
 
-    The next requests are expected to be at least as many as those since the first of these results. `make`: what is
-    made of a result instead of a mask. `cold`: the provider has nothing cached, so that everything is written anyway.
+    The next requests are expected to be at least as many as those since the first of these results.
+
+    Args:
+        window: The window of the view.
+        least: Tokens that the edits must free together.
+        prices: The cache's prices.
+        spared: Newest groups with results that stay.
+        make: Makes another edit of a result, such as a preview.
+        cold: The provider's cache has expired, so everything is written anyway.
     """
     found = _candidates(window, max(spared, SPARED))
     made = [(candidate, make(candidate) if make else window.mask(candidate, BY)) for candidate in found]
@@ -89,7 +58,7 @@ def batch(
 
 
 def _candidates(window: Window, spared: int) -> list[CandidatePart]:
-    """Results and media that the model has seen, save those of the newest `spared` groups; oldest first."""
+    """Return results and media that the model has seen, except those of the newest `spared` groups; oldest first."""
     seen = [
         [
             candidate

@@ -1,13 +1,18 @@
-"""The state of one lane: its plan, its view, and what compactions, usage reports and summaries left behind.
+"""The state of one lane: its plan, its view, and the effects of compactions, usage reports and summaries.
 
-A lane is a sequence of requests that share one plan and one prompt cache, usually one per model. Everything that must
-survive a restart follows from events; what does not is named so below. `policy.py` decides on this state.
+A lane is a sequence of requests that share one plan and one prompt cache, usually one per model. All state that must
+survive a restart follows from events; the rest is marked below. `policy.py` decides on this state.
 """
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from backscroll.compaction.report import CompactionResult
+from backscroll import events
+from backscroll.compaction.candidates import floor_seqs
+from backscroll.compaction.result import CompactionResult
+from backscroll.history.groups import MessageGroup
+from backscroll.history.history import History
 from backscroll.history.log import (
     CompactionSkipped,
     LaneEvent,
@@ -21,75 +26,77 @@ from backscroll.history.log import (
     Tried,
     UsageObserved,
 )
-from backscroll.history.plan import Plan, until
+from backscroll.history.plan import GAPS, Plan, covers, until, without
+from backscroll.ports import Notification
 from backscroll.tokens.model_profiles import Counting, ModelProfile, counting_of, family_that_counts
 from backscroll.tokens.reported_usage import ReportedUsage
 from backscroll.tokens.usage import Estimate, Report, SummarizerUsage, UsageCalibrator
 from backscroll.view.view import RenderContext, View
 
-REFUSED = 0.8  # of a request that a provider refused as too long: the next may be no longer than that
+REFUSED = 0.8  # of a request that a provider rejected as too long: the limit of the next one
+BETTER = 0.80  # of the budget: a request below this no longer suffers from compactions that win too little
 _UNDO_DEPTH = 32
 NOTHING_SPENT, NOT_TRIED = SummarizerUsage(0, 0, 0, 0), Tried()
 
 
 @dataclass(slots=True, eq=False)
 class LaneState:
-    """What is known of a lane."""
+    """The state of a lane."""
 
     name: str
     around: RenderContext
     plan: Plan
     meter: UsageCalibrator
     budget: int
-    """Tokens that its newest request was allowed; before the first one, what the options allow."""
+    """Tokens that its newest request was allowed; before the first one, those of the options."""
     family: ModelProfile = field(init=False)
     own_counting: Counting = field(init=False)
     """How the lane counts here."""
     counting: Counting | None = None
-    """The same as its requests say."""
+    """How its stored requests say that it counts."""
     reported: ReportedUsage = field(init=False)
     compactions: int = 0
     expired: int = 0
     """Ephemeral messages with a lower number are no longer shown."""
     sent: Estimate | None = None
-    """The estimate of the newest view that was handed out: what a usage report is about."""
+    """The estimate of the newest view that was sent, to which usage reports refer."""
     prompt: str | None = None
     """SHA-256 of the system prompt of the newest request."""
     settled: int = 0
     batched: int = 0
     settled_messages: int = 0
-    """Tokens and messages of the view when a compaction, or a batch of old results, was looked at last."""
+    """Tokens and messages of the view when a compaction, or a batch of old results, was last considered."""
     refused: Overflowed | None = None
-    """What the provider refused last as too long."""
+    """The request that the provider last rejected as too long."""
     summary: SummaryMade | None = None
-    """A model's summary that no compaction has told of yet."""
+    """A model's summary that no compaction has used yet."""
     spent: SummarizerUsage = NOTHING_SPENT
     tried: Tried = NOT_TRIED
     _before: deque[Plan | PlanAt] = field(default_factory=lambda: deque(maxlen=_UNDO_DEPTH))
     _guessed: bool = False
-    """Whether nothing was known of what stands outside the messages when the provider refused."""
+    """Whether nothing was known of the overhead when the provider rejected a request."""
 
-    # Of this process only: a resumed lane begins with these.
+    # State of this process only: a reopened lane starts with these values.
     view: View | None = None
     last_compaction: CompactionResult | None = None
     little: int = 0
-    """How many compactions won too little since it was better, as nearly all of the budget must stay."""
+    """Consecutive compactions that freed too little, because nearly all of the budget is required."""
     sent_messages: int = 0
-    """Messages of the newest view that was handed out."""
+    """Messages of the newest view that was sent."""
     shown: int = 0
     """Ephemeral messages with a lower number were shown at least once."""
     asked: float | None = None
-    """When the newest view was handed out, in seconds of the session's clock."""
+    """When the newest view was sent, in seconds of the session's clock."""
 
     def __post_init__(self) -> None:
-        """Counts as its surroundings say."""
+        """Set up the counting by the surroundings."""
         self.family, self.reported = self.around.family, ReportedUsage(self.name)
         self.own_counting = counting_of(self.family)
 
     # -- events of this lane --
 
     def apply(self, event: LaneEvent) -> None:
-        """Take one event of this lane in."""
+        """Apply one event of this lane."""
         match event:
             case PlanRecorded():
                 self._recorded(event)
@@ -107,16 +114,16 @@ class LaneState:
                 self._not_summarised(event)
 
     def _recorded(self, event: PlanRecorded) -> None:
-        """A new plan holds from now on."""
+        """Adopt a new plan."""
         if event.undone:
-            if self._before:  # else what it undoes was lost
+            if self._before:  # else the plan that it undoes was lost
                 self._before.pop()
         else:
             self._before.append(self.plan)
             self.compactions += 1
         self.plan = event.plan
-        if event.plan.digest.told < self.tried.folded:  # undone, or planned anew: what is folded again is not new
-            self.tried = self.tried._replace(folded=event.plan.digest.told)
+        if event.plan.digest.covered_tokens < self.tried.folded:  # undone: digesting it again is not new
+            self.tried = self.tried._replace(folded=event.plan.digest.covered_tokens)
         if self.summary and any(
             note.kind == "prose" and note.last >= self.summary.last for note in event.plan.digest.notes
         ):
@@ -126,24 +133,24 @@ class LaneState:
         self.meter.compacted(Estimate(*event.removed))
 
     def _settled(self, event: CompactionSkipped) -> None:
-        """A compaction would have won too little."""
+        """Note that a compaction would free too little."""
         if event.batch:
             self.batched = event.tokens
         else:
             self.settled, self.settled_messages = event.tokens, event.messages
 
     def _observed(self, event: UsageObserved) -> None:
-        """The provider counted a view; what was refused before it ever did is of no more use."""
+        """Learn from a provider's count. It replaces a limit that was only guessed from a rejection."""
         self.meter.observe(event.report)
         if self._guessed:
             self.refused, self._guessed = None, False
 
     def _overflowed(self, event: Overflowed) -> None:
-        """The provider refused a view as too long: from now on requests are shorter."""
+        """Note that the provider rejected a view as too long: later requests are shorter."""
         self.refused, self._guessed = event, event.limit is None and not self.meter.informed
 
     def rewound(self, to: int) -> None:
-        """The branch ends at `to` now: edits of later entries have nothing to edit."""
+        """Apply a rewind to `to`: edits of later entries have nothing to edit."""
         self.plan = until(self.plan, to)
         self._before = deque((_cut(plan, to) for plan in self._before), maxlen=_UNDO_DEPTH)
         self.settled = self.batched = self.settled_messages = 0
@@ -153,17 +160,17 @@ class LaneState:
         self.meter.forget()
 
     def _summarised(self, event: SummaryMade) -> None:
-        """A summary is ready for the next compaction."""
+        """Keep a summary for the next compaction."""
         self.summary, self.tried = event, Tried()
         self.spent = self.spent.plus(1, 0, event.input_tokens, event.output_tokens)
 
     def _not_summarised(self, event: SummaryFailed) -> None:
-        """There is none; the digest serves."""
-        self.tried = Tried(self.tried.failures + 1, event.last, self.compactions, self.plan.digest.told)
+        """Note a failed summary; the digest serves instead."""
+        self.tried = Tried(self.tried.failures + 1, event.last, self.compactions, self.plan.digest.covered_tokens)
         self.spent = self.spent.plus(0, 1, event.input_tokens, event.output_tokens)
 
     def _requested(self, event: RequestRecorded) -> None:
-        """A view was handed out: usage reports are about it."""
+        """Note that a view was sent, to which usage reports will refer."""
         self.budget, self.sent, self.prompt = event.budget, Estimate(*event.estimate), event.prompt
         if event.counting is not None:
             self._count_as(event.counting)
@@ -179,55 +186,90 @@ class LaneState:
 
     @property
     def earlier(self) -> Plan | PlanAt | None:
-        """The plan before the newest compaction; None where there is none."""
+        """The plan before the newest compaction. `None`: there is none."""
         return self._before[-1] if self._before else None
 
     def used(self, budget: int) -> Estimate:
-        """The whole request under the present view, which there must be."""
+        """Estimate the whole request under the present view, which must exist."""
         assert self.view is not None
         return self.meter.total(self.view.estimate, budget)
 
     def allowed(self, budget: int) -> int:
-        """Tokens that a request of this budget may take: less where the provider refused a shorter one."""
+        """Return the tokens that a request of this budget may take: less if the provider rejected a shorter one."""
         refused = self.refused
         return budget if refused is None else min(budget, refused.limit or int(refused.tokens * REFUSED))
 
     def report(self, tokens: int, answer: int) -> Report | None:
-        """A provider's figure with our own for the newest view; None if nothing was handed out yet."""
+        """Pair a provider's figure with our own for the newest view; None if nothing was sent yet."""
         return None if self.sent is None else Report(tokens, self.sent.middle, self.sent.upper, answer)
 
     def overflow(self, limit: int | None) -> Overflowed | None:
-        """The event to record when a provider refused the newest view; None if nothing was handed out yet."""
+        """Return the event for a rejection of the newest view; None if nothing was sent yet."""
         if self.sent is None:
             return None
         return Overflowed(self.name, self.meter.total(self.sent, self.budget).upper, limit)
 
+    # -- what comes back into the view --
+
+    def restore_required(self, history: History) -> list[Notification]:
+        """Restore what was pinned, or became the user's last message or the newest one by a rewind."""
+        protected, gaps, rewritten = history.protected, list(self.plan.gaps()), self.plan.rewritten()
+        required = floor_seqs(history) | history.newest_seqs
+        groups = [group for seq in sorted(required) if (group := history.group_of(seq))]
+        lost = {seq for group in groups if covers(gaps, group.first) for seq in group.members}
+        lost |= {seq for seq in protected if seq in rewritten}
+        return self._bring_back(sorted(lost))
+
+    def readmit(self, group: MessageGroup) -> list[Notification]:
+        """Restore a call that was left out and whose result came late: the model has seen neither."""
+        edits = self.plan.edits
+        if not edits or group.first > (edits[-1].last if isinstance(edits[-1], GAPS) else edits[-1].seq):
+            return []  # nothing this new is left out, which is nearly always so
+        gaps = list(self.plan.gaps())
+        return self._bring_back(group.members) if any(covers(gaps, seq) for seq in group.members) else []
+
+    def _bring_back(self, seqs: Sequence[int]) -> list[Notification]:
+        if not seqs:
+            return []
+        self.plan = without(self.plan, seqs, self.plan.number)
+        self.meter.forget()
+        return [(events.PLAN_CHANGED, {"lane": self.name, "restored": list(seqs)})]
+
     # -- checkpoints --
 
-    def mark(self) -> LaneSnapshot:
-        """Where it stands, for `resume`."""
+    def snapshot(self) -> LaneSnapshot:
+        """Return the state, for `restore`."""
         refused = (self.refused.tokens, self.refused.limit) if self.refused else None
         return LaneSnapshot(
             self.name, self.plan, tuple(self._before), self.settled, self.batched, self.settled_messages,
             self.compactions, self.budget, self.sent, refused, self._guessed, self.prompt,
-            self.summary, self.spent, self.tried, self.meter.mark(), self.counting,
+            self.summary, self.spent, self.tried, self.meter.snapshot(), self.counting,
         )  # fmt: skip  # one thought
 
-    def resume(self, mark: LaneSnapshot) -> None:
-        """Goes on where it stood; the plan is given at its making."""
-        self._before.extend(mark.before)
-        self.settled, self.batched, self.settled_messages = mark.settled, mark.batched, mark.settled_messages
-        self.compactions, self.budget, self._guessed = mark.compactions, mark.budget, mark.guessed
-        self.prompt, self.summary, self.spent, self.tried = mark.prompt, mark.summary, mark.spent, Tried(*mark.tried)
-        self.sent = None if mark.sent is None else Estimate(*mark.sent)
-        self.refused = None if mark.refused is None else Overflowed(self.name, *mark.refused)
-        self.meter.restore(mark.meter)
-        if mark.counting is not None:
-            self._count_as(mark.counting)
+    def restore(self, snapshot: LaneSnapshot) -> None:
+        """Restore a snapshot, except the plan, which the constructor gets."""
+        self._before.extend(snapshot.before)
+        self.settled, self.batched, self.settled_messages = (
+            snapshot.settled,
+            snapshot.batched,
+            snapshot.settled_messages,
+        )
+        self.compactions, self.budget, self._guessed = snapshot.compactions, snapshot.budget, snapshot.guessed
+        self.prompt, self.summary, self.spent, self.tried = (
+            snapshot.prompt,
+            snapshot.summary,
+            snapshot.spent,
+            Tried(*snapshot.tried),
+        )
+        self.sent = None if snapshot.sent is None else Estimate(*snapshot.sent)
+        self.refused = None if snapshot.refused is None else Overflowed(self.name, *snapshot.refused)
+        self.meter.restore(snapshot.meter)
+        if snapshot.counting is not None:
+            self._count_as(snapshot.counting)
 
 
 def _cut(plan: Plan | PlanAt, to: int) -> Plan | PlanAt:
-    """A plan without what it says of entries behind `to`."""
+    """Return a plan without edits of entries after `to`."""
     if isinstance(plan, Plan):
         return until(plan, to)
     return replace(plan, until=to if plan.until is None else min(plan.until, to))

@@ -1,8 +1,8 @@
-"""The last resort: what must stay does not fit by itself, so it is clipped. Nothing here is reached otherwise.
+"""The last resort: cut required messages, which alone do not fit the budget.
 
-In this order: the newest results, older protected results, long user texts oldest first; then, so that a turn never
-fails while anything could still be cut, the newest group's own texts and arguments. Never pinned, critical or system
-messages.
+The order is: the newest results, older protected results, long user texts oldest first, and finally the newest group's
+own texts and arguments, so that a request never fails while anything can still be cut. Pinned, critical and system
+messages are never cut.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -12,15 +12,15 @@ from backscroll.compaction.plan_builder import LAST_CUT, PlanBuilder
 from backscroll.compaction.strategies.truncate import drop_unit
 from backscroll.history.plan import Clear, Edit, Excerpt
 
-LEAST = 48  # tokens that stay of a clipped part: enough for what it is and how it ends
+LEAST = 48  # tokens that stay of a cut part: enough for what it is and how it ends
 _ROUNDS = 6
-_LONG = 0.05  # share of the budget from which a user's text counts as long: short ones win nothing by being cut
-_SLACK = 32  # cut a little deeper than asked, so that the note of a cut is paid for and one round is mostly enough
+_LONG = 0.05  # share of the budget from which a user's text counts as long: cutting short ones frees nothing
+_SLACK = 32  # tokens cut beyond the excess, so that the notes fit as well and one round usually suffices
 _HARDER = (1.0, 0.8, 0.5, 0.25, 0.0)
 
 
 def clip_floor(draft: PlanBuilder) -> None:
-    """Clips rung by rung until the view fits its budget, or nothing is left to clip."""
+    """Cut required messages, kind after kind, until the view fits its budget or nothing is left to cut."""
     for rung in (_newest_results, _older_results, _long_user_texts, _user_texts, _newest_texts):
         for _ in range(_ROUNDS):
             excess = draft.settle() - draft.targets.total
@@ -80,7 +80,7 @@ def _newest_texts(draft: PlanBuilder, window: Window) -> Iterable[CandidatePart]
 
 
 def _drop_unseen(draft: PlanBuilder) -> None:
-    """Unseen results in groups before the newest leave altogether, oldest first."""
+    """Truncate unseen results in groups before the newest, oldest first."""
     window = draft.window
     excess = draft.used - draft.targets.total
     edits: list[Edit] = []
@@ -93,7 +93,7 @@ def _drop_unseen(draft: PlanBuilder) -> None:
 
 
 def _level(window: Window, found: list[CandidatePart], excess: int, oldest_first: bool) -> list[Edit]:
-    """Cuts the longest parts down to one common level that wins `excess`; user texts oldest first instead."""
+    """Cut the longest parts down to one common level that frees `excess`; user texts oldest first instead."""
     found = [candidate for candidate in found if candidate.count.tokens > LEAST]
     if not found:
         return []
@@ -124,12 +124,12 @@ def _one_by_one(window: Window, found: list[CandidatePart], excess: int) -> list
 
 
 def _shrink(window: Window, candidate: CandidatePart, tokens: int) -> Excerpt | Clear | None:
-    """The part at about `tokens` by the upper estimate, its note included; a stub for what has no text."""
+    """Cut a part to about `tokens` by the upper estimate, including its note; a part without text gets a stub."""
     if candidate.part.media is not None or candidate.part.kind == "opaque":
         return window.mask(candidate, LAST_CUT)
     size = max(1, window.tokens(candidate.count))
     best: Excerpt | None = None
-    for share in _HARDER:  # tokens are not spread evenly: what was cut may have held fewer than its share
+    for share in _HARDER:  # tokens are not spread evenly: the removed text may have held fewer than its share
         keep = int(max(LEAST / 2, tokens * share - LEAST / 2) * candidate.count.tokens / size)
         edit = window.clip(candidate, max(1, keep), LAST_CUT)
         if edit is not None and (best is None or edit.count.tokens < best.count.tokens):
@@ -137,5 +137,5 @@ def _shrink(window: Window, candidate: CandidatePart, tokens: int) -> Excerpt | 
         if best is not None and window.tokens(best.count) <= tokens:
             return best
     if best is None and candidate.part.kind in ("call", "result"):
-        return window.mask(candidate, LAST_CUT)  # many short values: nothing a cut could shorten
+        return window.mask(candidate, LAST_CUT)  # many short values: nothing that a cut could shorten
     return best

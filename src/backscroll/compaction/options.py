@@ -1,4 +1,4 @@
-"""How views are compacted: the options with their ranges. Each raises `ConfigurationError` for what can never work."""
+"""Options of compaction, with their ranges."""
 
 from dataclasses import dataclass, field
 
@@ -10,16 +10,20 @@ SEEN, ARRIVAL = "seen", "arrival"
 
 @dataclass(frozen=True, slots=True)
 class Protection:
-    """What compaction spares."""
+    """What compaction spares.
+
+    Raises:
+        ConfigurationError: A value is out of range.
+    """
 
     recent: float = 0.30
-    """Share of the budget whose newest messages strategies spare, unless it cannot fit otherwise; 0 to 1."""
+    """Share of the budget whose newest messages strategies spare, unless the view cannot fit otherwise; 0 to 1."""
     results: int = 0
-    """Newest tool results that strategies leave whole, unless it cannot fit otherwise."""
+    """Newest tool results that strategies leave whole, unless the view cannot fit otherwise."""
     first: int = 0
-    """Messages at the beginning, after leading system messages, that never leave a view: at most they are cut."""
+    """Messages at the beginning, after leading system messages, that never leave a view; they can only be cut."""
     last: int = 0
-    """Messages at the end that never leave a view: at most they are cut."""
+    """Messages at the end that never leave a view; they can only be cut."""
 
     def __post_init__(self) -> None:
         """Check every range."""
@@ -31,18 +35,22 @@ class Protection:
 
 @dataclass(frozen=True, slots=True)
 class ToolResultPreview:
-    """Long tool results stand in views as previews: head and tail."""
+    """Views show long tool results as previews: head and tail.
+
+    Raises:
+        ConfigurationError: A value is out of range.
+    """
 
     threshold_tokens: int = 2_500
     """Tokens from which a result is long; at least 2."""
     preview_tokens: int = 1_500
     """Tokens of its preview; at least 1, below `threshold_tokens`."""
     when: str = SEEN
-    """`seen`: with the next compaction or batch after the model has seen it whole. `arrival`: before that. A result of
-    more than a quarter of the budget is never shown whole.
+    """`seen`: with the next compaction or batch after the model has seen it whole. `arrival`: at once. A result of more
+    than a quarter of the budget is never shown whole.
     """
     exempt_tools: tuple[str, ...] = ("recall",)
-    """Tools whose results are shown whole once in any case: they bring back what was left out."""
+    """Tools whose results are always shown whole once, because they recall what was left out."""
 
     def __post_init__(self) -> None:
         """Check every range."""
@@ -58,8 +66,58 @@ class ToolResultPreview:
 
 
 @dataclass(frozen=True, slots=True)
+class CachePricing:
+    """Prices of an input token, relative to one that is neither read from nor written to the prompt cache.
+
+    Args:
+        read: Price of a token read from the cache; 0 to 1.
+        write: Price of a token written to the cache; at least `read`.
+        ttl_seconds: Seconds after a request for which the provider keeps it cached; above 0, `float("inf")` for always.
+            The next request after that pays for everything again, so a lane is compacted at half of the way from its
+            target to its threshold.
+
+    The defaults are Anthropic's for its cache of 5 minutes, which each use renews. For its cache of one hour they are
+    0.1, 2.0 and 3600 (its documentation on prompt caching, as of October 2025). If writing costs nothing extra (OpenAI,
+    Gemini), `write` is 1.0.
+
+    Raises:
+        ConfigurationError: A value is out of range.
+    """
+
+    read: float = 0.1
+    write: float = 1.25
+    ttl_seconds: float = 300.0
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        given = self.read, self.write, self.ttl_seconds
+        if any(type(value) not in (int, float) for value in given):
+            raise ConfigurationError(f"`read`, `write` and `ttl_seconds` must be numbers, not {given}")
+        if not self.ttl_seconds > 0:
+            raise ConfigurationError(f"`ttl_seconds` must be a number of seconds above 0, not {self.ttl_seconds}")
+        if not 0 <= self.read <= 1 or self.write < self.read:
+            raise ConfigurationError(
+                f"`read` must be from 0 to 1 and `write` at least `read`, not {self.read} and {self.write}"
+            )
+
+    def cost(self, sent: int, kept: int) -> float:
+        """Price a request, in millions of input token equivalents.
+
+        Args:
+            sent: Input tokens of the request.
+            kept: How many of them the cache held. All others count as written, as if the whole prompt were marked for
+                caching.
+        """
+        return (self.read * kept + self.write * (sent - kept)) / 1e6
+
+
+@dataclass(frozen=True, slots=True)
 class CompactionOptions:
-    """When a lane is compacted and how far."""
+    """When a lane is compacted and how far.
+
+    Raises:
+        ConfigurationError: A value is out of range.
+    """
 
     compact_threshold: float = 0.92
     """Share of the budget (less overhead) from which a lane is compacted; above 0, at most 1."""
@@ -67,7 +125,7 @@ class CompactionOptions:
     """Share of the budget (less overhead) that a compaction aims at; above 0, below the threshold."""
     protect: Protection = field(default_factory=Protection)
     tool_result_preview: ToolResultPreview | None = None
-    """How long results stand in views once they were seen. `None`: whole, until a compaction."""
+    """How views show long results once the model has seen them. `None`: whole, until a compaction."""
     max_messages: int | None = None
     """Maximum messages of a view; older ones are digested. At least 8. `None`: no limit."""
     clear_at_least_tokens: int | None = 20_000

@@ -1,8 +1,8 @@
-"""Which strategies run, in which order, and when to stop. No strategy and no rendering may live here.
+"""Which strategies run, in which order, and when to stop.
 
-A compaction goes down to its target with the strategies in order of harm, sparing the newest messages; where that is
-not enough to get below the threshold, it no longer spares them; where the view still does not fit, everything that may
-leave leaves; and only if what must stay does not fit by itself, that is clipped (`last_resort.py`).
+A compaction runs the strategies in order of harm until it reaches its target, and spares the newest messages. If that
+does not get below the threshold, it no longer spares them. If the view still does not fit, every group that may leave
+is truncated. If the required messages alone do not fit, they are cut (`last_resort.py`).
 """
 
 from collections.abc import Sequence
@@ -21,9 +21,9 @@ TOO_MANY = "max_messages"
 
 
 def compact(draft: PlanBuilder, strategies: Sequence[Strategy], options: CompactionOptions) -> None:
-    """Takes the draft down to its target if that can be done, and in any case into its budget.
+    """Compact a plan to its target if possible, and in any case into its budget.
 
-    Leaves `draft.used` above the budget only where the floor itself, clipped as far as may be, does not fit.
+    Afterwards `draft.used` exceeds the budget only if the required messages do not fit even when cut.
     """
     targets = draft.targets
     if options.tool_result_preview is not None:
@@ -49,7 +49,7 @@ def compact(draft: PlanBuilder, strategies: Sequence[Strategy], options: Compact
 
 
 def _cut_what_must_stay(draft: PlanBuilder) -> None:
-    """Nothing is left that may leave: what may only be cut is cut, and what was kept by number leaves at last."""
+    """Shorten what may not leave, and at last truncate messages that are kept by number."""
     budget = draft.targets.total
     if draft.settle() > budget:
         draft.shrink_digest()
@@ -63,13 +63,13 @@ def _cut_what_must_stay(draft: PlanBuilder) -> None:
 
 
 def over_message_limit(view: View, options: CompactionOptions) -> bool:
-    """Whether a view has more messages than it may."""
-    return options.max_messages is not None and len(view.flat) > options.max_messages
+    """Return whether a view has too many messages."""
+    return options.max_messages is not None and len(view.messages) > options.max_messages
 
 
 def _enforce_message_limit(draft: PlanBuilder, most: int, target: float) -> None:
-    """Folds the oldest groups of a view of more than `most` messages, down to that share of them."""
-    shown = len(draft.view.flat)
+    """Digest the oldest groups of a view of more than `most` messages, down to that share of them."""
+    shown = len(draft.view.messages)
     excess = shown - int(most * target) if shown > most else 0
     edits: list[Edit] = []
     for unit in draft.window.units:
@@ -81,7 +81,7 @@ def _enforce_message_limit(draft: PlanBuilder, most: int, target: float) -> None
 
 
 def _allowed(edits: Sequence[Edit], draft: PlanBuilder) -> list[Edit]:
-    """The edits that keep to free units and whole groups; what a strategy made beyond that is reported."""
+    """Return the edits of free and whole groups; all others are reported."""
     units = draft.window.by_seq
     gaps = [edit for edit in edits if isinstance(edit, GAPS)]
     dropped = {seq for gap in gaps for seq in within(gap, units)}
@@ -97,7 +97,7 @@ def _allowed(edits: Sequence[Edit], draft: PlanBuilder) -> list[Edit]:
 
 
 def _drop_all_but_floor(draft: PlanBuilder) -> None:
-    """The last resort before the floor is touched: the oldest of what may leave, as much as it takes."""
+    """Truncate as many of the oldest free groups as needed."""
     _drop_oldest(draft, [unit for unit in draft.window.units if unit.free])
 
 

@@ -1,4 +1,4 @@
-"""A plan in the making: the edits chosen so far, what they win, and the view that they make. Chooses nothing itself."""
+"""A plan in the making: the edits chosen so far, what they free, and the resulting view."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -11,13 +11,13 @@ from backscroll.tokens.budget import TokenTargets
 from backscroll.tokens.usage import NOTHING, Estimate, UsageCalibrator
 from backscroll.view.view import EPHEMERAL, Ephemeral, RenderContext, View
 
-_SLACK = 64  # tokens by which a digest shrinks more than asked, for the lines around it
+_SLACK = 64  # tokens by which a digest shrinks more than requested, for the lines around it
 LAST_CUT = "floor"
-"""The reason that edits of what must stay carry."""
+"""The reason in edits of required messages."""
 
 
 class PlanBuilder:
-    """A plan in the making. Strategies are reckoned with at once; the view is built when somebody asks for it."""
+    """A plan in the making. Edits count at once; the view is built when it is read."""
 
     def __init__(
         self,
@@ -38,12 +38,12 @@ class PlanBuilder:
         self.before = view
         self.targets = targets
         self.refused: list[Edit] = []
-        """Edits that a strategy made of what it may not touch."""
+        """Edits that a strategy made of protected parts."""
         self.room = targets.room
         self._meter = meter
         self.around = around
         self.retain = retain
-        """Entries that stand in the view word for word."""
+        """Entries that the view shows word for word."""
         self._gone_for, self._gone = view, NOTHING
         self._regrow = regrow
         self._view = self._whole_again(view)
@@ -54,13 +54,13 @@ class PlanBuilder:
         self._won = NOTHING
 
     def _whole_again(self, view: View) -> View:
-        """The view with what was cut as a last resort whole again: what did not fit then may fit now, unless only some
-        results are shortened, and nothing looks whether the rest fits. And with what has to be in it.
+        """Restore what was cut as a last resort, because it may fit now, and what the view has to retain. Nothing is
+        restored if only some results are shortened, since the rest is not checked then.
         """
         last = (edit for edit in view.plan.edits if not isinstance(edit, GAPS) and edit.by == LAST_CUT)
         cut = {edit.seq for edit in last} if self._regrow else set()
         cut |= hidden(view.plan, self.retain)
-        if not cut and not any(piece.key[1] == EPHEMERAL for piece in view.pieces):
+        if not cut and not any(segment.key[1] == EPHEMERAL for segment in view.segments):
             return view
         plan = without(view.plan, sorted(cut), view.plan.number + 1)
         return self._build(replace(plan, last=newest_seq(self.history)), view)
@@ -69,14 +69,14 @@ class PlanBuilder:
         return View.build(self.history, plan, self.around, prompt=view.prompt, ephemerals=self.fresh, reuse=view)
 
     def forget_fresh(self) -> None:
-        """Ephemeral messages go before anything that is stored has to."""
+        """Leave out ephemeral messages before anything that is stored."""
         if self.fresh:
             self.fresh = ()
             self._view = self._build(self.view.plan, self.view)
 
     @property
     def used(self) -> int:
-        """Tokens of the whole request by the upper estimate, as they will be reckoned once this plan is recorded."""
+        """Tokens of the whole request by the upper estimate, as they will count once this plan is recorded."""
         if self._edits and not self._folded:
             view, won = self._view.estimate, self._won.plus(self._removed())
             left = Estimate(view.middle - self._won.middle, view.upper - self._won.upper)
@@ -102,7 +102,7 @@ class PlanBuilder:
         self._edits, self._folded, self._won = [], [], NOTHING
 
     def _starved(self) -> bool:
-        """Whether the digest had to give way to a huge result before, and there is room for it again."""
+        """Return whether a huge result crowded out the digest before, and there is room for it again."""
         window = self.window
         return (
             self._regrow
@@ -111,21 +111,21 @@ class PlanBuilder:
         )
 
     def _digest(self, before: DigestContent) -> DigestContent:
-        """What the summary tells once the pending folds are made."""
+        """Return the digest once the pending groups are folded."""
         if not self._folded and not self._starved():
             return before
         window = self.window
-        told = before.told + sum(window.tokens_of(entry) for group in self._folded for entry in group)
-        window.digest = replace(before, told=told)
+        covered = before.covered_tokens + sum(window.tokens_of(entry) for group in self._folded for entry in group)
+        window.digest = replace(before, covered_tokens=covered)
         kept = [unit.entries for unit in window.units]
         usual, now = window.usual_allowance(0), window.digest_allowance(0)
         squeezed = now < usual / 2  # by a huge result, soon to be cut: what finds no room now is only kept aside
         frame = Frame(window.salience, kept, usual if squeezed else now, window.budget, self._tokens)
-        digest = write(before, self._folded, told, frame, self._told_in_short())
+        digest = write(before, self._folded, covered, frame, self._finished_prose())
         return shrink(digest, now, self._tokens) if squeezed else digest
 
-    def _told_in_short(self) -> DigestLine | None:
-        """The summary that is ready, once everything that it tells of and that may leave has left."""
+    def _finished_prose(self) -> DigestLine | None:
+        """Return the ready summary once all free groups that it covers have left."""
         prose = self.window.prose
         if prose is None or any(unit.free and unit.seqs[-1] <= prose.last for unit in self.window.units):
             return None
@@ -135,7 +135,7 @@ class PlanBuilder:
         return self.window.tokens(self.around.count(text))
 
     def shrink_digest(self, *, rules_too: bool = False) -> None:
-        """What the summary tells gives way before anything that must stay is cut; the user's rules only at the end."""
+        """Shrink the digest before required messages are cut; the user's rules go only at the end."""
         excess = self.settle() - self.targets.total
         plan = self._view.plan
         if plan.digest.notes:
@@ -143,7 +143,7 @@ class PlanBuilder:
             self._show(replace(plan, digest=shrink(plan.digest, left, self._tokens, rules_too=rules_too)))
 
     def _joined(self, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
-        """Drops that only numbers of a branch left behind stand between, as one; else rewinds would make plans grow."""
+        """Join gaps that only entries of an abandoned branch separate; otherwise rewinds would make plans grow."""
         branch = self.history.branch
         if branch[-1] - branch[0] + 1 == len(branch):
             return edits
@@ -161,18 +161,18 @@ class PlanBuilder:
         return place(one.last + 1) == place(next_one.first)
 
     def look_again(self) -> None:
-        """The window as the view has it, with nothing spared: after this only the floor is sacred."""
+        """Rebuild the window from the view with nothing protected: after this only required groups stay."""
         _, prose = self.view, self.window.prose
         self.window = build_window(self.history, self._view, self.room, self.around, self.retain)
         self.window.prose = prose
 
     def settle(self) -> int:
-        """`used` by the view itself, its notices included."""
+        """Rebuild the view and return `used` by it, including its notices."""
         _ = self.view
         return self.used
 
     def removed(self) -> Estimate:
-        """What left the view that there was before."""
+        """Return the estimate of what left the previous view."""
         _ = self.view
         return self._removed()
 
@@ -182,27 +182,27 @@ class PlanBuilder:
         return self._gone
 
     def _reckon_gone(self) -> Estimate:
-        kept = {id(piece.messages) for piece in self._view.pieces}
-        gone = [piece.estimate for piece in self.before.pieces if id(piece.messages) not in kept]
+        kept = {id(segment.messages) for segment in self._view.segments}
+        gone = [segment.estimate for segment in self.before.segments if id(segment.messages) not in kept]
         return Estimate(sum(e.middle for e in gone), sum(e.upper for e in gone))
 
     def apply(self, edits: Sequence[Edit]) -> None:
-        """Adds edits to the plan."""
+        """Add edits to the plan."""
         units = self.window.by_seq
-        told = {seq for edit in edits if isinstance(edit, Digest) for seq in within(edit, units)}
-        self._folded += [unit.entries for unit in self.window.units if not told.isdisjoint(unit.seqs)]
+        folded = {seq for edit in edits if isinstance(edit, Digest) for seq in within(edit, units)}
+        self._folded += [unit.entries for unit in self.window.units if not folded.isdisjoint(unit.seqs)]
         self._won = self._won.plus(self.window.take(edits))
         self._edits += edits
 
 
 def newest_seq(history: History) -> int | None:
-    """The newest entry; None without one."""
+    """Return the newest entry; None without one."""
     return history.branch[-1] if history.branch else None
 
 
 def _summary_place(history: History, edits: Iterable[Edit]) -> int | None:
-    """Directly behind the first user message, where something behind it is left out: else it may be the newest one, and
-    the summary would be the last. Then behind the leading system messages.
+    """Place the summary directly behind the first user message if something after it is left out: otherwise that may be
+    the newest message, and the summary would be the last. Without one, place it behind the leading system messages.
     """
     first = history.first_user
     if first is not None and any(isinstance(edit, GAPS) and edit.last > first.seq for edit in edits):

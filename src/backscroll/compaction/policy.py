@@ -1,101 +1,67 @@
-"""When a lane is compacted, and how far. Pure: state, view and targets in, a decision out.
+"""When a lane is compacted, and how far: from state, view and targets to a decision.
 
-Between two triggers a lane keeps its plan, so that each view extends the one before. At a trigger the pipeline runs
-once; what comes of it is a `Decision`, of which nothing holds before its event is recorded. `due` looks whether there
-is anything to decide, which every request asks and which must stay cheap; the work itself may run in a thread.
+Between two triggers a lane keeps its plan, so that each view extends the previous one. At a trigger the pipeline runs
+once. Its result is a `Decision`, which takes effect when its event is recorded. Every request calls `due`, which checks
+whether there is anything to decide and must stay cheap. The work itself may run in a thread.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from backscroll.compaction.cache_pricing import CachePricing, batch
-from backscroll.compaction.candidates import Strategy, build_window, protect_recent
-from backscroll.compaction.lane_state import LaneState
+from backscroll.compaction.cache_pricing import batch
+from backscroll.compaction.candidates import build_window, protect_recent
+from backscroll.compaction.decision import NOTHING_DUE, Decision, PolicyInput
+from backscroll.compaction.lane_state import BETTER, LaneState
 from backscroll.compaction.options import CompactionOptions
 from backscroll.compaction.pipeline import compact, over_message_limit
 from backscroll.compaction.plan_builder import PlanBuilder
 from backscroll.compaction.report import (
-    CompactionResult,
-    Trigger,
     attachments_left_out,
     refusals,
     reports_of,
+    result_of,
     rules_left_out,
     too_large,
     too_large_as_measured,
 )
 from backscroll.compaction.required import staying, won_little
+from backscroll.compaction.result import CompactionResult, Trigger
 from backscroll.compaction.strategies.preview import arrivals, preview, shown_whole
 from backscroll.compaction.summarization import Order, Summaries
 from backscroll.compaction.trim import TrimRequest, chosen_by, fold
-from backscroll.compaction.upcoming import may_try, next_order, worth_telling
-from backscroll.history.history import History
+from backscroll.compaction.upcoming import may_try, next_order, worth_summarizing
 from backscroll.history.log import CompactionSkipped, PlanRecorded
 from backscroll.history.plan import DigestLine, hidden
 from backscroll.ports import Notification
-from backscroll.tokens.budget import NO_LIMITS, Limits, TokenTargets
+from backscroll.tokens.budget import NO_LIMITS, TokenTargets
 from backscroll.tokens.usage import Estimate
-from backscroll.view.view import Ephemeral, View
+from backscroll.view.view import View
 
-LOOK_AGAIN = 0.9  # of a batch: after a look that found too little, a tenth more has to come before the next
-WORTH = 0.05  # a compaction that wins less than this share of the room costs more in rewritten cache than it saves
-MEASURED_TRIES = 6  # of a budget for which a view holds the budget in the caller's measure
-MEASURED_SLACK = 0.97  # cut a little deeper than asked, so that one further try is mostly enough
-ENOUGH = 0.5  # of what a compaction is meant to win: so much has to come before the next, as long as the view fits
-STAYS, BETTER = 0.85, 0.80  # of the budget: from the one on what must stay is too much, below the other it is better
-EARLY = 0.5  # of the way from target to threshold: a summary is begun there, and a lane with a cold cache compacted
-
-
-class PolicyInput(NamedTuple):
-    """What a decision about a lane rests on, besides the lane's own state."""
-
-    history: History
-    options: CompactionOptions
-    strategies: Sequence[Strategy]
-    ephemerals: Sequence[Ephemeral]
-    prompt: str | None
-    prices: CachePricing | None = None
-    """Prices by which batches of old results are masked; None = they are not."""
-    seconds: float | None = None
-    """The time by a clock that only goes forward; None where nobody knows."""
-    limits: Limits = NO_LIMITS
-    """What the caller asks of this request in addition to its budget."""
-
-
-class Decision(NamedTuple):
-    """What came of deciding on a lane. Nothing of it holds before the lane applies it, with its event recorded."""
-
-    event: PlanRecorded | CompactionSkipped | None
-    """To be recorded, if anything is."""
-    reports: list[Notification]
-    view: View | None = None
-    """Under the plan that the event records."""
-    expired: int = 0
-    """Ephemeral messages with a lower number are not in it."""
-    compaction: CompactionResult | None = None
-    little: bool | None = None
-    """Whether so much must stay that this won too little; None where that is not known."""
-
-
-NOTHING_DUE = Decision(None, [])
+LOOK_AGAIN = 0.9  # of a batch: after a check that found too little, a tenth more has to come before the next
+WORTH = 0.05  # a compaction that frees less than this share of the room costs more in rewritten cache than it saves
+MEASURED_TRIES = 6  # attempts to find a budget for which a view meets the budget in the caller's measure
+MEASURED_SLACK = 0.97  # cut a little deeper than requested, so that one further try usually suffices
+ENOUGH = 0.5  # of what a compaction should free: the view must grow by this before the next one, unless it does not fit
+STAYS = 0.85  # of the budget: required messages that take more are too much; below `BETTER` they no longer are
+EARLY = 0.5  # of the way from target to threshold: a summary starts there, and a lane with a cold cache is compacted
 
 
 class Due(NamedTuple):
-    """What a lane's request takes as it is, and what has to be decided before it is sent."""
+    """The size of a lane's request, and what has to be decided before it is sent."""
 
     total: int
     """Tokens that the request may take."""
     used: Estimate
     """Tokens of the whole request under the present view."""
     decide: Callable[[], Decision] | None
-    """The work, if there is any. It reads what the view shows and changes nothing, so that it may run anywhere while
-    the lane is held. Raises `BudgetError` if what must stay does not fit.
+    """The work, if there is any. It reads what the view shows and changes nothing, so it may run in any thread while
+    the lane is locked. Raises `BudgetError` if required messages do not fit.
     """
 
 
 def _reckoned(lane: LaneState, now: PolicyInput, budget: int) -> tuple[TokenTargets, Estimate]:
-    """What a request of this budget may take, and what it takes as it is."""
+    """Return the targets of a request with this budget, and its present estimate."""
     assert lane.view is not None
     total = budget if lane.refused is None else lane.allowed(budget)
     overhead, used = lane.meter.request(lane.view.estimate, total)
@@ -103,7 +69,7 @@ def _reckoned(lane: LaneState, now: PolicyInput, budget: int) -> tuple[TokenTarg
 
 
 def _targets(total: int, overhead: int, options: CompactionOptions) -> TokenTargets:
-    """Threshold and target are shares of what the overhead leaves."""
+    """Compute threshold and target as shares of what the overhead leaves."""
     room = max(0, total - overhead)
     return TokenTargets(
         total, overhead, room, overhead + int(room * options.compact_threshold),
@@ -112,15 +78,19 @@ def _targets(total: int, overhead: int, options: CompactionOptions) -> TokenTarg
 
 
 def is_due(lane: LaneState, now: PolicyInput, budget: int) -> bool:
-    """Whether a request now would start a compaction down to the target."""
+    """Return whether a request now would start a compaction down to the target."""
     targets, used = _reckoned(lane, now, budget)
     return _is_due(lane, now, targets, used.upper)
 
 
 def due(lane: LaneState, now: PolicyInput, budget: int, force: bool = False) -> Due:
-    """Look whether a lane has to be compacted, or a part of it shortened, before its view is sent.
+    """Check whether a lane has to be compacted, or a part of it shortened, before its view is sent.
 
-    `force`: compact down to the target although no trigger asks for it.
+    Args:
+        lane: The lane's state.
+        now: What else the decision depends on.
+        budget: Input tokens of the request.
+        force: Compact to the target even without a trigger.
     """
     targets, estimate = _reckoned(lane, now, budget)
     used, decide = estimate.upper, None
@@ -136,7 +106,7 @@ def due(lane: LaneState, now: PolicyInput, budget: int, force: bool = False) -> 
 def _due_within_limits(
     lane: LaneState, now: PolicyInput, budget: int, targets: TokenTargets, used: int
 ) -> Callable[[], Decision] | None:
-    """The same where the caller asks for more than a budget."""
+    """Check a request for which the caller sets more limits than a budget."""
     exact = targets.exactly() if now.limits.hard else targets
     fits = not _is_due(lane, now, exact, used) and not hidden(lane.plan, now.limits.retain)
     if fits and _measured(now, lane.view, budget) <= budget:
@@ -150,7 +120,7 @@ def _fit(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int, fo
 
 
 def _fit_limited(lane: LaneState, now: PolicyInput, budget: int, targets: TokenTargets, used: int) -> Decision:
-    """The same where the caller asks for more than a budget."""
+    """Compact a request for which the caller sets more limits than a budget."""
     limits = now.limits
     over = _measured(now, lane.view, budget) > budget
     back = bool(hidden(lane.plan, limits.retain))
@@ -166,8 +136,10 @@ def _fit_limited(lane: LaneState, now: PolicyInput, budget: int, targets: TokenT
 def _compacted_in_both(
     lane: LaneState, now: PolicyInput, targets: TokenTargets, budget: int, used: int
 ) -> tuple[PlanBuilder, int]:
-    """The draft that holds the budget in the caller's measure too, else the smallest that holds it in ours; and
-    what it takes in the caller's. A budget in that measure is a smaller one in ours, which is found by trying.
+    """Find a plan that meets the budget in the caller's measure too, else the smallest that meets it in ours.
+
+    A budget in the caller's measure is a smaller one in ours, which is found by trying. Returns the plan, and its
+    view's size in the caller's measure.
     """
     asked, measured = targets, _measured(now, lane.view, budget)
     if measured > budget:
@@ -186,7 +158,7 @@ def _compacted_in_both(
 
 
 def _measured(now: PolicyInput, view: View | None, budget: int) -> int:
-    """What a view takes in the caller's measure; as much as it may where there is none."""
+    """Measure a view by the caller's measure; without one, return the budget."""
     assert view is not None
     measure = now.limits.measure
     return budget if measure is None else measure(view.written())
@@ -199,7 +171,7 @@ def _scaled(lane: LaneState, now: PolicyInput, targets: TokenTargets, share: flo
 
 
 def _compacted(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> tuple[PlanBuilder, bool]:
-    """A draft that was taken down to these targets, and whether results were previewed in it."""
+    """Compact a plan to these targets; also return whether it previews new results."""
     draft = _draft(lane, now, targets)
     edits = arrivals(draft.window, now.options.tool_result_preview, now.history.protected | draft.retain)
     draft.apply(edits)
@@ -215,7 +187,7 @@ def _trigger(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int
 
 
 def trim(lane: LaneState, now: PolicyInput, wish: TrimRequest) -> Decision:
-    """The plan to record that leaves out what somebody asks for, within the budget of the request before."""
+    """Decide on a caller's request to leave out messages, within the budget of the previous request."""
     targets, estimate = _reckoned(lane, now, lane.budget)
     used = estimate.upper
     draft = _draft(lane, now, targets)
@@ -224,20 +196,21 @@ def trim(lane: LaneState, now: PolicyInput, wish: TrimRequest) -> Decision:
 
 
 def next_compaction(lane: LaneState, now: PolicyInput) -> tuple[int, CompactionResult]:
-    """From how many tokens on a request is compacted, and what that would do now. Changes nothing."""
+    """Return the tokens from which a request is compacted, and what that would do now. Changes nothing."""
     targets, estimate = _reckoned(lane, now, lane.budget)
     used = estimate.upper
     draft = _draft(lane, now, targets)
     compact(draft, now.strategies, now.options)
-    return targets.threshold, CompactionResult.of(lane.name, draft, used, draft.settle(), "manual")
+    return targets.threshold, result_of(lane.name, draft, used, draft.settle(), "manual")
 
 
 def _is_due(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> bool:
-    """Over the threshold, and by half of what a compaction is meant to win over where the last one ended: where so
-    much must stay that it ended high, the next one waits until it has something to win, or the view would not fit.
+    """Return whether a request is over the threshold, and over the end of the last compaction by half of what one
+    should free. If that ended high because much is required, the next one waits until it can free something, or the
+    view does not fit.
 
-    Where the provider's cache is cold, the whole request is paid in full whatever it holds, and a compaction that
-    would come soon costs nothing but itself: then half of the way to the threshold is enough.
+    With a cold cache the whole request costs the full price anyway, so a compaction that would come soon costs only
+    itself: half of the way to the threshold is enough then.
     """
     if used > targets.total:
         return True
@@ -248,18 +221,18 @@ def _is_due(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int)
     if now.options.max_messages is None:
         return False
     assert lane.view is not None
-    return over_message_limit(lane.view, now.options) and len(lane.view.flat) > lane.settled_messages * (1 + WORTH)
+    return over_message_limit(lane.view, now.options) and len(lane.view.messages) > lane.settled_messages * (1 + WORTH)
 
 
 def _is_cold(lane: LaneState, now: PolicyInput) -> bool:
-    """Whether the provider has forgotten the newest view by now. What was asked before a resume is not known."""
+    """Return whether the provider's cache of the newest view has expired. Requests before a restart are unknown."""
     if now.prices is None or now.seconds is None or lane.asked is None:
         return False
     return now.seconds - lane.asked >= now.prices.ttl_seconds
 
 
 def _arrived(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> bool:
-    """Whether a new result may be too large to be shown whole even once."""
+    """Return whether a new result may be too large to be shown whole even once."""
     if now.options.tool_result_preview is None:
         return False
     assert lane.view is not None
@@ -267,13 +240,13 @@ def _arrived(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> bool:
 
 
 def _batch_due(lane: LaneState, now: PolicyInput, used: int) -> bool:
-    """The second trigger: looked at when the view has grown by a batch, or by a tenth of one since it was."""
+    """Check the second trigger: the view has grown by a batch, or by a tenth of one since the last check."""
     least = now.options.clear_at_least_tokens
     return now.prices is not None and least is not None and used - lane.batched >= least
 
 
 def _fit_results(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
-    """New results that are too large, or else old ones that are worth a batch."""
+    """Preview new results that are too large, else clear old ones that are worth a batch."""
     found = _fit_arrivals(lane, now, targets, used) if _arrived(lane, now, targets) else None
     if found is None and _batch_due(lane, now, used):
         found = _fit_batch(lane, now, targets, used)
@@ -281,7 +254,7 @@ def _fit_results(lane: LaneState, now: PolicyInput, targets: TokenTargets, used:
 
 
 def _fit_arrivals(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision | None:
-    """Results too large to be shown whole even once; None where there are none."""
+    """Preview results too large to be shown whole even once; None if there are none."""
     draft = _draft(lane, now, targets, regrow=False)
     edits = arrivals(draft.window, now.options.tool_result_preview, now.history.protected | draft.retain)
     if not edits:
@@ -291,7 +264,7 @@ def _fit_arrivals(lane: LaneState, now: PolicyInput, targets: TokenTargets, used
 
 
 def _fit_batch(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
-    """Old results masked for their price."""
+    """Clear old results for their price."""
     least = now.options.clear_at_least_tokens
     assert now.prices is not None
     assert least is not None
@@ -302,7 +275,7 @@ def _fit_batch(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: i
     edits = batch(draft.window, least, now.prices, spared, make, cold=cold)
     if not edits:
         return Decision(
-            CompactionSkipped(lane.name, used - int(least * LOOK_AGAIN), len(draft.before.flat), batch=True), []
+            CompactionSkipped(lane.name, used - int(least * LOOK_AGAIN), len(draft.before.messages), batch=True), []
         )
     draft.apply(edits)
     after = draft.settle()
@@ -327,20 +300,21 @@ def next_summary(
     focus: str | None = None,
     wish: TrimRequest | None = None,
 ) -> Order | None:
-    """The summary to have made of what the next compaction will fold; None where it is too early for that, where
-    one is ready, or where several failed and there is little new. A `focus` is always asked for.
+    """Return the summary to request of what the next compaction will digest.
+
+    `focus` always requests one. None if it is too early, one is ready, or several failed and there is little new.
     """
     targets, estimate = _reckoned(lane, now, budget)
     used = estimate.upper
     if lane.view is None or (lane.summary is not None and focus is None):
         return None
-    may = may_try(lane.tried, lane.compactions, lane.plan.digest.told, targets.room)
+    may = may_try(lane.tried, lane.compactions, lane.plan.digest.covered_tokens, targets.room)
     if focus is None and wish is None and (used < _early(targets) or not may):
         return None
     window = build_window(now.history, lane.view, targets.room, lane.around)
     protect_recent(window, int(window.budget * now.options.protect.recent), now.options.protect.results)
     tokens = max(targets.threshold, used) - targets.target
-    leaving = worth_telling(window, tokens) if wish is None else chosen_by(window, wish)
+    leaving = worth_summarizing(window, tokens) if wish is None else chosen_by(window, wish)
     newest, room = now.history.newest, window.summary_room()
     pending = newest is not None and newest.open_calls > 0
     return next_order(lane.name, lane.view, leaving, room=room, summaries=summaries, focus=focus, pending=pending)
@@ -361,7 +335,7 @@ def _decide(
     force: bool,
     budget: int | None = None,
 ) -> Decision:
-    """`budget`: what must hold; by default what the draft was made for."""
+    """Decide on a finished plan. `budget`: its limit; by default the one that it was made for."""
     budget, room = draft.targets.total if budget is None else budget, draft.room
     after = draft.settle()
     reports = refusals(lane.name, draft)
@@ -374,20 +348,20 @@ def _decide(
     unchanged = draft.view.plan.edits == draft.before.plan.edits
     poor = used - after < WORTH * room and not over_message_limit(draft.before, now.options)
     if used <= budget and (unchanged or (not force and poor)):
-        event = None if force else CompactionSkipped(lane.name, used, len(draft.before.flat))
+        event = None if force else CompactionSkipped(lane.name, used, len(draft.before.messages))
         return Decision(event, reports, little=little)
     made = _recorded(lane, now, draft, used, after=after, trigger=trigger)
     return made._replace(reports=reports + made.reports, little=little)
 
 
 def _wins_little(lane: LaneState, draft: PlanBuilder, won: int, after: int) -> tuple[bool | None, list[Notification]]:
-    """Whether so much must stay that it won too little, None where that is hard to say; reported the second time,
-    and then not again before it was better.
+    """Return whether the compaction freed too little because so much is required, None if that is hard to say. The
+    second in a row is reported, and then none before it was better.
     """
     targets, stays = draft.targets, staying(draft, after)
     if stays.tokens < BETTER * targets.total:
         return False, []
-    enough = _enough(targets) * targets.total / max(1, targets.room)  # also where the overhead takes it all
+    enough = _enough(targets) * targets.total / max(1, targets.room)  # also if the overhead takes it all
     if stays.tokens < STAYS * targets.total or won >= enough:
         return None, []
     return True, [won_little(lane.name, stays, targets.total)] if lane.little == 1 else []
@@ -396,18 +370,18 @@ def _wins_little(lane: LaneState, draft: PlanBuilder, won: int, after: int) -> t
 def _recorded(
     lane: LaneState, now: PolicyInput, draft: PlanBuilder, used: int, *, after: int, trigger: Trigger
 ) -> Decision:
-    done = CompactionResult.of(lane.name, draft, used, after, trigger)
+    done = result_of(lane.name, draft, used, after, trigger)
     reports = [*reports_of(done, draft), *rules_left_out(lane.name, draft)]
     reports += attachments_left_out(lane.name, draft)
     expired = max((found.number + 1 for found in now.ephemerals), default=lane.expired)
     expired = min((found.number for found in draft.fresh), default=expired)
     view = draft.view
-    event = PlanRecorded(lane.name, view.plan, draft.removed(), after, len(view.flat))
+    event = PlanRecorded(lane.name, view.plan, draft.removed(), after, len(view.messages))
     return Decision(event, reports, view, expired, done)
 
 
 def _enough(targets: TokenTargets) -> float:
-    """What a compaction has to win, so that it is not one that is soon followed by the next."""
+    """Return what a compaction has to free, so that the next one does not follow soon."""
     return max(WORTH * targets.room, ENOUGH * (targets.threshold - targets.target))
 
 

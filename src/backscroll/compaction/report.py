@@ -1,66 +1,41 @@
-"""What a lane reports of a compaction: figures, refusals, and what to do where nothing fits. Decides nothing."""
+"""What a lane reports of a compaction: figures, rejected edits, and how to make a request fit."""
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
 
 from backscroll import events
 from backscroll.compaction.plan_builder import LAST_CUT, PlanBuilder
+from backscroll.compaction.result import CompactionResult, Trigger
 from backscroll.errors import BudgetError
 from backscroll.history.log import Overflowed
 from backscroll.history.plan import GAPS, Clear, Excerpt, Plan, covers
 from backscroll.ports import Notification
 from backscroll.view.view import EPHEMERAL
 
-Trigger = Literal["threshold", "messages", "cache_savings", "large_result", "cache_expired", "manual", "retained"]
-"""Why a lane is compacted: it takes too many tokens, or too many messages; old results are worth a batch; a new result
-is too large to be shown whole; the provider has forgotten it anyway; somebody wants it; a message that the plan leaves
-out has to stand in this request.
-"""
 
-
-@dataclass(frozen=True, slots=True)
-class CompactionResult:
-    """What a compaction did. Figures in tokens are upper estimates of the whole request."""
-
-    lane: str
-    before_tokens: int
-    after_tokens: int
-    before_messages: int
-    after_messages: int
-    messages_dropped: int
-    """Messages left out that stood in the view before."""
-    parts_shortened: int
-    """Parts clipped or masked."""
-    target_tokens: int
-    budget: int
-    trigger: Trigger
-
-    @classmethod
-    def of(cls, lane: str, draft: PlanBuilder, used: int, after: int, trigger: Trigger) -> "CompactionResult":
-        """What a draft does, from `used` tokens to `after`."""
-        before, view, targets = draft.before, draft.view, draft.targets
-        shown = {piece.key for piece in view.pieces}
-        removed = sum(len(piece.messages) for piece in before.pieces if piece.group and piece.key not in shown)
-        shortened = sum(1 for edit in view.plan.edits if not isinstance(edit, GAPS))
-        sizes = used, after, len(before.flat), len(view.flat)
-        return cls(lane, *sizes, removed, shortened, targets.target, targets.total, trigger)
+def result_of(lane: str, draft: PlanBuilder, used: int, after: int, trigger: Trigger) -> CompactionResult:
+    """Compare a plan with the previous view, of `used` and `after` tokens."""
+    before, view, targets = draft.before, draft.view, draft.targets
+    shown = {segment.key for segment in view.segments}
+    removed = sum(len(one.messages) for one in before.segments if one.group and one.key not in shown)
+    shortened = sum(1 for edit in view.plan.edits if not isinstance(edit, GAPS))
+    sizes = used, after, len(before.messages), len(view.messages)
+    return CompactionResult(lane, *sizes, removed, shortened, targets.target, targets.total, trigger)
 
 
 def refusals(lane: str, draft: PlanBuilder) -> list[Notification]:
-    """The edits that a strategy made of what it may not touch."""
+    """Report edits that a strategy made of protected parts."""
     return [(events.EDIT_REJECTED, {"lane": lane, "strategy": edit.by, "edit": repr(edit)}) for edit in draft.refused]
 
 
 def rules_left_out(lane: str, draft: PlanBuilder) -> list[Notification]:
-    """Users' rules that the new view tells no longer."""
+    """Report users' rules that the new view no longer shows."""
     lost = _rules_aside(draft.view.plan) - _rules_aside(draft.before.plan)
     return [(events.RULES_EVICTED, {"lane": lane, "rules": len(lost)})] if lost else []
 
 
 def attachments_left_out(lane: str, draft: PlanBuilder) -> Iterator[Notification]:
-    """What a user attached and the new view shows no longer, since nothing else was left to cut."""
+    """Report users' attachments that the new view no longer shows, because nothing else was left to cut."""
     known = {(edit.seq, edit.part) for edit in draft.before.plan.edits if isinstance(edit, Clear)}
     for edit in draft.view.plan.edits:
         if not isinstance(edit, Clear) or edit.by != LAST_CUT or (edit.seq, edit.part) in known:
@@ -72,10 +47,10 @@ def attachments_left_out(lane: str, draft: PlanBuilder) -> Iterator[Notification
 
 
 def reports_of(done: CompactionResult, draft: PlanBuilder) -> Iterator[Notification]:
-    """What is told of a compaction."""
+    """Report a compaction."""
     plan = draft.view.plan
     yield events.compacting(events.PRE_COMPACT, done.lane, done.before_messages, done.before_tokens)
-    expired = sum(1 for piece in draft.before.pieces if piece.key[1] == EPHEMERAL) - len(draft.fresh)
+    expired = sum(1 for segment in draft.before.segments if segment.key[1] == EPHEMERAL) - len(draft.fresh)
     if expired:
         yield events.EPHEMERAL_EXPIRED, {"lane": done.lane, "messages": expired}
     yield (
@@ -102,47 +77,47 @@ def reports_of(done: CompactionResult, draft: PlanBuilder) -> Iterator[Notificat
 
 
 def too_large(draft: PlanBuilder, needed: int, overhead: int, refused: Overflowed | None) -> BudgetError:
-    """What must stay does not fit: what adds up, and which knob to turn."""
+    """Return the error that required messages do not fit, with their sizes and the options to change."""
     history = draft.history
     leading = set(history.leading_seqs)
     sums: Counter[str] = Counter()
-    for piece in draft.view.pieces:
-        if piece.group is None:
+    for segment in draft.view.segments:
+        if segment.group is None:
             kind = "system prompt and notices"
-        elif not history.protected.isdisjoint(piece.group.members):
+        elif not history.protected.isdisjoint(segment.group.members):
             kind = "pinned or critical messages"
-        elif piece.group.first in leading:
+        elif segment.group.first in leading:
             kind = "leading system messages"
         else:
             kind = "first and last user message and the newest group, cut as far as may be"
-        sums[kind] += piece.estimate.upper
+        sums[kind] += segment.estimate.upper
     parts = "; ".join(f"{name} {tokens:,}" for name, tokens in sums.most_common())
     why = f", since the provider refused a request of {refused.tokens:,} tokens" if refused else ""
     return BudgetError(
         f"what must stay needs {needed:,} tokens, the budget is {draft.targets.total:,}{why} "
         f"({parts}; outside the messages {overhead:,}): "
-        "raise token_budget or budget, unpin messages, or shorten the system prompt"
+        "raise `token_budget` or `budget`, unpin messages, or shorten the system prompt"
     )
 
 
 def too_large_as_measured(measured: int, budget: int) -> BudgetError:
-    """The smallest view is over a hard budget in the caller's own measure."""
+    """Return the error that the smallest view exceeds a hard budget in the caller's own measure."""
     return BudgetError(
         f"what must stay measures {measured:,} by the caller's measure, the budget is {budget:,}: "
-        "raise token_budget, unpin messages, or shorten the system prompt"
+        "raise `token_budget`, unpin messages, or shorten the system prompt"
     )
 
 
 def _rules_aside(plan: Plan) -> set[str]:
-    """Users' rules that the digest keeps aside and tells nowhere, not as a line either, of messages that are out."""
+    """Return the rules of left-out messages that the digest keeps aside and shows nowhere."""
     gaps = list(plan.gaps())
     aside = {note.text for note in plan.digest.spare if note.kind == "rule" and covers(gaps, note.first)}
-    told = "\n".join(note.text for note in plan.digest.notes if note.kind != "turn") if aside else ""
-    return {rule for rule in aside if rule not in told}
+    shown = "\n".join(note.text for note in plan.digest.notes if note.kind != "turn") if aside else ""
+    return {rule for rule in aside if rule not in shown}
 
 
 def _level(plan: Plan) -> int:
-    """How harsh the plan is, from 1 (parts cut) over 2 (parts masked) to 3 (messages left out)."""
+    """Return how harsh the plan is: 1 (parts cut), 2 (parts cleared) or 3 (messages left out)."""
     return max(
         (1 if isinstance(edit, Excerpt) else 2 if isinstance(edit, Clear) else 3 for edit in plan.edits), default=0
     )

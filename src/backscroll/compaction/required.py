@@ -1,6 +1,4 @@
-"""What must stay in a view whatever a compaction does, by kind, and what to do where that is nearly all of the budget.
-Decides nothing.
-"""
+"""What every view requires, by kind, and the remedy if that takes nearly all of the budget."""
 
 from collections import Counter
 from typing import NamedTuple
@@ -11,9 +9,9 @@ from backscroll.compaction.plan_builder import PlanBuilder
 from backscroll.history.history import History
 from backscroll.ports import Notification
 from backscroll.view.rendering import note_text
-from backscroll.view.view import GROUP, Piece
+from backscroll.view.view import GROUP, Segment
 
-_OUTSIDE, _PROMPT, _SYSTEM = "what stands outside of the messages", "the system prompt", "leading system messages"
+_OUTSIDE, _PROMPT, _SYSTEM = "tokens outside the messages", "the system prompt", "leading system messages"
 _PINNED, _KEPT = "pinned or critical messages", "messages kept by `protect`"
 _USERS, _REMINDER = "the user's first and last message", "the newest reminder"
 _RULES, _NEWEST = "rules of the user", "the newest messages"
@@ -28,39 +26,39 @@ _REMEDIES = {
     _RULES: "take rules back",
     _NEWEST: "let tools return less at once",
 }
-"""What can be done about each kind, besides a larger budget."""
-_NAMED, _LEAST = 3, 0.05  # kinds that a warning names, and the share of all that the second and third must take
+"""Remedies for each kind, apart from a larger budget."""
+_NAMED, _LEAST = 3, 0.05  # kinds that a warning names, and the minimum share of the second and third
 
 
 class Staying(NamedTuple):
-    """What must stay, in tokens of the whole request by the upper estimate."""
+    """Required messages, in tokens of the whole request by the upper estimate."""
 
     tokens: int
     parts: dict[str, int]
-    """The same by kind, the largest first."""
+    """Tokens by kind, largest first."""
 
 
 def staying(draft: PlanBuilder, after: int) -> Staying:
-    """What must stay of a draft, which takes `after` tokens in all."""
+    """Measure the required messages of a plan, whose request takes `after` tokens."""
     overhead, view, history = draft.targets.total - draft.room, draft.view, draft.history
-    scale = max(0, after - overhead) / max(1, view.estimate.upper)  # what a provider counted is not what was estimated
+    scale = max(0, after - overhead) / max(1, view.estimate.upper)  # a provider's count differs from the estimate
     sums = Counter({_OUTSIDE: overhead})
     ends = kept_ends(history, draft.around.kept)
-    for piece in view.pieces:
-        kind = _kind(piece, history, ends)
+    for segment in view.segments:
+        kind = _kind(segment, history, ends)
         if kind is not None:
-            sums[kind] += round(piece.estimate.upper * scale)
+            sums[kind] += round(segment.estimate.upper * scale)
     rules = [note_text(note) for note in view.plan.digest.notes if note.kind == "rule"]
     sums[_RULES] = round(sum(draft.window.tokens(draft.around.count(rule)) for rule in rules) * scale)
     parts = {kind: tokens for kind, tokens in sums.most_common() if tokens}
     return Staying(sum(parts.values()), parts)
 
 
-def _kind(piece: Piece, history: History, ends: tuple[int, int]) -> str | None:
-    """What a piece must stay for; None where it may leave."""
-    if piece.group is None:
-        return _PROMPT if piece.key[1] < GROUP else None
-    members = piece.group.members
+def _kind(segment: Segment, history: History, ends: tuple[int, int]) -> str | None:
+    """Return why a segment is required; None if it may leave."""
+    if segment.group is None:
+        return _PROMPT if segment.key[1] < GROUP else None
+    members = segment.group.members
     users = {entry.seq for entry in (history.first_user, history.last_user) if entry is not None}
     if not history.protected.isdisjoint(members):
         return _PINNED
@@ -76,10 +74,10 @@ def _kind(piece: Piece, history: History, ends: tuple[int, int]) -> str | None:
 
 
 def won_little(lane: str, stays: Staying, budget: int) -> Notification:
-    """The event that compactions of a lane win too little, since so much must stay."""
+    """Return the event that compactions of a lane free too little, because so much is required."""
     first, *others = list(stays.parts.items())[:_NAMED]
     largest = [first, *(each for each in others if each[1] >= _LEAST * stays.tokens)]
     made_of = ", ".join(f"{kind} {tokens:,}" for kind, tokens in largest)
     remedy = ", or ".join(_REMEDIES[kind] for kind, _ in largest)
-    told = {"lane": lane, "tokens": stays.tokens, "budget": budget, "parts": stays.parts}
-    return events.COMPACTION_WON_LITTLE, told | {"made_of": made_of, "remedy": remedy}
+    payload = {"lane": lane, "tokens": stays.tokens, "budget": budget, "parts": stays.parts}
+    return events.COMPACTION_WON_LITTLE, payload | {"made_of": made_of, "remedy": remedy}

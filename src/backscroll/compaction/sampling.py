@@ -1,26 +1,28 @@
-"""How much is read of one text where its gist is enough: its beginning, its end and an even sample between. Pure.
+"""How much of one text is read if its gist is enough: its beginning, its end and an even sample between.
 
-What is promised word for word (what is pinned, recalled, or handed out as history) never goes through here.
+Texts that are promised word for word (pinned, recalled, or returned as history) never go through here.
 """
 
 READ = 262_144
-"""Most characters that are read of one text, at most four bytes each. A longer one takes about a third of a window of
-200,000 tokens by itself. Reading so much costs a compaction at most a third of a second, however long the text is.
+"""Maximum characters that are read of one text, at most four bytes each.
+
+A longer text takes about a third of a window of 200,000 tokens by itself. Reading this much costs a compaction at most
+a third of a second, however long the text is.
 """
-_ENDS = 4  # a quarter of that is the beginning and a quarter the end: what a text is, and how it ended, stand there
-_SAMPLES = 64  # stretches between, of 2,048 characters each: some lines, so that a line is mostly read whole
-_BORDER = 240  # characters within which a stretch begins and ends with a line, or at least with a word
+_ENDS = 4  # a quarter of that is the beginning and a quarter the end, which show what a text is and how it ended
+_SAMPLES = 64  # ranges between, of 2,048 characters each, so that most lines are read whole
+_BORDER = 240  # characters within which a range is moved to the border of a line, or at least of a word
 
 
 def sampled(text: str, most: int = READ) -> str:
-    """Return a text as far as it is read: all of it up to `most` characters, else its portions, one below the other."""
+    """Return a text as far as it is read: all of it up to `most` characters, else its portions, one per line."""
     if len(text) <= most:
         return text
     return "\n".join([text[start:end] for start, end in portions(text, 0, len(text), most)])
 
 
 def portions(text: str, start: int, end: int, most: int = READ) -> list[tuple[int, int]]:
-    """Return what is read of `text[start:end]`, as (start, end) in order and apart: `most` characters at most."""
+    """Return what is read of `text[start:end]`, as ascending, disjoint (start, end): `most` characters at most."""
     size = end - start
     if size <= most:
         return [(start, end)]
@@ -37,7 +39,7 @@ def portions(text: str, start: int, end: int, most: int = READ) -> list[tuple[in
 
 
 def _begin(text: str, at: int, near: int) -> int:
-    """Return where the first line behind a place begins, or else the first word."""
+    """Return where the first line after a position begins, else the first word."""
     for sign in ("\n", " "):
         if (found := text.find(sign, at, at + near)) >= 0:
             return found + 1
@@ -45,7 +47,7 @@ def _begin(text: str, at: int, near: int) -> int:
 
 
 def _end(text: str, at: int, near: int) -> int:
-    """Return where the last line before a place ends, or else the last word."""
+    """Return where the last line before a position ends, else the last word."""
     for sign in ("\n", " "):
         if (found := text.rfind(sign, at - near, at)) >= 0:
             return found

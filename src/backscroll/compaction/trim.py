@@ -1,4 +1,4 @@
-"""What somebody asks to have left out: the oldest messages of a view, by number and kind, whatever they take."""
+"""Leave out the oldest messages of a view on request, by number and kind."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,17 +23,21 @@ KINDS: Mapping[str, Callable[[CandidateGroup], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class TrimRequest:
-    """The oldest messages are to leave a view. Raises `ConfigurationError` for what names nothing."""
+    """Which of the oldest messages should leave a view.
+
+    Raises:
+        ConfigurationError: A value is out of range.
+    """
 
     keep_last: int
     """Newest messages that stay; 0 or more."""
     fraction: float = 1.0
-    """Share of the view's messages that may go, counted from the oldest; above 0, at most 1."""
+    """Share of the view's messages that may leave, counted from the oldest; above 0, at most 1."""
     only: str = "all"
-    """`tools`: calls and their results; `messages`: what was said; `all`: both."""
+    """`tools`: calls and their results; `messages`: everything else; `all`: both."""
 
     def __post_init__(self) -> None:
-        """Checks the ranges."""
+        """Check the ranges."""
         if type(self.keep_last) is not int or self.keep_last < 0:
             raise ConfigurationError(f"`keep_last` must be a number of messages, 0 or more, not {self.keep_last!r:.40}")
         if type(self.fraction) not in (int, float) or not 0 < self.fraction <= 1:
@@ -43,7 +47,7 @@ class TrimRequest:
 
 
 def chosen_by(window: Window, wish: TrimRequest) -> list[CandidateGroup]:
-    """The units that are meant, in whole groups; without what must stay, and without what was not seen yet."""
+    """Return the selected groups, whole ones only; without required and unseen ones."""
     total = sum(len(unit.seqs) for unit in window.units)
     upto, at, chosen = min(int(total * wish.fraction), total - wish.keep_last), 0, list[CandidateGroup]()
     for unit in window.units:
@@ -56,5 +60,5 @@ def chosen_by(window: Window, wish: TrimRequest) -> list[CandidateGroup]:
 
 
 def fold(window: Window, wish: TrimRequest) -> list[Edit]:
-    """The edits that leave them out."""
+    """Return the edits that digest them."""
     return [Digest(seq, seq, BY) for unit in chosen_by(window, wish) for seq in unit.seqs]

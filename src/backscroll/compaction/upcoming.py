@@ -1,8 +1,8 @@
-"""What the next compaction will fold, and the summary to have made of it. Pure; asks nobody.
+"""What the next compaction will digest, and the summary to request of it.
 
-A summarizer that failed three times in a row is asked again after one more compaction, then after two, four ... and at
-most `LONGEST`, and only if that many times `_NEW` of the room was folded meanwhile. So in any number of compactions it
-is asked no more than 3 + 6 times and once for each further `LONGEST`.
+After three consecutive failures a summarizer is called again after one more compaction, then after two, four ... and at
+most `LONGEST`, and only if that many times `_NEW` of the room was digested meanwhile. So in any number of compactions
+it gets at most 3 + 6 calls and one for each further `LONGEST`.
 """
 
 from collections.abc import Sequence
@@ -14,18 +14,18 @@ from backscroll.history.log import Tried
 from backscroll.view.view import View
 
 _WORTH = 0.05  # of the room: less is not worth a call
-_NEW = 0.1  # of the room that has to be folded with each compaction that a summarizer which failed is spared for
+_NEW = 0.1  # of the room that must be digested per compaction for which a failing summarizer is skipped
 LONGEST = 32  # compactions between two tries
 
 
-def worth_telling(window: Window, tokens: int) -> list[CandidateGroup]:
-    """What a compaction will fold to win so many tokens; nothing where a summary of it is not worth a call."""
+def worth_summarizing(window: Window, tokens: int) -> list[CandidateGroup]:
+    """Return what a compaction will digest to free so many tokens; nothing if a summary of it is not worth a call."""
     chosen = _oldest(window, tokens)
     return [] if sum(unit.tokens for unit in chosen) < window.budget * _WORTH else chosen
 
 
 def may_try(tried: Tried, compactions: int, folded: int, room: int) -> bool:
-    """Whether a summarizer may be asked where a lane stands at so many compactions and folded tokens."""
+    """Return whether a summarizer may be called after so many compactions and digested tokens of a lane."""
     if tried.failures < MOST_FAILURES:
         return True
     wait = min(LONGEST, 1 << tried.failures - MOST_FAILURES)
@@ -42,26 +42,26 @@ def next_order(
     focus: str | None,
     pending: bool,
 ) -> Order | None:
-    """The order for a summary of these, of at most `room` tokens; None where there are none.
+    """Order a summary of these groups, of at most `room` tokens; None if there are none.
 
-    `pending`: the view ends with a call that waits for its results, behind which nothing else may stand.
+    `pending`: the view ends with a call that waits for its results, which no other message may follow.
     """
     if not units:
         return None
     groups = [unit.entries for unit in units]
     order = order_of(lane, view.plan, groups, window=summaries.summarizer.context_tokens, room=room, focus=focus)
     digest = view.plan.digest
-    said = tuple(piece.entries for piece in view.pieces if piece.entries)
+    said = tuple(segment.entries for segment in view.segments if segment.entries)
     order = replace(order, said=said, noted=(*digest.notes, *digest.spare))
     if pending or not summaries.summarizer.reuse_prefix:
         return order
     leaving = groups[-1][0].group
-    last = next(piece.messages for piece in view.pieces if piece.group is leaving)
+    last = next(segment.messages for segment in view.segments if segment.group is leaving)
     return as_turn(order, last, view.copies(), view.estimate.upper)
 
 
 def _oldest(window: Window, tokens: int) -> list[CandidateGroup]:
-    """The units that a compaction will fold to win so much, as far as can be told."""
+    """Return the groups that a compaction will digest to free so much, as far as known."""
     chosen: list[CandidateGroup] = []
     for unit in window.units:
         if tokens <= 0:

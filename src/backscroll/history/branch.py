@@ -1,6 +1,6 @@
-"""Which messages are on the current branch, by their numbers, as runs. Nothing here knows what a message is.
+"""Which messages are on the current branch, as runs of their numbers.
 
-Numbers grow and are never used again, so that a branch is a few runs of them, one more for each rewind.
+Numbers grow and are never reused, so a branch is a few runs of them, one more for each rewind.
 """
 
 from bisect import bisect_left, bisect_right
@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator
 
 
 class Branch:
-    """Growing `seq`s; a place in it is an index."""
+    """Ascending `seq`s; a position in the branch is an index."""
 
     def __init__(self, runs: Iterable[tuple[int, int]] = ()) -> None:
         self._firsts: list[int] = []
         self._lasts: list[int] = []
         self._starts: list[int] = []
-        """Of each run, the index of its first."""
+        """Index of the first `seq` of each run."""
         self._length = 0
         for first, last in runs:
             self._begin(first, last)
@@ -29,7 +29,7 @@ class Branch:
         return self._length
 
     def __getitem__(self, index: int) -> int:
-        """The `seq` at an index, which may count from the end."""
+        """Return the `seq` at an index, which may count from the end."""
         index += self._length if index < 0 else 0
         if not 0 <= index < self._length:
             raise IndexError(f"no index {index} in a branch of {self._length}")
@@ -41,18 +41,18 @@ class Branch:
         return run >= 0 and seq <= self._lasts[run]
 
     def runs(self) -> tuple[tuple[int, int], ...]:
-        """First and last of each run."""
+        """Return the first and last `seq` of each run."""
         return tuple(zip(self._firsts, self._lasts, strict=True))
 
     def position(self, seq: int) -> int:
-        """The index of the first `seq` that is at least this one."""
+        """Return the index of the first `seq` that is at least this one."""
         run = bisect_left(self._lasts, seq)
         if run == len(self._lasts):
             return self._length
         return self._starts[run] + max(0, seq - self._firsts[run])
 
     def between(self, start: int, stop: int) -> Iterator[int]:
-        """The `seq`s from index `start` to before `stop`."""
+        """Yield the `seq`s from index `start` up to but excluding `stop`."""
         run = bisect_right(self._starts, start) - 1
         while start < stop:
             offset, begin = start - self._starts[run], self._firsts[run]
@@ -61,7 +61,7 @@ class Branch:
             start, run = self._starts[run] + end - begin, run + 1
 
     def add(self, seq: int) -> None:
-        """Puts a `seq` behind the last one."""
+        """Append a `seq` to the end."""
         if self._lasts and self._lasts[-1] + 1 == seq:
             self._lasts[-1] = seq
             self._length += 1
@@ -69,5 +69,5 @@ class Branch:
             self._begin(seq, seq)
 
     def until(self, last: int) -> "Branch":
-        """Its beginning, up to and including `last`."""
+        """Return its beginning, up to and including `last`."""
         return Branch((first, min(end, last)) for first, end in self.runs() if first <= last)

@@ -1,7 +1,7 @@
-"""Events as they are stored: JSON in bytes, and back, exactly. Pure; where they are kept is a store's business.
+"""Encode events as bytes of JSON for the store, and decode them exactly.
 
-The format has a number. What was ever written is read for ever: a change of shape is a new number with its own reader,
-and `tests/golden` holds a file of each.
+The format has a number. Every format ever written stays readable: a change of shape gets a new number with its own
+reader, and `tests/golden` holds a file of each.
 """
 
 import json
@@ -42,35 +42,36 @@ from backscroll.tokens.model_profiles import Counting
 from backscroll.tokens.usage import CalibratorSnapshot, Count, MediaCount, Report, SummarizerUsage
 
 FORMAT = 3
-"""Of everything that is written today. 1 did not note which groups a message joins; before 3 nothing of a digest was
-packed.
+"""Of everything written today. Format 1 did not record which groups a message joins; formats before 3 packed nothing of
+a digest.
 """
 FORMATS = (1, 2, 3)
 _LAYERED = {
     "encrypted": "is encrypted: give the `encryption_key` that it was written with",
     "offloaded": "has its body elsewhere: give the `blob_store` that it was written with",
 }
-"""Kinds that layers around a store write: who reads them here opened the store without that layer."""
+"""Kinds that wrappers of a store write. Finding one here means that the store was opened without that wrapper."""
 _ODD = re.compile(rb"\d[eE]\+?\d{3}")
 """A number that may be infinite."""
 _WITH_PLANS = (PlanRecorded, LaneOpened)
 
 
 def id_key(digest: str) -> str:
-    """By what an append's idempotency id is found."""
+    """Return the key under which an append's idempotency key is found."""
     return f"id:{digest}"
 
 
 def prompt_key(digest: str) -> str:
-    """By what the text of a system prompt is found."""
+    """Return the key under which the text of a system prompt is found."""
     return f"prompt:{digest}"
 
 
 class Codec:
-    """For one session's log, from some place on. Remembers where plans and their digests were written.
+    """Encode and decode one session's log, in order from some position on. Keeps the positions of plans and digests.
 
-    `fetch` gives the record at a place: what was written before that place is looked up there. `looking`: of a digest
-    only what a view shows is read, and not what the next one is made of, which is most of it.
+    Args:
+        fetch: Reads the record at a position, for references to earlier records. `None`: such references fail.
+        looking: Read only the visible part of a digest, and not the larger part from which the next one is made.
     """
 
     def __init__(self, fetch: Fetch | None = None, *, looking: bool = False) -> None:
@@ -78,7 +79,7 @@ class Codec:
         self._plans = PlanRecords(fetch, looking=looking)
 
     def after(self, events: Iterable[LogEvent]) -> "Codec":
-        """One to encode these events with, to be kept only if what it wrote was stored."""
+        """Return a codec to encode these events with. The caller keeps it only if the store accepted the records."""
         if not any(isinstance(event, _WITH_PLANS) for event in events):
             return self
         twin = Codec(self._fetch)
@@ -86,7 +87,7 @@ class Codec:
         return twin
 
     def encode(self, event: LogEvent, at: int) -> Record:
-        """What is stored for an event whose place will be `at`."""
+        """Encode an event whose position will be `at`."""
         kind, write = _WRITERS[type(event)]
         body = write(event)
         key: str | None = None
@@ -95,28 +96,33 @@ class Codec:
                 body["plan"] = self._plans.write(event.lane, event.plan)
                 self._plans.is_at(at, event.lane, event.plan, body["plan"])
             case Checkpoint():
-                body["lanes"] = [self._lane(mark) for mark in event.lanes]
+                body["lanes"] = [self._lane(snapshot) for snapshot in event.lanes]
             case IdempotencyKeyUsed():
                 key = id_key(event.digest)
             case SystemPromptRecorded():
                 key = prompt_key(event.digest)
         return Record(kind, event.seq if isinstance(event, MessageAdded) else None, dumped(body), FORMAT, key)
 
-    def _lane(self, mark: LaneSnapshot) -> Body:
-        plan, *before = (self._standing(mark.name, plan) for plan in (mark.plan, *mark.before))
-        summary = None if mark.summary is None else _fields(mark.summary)
-        told = _fields(mark) | {"plan": plan, "before": before, "summary": summary}
-        return {name: value for name, value in told.items() if name != "counting" or value is not None}
+    def _lane(self, snapshot: LaneSnapshot) -> Body:
+        plan, *before = (self._placed_plan(snapshot.name, plan) for plan in (snapshot.plan, *snapshot.before))
+        summary = None if snapshot.summary is None else _fields(snapshot.summary)
+        written = _fields(snapshot) | {"plan": plan, "before": before, "summary": summary}
+        return {name: value for name, value in written.items() if name != "counting" or value is not None}
 
-    def _standing(self, lane: str, plan: Plan | PlanAt) -> Body:
-        """Where a plan is written, or the plan where that is nowhere."""
+    def _placed_plan(self, lane: str, plan: Plan | PlanAt) -> Body:
+        """Write a plan as its position in the log, or whole if it has none."""
         if isinstance(plan, PlanAt):
             return {"at": plan.place, "until": plan.until}
         at = self._plans.place(lane, plan)
         return self._plans.write(lane, plan) if at is None else {"at": at, "until": None}
 
     def decode(self, stored: Stored) -> LogEvent:
-        """The event again. Raises `CorruptionError` for what no version of Backscroll wrote."""
+        """Decode an event.
+
+        Raises:
+            CorruptionError: No version of Backscroll wrote this record.
+            ConfigurationError: A wrapper wrote it, and the store was opened without that wrapper.
+        """
         at, record = stored
         if record.kind == LOST:
             return _lost(record)
@@ -131,9 +137,9 @@ class Codec:
         try:
             body = json.loads(record.body, parse_constant=_refused)
             if record.kind in ("plan", "lane"):
-                told, lane = body["plan"], body["lane"]
-                body["plan"] = self._plans.read(lane, told)
-                self._plans.is_at(at, lane, body["plan"], told)
+                plan_body, lane = body["plan"], body["lane"]
+                body["plan"] = self._plans.read(lane, plan_body)
+                self._plans.is_at(at, lane, body["plan"], plan_body)
             elif record.kind == "checkpoint":
                 body["lanes"] = tuple(map(self._read_lane, body["lanes"]))
             elif record.kind == "message" and record.format > 1:
@@ -147,7 +153,7 @@ class Codec:
         return event
 
     def plan(self, lane: str, at: PlanAt) -> Plan:
-        """The plan that is written there."""
+        """Return the plan at a position of the log."""
         known = self._plans.known(lane, at.place)
         if known is None:
             if self._fetch is None:
@@ -158,26 +164,26 @@ class Codec:
 
     def _read_lane(self, body: Body) -> LaneSnapshot:
         plan, *before = (
-            PlanAt(told["at"], told["until"]) if "at" in told else self._plans.read(body["name"], told)
-            for told in (body["plan"], *body["before"])
+            PlanAt(each["at"], each["until"]) if "at" in each else self._plans.read(body["name"], each)
+            for each in (body["plan"], *body["before"])
         )
         meter = CalibratorSnapshot(*body["meter"])
-        anchor, earlier = (None if told is None else Report(*told) for told in (meter.anchor, meter.before))
-        told = {key: _frozen(value) for key, value in body.items()}
+        anchor, earlier = (None if report is None else Report(*report) for report in (meter.anchor, meter.before))
+        values = {key: _frozen(value) for key, value in body.items()}
         summary = None if body["summary"] is None else SummaryMade(**body["summary"])
-        told["spent"] = SummarizerUsage(*told["spent"])
-        told |= {
+        values["spent"] = SummarizerUsage(*values["spent"])
+        values |= {
             "plan": plan,
             "summary": summary,
             "before": tuple(before),
             "meter": meter._replace(anchor=anchor, before=earlier, recent=_frozen(meter.recent)),
             "counting": _counting(body.get("counting")),
         }
-        return LaneSnapshot(**told)
+        return LaneSnapshot(**values)
 
 
 def _check(event: LogEvent, record: Record) -> None:
-    """Raises `ValueError` for an event that cannot be."""
+    """Check that an event is possible; raises `ValueError`."""
     if isinstance(event, MessageAdded):
         if event.seq != record.seq:
             raise ValueError(f"it holds message {event.seq!r:.40}, and its record says {record.seq}")
@@ -192,7 +198,9 @@ def _refused(constant: str) -> None:
 
 
 def _lost(record: Record) -> LogEvent:
-    """In the place of a message stands one that says so: the branch stays as it was, and the view shows the gap."""
+    """Decode a lost record. A lost message gets a placeholder: the branch stays the same, and the view shows the
+    gap.
+    """
     why = record.body.decode("utf-8", "replace")
     if record.seq is None:
         return Lost(why)
@@ -205,8 +213,8 @@ def _lost(record: Record) -> LogEvent:
 # -- events --
 
 
-def _read_count(told: list[Any]) -> Count | MediaCount:
-    return MediaCount(*told) if isinstance(told[0], str) else Count(*told)
+def _read_count(values: list[Any]) -> Count | MediaCount:
+    return MediaCount(*values) if isinstance(values[0], str) else Count(*values)
 
 
 def _message(event: MessageAdded) -> Body:
@@ -225,8 +233,8 @@ def _identified(event: IdempotencyKeyUsed) -> Body:
 
 
 def _recorded(event: PlanRecorded) -> Body:
-    told = {"removed": event.removed, "tokens": event.tokens, "messages": event.messages}
-    return {"lane": event.lane, **told, "undone": event.undone}
+    figures = {"removed": event.removed, "tokens": event.tokens, "messages": event.messages}
+    return {"lane": event.lane, **figures, "undone": event.undone}
 
 
 def _read_recorded(body: Body) -> PlanRecorded:
@@ -246,8 +254,8 @@ def _requested(event: RequestRecorded) -> Body:
         body["prompt"] = event.prompt
     if event.ephemerals:
         body["ephemerals"] = event.ephemerals
-    told = {"total": event.total, "counting": event.counting}
-    return body | {name: value for name, value in told.items() if value is not None}
+    optional = {"total": event.total, "counting": event.counting}
+    return body | {name: value for name, value in optional.items() if value is not None}
 
 
 def _read_requested(body: Body) -> RequestRecorded:
@@ -258,30 +266,30 @@ def _read_requested(body: Body) -> RequestRecorded:
     return RequestRecorded(*place, estimate, body.get("prompt"), ephemerals, total, _counting(body.get("counting")))
 
 
-def _counting(told: Any) -> Counting | None:
-    return None if told is None else Counting(*told)
+def _counting(values: Any) -> Counting | None:
+    return None if values is None else Counting(*values)
 
 
 def _fields(value: Any) -> Body:
     return {each.name: getattr(value, each.name) for each in fields(value)}
 
 
-def _history(mark: HistorySnapshot) -> Body:
-    told = _fields(mark)
-    groups = [(g.first, g.members, g.open_calls, g.answered, g.orphans) for g in mark.groups]
-    if mark.reminder is None:
-        del told["reminder"]
-    return told | {"groups": groups}
+def _history(snapshot: HistorySnapshot) -> Body:
+    body = _fields(snapshot)
+    groups = [(g.first, g.members, g.open_calls, g.answered, g.orphans) for g in snapshot.groups]
+    if snapshot.reminder is None:
+        del body["reminder"]
+    return body | {"groups": groups}
 
 
 def _read_checkpoint(body: Body) -> Checkpoint:
-    told = {key: _frozen(value) for key, value in body["history"].items()}
-    told["groups"] = tuple(GroupSnapshot(*group) for group in told["groups"])
-    return Checkpoint(HistorySnapshot(**told), body["lanes"], body["newest_lane"])
+    values = {key: _frozen(value) for key, value in body["history"].items()}
+    values["groups"] = tuple(GroupSnapshot(*group) for group in values["groups"])
+    return Checkpoint(HistorySnapshot(**values), body["lanes"], body["newest_lane"])
 
 
 def _frozen(value: Any) -> Any:
-    """Lists as tuples, at any depth."""
+    """Convert lists to tuples, at any depth."""
     return tuple(map(_frozen, value)) if type(value) is list else value
 
 

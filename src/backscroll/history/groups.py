@@ -1,7 +1,7 @@
-"""Which messages travel together: grouping by call id. Nothing here knows of tokens, plans or views.
+"""Which messages belong together: grouping by call id.
 
 A group is an assistant message with tool calls and all of its results, or any other single message. Results are matched
-by id and never by position: they may come in any order, late, or with other messages between. Where ids are re-used, a
+by id and never by position: they may come in any order, late, or with other messages between. If ids are reused, a
 result belongs to the nearest preceding call of that id that has no answer yet.
 """
 
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from backscroll.messages import ParsedMessage
 from backscroll.messages.parts import Path
 
-MOST_OPEN = 1_000  # calls that wait for a result: the oldest of more is waited for no longer
+MOST_OPEN = 1_000  # calls waiting for a result; beyond this number the oldest is abandoned
 
 
 @dataclass(slots=True, eq=False)
@@ -22,16 +22,16 @@ class MessageGroup:
     first: int
     """`seq` of its first message; groups are ordered by it."""
     members: list[int]
-    """`seq`s in the order of arrival."""
+    """`seq`s in order of arrival."""
     open_calls: int = 0
     """Calls without a result so far."""
     answered: set[tuple[int, int]] = field(default_factory=set)
     """Answered calls, as (`seq`, number of the call in its message)."""
     orphans: dict[int, list[Path]] = field(default_factory=dict)
-    """Results that answer no call: by `seq`, the paths of the blocks; () stands for the whole message."""
+    """Results that answer no call: by `seq`, the paths of the blocks; () means the whole message."""
 
     def shows(self, seq: int, reading: ParsedMessage) -> bool:
-        """Whether a view shows anything of this message: of one that only answers what nobody asked, it does not."""
+        """Return whether a view shows anything of this message, which is not so if all of it answers unknown calls."""
         gone = self.orphans.get(seq)
         if not gone:
             return True
@@ -44,7 +44,7 @@ class Waiting(NamedTuple):
     group: MessageGroup
     seq: int
     number: int
-    """Of the call in its message."""
+    """Number of the call in its message."""
 
 
 class GroupIndex:
@@ -55,7 +55,7 @@ class GroupIndex:
         self._count = 0
 
     def add(self, seq: int, reading: ParsedMessage) -> tuple[MessageGroup, list[MessageGroup]]:
-        """The group that this message joins or opens, and groups that were merged into it (rarely any)."""
+        """Return the group that this message joins or opens, and groups that were merged into it (rarely any)."""
         if not reading.results:
             group = MessageGroup(seq, [seq])
             merged: list[MessageGroup] = []
@@ -66,22 +66,22 @@ class GroupIndex:
         return group, merged
 
     def waiting(self, call: str) -> list[Waiting]:
-        """The calls of this id that have no result yet; the next one answers the last of them."""
+        """Return the calls of this id without a result; the next result answers the last of them."""
         return self._open.get(call, [])
 
     def open(self) -> Iterator[tuple[str, Waiting]]:
-        """Every call without a result, with its id, in an order in which `reopen` takes them."""
+        """Yield every call without a result, with its id, in the order that `reopen` expects."""
         return ((call, each) for call, waiting in self._open.items() for each in waiting)
 
     def reopen(self, waiting: Iterable[tuple[str, Waiting]]) -> None:
-        """Has these calls wait for their results, as `open` gave them."""
+        """Restore the calls that `open` returned."""
         for call, each in waiting:
             self._open.setdefault(call, []).append(each)
             self._count += 1
 
     def _open_calls(self, seq: int, reading: ParsedMessage, group: MessageGroup) -> None:
         group.open_calls += len(reading.calls)
-        # the first of equal ids within one message is answered first, so it is pushed last
+        # of equal ids within one message the first is answered first, so it is pushed last
         for number in range(len(reading.calls) - 1, -1, -1):
             self._open.setdefault(reading.calls[number], []).append(Waiting(group, seq, number))
         self._count += len(reading.calls)
@@ -132,7 +132,7 @@ class GroupIndex:
 
 
 class GroupPreview:
-    """Which groups messages will join that are about to be added, one after the other."""
+    """Predict which groups the next messages will join, one after the other."""
 
     def __init__(self, turns: GroupIndex) -> None:
         self._turns = turns
@@ -140,7 +140,7 @@ class GroupPreview:
         self._answered: dict[str, int] = {}
 
     def of(self, seq: int, reading: ParsedMessage) -> tuple[int, ...]:
-        """The first `seq`s of the groups that hold the calls it answers, in order; none where it opens its own."""
+        """Return the first `seq`s of the groups whose calls it answers, ascending; none if it opens its own."""
         if not reading.results and not reading.calls:
             return ()
         joined = {first for call, _ in reading.results if (first := self._take(call)) is not None}
@@ -161,9 +161,9 @@ class GroupPreview:
 def rebuild_groups(
     readings: Mapping[int, ParsedMessage], joins: Mapping[int, tuple[int, ...]]
 ) -> dict[int, MessageGroup]:
-    """The groups of messages that are whole groups, by each `seq`; `joins` is what `GroupPreview` said of each.
+    """Group messages again, by `seq`; `joins` holds what `GroupPreview` returned for each.
 
-    They are what they were when their last message came: what answers a call is found among the group's own messages.
+    The result equals the groups at the time their last message arrived, because all members are given.
     """
     root: dict[int, int] = {}
     for seq in sorted(readings):

@@ -1,7 +1,7 @@
-"""The messages of a session and the state that follows from them. Nothing here decides what is sent.
+"""The messages of a session and the state that follows from them.
 
-State is never edited: it is what the events say. Of a session that is stored only a window is held here, what the views
-show and what is asked for at every step; any other entry can be let go and admitted again.
+State is never edited: it follows from the events. Of a stored session only a window is in memory, with what the views
+show and what every step needs. Any other entry can be evicted and loaded again.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ class Entry:
 
     seq: int
     message: Message
-    """Private: hand out copies only."""
+    """Private: callers get copies only."""
     reading: ParsedMessage
     counts: Counts
     group: MessageGroup
@@ -30,7 +30,7 @@ class Entry:
 
 @dataclass(slots=True)
 class _Marks:
-    """What is asked about a branch at every step, kept up to date as it grows."""
+    """What every step asks of a branch, kept up to date as it grows."""
 
     leading: int = 0
     first_user: Entry | None = None
@@ -41,36 +41,36 @@ class _Marks:
 
 
 class History:
-    """The current branch of a session. `seq`s are never re-used, also not after a rewind."""
+    """The current branch of a session. `seq`s are never reused, even after a rewind."""
 
     def __init__(self) -> None:
         self.next_seq = 0
         self.branch = Branch()
         self.epoch = 0
-        """Changes whenever something other than an append changed the branch, so that lanes build their views anew."""
+        """Changes whenever something other than an append changed the branch, so that lanes rebuild their views."""
         self.newest: MessageGroup | None = None
-        """The group that was opened last, of those that views show: the only one whose unanswered calls are pending."""
+        """The newest group that views show: the only one whose unanswered calls are pending."""
         self.last: Entry | None = None
         """The newest message of the branch."""
-        self.let_go_of = -1
-        """The highest `seq` that was ever let go; -1 while everything is held."""
+        self.evicted_to = -1
+        """The highest `seq` ever evicted; -1 while everything is in memory."""
         self._turns = GroupIndex()
         self._held: dict[int, Entry] = {}
         self._apart: dict[int, MessageGroup] = {}
-        """Groups with members that are not held, by these members, as long as more may join them."""
+        """Groups with evicted members, by these members, as long as more messages may join them."""
         self._unnoted: set[int] = set()
-        """Members of groups that could not be told again: nobody noted what joined what."""
+        """Members of groups that cannot be rebuilt, because old records lack what joined what."""
         self._pins: dict[int, bool] = {}
         self._marks = _Marks()
 
     @property
     def leading(self) -> int:
-        """How many system messages open the branch."""
+        """Number of system messages that open the branch."""
         return self._marks.leading
 
     @property
     def leading_seqs(self) -> list[int]:
-        """Their numbers."""
+        """Their `seq`s."""
         return list(self.branch.between(0, self._marks.leading))
 
     @property
@@ -85,24 +85,24 @@ class History:
 
     @property
     def last_assistant(self) -> int:
-        """`seq` of the newest assistant message, -1 without one. Results behind it were not yet seen by the model."""
+        """`seq` of the newest assistant message, -1 without one. The model has not seen later results."""
         return self._marks.last_assistant
 
     @property
     def reminder(self) -> int | None:
-        """`seq` of the newest reminder: what a host said once and does not repeat while it holds."""
+        """`seq` of the newest reminder: text that a host sends once, and that stays valid until the next one."""
         return self._marks.reminder
 
     @property
     def newest_seqs(self) -> set[int]:
-        """The messages of the newest group, and of that which the newest message belongs to: a result comes behind what
-        was said while its call was open, and a system message may give way to a prompt.
+        """The messages of the newest group, and of the newest message's group. These differ if a result arrives after
+        messages that were added while its call was open, or if a prompt replaces a system message.
         """
         groups = [self.newest, *([last.group] if (last := self._last_shown()) else ())]
         return {seq for group in groups if group is not None for seq in group.members}
 
     def _last_shown(self) -> Entry | None:
-        """The newest message of the dialogue of which views show anything."""
+        """Return the newest message of the dialogue of which views show anything."""
         for at in range(len(self.branch) - 1, self.leading - 1, -1):
             entry = self._held.get(self.branch[at])
             if entry is None or (not entry.reading.is_system and entry.group.shows(entry.seq, entry.reading)):
@@ -116,38 +116,40 @@ class History:
 
     @property
     def pins(self) -> dict[int, bool]:
-        """What was pinned and unpinned, by `seq`."""
+        """Changes of pins after messages were added, by `seq`."""
         return self._pins
 
     @property
     def noted(self) -> bool:
-        """Whether it was noted of each message what it joins, so that groups can be told again."""
+        """True if the log records what each message joins, so that groups can be rebuilt."""
         return not self._unnoted
 
     # -- entries --
 
     def get(self, seq: int) -> Entry | None:
-        """The entry of that number, on the current branch or not; None where it is not held, or was never added."""
+        """Return the entry with this number, on the current branch or not; None if it is evicted or unknown."""
         return self._held.get(seq)
 
     def entry(self, seq: int) -> Entry:
-        """An entry that is held."""
+        """Return an entry that is in memory."""
         return self._held[seq]
 
-    def missing(self, seqs: Iterable[int]) -> list[int]:
-        """Those of these that are not held."""
+    def not_loaded(self, seqs: Iterable[int]) -> list[int]:
+        """Return the `seq`s that are not in memory."""
         return [seq for seq in seqs if seq not in self._held]
 
     def group_of(self, seq: int) -> MessageGroup | None:
-        """The group of an entry that is held, or that more may join; None where it must be loaded first."""
+        """Return the group of an entry in memory, or of one that more messages may join; None if it must be loaded
+        first.
+        """
         return entry.group if (entry := self._held.get(seq)) else self._apart.get(seq)
 
     def since(self, length: int) -> list[Entry]:
-        """What was added to the branch since it had this length. All of it must be held."""
+        """Return what was added to the branch since it had this length. All of it must be in memory."""
         return [self._held[seq] for seq in self.branch.between(length, len(self.branch))]
 
     def outside(self, gaps: Iterable[Gap]) -> Iterator[tuple[int, Gap | None]]:
-        """The `seq`s of the branch that these gaps leave, each with the gap directly before it."""
+        """Yield the `seq`s of the branch outside these gaps, each with the gap directly before it."""
         branch, at, before = self.branch, 0, None
         for gap in gaps:
             end = branch.position(gap.first)
@@ -162,17 +164,17 @@ class History:
             before = None
 
     def waiting(self, group: MessageGroup | None = None) -> list[str]:
-        """The calls that have no result yet; those of one group, or all."""
+        """Return the calls without a result, of one group or all."""
         return [call for call, each in self._turns.open() if group is None or each.group is group]
 
     def joining(self) -> GroupPreview:
-        """Tells which groups the next messages will join."""
+        """Return a preview of which groups the next messages will join."""
         return GroupPreview(self._turns)
 
     # -- events --
 
     def apply(self, event: LogEvent) -> None:
-        """Takes one event in. Events of lanes (plans, usage) change nothing here."""
+        """Apply one log event. Events of lanes (plans, usage) change nothing here."""
         match event:
             case MessageAdded():
                 self.append(event, read_message(event.message))
@@ -182,7 +184,7 @@ class History:
                 self.rewind_to(self.until(event.to))
 
     def append(self, event: MessageAdded, reading: ParsedMessage) -> Entry:
-        """`apply` of an added message that was read already."""
+        """Apply an added message that was parsed already."""
         check_counts(event, reading)
         group, merged = self._turns.add(event.seq, reading)
         entry = Entry(event.seq, event.message, reading, event.counts, group)
@@ -203,7 +205,7 @@ class History:
         for seq in {seq for other in merged for seq in other.members}:
             if seq in self._held:
                 self._held[seq].group = group
-        if self.let_go_of >= group.first:
+        if self.evicted_to >= group.first:
             self._apart.update((seq, group) for seq in group.members if seq not in self._held)
         if not noted or not self._unnoted.isdisjoint(group.members):
             self._unnoted.update(group.members)
@@ -235,7 +237,7 @@ class History:
             change(event.seq)
 
     def until(self, last: int) -> "History":
-        """As it was when `last` had just been added. Everything must be held."""
+        """Return the history as it was when `last` had just been added. Everything must be in memory."""
         past = History()
         for seq in self.branch.between(0, self.branch.position(last + 1)):
             entry = self._held[seq]
@@ -243,13 +245,13 @@ class History:
         return past
 
     def rewind_to(self, past: "History") -> None:
-        """The branch is again what it was when `past` was the present; what was pinned since stays so."""
+        """Restore the branch of `past`. Later pins stay."""
         self.branch, self._turns, self._marks, self.newest = past.branch, past._turns, past._marks, past.newest
-        if self.let_go_of < 0:
+        if self.evicted_to < 0:
             self._held |= past._held
         else:
             self._held, self._apart, self._unnoted = past._held, past._apart, past._unnoted
-            self.let_go_of = self.next_seq - 1
+            self.evicted_to = self.next_seq - 1
         self.last = self._held[self.branch[-1]] if self.branch else None
         self.epoch += 1
         for seq in self._pins:
@@ -259,17 +261,17 @@ class History:
 
     # -- a window over what is stored --
 
-    def kept(self) -> set[int]:
-        """What is asked for at every step, in whole groups."""
+    def always_loaded(self) -> set[int]:
+        """Return what every step needs, in whole groups."""
         seqs = {*self.leading_seqs, *self.protected, *([self.branch[-1]] if self.branch else ())}
         seqs |= {entry.seq for entry in (self.first_user, self.last_user) if entry is not None}
         seqs |= set() if self.reminder is None else {self.reminder}
         groups = [entry.group for seq in seqs if (entry := self._held.get(seq))]
         return seqs.union(*(group.members for group in groups), self.newest_seqs)
 
-    def let_go(self, shown: set[int], before: int) -> None:
-        """Holds no longer the groups that end below `before`, except what is `shown` or kept."""
-        staying = shown | self.kept() | self._unnoted
+    def evict(self, shown: set[int], before: int) -> None:
+        """Evict the groups that end below `before`, except those in `shown` and those that every step needs."""
+        staying = shown | self.always_loaded() | self._unnoted
         going = []
         for seq, entry in self._held.items():
             members = entry.group.members
@@ -277,13 +279,13 @@ class History:
                 going.append(seq)
         for seq in going:
             del self._held[seq]
-        self.let_go_of = max([self.let_go_of, *going])
+        self.evicted_to = max([self.evicted_to, *going])
         groups = [waiting.group for _, waiting in self._turns.open()]
         groups += [group for group in self._apart.values() if not self._held.keys().isdisjoint(group.members)]
         self._apart = {seq: group for group in groups for seq in group.members if seq not in self._held}
 
-    def admit(self, events: Iterable[MessageAdded]) -> None:
-        """Holds messages that were added before, in whole groups."""
+    def load_into(self, events: Iterable[MessageAdded]) -> None:
+        """Load messages that were added before, in whole groups."""
         new = {event.seq: event for event in events if event.seq not in self._held}
         readings = {seq: read_message(event.message) for seq, event in new.items()}
         loose = {seq: reading for seq, reading in readings.items() if seq not in self._apart}
@@ -293,8 +295,8 @@ class History:
             group = groups.get(seq) or self._apart.pop(seq)
             self._held[seq] = Entry(seq, event.message, readings[seq], event.counts, group)
 
-    def mark(self) -> HistorySnapshot:
-        """Where it stands, for `restore`."""
+    def snapshot(self) -> HistorySnapshot:
+        """Return the state, for `restore`."""
         marks, open_calls = self._marks, list(self._turns.open())
         groups = {waiting.group.first: waiting.group for _, waiting in open_calls}
         return HistorySnapshot(
@@ -309,28 +311,34 @@ class History:
             pins=tuple(self._pins.items()),
             open=tuple((call, group.first, seq, number) for call, (group, seq, number) in open_calls),
             groups=tuple(_group_mark(group) for group in groups.values()),
-            kept=tuple(sorted(self.kept())),
+            kept=tuple(sorted(self.always_loaded())),
             reminder=marks.reminder,
         )
 
-    def restore(self, mark: HistorySnapshot, kept: Iterable[MessageAdded]) -> None:
-        """Stands where another one stood; `kept` are the entries that the mark names so."""
-        groups = {told.first: _group(told) for told in mark.groups}
-        self.next_seq, self.branch, self.let_go_of = mark.next_seq, Branch(mark.runs), mark.next_seq - 1
-        self._turns.reopen((call, Waiting(groups[first], seq, number)) for call, first, seq, number in mark.open)
+    def restore(self, snapshot: HistorySnapshot, kept: Iterable[MessageAdded]) -> None:
+        """Restore a snapshot; `kept` are the messages that it names."""
+        groups = {each.first: _group(each) for each in snapshot.groups}
+        self.next_seq, self.branch, self.evicted_to = snapshot.next_seq, Branch(snapshot.runs), snapshot.next_seq - 1
+        self._turns.reopen((call, Waiting(groups[first], seq, number)) for call, first, seq, number in snapshot.open)
         self._apart = {seq: group for group in groups.values() for seq in group.members}
-        self._pins = dict(mark.pins)
-        self.admit(kept)
+        self._pins = dict(snapshot.pins)
+        self.load_into(kept)
         self.last = self._held[self.branch[-1]] if self.branch else None
-        self.newest = None if mark.newest is None else self._held[mark.newest].group
+        self.newest = None if snapshot.newest is None else self._held[snapshot.newest].group
         if self.newest is not None and self.newest.open_calls and self.newest.first not in groups:
-            self.newest = self._held[self.branch[-1]].group  # a result of it was lost: what stands for it came later
-        first, last = (None if seq is None else self._held[seq] for seq in (mark.first_user, mark.last_user))
-        self._marks = _Marks(mark.leading, first, last, mark.last_assistant, mark.reminder, set(mark.protected))
+            self.newest = self._held[self.branch[-1]].group  # a result of it was lost: its placeholder came later
+        first, last = (None if seq is None else self._held[seq] for seq in (snapshot.first_user, snapshot.last_user))
+        self._marks = _Marks(
+            snapshot.leading, first, last, snapshot.last_assistant, snapshot.reminder, set(snapshot.protected)
+        )
 
 
 def check_counts(event: MessageAdded, reading: ParsedMessage) -> None:
-    """Raises `CorruptionError` for a message that was not counted part by part."""
+    """Check that a message was counted part by part.
+
+    Raises:
+        CorruptionError: It was not.
+    """
     if len(event.counts) != len(reading.parts):
         parts, counts = len(reading.parts), len(event.counts)
         raise CorruptionError(f"the record of message {event.seq} has {counts} counts for its {parts} parts")
@@ -342,6 +350,6 @@ def _group_mark(group: MessageGroup) -> GroupSnapshot:
     return GroupSnapshot(group.first, tuple(group.members), group.open_calls, answered, orphans)
 
 
-def _group(mark: GroupSnapshot) -> MessageGroup:
-    orphans = {seq: list(paths) for seq, paths in mark.orphans}
-    return MessageGroup(mark.first, list(mark.members), mark.open_calls, set(mark.answered), orphans)
+def _group(snapshot: GroupSnapshot) -> MessageGroup:
+    orphans = {seq: list(paths) for seq, paths in snapshot.orphans}
+    return MessageGroup(snapshot.first, list(snapshot.members), snapshot.open_calls, set(snapshot.answered), orphans)

@@ -1,8 +1,8 @@
-"""What of a session is stored, what others stored meanwhile, and what is yet to be. Pure: it asks, the shell calls.
+"""The session's journal: persisted events, other writers' events, and buffered events.
 
-An event is stored first and happens then: what could not be stored did not happen. Events that only steer (a lane was
-opened, usage was observed, a compaction would win too little) happen at once and are stored with the next that counts.
-Now and then one of them says where the session stands: a resume begins there, and not at the beginning.
+An event is written ahead: what could not be stored did not happen. Events that only steer (a lane was opened, usage was
+observed, a compaction was skipped) apply at once and are stored with the next commit. Checkpoints hold the session's
+state now and then, so that resuming starts at the newest one. This class yields effects; the driver calls the store.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -25,19 +25,19 @@ from backscroll.history.log import (
 from backscroll.history.plan import Plan
 from backscroll.ports import Ask, Operation, Record, Store, Stored, Tip, Turn, WriterLease
 
-CHECKPOINT_EVERY = 2_000  # records: as many behind a checkpoint make another one due
-_PAGE = 256  # records that are read at once on the way back to a checkpoint
-_GIVE_UP = 20_000  # records without a checkpoint: then everything is read
+CHECKPOINT_EVERY = 2_000  # records after a checkpoint that make the next one due
+_PAGE = 256  # records read at once on the way back to a checkpoint
+_GIVE_UP = 20_000  # records without a checkpoint, after which everything is read
 _FOREIGN = (TypeError, ValueError, AttributeError, LookupError, AssertionError, ArithmeticError, RecursionError)
-"""What taking in an event fails with that no session can have had."""
-_BETWEEN = 8  # records of other kinds that are expected among some messages
+"""Exceptions from applying an event that no session can have had."""
+_BETWEEN = 8  # records of other kinds expected among some messages
 
 
 class _Asked(NamedTuple):
     """Events that may have been stored."""
 
     waited: int
-    """So many of them waited for the others, and have happened already."""
+    """How many of them were buffered, and have been applied already."""
     happening: list[LogEvent]
 
 
@@ -50,38 +50,43 @@ class Journal:
         self.session = session
         self.checkpoint_every = checkpoint_every
         self.lease = lease
-        """Keeps the session for this writer alone: then whoever else wrote is a conflict, and not taken in."""
+        """Exclusive-writer lease: an append of another writer is a conflict, and is not loaded."""
         self.store = store
         self._codec = Codec(self._fetch)
         self._tip = Tip(0, None)
-        """Places below this one are known here, of this incarnation of the session."""
+        """Positions below this one are known, of this incarnation of the session."""
         self._gone: str | None = None
-        """Why nothing can be done here any more: what is known is of a session that another writer deleted."""
+        """Why every call fails: another writer deleted the session that is known here."""
         self._since = 0
-        """Records behind the newest checkpoint."""
-        self._waiting: list[LogEvent] = []
+        """Records after the newest checkpoint."""
+        self._buffer: list[LogEvent] = []
         self._asked: _Asked | None = None
-        """What a store was asked to append, until the answer comes: a caller may give up before."""
+        """The append sent to the store until its answer arrives, because a caller may be cancelled before."""
         self._turn: Turn | None = None
-        """In which nobody else can append."""
+        """A turn, during which no other writer can append."""
 
     # -- writing --
 
     @property
     def due(self) -> bool:
-        """Whether it is time for a checkpoint."""
+        """True if it is time for a checkpoint."""
         return self._since >= self.checkpoint_every
 
-    def later(self, event: LogEvent) -> None:
-        """To be stored with the next event that counts."""
-        self._waiting.append(event)
+    def buffer(self, event: LogEvent) -> None:
+        """Buffer an event, to be stored with the next commit."""
+        self._buffer.append(event)
 
     def commit(self, events: Sequence[LogEvent]) -> Operation[bool]:
-        """Stores what waits and these events; False, with nothing stored, where somebody else wrote first.
+        """Store the buffered events and these.
 
-        Raises the store's error where it fails.
+        Returns:
+            False, with nothing stored, if another writer appended first.
+
+        Raises:
+            StoreError: The store failed.
+            ConflictError: Another writer deleted the session, or holds its lease.
         """
-        happening = [*self._waiting, *events]
+        happening = [*self._buffer, *events]
         if not happening:
             return True
         self._check_gone()
@@ -96,7 +101,7 @@ class Journal:
         if self._turn is not None:
             add, self._turn = partial(add, turn=self._turn), None
         first_asked = self._asked is None
-        self._asked = self._asked or _Asked(len(self._waiting), happening)
+        self._asked = self._asked or _Asked(len(self._buffer), happening)
         answer = yield Ask(add, (self.session, self._tip.end, records), tolerant=True)
         if isinstance(answer, ConflictError):
             self._asked = None if first_asked else self._asked
@@ -107,31 +112,31 @@ class Journal:
             raise answer
         self._asked, self._codec, self._tip = None, codec, Tip(self._tip.end + len(records), answer)
         self._count(happening)
-        self._waiting.clear()
+        self._buffer.clear()
         return True
 
     def behind(self, fork: str, place: int, events: Sequence[LogEvent]) -> Operation[None]:
-        """Stores events behind what a fork that just began shares with this session."""
+        """Append events to a fork that was just created from this session."""
         if events:
             records = [self._codec.encode(event, at) for at, event in enumerate(events, place)]
             yield Ask(self.store.append, (fork, place, records))
 
     def take_turn(self) -> Operation[None]:
-        """Waits until nobody else can append, where the store can do that, so that the next commit loses to nobody.
+        """Wait until no other writer can append, if the store supports that, so that the next commit succeeds.
 
-        To be ended by `end_turn`.
+        Call `end_turn` afterwards.
         """
         if "turn" in self.store.capabilities:
             self._turn = yield Ask(self.store.turn, (self.session,))
 
     def end_turn(self) -> None:
-        """Lets others in again, if nothing was committed meanwhile."""
+        """Admit other writers again, if nothing was committed meanwhile."""
         turn, self._turn = self._turn, None
         if turn is not None:
             turn.end()
 
     def release(self) -> Operation[None]:
-        """Gives a lease back. Where it ran out and another writer has it by now, there is nothing to give back."""
+        """Release the lease. If it expired and another writer holds it by now, there is nothing to release."""
         if self.lease is not None:
             failed = yield Ask(self.lease.release, tolerant=True)
             if isinstance(failed, Exception) and not isinstance(failed, ConflictError):
@@ -144,10 +149,10 @@ class Journal:
     # -- reading --
 
     def open(self) -> Operation[tuple[Checkpoint | None, list[LogEvent]]]:
-        """Where the session stood, and what came behind that: everything where nobody noted where it stood."""
+        """Load the newest checkpoint and the events after it, or all events if there is no checkpoint."""
         self._codec, self._since = Codec(self._fetch), 0
         self._check_gone()
-        self._waiting.clear()
+        self._buffer.clear()
         self._asked = None
         tip: Tip = yield Ask(self.store.tip, (self.session,))
         self._compare(tip)
@@ -160,17 +165,17 @@ class Journal:
         return found
 
     def forget(self) -> None:
-        """Begins again: the session was deleted here."""
+        """Reset: the session was deleted here."""
         self._tip = Tip(0, None)
 
     @property
     def end(self) -> int:
-        """Places below this one are known here."""
+        """Positions below this one are known."""
         return self._tip.end
 
     @property
     def gone(self) -> bool:
-        """Whether another writer deleted the session that is known here."""
+        """True if another writer deleted the session that is known here."""
         return self._gone is not None
 
     def _check_gone(self) -> None:
@@ -178,7 +183,7 @@ class Journal:
             raise ConflictError(self._gone)
 
     def _compare(self, tip: Tip) -> None:
-        """Raises `ConflictError` where what is known is of another session than the one that ends there now."""
+        """Compare with the store's tip."""
         known = self._tip
         other = None not in (known.incarnation, tip.incarnation) and known.incarnation != tip.incarnation
         if not other and tip.end >= known.end:
@@ -189,11 +194,13 @@ class Journal:
         self._gone = (
             f"session {self.session!r}: {what}: open it with a new manager; this one sends and writes nothing more"
         )
-        self._waiting.clear()
+        self._buffer.clear()
         self._check_gone()
 
-    def news(self) -> Operation[tuple[list[tuple[int, LogEvent]], list[tuple[int, LogEvent]]]]:
-        """What was stored since, with its places: what was asked for here and nobody waited for; what others did."""
+    def catch_up(self) -> Operation[tuple[list[tuple[int, LogEvent]], list[tuple[int, LogEvent]]]]:
+        """Load what was stored since, with positions: own events whose caller was cancelled, and other writers'
+        events.
+        """
         self._check_gone()
         tip: Tip = yield Ask(self.store.tip, (self.session,))
         self._compare(tip)
@@ -205,31 +212,31 @@ class Journal:
         self._count(read)
         waited, own = self._landed(read)
         placed = [(at, event) for at, event in enumerate(read, start) if not isinstance(event, Checkpoint)]
-        told = {event.digest for event in read[own:] if isinstance(event, SystemPromptRecorded)}
-        waiting = [event for event in self._waiting if not isinstance(event, Checkpoint)]
-        self._waiting = [e for e in waiting if not (isinstance(e, SystemPromptRecorded) and e.digest in told)]
+        stored = {event.digest for event in read[own:] if isinstance(event, SystemPromptRecorded)}
+        waiting = [event for event in self._buffer if not isinstance(event, Checkpoint)]
+        self._buffer = [e for e in waiting if not (isinstance(e, SystemPromptRecorded) and e.digest in stored)]
         mine = [(at, event) for at, event in placed if start + waited <= at < start + own]
         return mine, [(at, event) for at, event in placed if at >= start + own]
 
     def _landed(self, read: Sequence[LogEvent]) -> tuple[int, int]:
-        """How many of these events were asked for here by a caller that gave up before the answer came: those that
-        waited, which have happened already, and all.
+        """Return how many of these events are an own append whose caller was cancelled: the buffered ones, which were
+        applied already, and all.
         """
         asked, self._asked = self._asked, None
         if asked is None or list(read[: len(asked.happening)]) != asked.happening:
             return 0, 0
-        del self._waiting[: asked.waited]
+        del self._buffer[: asked.waited]
         return asked.waited, len(asked.happening)
 
     def load(self, seqs: Sequence[int]) -> Operation[list[MessageAdded]]:
-        """These messages, in order; `seqs` grow."""
+        """Load these messages, in order; `seqs` ascend."""
         if not seqs:
             return []
         found: list[MessageAdded] = yield Ask(self._load, (seqs,), heavy=True)
         return found
 
     def place_behind(self, seq: int) -> Operation[int]:
-        """The place behind a message's record; 0 for -1."""
+        """Return the position after a message's record; 0 for -1."""
         if seq < 0:
             return 0
         at: int | None = yield Ask(partial(self.store.find, seq=seq), (self.session,))
@@ -238,35 +245,35 @@ class Journal:
         return at + 1
 
     def place_before_next(self, seq: int) -> Operation[int]:
-        """The place of the first message behind this one, or of a rewind before that, or the log's end."""
+        """Return the position of the first message after this one, or of a rewind before that, or the log's end."""
         behind = yield from self.place_behind(seq)
         place: int = yield Ask(self._branch_goes_on, (seq, behind), heavy=True)
         return place
 
     def place_at_end(self) -> Operation[int]:
-        """The place behind the last record."""
-        end: int = yield Ask(self.store.end, (self.session,))
+        """Return the position after the last record."""
+        end: int = yield Ask(self.store.length, (self.session,))
         return end
 
-    def standing(self, place: int) -> Operation[tuple[Checkpoint | None, list[LogEvent]]]:
-        """Where the session stood at a place, as `open` answers it for the end."""
+    def checkpoint_at(self, place: int) -> Operation[tuple[Checkpoint | None, list[LogEvent]]]:
+        """Load the state at a position, as `open` does for the end."""
         codec = Codec(self._fetch)
-        found: tuple[Checkpoint | None, list[LogEvent]] = yield Ask(self._standing, (place, codec), heavy=True)
+        found: tuple[Checkpoint | None, list[LogEvent]] = yield Ask(self._checkpoint_at, (place, codec), heavy=True)
         return found
 
     def plan(self, lane: str, at: PlanAt) -> Operation[Plan]:
-        """A plan that is in the log."""
+        """Load a plan from the log."""
         found: Plan = yield Ask(self._plan, (lane, at), heavy=True)
         return found
 
     def identified(self, id: str) -> Operation[IdempotencyKeyUsed | None]:
-        """What was added under an idempotency id."""
+        """Return what was added under an idempotency key."""
         found = yield from self._keyed(id_key(digest_of(id)))
         return found if isinstance(found, IdempotencyKeyUsed) else None
 
     def prompt(self, digest: str) -> Operation[str | None]:
-        """The text of a system prompt, also of one that is yet to be stored."""
-        for event in self._waiting:
+        """Return the text of a system prompt, buffered ones included."""
+        for event in self._buffer:
             if isinstance(event, SystemPromptRecorded) and event.digest == digest:
                 return event.text
         found = yield from self._keyed(prompt_key(digest))
@@ -280,17 +287,19 @@ class Journal:
         return found
 
     def events_of(self, kinds: Collection[str], start: int, stop: int | None) -> Operation[list[tuple[int, LogEvent]]]:
-        """The events of some kinds from `start` to before `stop`, with their places; what is between is not read."""
+        """Load the events of some kinds from `start` up to but excluding `stop`, with positions."""
         found: list[tuple[int, LogEvent]] = yield Ask(self._events_of, (kinds, start, stop), heavy=True)
         return found
 
     def page_from(self, place: int, most: int, codec: Codec) -> Operation[list[tuple[int, LogEvent]]]:
-        """The next `most` events from a place on, with their places, read by a codec that has read what was before."""
+        """Load the next `most` events from a position on, with positions. The codec must have decoded everything
+        before.
+        """
         found: list[tuple[int, LogEvent]] = yield Ask(self._page_from, (place, most, codec), heavy=True)
         return found
 
     def codec(self) -> Codec:
-        """One to look through the log with from its beginning; what it reads is not gone on from."""
+        """Return a codec for reading the log from its beginning."""
         return Codec(self._fetch, looking=True)
 
     # -- called outside --
@@ -302,19 +311,19 @@ class Journal:
     def _events_of(self, kinds: Collection[str], start: int, stop: int | None) -> list[tuple[int, LogEvent]]:
         codec = Codec(self._fetch)
         read = self.store.read(self.session, start, stop)
-        return [(stored.at, self._decode(codec, stored)) for stored in read if stored.record.kind in kinds]
+        return [(stored.position, self._decode(codec, stored)) for stored in read if stored.record.kind in kinds]
 
     def _page_from(self, place: int, most: int, codec: Codec) -> list[tuple[int, LogEvent]]:
         read = self.store.read(self.session, place, place + most)
-        return [(stored.at, self._decode(codec, stored)) for stored in read]
+        return [(stored.position, self._decode(codec, stored)) for stored in read]
 
     def _decode(self, codec: Codec, stored: Stored) -> LogEvent:
-        with self.at(stored.at):
+        with self.at(stored.position):
             return codec.decode(stored)
 
     @contextmanager
     def at(self, place: int) -> Iterator[None]:
-        """Around reading and taking in what is stored at a place: what no session can have had is damage there."""
+        """Wrap reading and applying the record at a position: an impossible event is corruption there."""
         try:
             yield
         except CorruptionError as error:
@@ -330,9 +339,9 @@ class Journal:
 
     def _branch_goes_on(self, seq: int, behind: int) -> int:
         following = self.store.find(self.session, seq=seq + 1)
-        stop = self.store.end(self.session) if following is None else following
+        stop = self.store.length(self.session) if following is None else following
         read = self.store.read(self.session, behind, stop)
-        return next((stored.at for stored in read if stored.record.kind == "rewind"), stop)
+        return next((stored.position for stored in read if stored.record.kind == "rewind"), stop)
 
     def _fetch(self, at: int) -> Stored:
         for stored in self.store.read(self.session, at, at + 1):
@@ -345,7 +354,7 @@ class Journal:
 
     @contextmanager
     def _unchanged(self) -> Iterator[None]:
-        """Around reading: raises `ConflictError` where the session was deleted meanwhile, also if reading failed."""
+        """Wrap reading: raises `ConflictError` if the session was deleted meanwhile, even if reading failed."""
         try:
             yield
         except (ConflictError, CorruptionError):
@@ -355,9 +364,9 @@ class Journal:
 
     def _opened(self, end: int, codec: Codec) -> tuple[Checkpoint | None, list[LogEvent]]:
         with self._unchanged():
-            return self._standing(end, codec)
+            return self._checkpoint_at(end, codec)
 
-    def _standing(self, end: int, codec: Codec) -> tuple[Checkpoint | None, list[LogEvent]]:
+    def _checkpoint_at(self, end: int, codec: Codec) -> tuple[Checkpoint | None, list[LogEvent]]:
         tail: list[Stored] = []
         stop = end
         while stop > 0 and len(tail) < _GIVE_UP:
@@ -367,7 +376,7 @@ class Journal:
                     found = self._decode(codec, page[number])
                     assert isinstance(found, Checkpoint)
                     tail = page[number + 1 :] + tail
-                    with self.at(page[number].at):
+                    with self.at(page[number].position):
                         found = _with_plans(found, codec)
                     return found, [self._decode(codec, stored) for stored in tail]
             tail = page + tail
@@ -387,14 +396,16 @@ class Journal:
             while missing and at is not None:
                 start, at = at, None
                 for stored in self.store.read(self.session, start, start + missing + _BETWEEN):
-                    at = stored.at + 1
+                    at = stored.position + 1
                     if stored.record.seq is not None and stored.record.seq <= last:
                         event = self._decode(self._codec, stored)
                         if not isinstance(event, MessageAdded) or event.seq != last - missing + 1:
-                            raise CorruptionError(f"session {self.session!r}: record {stored.at} holds no such message")
+                            raise CorruptionError(
+                                f"session {self.session!r}: record {stored.position} holds no such message"
+                            )
                         found.append(event)
                         missing -= 1
-                    if not missing:  # what follows may be large, and elsewhere
+                    if not missing:  # the next records may be large, and stored elsewhere
                         break
             if missing:
                 raise CorruptionError(
@@ -404,10 +415,12 @@ class Journal:
 
 
 def _with_plans(found: Checkpoint, codec: Codec) -> Checkpoint:
-    """With the plans that hold, which may only be referred to."""
+    """Load the current plans, which a checkpoint may only refer to."""
     lanes = [
-        replace(mark, plan=codec.plan(mark.name, mark.plan)) if isinstance(mark.plan, PlanAt) else mark
-        for mark in found.lanes
+        replace(snapshot, plan=codec.plan(snapshot.name, snapshot.plan))
+        if isinstance(snapshot.plan, PlanAt)
+        else snapshot
+        for snapshot in found.lanes
     ]
     return replace(found, lanes=tuple(lanes))
 

@@ -1,4 +1,4 @@
-"""Bringing back what is stored and not held: entries, groups, and the history as it was. Pure; decides nothing."""
+"""Load evicted messages, groups and past states from the store."""
 
 from collections.abc import Iterator, Sequence
 
@@ -21,61 +21,65 @@ from backscroll.history.plan import newest
 from backscroll.messages import read_message
 from backscroll.ports import Operation, T
 
-CHUNK = 500  # messages that are loaded at once where many are looked through
-_AHEAD = 64  # messages among which the results of a call are looked for, at first
+CHUNK = 500  # messages loaded at once when many are searched
+_AHEAD = 64  # messages searched first for the results of a call
 
 
 def chunks(seqs: Sequence[T], size: int = CHUNK) -> Iterator[Sequence[T]]:
-    """The same in pieces."""
+    """Yield the sequence in slices."""
     return (seqs[start : start + size] for start in range(0, len(seqs), size))
 
 
-def fetch(history: History, logbook: Journal | None, seqs: Sequence[int]) -> Operation[list[Entry]]:
-    """These entries, for reading only: those that are not held stand alone, and are not held afterwards either."""
-    missing = history.missing(seqs)
+def fetch(history: History, journal: Journal | None, seqs: Sequence[int]) -> Operation[list[Entry]]:
+    """Return these entries for reading only. Evicted ones are loaded without their groups, and are not kept."""
+    missing = history.not_loaded(seqs)
     loaded: dict[int, Entry] = {}
-    if missing and logbook is not None:
-        for event in (yield from logbook.load(missing)):
+    if missing and journal is not None:
+        for event in (yield from journal.load(missing)):
             group, reading = MessageGroup(event.seq, [event.seq]), read_message(event.message)
-            with logbook.at(event.seq):
+            with journal.at(event.seq):
                 check_counts(event, reading)
             loaded[event.seq] = Entry(event.seq, event.message, reading, event.counts, group)
     return [entry for seq in seqs if (entry := history.get(seq) or loaded.get(seq))]
 
 
-def hold(history: History, logbook: Journal | None, seqs: Sequence[int]) -> Operation[None]:
-    """Has the history hold these entries, and what belongs to their groups: a plan may leave out a part of one."""
-    if logbook is None or not (missing := history.missing(seqs)):
+def load(history: History, journal: Journal | None, seqs: Sequence[int]) -> Operation[None]:
+    """Load these entries into the history, with their whole groups, because a plan may leave out a part of one."""
+    if journal is None or not (missing := history.not_loaded(seqs)):
         return
-    found = yield from logbook.load(missing)
+    found = yield from journal.load(missing)
     there, more = {event.seq for event in found}, set[int]()
     for event in found:
         if not there.issuperset(event.joins or ()) and history.group_of(event.seq) is None:
-            more |= yield from _members(history, logbook, event.seq)
-    if rest := history.missing(sorted(more - there)):
-        found = sorted([*found, *(yield from logbook.load(rest))], key=lambda event: event.seq)
-    with logbook.at(found[0].seq):
-        history.admit(found)
+            more |= yield from _members(history, journal, event.seq)
+    if rest := history.not_loaded(sorted(more - there)):
+        found = sorted([*found, *(yield from journal.load(rest))], key=lambda event: event.seq)
+    with journal.at(found[0].seq):
+        history.load_into(found)
 
 
-def hold_group(history: History, logbook: Journal | None, seq: int) -> Operation[None]:
-    """Has the history hold the whole group of an entry of its branch."""
-    if logbook is None or history.get(seq) is not None:
+def load_group(history: History, journal: Journal | None, seq: int) -> Operation[None]:
+    """Load the whole group of an entry of the branch.
+
+    Raises:
+        CorruptionError: No group contains the entry.
+    """
+    if journal is None or history.get(seq) is not None:
         return
     group = history.group_of(seq)
-    members = group.members if group else (yield from _members(history, logbook, seq))
-    yield from hold(history, logbook, sorted(members))
+    members = group.members if group else (yield from _members(history, journal, seq))
+    yield from load(history, journal, sorted(members))
     if history.get(seq) is None:
-        raise CorruptionError(f"session {logbook.session!r}: the record of message {seq} belongs to none of its groups")
+        raise CorruptionError(f"session {journal.session!r}: the record of message {seq} belongs to none of its groups")
 
 
-def _members(history: History, logbook: Journal, seq: int) -> Operation[set[int]]:
-    """Looks from the group's first message on for what belongs to it, until each of its calls is answered."""
-    (event,) = yield from logbook.load([seq])
+def _members(history: History, journal: Journal, seq: int) -> Operation[set[int]]:
+    """Search from the group's first message on for its members, until each of its calls is answered."""
+    (event,) = yield from journal.load([seq])
     first, ahead = min(event.joins or (seq,)), _AHEAD
     while True:
         place = history.branch.position(first)
-        seen = yield from logbook.load(list(history.branch.between(place, min(place + ahead, len(history.branch)))))
+        seen = yield from journal.load(list(history.branch.between(place, min(place + ahead, len(history.branch)))))
         found = rebuild_groups(
             {each.seq: read_message(each.message) for each in seen}, {each.seq: _within(each, first) for each in seen}
         )
@@ -86,45 +90,47 @@ def _members(history: History, logbook: Journal, seq: int) -> Operation[set[int]
 
 
 def _within(event: MessageAdded, first: int) -> tuple[int, ...]:
-    """What a message joins of what was looked through; one that answers earlier calls only stands for itself."""
+    """Return what a message joins within the searched range; one that answers only earlier calls counts as a group of
+    its own.
+    """
     return tuple(joined for joined in event.joins or () if joined >= first)
 
 
 # -- the past --
 
 
-def history_at(logbook: Journal, place: int) -> Operation[History]:
-    """The history as the records before a place make it."""
-    mark, events = yield from logbook.standing(place)
-    with logbook.at(place):
-        return (yield from restored(logbook, mark, events))
+def history_at(journal: Journal, place: int) -> Operation[History]:
+    """Return the history that the records before a position make."""
+    checkpoint, events = yield from journal.checkpoint_at(place)
+    with journal.at(place):
+        return (yield from restored(journal, checkpoint, events))
 
 
-def restored(logbook: Journal, mark: Checkpoint | None, events: Sequence[LogEvent]) -> Operation[History]:
-    """The history that these make."""
+def restored(journal: Journal, checkpoint: Checkpoint | None, events: Sequence[LogEvent]) -> Operation[History]:
+    """Return the history that a checkpoint and the events after it make."""
     history = History()
-    if mark is not None:
-        history.restore(mark.history, (yield from logbook.load(mark.history.kept)))
+    if checkpoint is not None:
+        history.restore(checkpoint.history, (yield from journal.load(checkpoint.history.kept)))
     for event in events:
-        yield from take(history, logbook, event)
+        yield from take(history, journal, event)
     return history
 
 
-def take(history: History, logbook: Journal | None, event: LogEvent) -> Operation[None]:
-    """Applies an event, with what it needs from the store."""
+def take(history: History, journal: Journal | None, event: LogEvent) -> Operation[None]:
+    """Apply an event, and load what it needs."""
     if isinstance(event, Rewound):
         if event.to != -1 and event.to not in history.branch:
             raise CorruptionError(f"it goes back to message {event.to}, which is not on the branch")
-        history.rewind_to((yield from past(history, logbook, event.to)))
+        history.rewind_to((yield from past(history, journal, event.to)))
         return
     if isinstance(event, PinChanged) and event.seq in history.branch:
-        yield from hold_group(history, logbook, event.seq)
+        yield from load_group(history, journal, event.seq)
     _check(history, event)
     history.apply(event)
 
 
 def _check(history: History, event: LogEvent) -> None:
-    """Raises `CorruptionError` for an event that speaks of messages that there are not."""
+    """Check an event's references to messages; raises `CorruptionError`."""
     match event:
         case MessageAdded() if event.seq < history.next_seq:
             raise CorruptionError(f"message {event.seq} is there already")
@@ -138,16 +144,19 @@ def _check(history: History, event: LogEvent) -> None:
             raise CorruptionError(f"a plan names message {last}, and there are {history.next_seq}")
 
 
-def past(history: History, logbook: Journal | None, last: int) -> Operation[History]:
-    """What `history.rewind_to` takes to end the branch behind `last`: the history as it was when that was added, since
-    nothing below it was changed afterwards.
+def past(history: History, journal: Journal | None, last: int) -> Operation[History]:
+    """Return the history as it was when `last` was added, for `history.rewind_to`. Nothing at or below `last` has
+    changed since.
+
+    Raises:
+        CorruptionError: The log does not lead back to `last`.
     """
-    if logbook is None or history.let_go_of < 0:
+    if journal is None or history.evicted_to < 0:
         return history.until(last)
     to = history.branch.until(last)
-    found = yield from history_at(logbook, (yield from logbook.place_behind(to[-1] if to else -1)))
+    found = yield from history_at(journal, (yield from journal.place_behind(to[-1] if to else -1)))
     if found.branch.runs() != to.runs():
-        raise CorruptionError(f"session {logbook.session!r}: the way back to message {last} is not in its log")
+        raise CorruptionError(f"session {journal.session!r}: the way back to message {last} is not in its log")
     for seq in [seq for seq in history.pins if seq in to]:
-        yield from hold_group(found, logbook, seq)
+        yield from load_group(found, journal, seq)
     return found

@@ -1,4 +1,4 @@
-"""What makes up a session: its events, in order, as immutable values. Nothing here applies or stores one.
+"""The events that make up a session, as immutable values.
 
 Replaying the same events anywhere gives the same history, and with it the same plans and views.
 """
@@ -16,35 +16,35 @@ from backscroll.tokens.usage import CalibratorSnapshot, Counts, Report, Summariz
 
 @dataclass(frozen=True, slots=True)
 class MessageAdded:
-    """A message as it came, and what it counted when it came."""
+    """A message as it was added, and its counts at that time."""
 
     seq: int
     message: Message
     counts: Counts
     counted_by: str = ""
-    """Name and version of the tokenizer: counts of another one cannot be added to these."""
+    """Name and version of the tokenizer. Counts of another one cannot be added to these."""
     joins: tuple[int, ...] | None = ()
-    """The first `seq`s of the groups whose calls it answers; None where nobody noted that."""
+    """The first `seq`s of the groups whose calls it answers. `None`: not recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyKeyUsed:
-    """The idempotency id of the append that added the entries `first` to `last`."""
+    """The idempotency key of the append that added the entries `first` to `last`."""
 
     id: str
     first: int
     last: int
     digested: bool = False
-    """Whether `id` is only the digest of the id: of one that may hold what messages must not."""
+    """True if `id` is only the digest of the key, because the key may hold what must not be stored."""
 
     @property
     def digest(self) -> str:
-        """By what it is found."""
+        """The digest by which it is found."""
         return self.id if self.digested else digest_of(self.id)
 
 
 def digest_of(id: str) -> str:
-    """The SHA-256 of an idempotency id."""
+    """Return the SHA-256 of an idempotency key."""
     return sha256(id.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -80,43 +80,43 @@ class PinChanged:
 
 @dataclass(frozen=True, slots=True)
 class UsageObserved(LaneEvent):
-    """What a provider reported for a view of a lane."""
+    """A provider's count of a view of a lane."""
 
     lane: str
     report: Report
     cached: int | None = None
     written: int | None = None
-    """Of the report's tokens: read from the provider's cache, and written to it; None where it told neither."""
+    """Parts of the report's tokens: read from the provider's cache, and written to it. `None`: not reported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewound:
-    """The branch goes on behind entry `to`; -1 stands for the very beginning. Later entries stay in the log."""
+    """The branch continues behind entry `to`; -1 means the very beginning. Later entries stay in the log."""
 
     to: int
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionSkipped(LaneEvent):
-    """A compaction of this lane would have won too little; it is not tried again before the view has grown."""
+    """A compaction of this lane would free too little. It is not tried again before the view has grown."""
 
     lane: str
     tokens: int
     """The upper estimate of the request at that moment."""
     messages: int
     batch: bool = False
-    """Whether it was about a batch of old results and not about the whole view."""
+    """True for a batch of old results, False for the whole view."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overflowed(LaneEvent):
-    """A provider refused the newest view of a lane as too long."""
+    """A provider rejected the newest view of a lane as too long."""
 
     lane: str
     tokens: int
     """The upper estimate of that request."""
     limit: int | None = None
-    """Tokens that it would have taken, where the provider said so."""
+    """Tokens that the provider would have accepted, if it said so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class LaneOpened(LaneEvent):
 
 @dataclass(frozen=True, slots=True)
 class SystemPromptRecorded:
-    """The text of a system prompt that a factory gave, once for all requests that had it."""
+    """The text of a system prompt from a factory, stored once for all requests with it."""
 
     digest: str
     """SHA-256 of the text."""
@@ -138,7 +138,7 @@ class SystemPromptRecorded:
 
 @dataclass(frozen=True, slots=True)
 class RequestRecorded(LaneEvent):
-    """A view was handed out: with the log up to here it can be made again."""
+    """A view was sent. Together with the log up to here it can be made again."""
 
     lane: str
     budget: int
@@ -147,25 +147,25 @@ class RequestRecorded(LaneEvent):
     last: int
     """The newest message in it; -1 without one."""
     estimate: tuple[int, int]
-    """Middle and upper, in tokens, of its messages."""
+    """Middle and upper estimate of its messages, in tokens."""
     prompt: str | None = None
-    """`SystemPromptRecorded.digest` of the system prompt that a factory gave."""
+    """`SystemPromptRecorded.digest` of the system prompt from a factory."""
     ephemerals: tuple[tuple[int, str, str], ...] = ()
-    """Messages in it that are never stored: behind which `seq` each stands, its SHA-256 and its role."""
+    """Messages in it that are never stored: the `seq` that each follows, its SHA-256 and its role."""
     total: tuple[int, int] | None = None
-    """Middle and upper of the whole request, on which it was decided; None in records of old."""
+    """Middle and upper estimate of the whole request, on which the decision was made. `None` in old records."""
     counting: Counting | None = None
-    """How its lane counts; None where that is as it said before."""
+    """How its lane counts. `None`: as recorded before."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryMade(LaneEvent):
-    """A model summarised what a lane will fold next; told from the lane's next compaction on."""
+    """A model's summary of what a lane will digest next, used from the lane's next compaction on."""
 
     lane: str
     first: int
     last: int
-    """The entries that it tells of, those before it included."""
+    """The first and last entry that it covers, those of earlier summaries included."""
     text: str
     model: str
     prompt: int
@@ -175,28 +175,28 @@ class SummaryMade(LaneEvent):
 
     @property
     def by(self) -> str:
-        """Who wrote it: the model, where its name is known, and the version of its instructions."""
+        """The author: the model, if its name is known, and the version of its instructions."""
         return f"{self.model or 'a model'}, prompt {self.prompt}"
 
 
 class Tried(NamedTuple):
-    """Summaries of a lane that failed in a row, and where the lane stood at the last of them."""
+    """Consecutive failures of a lane's summaries, and the lane's state at the last of them."""
 
     failures: int = 0
     last: int = -1
     """The newest entry that it should have covered."""
     compactions: int = 0
     folded: int = 0
-    """Tokens that the plan's digest stood for."""
+    """Tokens that the plan's digest covered."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryFailed(LaneEvent):
-    """A summary could not be had, or not be used."""
+    """A summary failed, or could not be used."""
 
     lane: str
     last: int
-    """The newest entry that it should have told of."""
+    """The newest entry that it should have covered."""
     reason: str
     input_tokens: int = 0
     output_tokens: int = 0
@@ -204,21 +204,21 @@ class SummaryFailed(LaneEvent):
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """An event that cannot be read any more, as a repair found: it is passed over."""
+    """An event that a repair found unreadable; it is skipped."""
 
     why: str
 
 
-# -- where a session stands, so that a resume need not begin at the beginning --
+# -- the state of a session, so that resuming need not start at the beginning --
 
 
 @dataclass(frozen=True, slots=True)
 class PlanAt:
-    """A plan that is in the log, by its place there."""
+    """A plan that is in the log, by its position."""
 
     place: int
     until: int | None = None
-    """What a rewind left of it: nothing about later entries."""
+    """The newest entry that a rewind left: edits of later entries do not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,32 +234,32 @@ class GroupSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class HistorySnapshot:
-    """What follows from all messages so far."""
+    """The state that follows from all messages so far."""
 
     next_seq: int
     runs: tuple[tuple[int, int], ...]
-    """Of the branch."""
+    """Runs of the branch."""
     leading: int
     first_user: int | None
     last_user: int | None
     last_assistant: int
     newest: int | None
-    """The first of the newest group."""
+    """First `seq` of the newest group."""
     protected: tuple[int, ...]
     pins: tuple[tuple[int, bool], ...]
     open: tuple[tuple[str, int, int, int], ...]
-    """Calls without a result: id, first of the group, `seq`, number in its message."""
+    """Calls without a result: id, first `seq` of the group, `seq`, number in its message."""
     groups: tuple[GroupSnapshot, ...]
-    """Those of these calls."""
+    """The groups of these calls."""
     kept: tuple[int, ...]
-    """Entries that are asked for at every step."""
+    """Entries that every step needs."""
     reminder: int | None = None
-    """The newest message that a host stores once and does not repeat while it holds."""
+    """The newest reminder: stored once, and valid until the next one."""
 
 
 @dataclass(frozen=True, slots=True)
 class LaneSnapshot:
-    """Where a lane stands."""
+    """The state of a lane."""
 
     name: str
     plan: Plan | PlanAt
@@ -275,11 +275,11 @@ class LaneSnapshot:
     prompt: str | None
     """Digest of the system prompt of its newest request."""
     summary: SummaryMade | None
-    """That no compaction has told of yet."""
+    """A summary that no compaction has used yet."""
     spent: SummarizerUsage
-    """On summaries."""
+    """Cost of its summaries."""
     tried: tuple[int, ...]
-    """The values of `Tried`; of old only the first two."""
+    """The values of `Tried`; in old records only the first two."""
     meter: CalibratorSnapshot
     counting: Counting | None = None
     """As its requests say."""
@@ -287,7 +287,7 @@ class LaneSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Where the session stands. Changes nothing: whoever resumes begins at the newest one."""
+    """The state of the session. It changes nothing: resuming starts at the newest one."""
 
     history: HistorySnapshot
     lanes: tuple[LaneSnapshot, ...]

@@ -1,7 +1,7 @@
-"""What a view does to the history, as immutable values. Nothing here chooses edits or renders them.
+"""How a view differs from the history, as immutable values.
 
 A plan is a sorted, non-overlapping tuple of edits. Between triggers a lane keeps the same plan, so that each view
-extends the one before and the provider's prompt cache keeps hitting.
+extends the previous one and the provider's prompt cache keeps hitting.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +13,7 @@ from backscroll.tokens.usage import Count
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """The text of one part cut to its head and tail; in a call's arguments each long string is cut so."""
+    """The text of one part cut to its head and tail; in a call's arguments each long string is cut that way."""
 
     seq: int
     part: int
@@ -21,11 +21,11 @@ class Excerpt:
     tail: int
     """Characters kept at the start and at the end."""
     count: Count
-    """What the cut text counts."""
+    """Counts of the cut text."""
     by: str = "excerpt"
     """The strategy that chose it."""
     between: tuple[tuple[int, int], ...] = ()
-    """Salient stretches kept between head and tail, as (start, end) characters, in order."""
+    """Salient ranges kept between head and tail, as (start, end) in characters, ascending."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Clear:
     seq: int
     part: int
     note: str
-    """What the stub says besides the reference."""
+    """The stub's text apart from the reference."""
     count: Count
     by: str = "clear"
 
@@ -51,7 +51,7 @@ class Truncate:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """All entries from `first` to `last` are told by the plan's digest."""
+    """All entries from `first` to `last` are left out, and the plan's digest covers them."""
 
     first: int
     last: int
@@ -60,7 +60,7 @@ class Digest:
 
 Gap = Truncate | Digest
 GAPS = (Truncate, Digest)
-"""What takes whole messages out of a view."""
+"""Edits that remove whole messages from a view."""
 
 Edit = Excerpt | Clear | Truncate | Digest
 
@@ -68,39 +68,39 @@ NoteKind = Literal["user", "rule", "turn", "line", "error", "prose"]
 
 
 class DigestLine(NamedTuple):
-    """One thing that a digest says, with the entries it is about. Its text is data from messages, not yet escaped."""
+    """One line of a digest, with the entries it covers. Its text is data from messages, not yet escaped."""
 
     first: int
     last: int
     kind: NoteKind
-    """`user`: what a user wrote; `rule`: a sentence of a user that states one, word for word; `turn`: what the agent
-    did, in one line; `line` and `error`: a line of a message, word for word; `prose`: a model's summary of all of these
-    entries, of which there is one at most.
+    """`user`: what a user wrote; `rule`: a user's sentence that states a rule, word for word; `turn`: what the agent
+    did, in one line; `line` and `error`: a line of a message, word for word; `prose`: a model's summary of all these
+    entries, at most one.
     """
     text: str
     by: str = ""
-    """Of `prose`: what wrote it, as `SummaryMade.by` says."""
+    """Author of a `prose` line, as in `SummaryMade.by`."""
 
 
 @dataclass(frozen=True, slots=True)
 class DigestContent:
-    """What is told of the folded entries: facts, kept in the plan, so that a later digest is made of facts as well."""
+    """The digest of the folded entries: facts, kept in the plan, so that a later digest is made of facts as well."""
 
     notes: tuple[DigestLine, ...]
-    """In the order of the conversation; a line stands behind the turn that it is from."""
+    """In the order of the conversation; a line follows the turn that it is from."""
     weights: tuple[tuple[str, float], ...]
-    """What the folded entries mentioned, and how much that weighs, heaviest first."""
+    """Terms of the folded entries with their weights, heaviest first."""
     spare: tuple[DigestLine, ...]
-    """Lines that found no room."""
-    told: int
-    """Tokens that the folded entries took, by the upper estimate."""
+    """Lines for which there was no room."""
+    covered_tokens: int
+    """Tokens of the folded entries, by the upper estimate."""
 
 
 NO_DIGEST = DigestContent((), (), (), 0)
 
 
 def reference(first: int, last: int | None = None, part: int | None = None) -> str:
-    """`[ref:12]`, `[ref:12-40]` or `[ref:12.1]`."""
+    """Return `[ref:12]`, `[ref:12-40]` or `[ref:12.1]`."""
     if part is not None:
         return f"[ref:{first}.{part}]"
     return f"[ref:{first}]" if last is None or last == first else f"[ref:{first}-{last}]"
@@ -113,18 +113,18 @@ class Plan:
     edits: tuple[Edit, ...] = ()
     number: int = 0
     summary_after: int | None = None
-    """The entry behind which the summary stands; None = behind the leading system messages."""
+    """The entry that the summary follows. `None`: it follows the leading system messages."""
     digest: DigestContent = NO_DIGEST
-    """What the summary tells of the folds."""
+    """The digest of the folded entries."""
     last: int | None = None
-    """The newest entry when it was made; None where nobody noted that."""
+    """The newest entry when it was made. `None`: not recorded."""
 
     def gaps(self) -> Iterator[Gap]:
-        """The ranges that are not shown, in order."""
+        """Yield the ranges that are not shown, in order."""
         return (edit for edit in self.edits if isinstance(edit, GAPS))
 
     def rewritten(self) -> dict[int, list[Excerpt | Clear]]:
-        """Clips and masks by `seq`."""
+        """Return excerpts and clearings by `seq`."""
         found: dict[int, list[Excerpt | Clear]] = {}
         for edit in self.edits:
             if not isinstance(edit, GAPS):
@@ -133,21 +133,21 @@ class Plan:
 
 
 def newest(plan: Plan) -> int:
-    """The newest entry that a plan names; -1 where it names none."""
+    """Return the newest entry that a plan names; -1 if it names none."""
     named = [edit.last if isinstance(edit, GAPS) else edit.seq for edit in plan.edits[-1:]]
     named += [note.last for note in (*plan.digest.notes, *plan.digest.spare)]
     return max([-1, plan.summary_after or -1, *named])
 
 
 def untold(plan: Plan) -> list[tuple[int, int]]:
-    """The ranges that are not shown and that the digest gives no reference to: drops, and what it had no room for."""
-    told = sorted((note.first, note.last) for note in plan.digest.notes if note.kind not in ("line", "error"))
+    """Return the hidden ranges that the digest has no reference to: truncated ones, and those it had no room for."""
+    referenced = sorted((note.first, note.last) for note in plan.digest.notes if note.kind not in ("line", "error"))
     found: list[tuple[int, int]] = []
     for gap in plan.gaps():
         at = gap.first
-        for first, last in told if isinstance(gap, Digest) else ():
+        for first, last in referenced if isinstance(gap, Digest) else ():
             if first > gap.last:
-                break  # of a later gap: it says nothing of what this one leaves out
+                break  # of a later gap: it does not cover this one
             if at < first:
                 found.append((at, first - 1))
             at = max(at, last + 1)
@@ -157,9 +157,7 @@ def untold(plan: Plan) -> list[tuple[int, int]]:
 
 
 def merge(edits: Iterable[Edit], new: Iterable[Edit]) -> tuple[Edit, ...]:
-    """Both together, sorted: a newer edit of a part replaces the older one, gaps swallow what stands in their
-    range.
-    """
+    """Merge both, sorted: a newer edit of a part replaces the older one, and gaps replace the edits in their range."""
     parts: dict[tuple[int, int], Excerpt | Clear] = {}
     gaps: list[Gap] = []
     for edit in (*edits, *new):
@@ -188,7 +186,7 @@ def _joined(gaps: list[Gap]) -> list[Gap]:
 
 
 def covers(ranges: Sequence[Gap], seq: int) -> bool:
-    """Whether one of these sorted, disjoint ranges holds `seq`."""
+    """Return whether one of these sorted, disjoint ranges contains `seq`."""
     low, high = 0, len(ranges)
     while low < high:
         middle = (low + high) // 2
@@ -200,7 +198,7 @@ def covers(ranges: Sequence[Gap], seq: int) -> bool:
 
 
 def without(plan: Plan, seqs: Iterable[int], number: int) -> Plan:
-    """The plan with these entries whole and present again."""
+    """Return the plan with these entries whole and visible again."""
     edits: list[Edit] = list(plan.edits)
     for seq in seqs:
         edits = [piece for edit in edits for piece in _except(edit, seq)]
@@ -208,14 +206,14 @@ def without(plan: Plan, seqs: Iterable[int], number: int) -> Plan:
 
 
 def _place_of_summary(plan: Plan, edits: Sequence[Edit]) -> int | None:
-    """Where it stood, while something behind that place is left out; else what is behind it might be nothing at all."""
+    """Keep the summary's position while something after it is left out; without that, it might be the last message."""
     after = plan.summary_after
     left_out = any(after is not None and isinstance(edit, GAPS) and edit.last > after for edit in edits)
     return after if left_out else None
 
 
 def hidden(plan: Plan, seqs: Iterable[int]) -> set[int]:
-    """Those of these entries that the plan leaves out or cuts."""
+    """Return the entries that the plan leaves out or cuts."""
     gaps, rewritten = list(plan.gaps()), plan.rewritten()
     return {seq for seq in seqs if seq in rewritten or covers(gaps, seq)}
 
@@ -234,7 +232,7 @@ def _except(edit: Edit, seq: int) -> Iterator[Edit]:
 
 
 def until(plan: Plan, last: int) -> Plan:
-    """The plan without what it says of entries behind `last`: they left the branch in a rewind."""
+    """Return the plan without its edits of entries after `last`, which a rewind removed from the branch."""
     edits: list[Edit] = []
     for edit in plan.edits:
         if not isinstance(edit, GAPS):

@@ -1,8 +1,8 @@
-"""Plans as they are stored: their edits, and their digests. Pure; the records around them are written in `codec.py`.
+"""Encode plans: their edits, and their digests. `codec.py` writes the records around them.
 
-A digest, by far the largest part of a plan, is written once and referred to by later plans that still tell the same; so
-is a plan, by what says where a session stands. What a view shows of a digest stands there to be read. What only the
-next digest is made of, which is most of it, is packed.
+A digest, by far the largest part of a plan, is written once; later plans with the same digest refer to it. Checkpoints
+refer to plans the same way. The visible part of a digest is plain JSON. The larger part, from which only the next
+digest is made, is packed.
 """
 
 import json
@@ -16,10 +16,10 @@ from backscroll.history.plan import NO_DIGEST, Clear, Digest, DigestContent, Dig
 from backscroll.ports import LOST, Stored
 from backscroll.tokens.usage import Count
 
-_MOST_PLANS = 40  # of a lane whose places are remembered: those that can be undone
+_MOST_PLANS = 40  # of a lane whose positions are kept: those that can be undone
 _FAST = 1  # of zlib's levels: two fifths of the time that the usual one takes, for a sixth more bytes
 
-# Made once: `json.dumps` makes an encoder at each call that names an option. Nothing in a body holds itself.
+# Made once: `json.dumps` makes an encoder at each call that names an option. A body never contains itself.
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")).encode
 
 Body = dict[str, Any]
@@ -27,46 +27,47 @@ Fetch = Callable[[int], Stored]
 
 
 class PlanRecords:
-    """For one session's log, from some place on. Remembers where plans and their digests were written.
+    """Encode and decode the plans of one session's log, in order. Keeps the positions of plans and digests.
 
-    `fetch` gives the record at a place: what was written before is looked up there. `looking`: of a digest only what a
-    view shows is read.
+    Args:
+        fetch: Reads the record at a position, for references to earlier records. `None`: such references fail.
+        looking: Read only the visible part of a digest.
     """
 
     def __init__(self, fetch: Fetch | None, *, looking: bool = False) -> None:
         self._fetch = fetch
         self._looking = looking
         self._digests: dict[str, tuple[int, DigestContent]] = {}
-        """By lane: the newest digest, and the place of the record that holds it."""
+        """By lane: the newest digest, and the position of the record that holds it."""
         self._plans: dict[str, deque[tuple[int, Plan]]] = {}
         """By lane: the newest plans, likewise."""
 
     def twin(self) -> "PlanRecords":
-        """One that remembers the same, and on its own from now on."""
+        """Return an independent copy."""
         twin = PlanRecords(self._fetch, looking=self._looking)
         twin._digests = dict(self._digests)
         twin._plans = {lane: plans.copy() for lane, plans in self._plans.items()}
         return twin
 
     def is_at(self, at: int, lane: str, plan: Plan, body: Body) -> None:
-        """Remembers that this plan, which was written or read as `body`, is in the record at a place."""
+        """Note that this plan, written or read as `body`, is in the record at a position."""
         if "digest" in body:
             self._digests[lane] = at, plan.digest
         self._plans.setdefault(lane, deque(maxlen=_MOST_PLANS)).append((at, plan))
 
     def known(self, lane: str, place: int) -> Plan | None:
-        """The plan that is in the record at a place, if that is remembered."""
+        """Return the plan in the record at a position, if known."""
         return next((plan for at, plan in self._plans.get(lane, ()) if at == place), None)
 
     def place(self, lane: str, plan: Plan) -> int | None:
-        """Where this plan is, if that is remembered."""
+        """Return the position of this plan, if known."""
         for at, known in self._plans.get(lane, ()):
-            if known.number == plan.number and known == plan:  # the number first: the rest is long
+            if known.number == plan.number and known == plan:  # the number first: comparing the rest takes long
                 return at
         return None
 
     def write(self, lane: str, plan: Plan) -> Body:
-        """The plan in a record."""
+        """Encode a plan."""
         body: Body = {"number": plan.number, "after": plan.summary_after, "edits": [_edit(e) for e in plan.edits]}
         if plan.last is not None:
             body["last"] = plan.last
@@ -78,7 +79,7 @@ class PlanRecords:
         return body | {"digest": _digest(plan.digest)}
 
     def read(self, lane: str, body: Body) -> Plan:
-        """The plan again. Raises what the standard library does for what is no plan."""
+        """Decode a plan. Raises the standard library's errors for anything else."""
         digest = NO_DIGEST
         if "digest" in body:
             digest = self._read_digest(body["digest"])
@@ -92,7 +93,7 @@ class PlanRecords:
             if self._fetch is None:
                 raise ValueError(f"its digest is in record {place}, which is not at hand")
             record = self._fetch(place).record
-            if record.kind == LOST:  # what it told is lost, and the rest is not
+            if record.kind == LOST:  # the digest is lost, and the rest of the plan is not
                 return NO_DIGEST
             known = place, self._read_digest(json.loads(record.body)["plan"]["digest"])
             self._digests[lane] = known
@@ -103,18 +104,20 @@ class PlanRecords:
         if self._looking:
             return DigestContent(notes, (), (), body["told"])
         if "rest" in body:
-            body |= _unpacked(body["rest"])  # before format 3 they stood there as they are
+            body |= _unpacked(body["rest"])  # before format 3 they were not packed
         weights = tuple((word, weight) for word, weight in body["weights"])
         return DigestContent(notes, weights, _read_notes(body["spare"]), body["told"])
 
 
 def dumped(body: Body) -> bytes:
-    """Strict JSON. Lone surrogates are written as they are: escaped, two of them would come back as one character."""
+    """Encode strict JSON. Lone surrogates are written as they are: escaped, two of them would be read as one
+    character.
+    """
     return _encode(body).encode("utf-8", "surrogatepass")
 
 
 _BY = {"supersede": "deduplicate", "clip": "excerpt", "mask": "clear", "mask batch": "cache savings"}
-"""Names of strategies as they are stored, and as they are called today: what was ever written is read for ever."""
+"""Names of strategies in stored records, with their present names: every format stays readable."""
 _STORED = {name: stored for stored, name in _BY.items()}
 
 
@@ -134,8 +137,8 @@ def _edit(edit: Edit) -> list[Any]:
             return ["fold", edit.first, edit.last, _stored_by(edit.by)]
 
 
-def _read_edit(told: list[Any]) -> Edit:
-    kind, *rest = told
+def _read_edit(raw: list[Any]) -> Edit:
+    kind, *rest = raw
     if kind == "clip":
         seq, part, head, tail, count, by, between = rest
         return Excerpt(
@@ -153,13 +156,13 @@ def _read_edit(told: list[Any]) -> Edit:
 
 
 def _digest(digest: DigestContent) -> Body:
-    notes = [note if note.by else note[:4] for note in digest.notes]  # by far the most say nothing of that
+    notes = [note if note.by else note[:4] for note in digest.notes]  # nearly all lines have no author
     rest = {"weights": digest.weights, "spare": [note[:4] for note in digest.spare]}
-    return {"notes": notes, "rest": _packed(rest), "told": digest.told}
+    return {"notes": notes, "rest": _packed(rest), "told": digest.covered_tokens}
 
 
-def _read_notes(told: list[list[Any]]) -> tuple[DigestLine, ...]:
-    return tuple(DigestLine(*note) for note in told)
+def _read_notes(raw: list[list[Any]]) -> tuple[DigestLine, ...]:
+    return tuple(DigestLine(*note) for note in raw)
 
 
 def _packed(body: Body) -> str:

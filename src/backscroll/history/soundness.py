@@ -1,7 +1,7 @@
-"""Whether an event that was read can be what it says: values of the declared types, within bounds, in order. Pure.
+"""Check that a decoded event is possible: values of the declared types, within bounds, in order.
 
-A record with the right checksum may still say anything, as one does that another program wrote. What is not sound here
-is damage that is named when it is read, and no fault that shows up somewhere later.
+A record with the right checksum may still hold anything, for instance if another program wrote it. An impossible event
+is reported as corruption when it is read, instead of failing somewhere later.
 """
 
 import types
@@ -23,13 +23,13 @@ from backscroll.history.plan import Digest, Excerpt, Plan, Truncate
 from backscroll.tokens.usage import Count
 
 _MOST = 2**53
-"""No number of tokens, messages or characters is larger, and none that JSON readers keep exactly."""
+"""An upper bound of all numbers of tokens, messages and characters, which every JSON reader keeps exact."""
 _Check = Callable[[Any], bool]
 _known: dict[Any, list[tuple[str, _Check]]] = {}
 
 
 def unsound(event: LogEvent) -> str | None:
-    """What is wrong with an event; None where nothing is."""
+    """Describe what is wrong with an event; None if it is possible."""
     if (where := _mistyped(event)) is not None:
         return f"its {where} is none"
     match event:
@@ -55,7 +55,7 @@ def _mistyped(event: LogEvent) -> str | None:
 
 
 def _checks(kind: Any) -> list[tuple[str, _Check]]:
-    """The fields of a class, each with what says whether a value may stand there."""
+    """Return the fields of a class, each with the check of its values."""
     if kind not in _known:
         hints = get_type_hints(kind)
         names = [field.name for field in fields(kind)] if is_dataclass(kind) else list(hints)
@@ -108,7 +108,7 @@ def _message(event: MessageAdded) -> str | None:
 
 
 def plan_fault(plan: Plan) -> str | None:
-    """What is wrong with a plan; None where nothing is."""
+    """Describe what is wrong with a plan; None if it is possible."""
     behind = (-1, -1)
     for edit in plan.edits:
         if isinstance(edit, Truncate | Digest):
@@ -127,17 +127,28 @@ def _cuts(clip: Excerpt) -> Iterable[int]:
     return (0, clip.head, *(at for pair in clip.between for at in pair), _MOST - clip.tail, _MOST)
 
 
-def _history(mark: HistorySnapshot) -> str | None:
-    runs = [seq for run in mark.runs for seq in run]
+def _history(snapshot: HistorySnapshot) -> str | None:
+    runs = [seq for run in snapshot.runs for seq in run]
     firsts, lasts = runs[::2], runs[1::2]
     if not _grows(runs) or any(last >= first for last, first in zip(lasts[:-1], firsts[1:], strict=True)):
         return "the runs of its branch are in no order"
-    named = (*runs, *mark.kept, *mark.protected, *(seq for seq, _ in mark.pins), mark.newest, mark.first_user)
-    named += (mark.last_user, mark.reminder, *(seq for group in mark.groups for seq in group.members))
-    if not all(0 <= seq < mark.next_seq for seq in named if seq is not None):
+    named = (
+        *runs,
+        *snapshot.kept,
+        *snapshot.protected,
+        *(seq for seq, _ in snapshot.pins),
+        snapshot.newest,
+        snapshot.first_user,
+    )
+    named += (snapshot.last_user, snapshot.reminder, *(seq for group in snapshot.groups for seq in group.members))
+    if not all(0 <= seq < snapshot.next_seq for seq in named if seq is not None):
         return "it names a message that is not before it"
-    if not (_grows(mark.kept) and -1 <= mark.last_assistant < mark.next_seq and 0 <= mark.leading <= mark.next_seq):
-        return "it stands where no session can stand"
+    if not (
+        _grows(snapshot.kept)
+        and -1 <= snapshot.last_assistant < snapshot.next_seq
+        and 0 <= snapshot.leading <= snapshot.next_seq
+    ):
+        return "its positions are out of range"
     return None
 
 

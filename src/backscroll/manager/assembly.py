@@ -13,8 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 from backscroll import events
-from backscroll.compaction.cache_pricing import CachePricing
-from backscroll.compaction.options import CompactionOptions
+from backscroll.compaction.options import CachePricing, CompactionOptions
 from backscroll.compaction.strategies import choose, masks_batches
 from backscroll.compaction.summarization import Summaries, Summarizer, SummarizerFunction
 from backscroll.history.journal import Journal
@@ -71,9 +70,9 @@ def open_session(
     kept = store if store is None or traced is None else traced.store(store)
     session = SessionState(
         config,
-        logbook=_logbook(kept, name, options.lease),
+        journal=_journal(kept, name, options.lease),
         summaries=_summaries(options.summarizer, background, traced),
-        outbox=reports,
+        pending_notifications=reports,
         clock=monotonic,
         listened_to=options.on_event is not None,
     )
@@ -115,7 +114,7 @@ def _checked_overhead(tokens: int | None) -> int | None:
     return tokens
 
 
-def _logbook(store: Store | None, session: str, seconds: float | None) -> Journal | None:
+def _journal(store: Store | None, session: str, seconds: float | None) -> Journal | None:
     lease = None if seconds is None else Lease(store, session, seconds)
     return None if store is None else Journal(store, session, lease)
 

@@ -6,10 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Never, TypeVar
 
-from backscroll.compaction.cache_pricing import CachePricing
 from backscroll.compaction.candidates import Strategy
-from backscroll.compaction.options import Protection, ToolResultPreview
-from backscroll.compaction.report import CompactionResult
+from backscroll.compaction.options import CachePricing, Protection, ToolResultPreview
+from backscroll.compaction.result import CompactionResult
 from backscroll.compaction.strategies import AUTO
 from backscroll.compaction.summarization import Summarizer, SummarizerFunction
 from backscroll.compaction.trim import TrimRequest

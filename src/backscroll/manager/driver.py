@@ -158,8 +158,8 @@ def _steps(opened: SessionRuntime, operation: Operation[T]) -> Operation[T]:
         failure = error
     finally:
         if held:
-            outbox = opened.session.outbox
-            reports = [outbox.popleft() for _ in range(len(outbox))] if outbox else []
+            pending = opened.session.pending_notifications
+            reports = [pending.popleft() for _ in range(len(pending))] if pending else []
             opened.turnstile.release()
     for name, payload in reports:
         yield from _emit(opened, name, payload)

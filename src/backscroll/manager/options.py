@@ -7,9 +7,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from backscroll.compaction.cache_pricing import CachePricing
 from backscroll.compaction.candidates import Strategy
-from backscroll.compaction.options import Protection, ToolResultPreview
+from backscroll.compaction.options import CachePricing, Protection, ToolResultPreview
 from backscroll.compaction.strategies import AUTO
 from backscroll.compaction.summarization import Summarizer, SummarizerFunction
 from backscroll.errors import ConfigurationError
@@ -69,7 +68,7 @@ _SHARE = Option(_number, "a share of the budget, from 0 to 1")
 CHECKS: Mapping[str, Option] = {
     "session": _or_none(_text, 'a name such as "support-42"'),
     "store": _or_none(
-        _address_or("append", "read", "end", "tip", "find"),
+        _address_or("append", "read", "length", "tip", "find"),
         'an address such as "sqlite:///agent.db", a Path or a Store',
     ),
     "lease": _or_none(_number, "a number of seconds"),

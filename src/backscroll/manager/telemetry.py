@@ -168,7 +168,7 @@ class _TracedStore:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._store, name)
-        if name not in ("end", "tip", "find", "fork", "lease", "turn", "delete", "sessions"):
+        if name not in ("length", "tip", "find", "fork", "lease", "turn", "delete", "sessions"):
             return found
 
         def traced(*arguments: Any, **named: Any) -> Any:
@@ -178,14 +178,20 @@ class _TracedStore:
         return traced
 
     def append(
-        self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
+        self,
+        session: str,
+        expected_position: int,
+        records: Sequence[Record],
+        *,
+        incarnation: str | None = None,
+        turn: Any = None,
     ) -> Any:
         """Trace an append; the span ends when the records are as safe as the store promises."""
         size = sum(len(record.body) for record in records)
         about = {"db.operation.name": "append", "db.operation.batch.size": len(records), "backscroll.bytes": size}
         begun = self._telemetry.begin("backscroll store append", about)
         try:
-            pending = self._store.append(session, first, records, incarnation=incarnation, turn=turn)
+            pending = self._store.append(session, expected_position, records, incarnation=incarnation, turn=turn)
         except BaseException as error:
             begun.end(error)
             raise

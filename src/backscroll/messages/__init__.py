@@ -1,17 +1,17 @@
 """The one room that looks inside a message. Every dialect is read and rewritten here, and nowhere else.
 
-- `validation.py`   what may be kept: strictly JSON, with a role; and the private copy of it
-- `copying.py`  copies of many messages that were accepted before
-- `answers.py`  the message in a client's answer, and what of it a request takes
-- `parts.py`    the vocabulary: what a part is
-- `reader.py`  role, flags and parts (text, reasoning, call, result, media, opaque) of a message in any dialect
-- `blocks.py`   the shapes of content blocks: one small reader for each shape
-- `echoes.py`    calls of our own tools that bring back what was left out, and their answers
-- `shapes.py`    what a new message must have: a shape that is known
-- `rounds.py`    results in blocks put behind their calls, as providers take them
-- `rewriter.py` replacing the text of a part, leaving blocks out, making the few synthetic messages of a view
+- `validation.py`  which messages are accepted (strictly JSON, with a role), and the private copy
+- `copying.py`     copies of many accepted messages
+- `answers.py`     the message in a client's response, and which of its fields a request accepts
+- `parts.py`       the vocabulary: what a part is
+- `reader.py`      role, flags and parts (text, reasoning, call, result, media, opaque) of a message in any dialect
+- `blocks.py`      the shapes of content blocks: one small reader for each shape
+- `echoes.py`      calls of recall tools and their results, which repeat other messages
+- `shapes.py`      shapes that a new message may have
+- `rounds.py`      moving result blocks directly behind their calls, as providers require
+- `rewriter.py`    replacing the text of a part, removing blocks, making the few synthetic messages of a view
 
-Dialects: OpenAI chat, Amplifier, Anthropic blocks and Bedrock Converse. They are told apart shape by shape, never by a
+Dialects: OpenAI chat, Amplifier, Anthropic blocks and Bedrock Converse. They are detected per block, never by a
 setting, because real histories mix them. Messages are never converted from one dialect into another.
 """
 

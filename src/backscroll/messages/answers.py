@@ -1,8 +1,8 @@
-"""What a provider's client answers: the message in it, and of that message what a request takes. Pure.
+"""The message in a client's response, and which of its fields a request accepts.
 
-A client's answer has more than a request may: its own bookkeeping, and a null for every field that was not used. The
-history keeps a message as it came, a view sends what is left here. Sources: the request and answer types of openai 3.54
-and anthropic 2.12, and botocore's model of Converse.
+A response has more fields than a request may have: the client's own bookkeeping, and a null for every unused field. The
+history keeps a message unchanged; a view sends what this module leaves. Sources: the request and response types of
+openai 3.54 and anthropic 2.12, and botocore's model of Converse.
 """
 
 from collections.abc import Mapping
@@ -12,22 +12,25 @@ from backscroll.errors import MessageError
 
 Message = dict[str, Any]
 _OF_ANSWERS = frozenset(("annotations", "parsed"))
-"""What OpenAI's client adds to a message, with a value or without, and a request does not know."""
+"""Fields that OpenAI's client adds to a message, with or without a value, and a request rejects."""
 _OF_ANTHROPIC = ("role", "content", "name", "metadata", "cache_control")
-"""What is left of a whole answer of Anthropic: two keys of theirs, and a caller's own."""
+"""Fields that stay of a whole Anthropic response: two of theirs, and the caller's own."""
 _NULLABLE = frozenset(("content", "input", "arguments"))
-"""Keys whose null says something."""
+"""Keys whose null has a meaning."""
 _OF_CALLS = frozenset(("index", "parsed_arguments"))
 _OF_BLOCKS = frozenset(("parsed_output",))
 _WRITTEN = frozenset(("input_schema", "input_examples"))
-"""JSON that the caller wrote, nulls and all."""
+"""JSON written by the caller, whose nulls stay."""
 
 
 def message_in(answer: Mapping[Any, Any]) -> object:
-    """The message in the whole answer of a client; anything else as it is.
+    """Return the message in a client's whole response; any other value unchanged.
 
-    Knows OpenAI's chat completion and its choice, and Bedrock's Converse response and its output. An answer of
-    Anthropic is a message itself. Raises `MessageError` for an answer that holds no message, or several.
+    Reads OpenAI's chat completion and its choice, and Bedrock's Converse response and its output. A response of
+    Anthropic is a message itself.
+
+    Raises:
+        MessageError: The response holds no message, or several.
     """
     if "role" in answer:
         return answer
@@ -36,14 +39,14 @@ def message_in(answer: Mapping[Any, Any]) -> object:
         if len(choices) != 1:
             number = len(choices) or "no"
             raise MessageError(
-                f"an answer with {number} choices is no message: append that of one, such as answer.choices[0].message"
+                f"a response with {number} choices is no message: append one, such as response.choices[0].message"
             )
         if "message" not in choices[0]:
-            raise MessageError("a chunk of a stream is no message: append the whole message when the stream has ended")
+            raise MessageError("a chunk of a stream is no message: append the whole message once the stream has ended")
         return choices[0]["message"]
     if answer.get("object") == "response":
         raise MessageError(
-            "an answer of OpenAI's Responses API is not read: convert its items to messages with `role` and `content`"
+            "a response of OpenAI's Responses API is not read: convert its items to messages with `role` and `content`"
         )
     inner = answer.get("output", answer)
     if isinstance(inner, Mapping) and isinstance(inner.get("message"), Mapping):
@@ -52,11 +55,11 @@ def message_in(answer: Mapping[Any, Any]) -> object:
 
 
 def sendable(message: Message) -> Message:
-    """A message without what only answers hold; itself where nothing is to be left out, and shared what stays.
+    """Return a message without the fields that only responses have. Unchanged values are shared, not copied.
 
-    Only the model's own messages are looked at. These lose nulls (in the message, its calls and its typed blocks, not
-    in arguments), what a client parsed, OpenAI's annotations, an empty list of calls, of a spoken answer all but its
-    id; and of an answer of Anthropic all but role, content and what a caller put there.
+    Only the model's own messages change. They lose nulls (in the message, its calls and its typed blocks, not in
+    arguments), values that a client parsed, OpenAI's annotations, an empty list of calls, and all of a spoken response
+    but its id. A whole Anthropic response keeps role, content and the caller's own keys.
     """
     if message["role"] != "assistant":
         return message
@@ -86,7 +89,7 @@ def _value(key: str, value: Any) -> Any:
 
 
 def _block(block: dict[str, Any]) -> dict[str, Any]:
-    """A typed block; those of Bedrock, which have no type, come without nulls."""
+    """Clean a typed block. Bedrock's blocks have no type and no nulls."""
     if "type" not in block:
         return block
     left: dict[str, Any] = {}
@@ -98,7 +101,7 @@ def _block(block: dict[str, Any]) -> dict[str, Any]:
         elif key == "tool_changes":
             left[key] = _without_nulls(value)
         else:
-            left["from" if key == "from_" else key] = value  # a key that is no name in Python
+            left["from" if key == "from_" else key] = value  # no identifier of Python may be `from`
     return left if _differs(left, block) else block
 
 

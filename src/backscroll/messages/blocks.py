@@ -1,6 +1,6 @@
-"""The shapes of content blocks and tool calls: one small reader for each. Only `reader.py` may call them.
+"""The shapes of content blocks and tool calls: one small reader for each.
 
-Typed blocks (OpenAI, Anthropic, Amplifier) are told by their `type`, Bedrock Converse blocks by their only key.
+Typed blocks (OpenAI, Anthropic, Amplifier) are detected by their `type`, Bedrock Converse blocks by their only key.
 Sources: the public API references of the four dialects, and amplifier-core 2.0's message models.
 """
 
@@ -12,14 +12,20 @@ from backscroll.messages.parts import Form, Kind, Media, Part, Path, compact
 Block = dict[str, Any]
 
 
-def read_blocks(content: list[Any], answers: str | None, known: Container[str | None]) -> list[Part]:
-    """Parts of a content list. `answers`: the call that the whole message answers. `known`: calls listed beside it."""
+def read_blocks(content: list[Any], answers: str | None, listed: Container[str | None]) -> list[Part]:
+    """Return the parts of a content list.
+
+    Args:
+        content: The blocks.
+        answers: Id of the call that the whole message answers. `None`: it answers none.
+        listed: Ids of calls that `tool_calls` of the same message lists.
+    """
     parts: list[Part] = []
     for number, block in enumerate(content):
         path: Path = ("content", number)
         if type(block) is not dict:
             parts.append(_plain(block, path, answers))
-        elif block.get("type") in ("tool_call", "tool_use") and _id(block.get("id")) in known:
+        elif block.get("type") in ("tool_call", "tool_use") and _id(block.get("id")) in listed:
             continue  # Amplifier writes each call twice: count it once, where `tool_calls` has it
         else:
             parts += _read_block(block, path, answers)
@@ -73,7 +79,7 @@ def _thinking(block: Block, path: Path, answers: str | None) -> list[Part]:
 
 
 def _sealed_reasoning(block: Block, path: Path, answers: str | None) -> list[Part]:
-    """Redacted or encrypted reasoning: the provider wants it back unchanged, or not at all."""
+    """Read redacted or encrypted reasoning, which the provider accepts unchanged or not at all."""
     return [Part("reasoning", path, compact(block), "fixed")]
 
 
@@ -85,7 +91,7 @@ def _tool_use(block: Block, path: Path, answers: str | None) -> list[Part]:
 
 
 def _tool_result(block: Block, path: Path, answers: str | None) -> list[Part]:
-    """Anthropic's `tool_use_id` + `content`, and Amplifier's `tool_call_id` + `output`."""
+    """Read Anthropic's `tool_use_id` + `content`, and Amplifier's `tool_call_id` + `output`."""
     answered = _id(block.get("tool_use_id", block.get("tool_call_id")))
     if "output" in block and "content" not in block:
         output = block["output"]
@@ -129,7 +135,7 @@ def _file(block: Block, path: Path, answers: str | None) -> list[Part]:
 
 
 def _sourced(kind: str) -> Callable[[Block, Path, str | None], list[Part]]:
-    """Anthropic's image and document: `source` holds base64 data, a URL, a file id, or plain text."""
+    """Return a reader of Anthropic's images and documents: `source` is base64 data, a URL, a file id or plain text."""
 
     def read(block: Block, path: Path, answers: str | None) -> list[Part]:
         source = block.get("source")
@@ -181,7 +187,7 @@ def _bedrock_reasoning(block: Block, path: Path, answers: str | None) -> list[Pa
 
 
 def _bedrock_media(kind: str) -> Callable[[Block, Path, str | None], list[Part]]:
-    """`source` holds bytes, an address, or of a document its text or blocks of text."""
+    """Return a reader of blocks whose `source` holds bytes, a URL, or a document's text or blocks of text."""
 
     def read(block: Block, path: Path, answers: str | None) -> list[Part]:
         held = block[kind]
@@ -206,7 +212,7 @@ def _id(value: Any) -> str:
 
 
 def read_calls(message: dict[str, Any]) -> list[Part]:
-    """Calls that stand beside the content: OpenAI's and Amplifier's `tool_calls`, and the older `function_call`."""
+    """Read calls outside the content: OpenAI's and Amplifier's `tool_calls`, and the older `function_call`."""
     parts: list[Part] = []
     listed = message.get("tool_calls")
     for number, call in enumerate(listed if type(listed) is list else ()):
@@ -235,8 +241,8 @@ def _call(holder: Block, path: Path, call_id: str) -> Part:
     return Part("call", (*path, key), "" if arguments is None else compact(arguments), form, call_id, name)
 
 
-def read_beside(message: dict[str, Any]) -> list[Part]:
-    """Reasoning and refusals that stand beside the content."""
+def read_outside_content(message: dict[str, Any]) -> list[Part]:
+    """Read reasoning and refusals outside the content."""
     parts: list[Part] = []
     block = message.get("thinking_block")
     if type(block) is dict:

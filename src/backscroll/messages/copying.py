@@ -1,4 +1,4 @@
-"""Copying many messages again and again. What is mutable in them is looked for once; nothing is checked here."""
+"""Copy many messages repeatedly. Their mutable values are found once; nothing is validated here."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,22 +7,22 @@ from backscroll.messages.validation import Message
 
 
 class Copier:
-    """Copies a list of messages that is only changed at its end, and never inside.
+    """Copy a list of messages that changes only at its end.
 
-    A walk through each message takes most of the time of a copy. So its dictionaries and lists are noted at the first
-    one, and which of them stands where in another: then all of them are copied in one go and put together again.
+    Walking through each message takes most of the time of a copy. The first walk therefore records all dictionaries and
+    lists and how they are nested; later copies are made in one pass and linked again.
     """
 
     def __init__(self) -> None:
         self._mutable: list[Any] = []
-        """Every dictionary and list, one that holds others before these."""
+        """Every dictionary and list; a container precedes its contents."""
         self._links: list[tuple[int, str | int, int]] = []
-        """Which of them holds which under what key, by their places in that list."""
+        """Links as (index of the container, key, index of the value)."""
         self._messages: list[int] = []
-        """Those that are whole messages."""
+        """Indexes of those that are whole messages."""
 
     def cut(self, number: int) -> None:
-        """The list has only its first `number` messages left."""
+        """Forget all messages after the first `number`."""
         if number >= len(self._messages):
             return
         first = self._messages[number]
@@ -31,7 +31,7 @@ class Copier:
         del self._messages[number:], self._mutable[first:]
 
     def copies(self, messages: Sequence[Message]) -> list[Message]:
-        """Copies of the whole list, which share nothing mutable with it."""
+        """Return copies of the whole list, which share nothing mutable with it."""
         for at in range(len(self._messages), len(messages)):
             self._messages.append(self._note(messages[at]))
         copies = [value.copy() for value in self._mutable]

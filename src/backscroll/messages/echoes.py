@@ -1,7 +1,7 @@
-"""Calls of our own tools that bring back what a view left out, and their answers: echoes of other messages. Pure.
+"""Calls of recall tools and their results: echoes of other messages.
 
-An echo is in the history like any message, and a reference finds it. A search that found echoes would find itself, each
-time longer; a digest that quoted them would say again what stands under its own reference.
+The history keeps an echo like any message, and a reference finds it. A search that found echoes would find itself, each
+time longer. A digest that quoted them would repeat what has its own reference already.
 """
 
 from collections.abc import Iterable
@@ -9,22 +9,22 @@ from collections.abc import Iterable
 from backscroll.messages.reader import ParsedMessage
 
 RECALL_TOOLS = frozenset(("recall", "retrieve_offloaded_content"))
-"""The tools that Backscroll gives to models: its own, and the one of the offloader for Strands."""
-_MOST_CALLS = 1_000  # whose results may still come
+"""The tools that Backscroll gives to models: its own, and the offloader's for Strands."""
+_MOST_CALLS = 1_000  # calls whose results may still come
 
 
 class Echoes:
-    """Find the parts that are echoes, message by message in their order."""
+    """Find the parts that are echoes, message by message in order."""
 
     def __init__(self) -> None:
         self._calls: dict[str, None] = {}
 
     def of(self, reading: ParsedMessage) -> frozenset[int]:
-        """The numbers of the parts of a message that are echoes."""
+        """Return the numbers of a message's parts that are echoes."""
         found = []
         for number, part in enumerate(reading.parts):
             if part.kind == "call" and part.id is not None:
-                self._calls.pop(part.id, None)  # ids are used again: the newest call counts
+                self._calls.pop(part.id, None)  # ids are reused: the newest call counts
                 if part.name in RECALL_TOOLS:
                     self._calls[part.id] = None
                     found.append(number)
@@ -39,6 +39,6 @@ _NONE: frozenset[int] = frozenset()
 
 
 def echoes_of(readings: Iterable[ParsedMessage]) -> list[frozenset[int]]:
-    """The same of several messages at once."""
+    """Find the echoes of several messages at once."""
     echoes = Echoes()
     return [echoes.of(reading) for reading in readings]

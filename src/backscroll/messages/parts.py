@@ -1,6 +1,4 @@
-"""The vocabulary of a read message: what a part is, and how a structured value becomes text. Only types may live
-here.
-"""
+"""The vocabulary of a read message: what a part is, and how a structured value becomes text."""
 
 import json
 from typing import Any, Literal, NamedTuple
@@ -16,31 +14,31 @@ class Media(NamedTuple):
     kind: str
     """`image`, `document`, `audio` or `video`."""
     data: str | None
-    """Base64 text or `data:` URL; None where the message only points elsewhere (URL, file id)."""
+    """Base64 text or `data:` URL. `None`: the message has a reference only (URL, file id)."""
 
 
 class Part(NamedTuple):
-    """One piece of a message that can be counted, and mostly replaced, by itself."""
+    """One piece of a message that can be counted, and usually replaced, by itself."""
 
     kind: Kind
     path: Path
-    """Where it stands: keys and indexes from the message down to what a rewrite replaces."""
+    """Keys and indexes from the message down to the value that a rewrite replaces."""
     text: str
     """What a model reads of it; empty for media. A call's text is its arguments as compact JSON."""
     form: Form
-    """How a text is put in its place: see `rewriting.replace`."""
+    """How a replacement text is put into its place; see `rewriter.replace`."""
     id: str | None = None
-    """The call's id, of a call, a result, or media inside a result."""
+    """The call's id, for a call, a result, or media inside a result."""
     name: str | None = None
-    """The called tool's name."""
+    """Name of the called tool."""
     media: Media | None = None
 
     @property
     def attached(self) -> bool:
-        """Whether it is a document that somebody attached, and not what he wrote."""
+        """True for an attached document, as opposed to typed text."""
         return "source" in self.path
 
 
 def compact(value: Any) -> str:
-    """The JSON text that a provider would be sent for a structured value; lone surrogates are kept."""
+    """Return the JSON text that a provider receives for a structured value. Lone surrogates stay."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,9 +1,9 @@
-"""Reading a message of any dialect: role, flags and parts. Nothing here changes a message or knows of a view."""
+"""Read a message of any dialect: role, flags and parts."""
 
 import re
 from typing import Any, NamedTuple
 
-from backscroll.messages.blocks import read_beside, read_blocks, read_calls
+from backscroll.messages.blocks import read_blocks, read_calls, read_outside_content
 from backscroll.messages.parts import Kind, Part, Path, compact
 
 SYSTEM_ROLES = ("system", "developer")
@@ -13,26 +13,26 @@ SYSTEM_ROLES = ("system", "developer")
 _TAG = "((?:context|attached)_files?|attachments?|documents?|(?:file|document)_contents?)"
 _FILES = re.compile(rf"^[ \t]*<{_TAG}\b[^<>\n]*>", re.IGNORECASE | re.MULTILINE)
 _FILE_ENDS = re.compile(rf"</{_TAG}>", re.IGNORECASE)
-"""How hosts begin and end a file that they put into a user's text, such as one that was named with an @."""
+"""How hosts delimit a file that they insert into a user's text, such as one named with an @."""
 
 
 class Flags(NamedTuple):
-    """What `metadata` says about how a message is to be treated."""
+    """How a message is to be treated, read from its `metadata`."""
 
     pinned: bool = False
     critical: bool = False
     ephemeral: bool = False
-    """Never to be stored: `ephemeral` without `persisted`."""
+    """Never stored: `ephemeral` without `persisted`."""
     whole: bool = False
-    """Its long results are never previewed: their originals are kept nowhere else."""
+    """Its long results are never previewed, because their originals are kept nowhere else."""
     injected: bool = False
-    """Written by a hook or as a reminder; never taken for the user's own first or last message."""
+    """Written by a hook or as a reminder; never counts as the user's own first or last message."""
     reminder: bool = False
-    """`ephemeral` and `persisted`: stored once and meant to hold until the next one; the newest stays in every view."""
+    """`ephemeral` and `persisted`: stored once and valid until the next one. Every view keeps the newest."""
 
 
 class ParsedMessage:
-    """What was read from one message."""
+    """The role, flags and parts of one message."""
 
     __slots__ = ("calls", "flags", "is_system", "is_user_turn", "parts", "results", "rigid", "role")
 
@@ -41,19 +41,19 @@ class ParsedMessage:
         self.parts = parts
         self.flags = flags
         self.rigid = rigid
-        """Signed reasoning, or calls that appear twice: such a message stays whole or goes whole."""
+        """Signed reasoning, or calls that appear twice: the message stays whole or is removed whole."""
         self.calls: tuple[str, ...] = tuple([part.id or "" for part in parts if part.kind == "call"])
-        """Ids of the tool calls, in order; without those that the same message answers."""
+        """Ids of the tool calls, in order, except those that the same message answers."""
         self.results: tuple[tuple[str, Path], ...] = _results(parts, answers)
-        """Call ids that are answered here, each with the path of the block that answers; () = the whole message."""
+        """Ids of the calls answered here, each with the path of the answering block; () = the whole message."""
         if self.calls and self.results:
             own = {answered for answered, _ in self.results}.intersection(self.calls)
             self.calls = tuple([call for call in self.calls if call not in own])
             self.results = tuple([result for result in self.results if result[0] not in own])
         self.is_system = role in SYSTEM_ROLES
-        """Whether it instructs the model from outside the conversation."""
+        """True if it instructs the model from outside the conversation."""
         self.is_user_turn = role == "user" and not (flags.ephemeral or flags.injected) and self._says_something()
-        """Whether a user wrote something here: role `user` with content beside tool results, not injected by a hook."""
+        """True if a user wrote it: role `user`, with content that is no tool result, and not injected by a hook."""
 
     def _says_something(self) -> bool:
         return not self.results or any(part.kind in ("text", "media") and part.id is None for part in self.parts)
@@ -65,7 +65,7 @@ class ParsedMessage:
 
     @property
     def typed(self) -> str:
-        """What its author typed: its texts, without documents and files that were attached to them."""
+        """The text its author typed, without attached documents and files."""
         texts = [part.text for part in self.parts if part.kind == "text" and part.id is None and not part.attached]
         return "\n".join(typed for text in texts if (typed := _without_files(text)).strip()).strip()
 
@@ -74,7 +74,7 @@ NO_FLAGS = Flags()
 
 
 def _without_files(text: str) -> str:
-    """A text without the files in it. A file may hold tags itself: each kind reaches to the last tag that ends it."""
+    """Remove the files from a text. A file may contain tags itself, so each kind ends at its last closing tag."""
     if "</" not in text:
         return text
     kept: list[str] = []
@@ -89,12 +89,12 @@ def _without_files(text: str) -> str:
 
 
 def read_message(message: dict[str, Any]) -> ParsedMessage:
-    """Reads an accepted message. Never fails: what has no known shape becomes an `opaque` part."""
+    """Read an accepted message. Never fails: an unknown shape becomes an `opaque` part."""
     role = message["role"]
     content = message.get("content")
     answers = _answered_id(message, role)
-    beside = "tool_calls" in message or "function_call" in message
-    calls = read_calls(message) if beside else []
+    outside = "tool_calls" in message or "function_call" in message
+    calls = read_calls(message) if outside else []
     parts: list[Part] = []
     if type(content) is str:
         if content or answers is not None:
@@ -111,7 +111,7 @@ def read_message(message: dict[str, Any]) -> ParsedMessage:
         parts.append(Part(kind, ("content",), compact(content), "value", answers))
     twice = bool(calls) and type(content) is list and _repeats_calls(content)
     if len(message) > 2 or content is None:
-        parts += read_beside(message)
+        parts += read_outside_content(message)
     rigid = twice or any(part.form == "fixed" and part.kind == "reasoning" for part in parts)
     metadata = message.get("metadata")
     flags = read_flags(metadata) if type(metadata) is dict and metadata else NO_FLAGS
@@ -119,7 +119,7 @@ def read_message(message: dict[str, Any]) -> ParsedMessage:
 
 
 def read_flags(metadata: dict[str, Any]) -> Flags:
-    """Backscroll's and Amplifier's flags, and Strands' `custom.pinned`. Only a true boolean counts."""
+    """Read Backscroll's and Amplifier's flags, and Strands' `custom.pinned`. Only a true boolean counts."""
     custom = metadata.get("custom")
     pinned = metadata.get("pinned") is True or (isinstance(custom, dict) and custom.get("pinned") is True)
     ephemeral, persisted = metadata.get("ephemeral") is True, metadata.get("persisted") is True
@@ -134,7 +134,7 @@ def read_flags(metadata: dict[str, Any]) -> Flags:
 
 
 def _answered_id(message: dict[str, Any], role: str) -> str | None:
-    """The id of the call that a whole message answers (roles `tool` and, of old, `function`), else None."""
+    """Return the id of the call that a whole message answers (role `tool`, and formerly `function`), else None."""
     if role == "tool":
         answered = message.get("tool_call_id")
         return answered if type(answered) is str else ""

@@ -1,7 +1,7 @@
-"""Rewriting for a view: replacing a part's text, leaving blocks out, and making the few messages nobody wrote.
+"""Rewriting for a view: replace a part's text, remove blocks, and make the few synthetic messages.
 
-Nothing here changes the message it is given: what differs is copied along its path, the rest is shared. Deciding *what*
-to replace happens elsewhere.
+Nothing here changes the given message: containers along the changed path are copied, the rest is shared. The caller
+decides *what* to replace.
 """
 
 import json
@@ -19,12 +19,12 @@ _BEDROCK_KEYS = frozenset(("text", "toolUse", "toolResult", "image", "document",
 
 
 def replaceable(reading: ParsedMessage, part: Part) -> bool:
-    """Whether this part's text can be exchanged without breaking a signature or splitting what appears twice."""
+    """Return whether a part's text can change without breaking a signature or a call that appears twice."""
     return part.form != "fixed" and not reading.rigid and part.kind != "reasoning"
 
 
 def replace(message: Message, reading: ParsedMessage, texts: Mapping[int, str]) -> Message:
-    """`message` with the texts of the parts numbered in `texts` exchanged. Arguments must be given as JSON text."""
+    """Return the message with new texts for the parts numbered in `texts`. Arguments must be given as JSON text."""
     for number, text in texts.items():
         part = reading.parts[number]
         message = _put(message, part.path, _in_form(part, text))
@@ -50,7 +50,7 @@ def _put(node: Any, path: Sequence[str | int], value: Any) -> Any:
 
 
 def block_at(message: Message, path: Path) -> Any:
-    """What stands at a path, as a copy."""
+    """Return a copy of the value at a path."""
     node: Any = message
     for key in path:
         node = node[key]
@@ -58,7 +58,7 @@ def block_at(message: Message, path: Path) -> Any:
 
 
 def leave_out(message: Message, blocks: Iterable[Path]) -> Message | None:
-    """`message` without these content blocks; None when nothing would remain. The path () stands for all of it."""
+    """Return the message without these content blocks, or None if nothing would remain. The path () means all of it."""
     gone = set(blocks)
     if () in gone:
         return None
@@ -71,9 +71,14 @@ def _is_marker(block: Any) -> bool:
 
 
 def clip_text(text: str, head: int, tail: int, ref: str, between: Sequence[tuple[int, int]] = ()) -> str:
-    """`text` cut to its first `head` and last `tail` characters, with a note between that names the reference.
+    """Cut a text to its first `head` and last `tail` characters, with a note between that names the reference.
 
-    `between`: stretches that stay as well, as (start, end), in order and apart.
+    Args:
+        text: The text.
+        head: Characters kept at its start.
+        tail: Characters kept at its end.
+        ref: The reference under which models can recall the whole text.
+        between: Ranges that stay as well, as (start, end) in characters, ascending and disjoint.
     """
     end = len(text) - tail
     if end <= head:
@@ -87,18 +92,18 @@ def clip_text(text: str, head: int, tail: int, ref: str, between: Sequence[tuple
 
 
 def clip_arguments(text: str, head: int, tail: int, ref: str) -> str:
-    """JSON arguments whose long strings are clipped, still valid JSON; unparsable arguments, and those without a long
-    string, stay as they are.
+    """Clip the long strings in JSON arguments, which stay valid JSON. Unparsable arguments and those without a long
+    string stay unchanged.
     """
     try:
         whole = json.loads(text)
         value = _clip_values(whole, head, tail, ref)
         if value == whole:
             return text
-    except (ValueError, RecursionError):  # broken, or nested deeper than can be walked
+    except (ValueError, RecursionError):  # invalid JSON, or nested too deep to walk
         return text
     clipped = compact(value)
-    # a lone surrogate cannot be encoded: where it was escaped, it is escaped again
+    # A lone surrogate cannot be encoded: if it was escaped before, escape it again.
     escape = not clipped.isascii() and _LONE.search(clipped) and not _LONE.search(text)
     return json.dumps(value, separators=(",", ":")) if escape else clipped
 
@@ -114,12 +119,12 @@ def _clip_values(value: Any, head: int, tail: int, ref: str) -> Any:
 
 
 def mask_arguments(note: str) -> str:
-    """A call's arguments as one note, still a JSON object."""
+    """Replace a call's arguments by one note, in a JSON object."""
     return compact({"left_out": note})
 
 
 def plain(role: str, text: str, like: Message | None) -> Message:
-    """A message of one text, in the block form that `like` (a message of the same history) uses."""
+    """Make a message of one text, in the block form of `like`, a message of the same history."""
     content = like.get("content") if like else None
     if type(content) is list and any(map(_is_bedrock, content)):
         return {"role": role, "content": [{"text": text}]}
@@ -131,10 +136,10 @@ def _is_bedrock(block: Any) -> bool:
 
 
 def answer_missing(message: Message, calls: Sequence[Part], results: list[Message]) -> list[Message]:
-    """The result messages of one round, completed by "[no result recorded]" for these calls of `message`.
+    """Complete the result messages of one round with "[no result recorded]" for these calls of `message`.
 
-    Dialects with a tool role get messages behind the recorded ones. Anthropic and Bedrock want all results of a round
-    in one user message, so there a block is added to the recorded one, or one message is made.
+    Dialects with a tool role get messages behind the recorded ones. Anthropic and Bedrock require all results of a
+    round in one user message: a block is added to the recorded message, or one message is made.
     """
     messages, blocks = list(results), []
     for call in calls:

@@ -1,8 +1,8 @@
-"""Calls and results in blocks, put as Anthropic and Bedrock take them. Pure; what is not out of place is not touched.
+"""Order calls and result blocks as Anthropic and Bedrock require; messages in order stay untouched.
 
-All results of a round stand in one user message, directly behind the calls and before anything else that the user says.
-A conversation may have them otherwise: a result came late, in a message of its own; a user's text stands before the
-results; one message answers the calls of two turns. Sources: the tool use guides of both providers.
+All results of a round go into one user message, directly behind the calls and before any other content. A recorded
+conversation may differ: a late result in its own message, a user's text before the results, or one message that answers
+the calls of two turns. Sources: the tool use guides of both providers.
 """
 
 from collections.abc import Sequence
@@ -14,16 +14,16 @@ from backscroll.messages.validation import Message
 
 
 class Arranged(NamedTuple):
-    """The messages of a group in the order in which they are sent."""
+    """The messages of a group in sending order."""
 
     messages: list[Message]
     sources: list[tuple[int, ...]]
-    """For each of them, which of the given messages it is made of, by index."""
+    """For each, the indexes of the given messages it is made of."""
 
 
 @dataclass(slots=True)
 class _Slot:
-    """A message, and behind it what answers its calls."""
+    """A message, and the results that follow it."""
 
     message: Message
     source: int
@@ -31,7 +31,7 @@ class _Slot:
     rest: list[Any] = field(default_factory=list)
     answers: list[int] = field(default_factory=list)
     like: Message | None = None
-    """The first message with results of this round: all keys but the content are its own."""
+    """The first message with results of this round, which supplies all keys but the content."""
 
     def take(self, block: Any, number: int, message: Message, *, result: bool) -> None:
         (self.results if result else self.rest).append(block)
@@ -41,7 +41,7 @@ class _Slot:
 
 
 def out_of_place(readings: Sequence[ParsedMessage]) -> bool:
-    """Whether results in blocks stand otherwise than they are taken: looked at for every group, so it must be cheap."""
+    """Return whether result blocks are out of order. Called for every group, so it must be cheap."""
     answering = [reading for reading in readings if reading.role == "user" and reading.results]
     if not answering:
         return False
@@ -52,14 +52,14 @@ def out_of_place(readings: Sequence[ParsedMessage]) -> bool:
 
 
 def arranged(messages: Sequence[Message]) -> Arranged:
-    """The messages of a group, each round's results in one message behind its calls."""
+    """Order the messages of a group: each round's results in one message behind its calls."""
     slots: list[_Slot] = []
     waiting: dict[str, list[_Slot]] = {}
     for number, message in enumerate(messages):
         blocks = message.get("content") if message["role"] == "user" else None
         if type(blocks) is not list or not any(map(_answered, blocks)):
             slots.append(_Slot(message, number))
-            for call in reversed(_calls(message)):  # the first of equal ids within one message is answered first
+            for call in reversed(_calls(message)):  # of equal ids within one message, the first is answered first
                 waiting.setdefault(call, []).append(slots[-1])
             continue
         _share_out(message, number, blocks, slots, waiting)
@@ -77,7 +77,7 @@ def arranged(messages: Sequence[Message]) -> Arranged:
 def _share_out(
     message: Message, number: int, blocks: Sequence[Any], slots: list[_Slot], waiting: dict[str, list[_Slot]]
 ) -> None:
-    """Hands each result to the calls that it answers; the rest of the message goes with the last of them."""
+    """Assign each result to the call that it answers; the rest of the message goes with the last of them."""
     rest: list[Any] = []
     last = -1
     for block in blocks:
@@ -96,7 +96,7 @@ def _share_out(
 
 
 def _answered(block: Any) -> str | None:
-    """The id of the call that a block answers; None for any other block."""
+    """Return the id of the call that a block answers; None for any other block."""
     if type(block) is not dict:
         return None
     if type(inner := block.get("toolResult")) is dict:

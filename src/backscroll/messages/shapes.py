@@ -1,8 +1,7 @@
-"""What a message must have to be sent later: a shape that is known. Pure; asked once, when a message is added.
+"""Shapes that a new message must have, so that it can be sent later. Checked once, when a message is added.
 
-A message of another shape would be counted as almost nothing and shown to a model that cannot read it, and a call
-without id or name can never be answered: each request from then on would be refused. What is stored already is not
-asked again.
+A message of another shape would count as almost nothing, and models could not read it. A call without id or name can
+never be answered, so a provider would reject every later request. Stored messages are not checked again.
 """
 
 from typing import Any
@@ -12,8 +11,8 @@ from backscroll.messages.reader import ParsedMessage, read_message
 from backscroll.messages.validation import Message
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
-_BESIDE = ("tool_calls", "function_call", "refusal", "reasoning_content", "thinking_block", "audio")
-"""Keys that say something without a `content`."""
+_WITHOUT_CONTENT = ("tool_calls", "function_call", "refusal", "reasoning_content", "thinking_block", "audio")
+"""Keys that carry content without a `content`."""
 _OTHERS = {
     "parts": "Gemini's `parts` are not read: convert the message to `content` with text, calls and results",
     "output": "an item of OpenAI's Responses API is not read: convert it to a message with `role` and `content`",
@@ -21,20 +20,28 @@ _OTHERS = {
 
 
 def read_new(message: Message) -> ParsedMessage:
-    """Read an accepted message that is about to be added. Raises `MessageError` for a shape that no dialect has."""
+    """Read an accepted message that will be added.
+
+    Raises:
+        MessageError: No dialect has its shape.
+    """
     reading = read_message(message)
     check_shape(message, reading)
     return reading
 
 
 def check_shape(message: Message, reading: ParsedMessage) -> None:
-    """Raises `MessageError`, which names the shape, for a message that no dialect has."""
+    """Check a message's shape.
+
+    Raises:
+        MessageError: No dialect has this shape; the error describes it.
+    """
     role = message["role"]
     if role not in ROLES:
-        known = ", ".join(ROLES)
+        allowed = ", ".join(ROLES)
         hint = f"; {_OTHERS['parts']}" if "parts" in message else ""
-        raise MessageError(f"the message has the role {role!r:.40}, which no dialect has: use one of {known}{hint}")
-    if "content" not in message and not any(message.get(key) for key in _BESIDE):
+        raise MessageError(f"the message has the role {role!r:.40}, which no dialect has: use one of {allowed}{hint}")
+    if "content" not in message and not any(message.get(key) for key in _WITHOUT_CONTENT):
         hint = next((f": {words}" for key, words in _OTHERS.items() if key in message), "")
         keys = ", ".join(sorted(map(repr, message.keys() - {"role"}))) or "nothing else"
         raise MessageError(f"the {role} message has no `content`, only {keys:.200}{hint}")
@@ -68,7 +75,7 @@ def _check_calls(reading: ParsedMessage) -> None:
 
 
 def _check_answer(message: Message, role: str, reading: ParsedMessage) -> None:
-    """A result that names no call can stand behind none."""
+    """Check that a result names its call; nothing could match it otherwise."""
     if role == "function" and not message.get("name"):
         raise MessageError("the function message has no `name`: give the name of the function that it answers")
     named = type(message.get("tool_call_id")) is str and message["tool_call_id"]

@@ -1,7 +1,7 @@
-"""What may be kept: strictly JSON, with a role. Only checking and copying may live here, no reading of content.
+"""Which messages are accepted: strictly JSON, with a role.
 
-A message is checked and copied in one walk *before* any state changes, so a refused message leaves no trace. Python's
-JSON encoders are laxer than JSON (NaN, tuples, colliding keys after conversion), therefore types are walked exactly.
+A message is checked and copied in one walk *before* any state changes, so a rejected message leaves no trace. Python's
+JSON encoders are laxer than JSON (NaN, tuples, colliding keys after conversion), so types are checked exactly.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,9 @@ from backscroll.messages.answers import message_in
 
 Message = dict[str, Any]
 Redact = Callable[[Message], object]
-"""What a caller leaves out of a message before anything else happens to it: may change it, and returns it."""
+"""The caller's function that redacts a message before any other processing. It may change its argument, and returns the
+result.
+"""
 
 MAX_DEPTH = 200  # json.loads of CPython fails near 1,000 nested levels and other languages' parsers earlier
 _CYCLE_CHECK_DEPTH = 24  # real messages are flatter, so the check for cycles costs them nothing
@@ -21,7 +23,7 @@ _MAX_INT_BITS = 13_000  # CPython refuses to print an int of more than 4,300 dig
 
 
 class _Refused(MessageError):
-    """A refusal that quotes the message; `veiled` says the same with the types of its keys instead."""
+    """A rejection that quotes the message; `veiled` describes it with the types of its keys instead."""
 
     def __init__(self, path: Sequence[str | int], what: str, veiled: str | None = None) -> None:
         super().__init__(f"{_where(path)}{what}")
@@ -30,12 +32,15 @@ class _Refused(MessageError):
 
 
 def validated(message: object, redact: Redact | None = None) -> Message:
-    """A private deep copy of `message`, if it is one that can be kept for ever; of what `redact` makes of it, if given.
+    """Return a private deep copy of an acceptable message, redacted if `redact` is given.
 
-    Takes a mapping, an object with `model_dump()` (pydantic), or a whole answer of a client with one message in it.
-    Raises `MessageError`, which says where, for anything that is not strictly JSON: NaN and infinities, bytes, tuples,
-    sets, keys that are not text, nesting over 200 levels. With `redact` it quotes nothing of what came
-    before that was asked.
+    Args:
+        message: A mapping, an object with `model_dump()` (pydantic), or a client's whole response with one message.
+        redact: Applied to the copy; its result is checked again.
+
+    Raises:
+        MessageError: The message is not strictly JSON (NaN and infinities, bytes, tuples, sets, keys that are not text,
+            more than 200 levels) or has no role. The error names the path; with `redact` it quotes no content.
     """
     if redact is None:
         return _accepted(message)
@@ -59,7 +64,7 @@ def _accepted(message: object) -> Message:
 
 
 def _mapping(message: object) -> Mapping[Any, Any]:
-    if type(message) is dict or isinstance(message, Mapping):  # the first is quick, and nearly always so
+    if type(message) is dict or isinstance(message, Mapping):  # the first test is fast, and nearly always true
         return message
     if not _can_dump(message):
         raise MessageError(f"a message must be a mapping or have model_dump(), not {type(message).__name__}")
@@ -70,7 +75,11 @@ def _mapping(message: object) -> Mapping[Any, Any]:
 
 
 def accept_text(text: str, role: str, redact: Redact | None) -> str:
-    """What `redact` leaves of a text that is no message, given to it as one of this role. Raises `MessageError`."""
+    """Redact a text that is no message, given to `redact` as a message of this role.
+
+    Raises:
+        MessageError: `redact` raised, or its result has no text.
+    """
     if redact is None:
         return text
     left = validated({"role": role, "content": text}, redact).get("content")
@@ -87,7 +96,7 @@ def _redacted(message: Message, redact: Redact) -> object:
 
 
 def _refusal(error: Exception) -> str:
-    """What `redact` raised, by its type, and where: in the caller's own code, which can be looked at."""
+    """Describe what `redact` raised by its type and its line in the caller's code, without the error's text."""
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
@@ -161,7 +170,9 @@ def _deeper(value: object, path: tuple[str | int, ...], above: tuple[int, ...]) 
 
 
 def _copy_scalar(value: object, path: tuple[str | int, ...]) -> Any:
-    """Subclasses of JSON's scalars (a `StrEnum` role, an `IntEnum` code) as plain values, pydantic objects dumped."""
+    """Convert subclasses of JSON's scalars (a `StrEnum` role, an `IntEnum` code) to plain values; dump pydantic
+    objects.
+    """
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):
@@ -176,7 +187,7 @@ def _copy_scalar(value: object, path: tuple[str | int, ...]) -> Any:
 
 
 def same_json(one: object, other: object) -> bool:
-    """Whether two accepted values are the same JSON: for Python 1, 1.0 and True are equal. Keys may be in any order."""
+    """Compare two accepted values as JSON: 1, 1.0 and True differ, the order of keys does not matter."""
     if type(one) is not type(other):
         return False
     if type(one) is dict and type(other) is dict:
@@ -187,7 +198,7 @@ def same_json(one: object, other: object) -> bool:
 
 
 def copy_message(message: Message) -> Message:
-    """A deep copy of a message that was accepted before; texts are shared, since they cannot change."""
+    """Return a deep copy of an accepted message; texts are shared, because they are immutable."""
     copy = message.copy()
     for key, value in message.items():
         if type(value) is list:

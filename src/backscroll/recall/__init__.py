@@ -1,5 +1,5 @@
-"""Bring back what a view leaves out.
+"""Recall what a view leaves out.
 
 `retrieval.py` finds messages by reference, query or pattern, `pages.py` cuts a text into pages, `tool.py` is the tool
-that a model gets, and `all_sessions.py` searches every session of a store.
+that a model calls, and `all_sessions.py` searches every session of a store.
 """

@@ -1,4 +1,4 @@
-"""Searching every session of a store: what was found, in pages. Pure; how it is found is known outside."""
+"""Search every session of a store, and page the results."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -9,11 +9,11 @@ from backscroll.recall.pages import RecallResult, SearchHit, page
 from backscroll.recall.retrieval import MOST_HITS, RecallQuery
 
 Found = list[tuple[str, SearchHit]]
-"""The names of sessions, each with a passage of it, best first."""
+"""Names of sessions, each with a passage of it, best first."""
 
 
 class StoreSearch:
-    """Answers queries over all sessions, and remembers the newest answer, so that its next pages stay as they were."""
+    """Answer queries over all sessions. The newest results are kept, so that their next pages stay the same."""
 
     def __init__(self, search: Callable[[str, int], Found] | None) -> None:
         self._search = search
@@ -21,12 +21,16 @@ class StoreSearch:
         self._found: Found = []
 
     def recall(self, wanted: RecallQuery, count: Callable[[str], int]) -> Operation[RecallResult]:
-        """One page of the best passages, each under its session's name and its reference there."""
+        """Return one page of the best passages, each under its session's name and its reference there.
+
+        Raises:
+            ConfigurationError: There is no query, or the session has no store.
+        """
         query = wanted.query
         if query is None or wanted.lines is not None:
-            raise ConfigurationError("everywhere goes with a query, and with nothing else but offset and limit")
+            raise ConfigurationError("`everywhere` requires `query`, and allows only `offset` and `limit` with it")
         if self._search is None:
-            raise ConfigurationError("a session that is kept in memory only has no others beside it: give it a store")
+            raise ConfigurationError("`everywhere` requires a store that has other sessions: pass `store`")
         if wanted.offset == 0 or query != self._query:
             self._found = yield Ask(self._search, (query, MOST_HITS), heavy=True)
             self._query = query

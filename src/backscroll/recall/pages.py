@@ -1,6 +1,6 @@
-"""Pages, lines and hits of a text: what a recalled text is cut into. Knows no session and no message.
+"""Pages, lines and hits of a text.
 
-Pages are measured in tokens; offsets are characters, so that pages put together are the text, byte for byte.
+Pages are measured in tokens. Offsets are in characters, so that all pages joined are the text, byte for byte.
 """
 
 from collections import deque
@@ -11,13 +11,13 @@ from backscroll.errors import ConfigurationError
 from backscroll.ports import Pattern
 
 _CHARACTERS_PER_TOKEN = 8  # more than any real text has, so that a page is never cut too early
-_LONGEST_LINE = 2_000  # characters that a pattern is matched against at once: a longer line is looked at in pieces
-_OVERLAP = 200  # characters that two such pieces share, so that what stands at their border is found
-MOST_AROUND = 50  # lines before and behind a hit
+_LONGEST_LINE = 2_000  # characters that a pattern is matched against at once: a longer line is split
+_OVERLAP = 200  # characters that two such pieces share, so that matches at their border are found
+MOST_AROUND = 50  # lines before and after a hit
 
 
 class SearchHit(NamedTuple):
-    """One place that a query or pattern found."""
+    """One match of a query or pattern."""
 
     seq: int
     part: int
@@ -26,30 +26,38 @@ class SearchHit(NamedTuple):
     text: str
     """The passage or line."""
     session: str | None = None
-    """Where several were searched: the session whose `seq` that is."""
+    """The session of `seq`, if several were searched."""
 
 
 class RecallResult(str):
-    """A page of recalled text; a `str` with its place in the whole."""
+    """A page of recalled text: a `str` with its position in the whole."""
 
     next_offset: int | None
-    """Where the next page begins, in characters; None at the end."""
+    """Where the next page starts, in characters. `None`: this is the last page."""
     hits: tuple[SearchHit, ...]
-    """What a query or pattern found; empty for a plain reference."""
+    """Matches of a query or pattern; empty for a plain reference."""
     media: tuple[Any, ...]
-    """Images, documents and the like of a plain reference to one message: their blocks, as they were added."""
+    """For a plain reference to one message: its images, documents and other media, as the blocks that were added."""
 
     def __new__(
         cls, text: str, next_offset: int | None = None, hits: Sequence[SearchHit] = (), media: Sequence[Any] = ()
     ) -> "RecallResult":
-        """The text as a `str`, with its attributes."""
+        """Create the text with its attributes."""
         made = super().__new__(cls, text)
         made.next_offset, made.hits, made.media = next_offset, tuple(hits), tuple(media)
         return made
 
 
 def enough(offset: int, limit: int) -> int:
-    """The characters of a text that a page from `offset` on, of at most `limit` tokens, can need."""
+    """Return the characters of a text that a page may need.
+
+    Args:
+        offset: Characters before the page; 0 or more.
+        limit: Tokens of the page; at least 1.
+
+    Raises:
+        ConfigurationError: A value is out of range.
+    """
     if type(offset) is not int or offset < 0:
         raise ConfigurationError(f"offset is a number of characters, at least 0, not {offset!r}")
     if type(limit) is not int or limit < 1:
@@ -58,7 +66,7 @@ def enough(offset: int, limit: int) -> int:
 
 
 def page(text: str, offset: int, limit: int, count: Callable[[str], int]) -> RecallResult:
-    """The page from `offset` on, of at most `limit` tokens."""
+    """Return the page from `offset` (characters) on, of at most `limit` tokens."""
     shown = text[offset : enough(offset, limit)]
     while len(shown) > 1 and (tokens := count(shown)) > limit:
         shown = shown[: max(1, int(len(shown) * limit / tokens * 0.97))]
@@ -67,13 +75,17 @@ def page(text: str, offset: int, limit: int, count: Callable[[str], int]) -> Rec
 
 
 def pick_lines(text: str, lines: tuple[int, int]) -> str:
-    """Lines `first` to `last`, counted from 1, both included."""
+    """Return the lines `first` to `last`, counted from 1, both included."""
     first, last = checked_lines(lines)
     return "".join(text.splitlines(keepends=True)[first - 1 : last])
 
 
 def checked_lines(lines: tuple[int, int]) -> tuple[int, int]:
-    """The pair as it came. Raises `ConfigurationError` for what is no pair of numbers."""
+    """Return the pair unchanged.
+
+    Raises:
+        ConfigurationError: It is no pair of increasing numbers.
+    """
     try:
         first, last = lines
         if not 1 <= first <= last:
@@ -84,14 +96,18 @@ def checked_lines(lines: tuple[int, int]) -> tuple[int, int]:
 
 
 def checked_around(around: int) -> int:
-    """The number as it came. Raises `ConfigurationError` for what is none."""
+    """Return the number unchanged.
+
+    Raises:
+        ConfigurationError: It is out of range.
+    """
     if type(around) is not int or not 0 <= around <= MOST_AROUND:
         raise ConfigurationError(f"around is a number of lines, 0 to {MOST_AROUND}, not {around!r:.40}")
     return around
 
 
 class Line(NamedTuple):
-    """A line, or a piece of a long one, and where it stands."""
+    """A line, or a piece of a long one, and its position."""
 
     number: int
     """Counted from 1."""
@@ -101,7 +117,7 @@ class Line(NamedTuple):
 
 
 def lines_of(text: str, within: tuple[int, int] | None = None) -> Iterator[Line]:
-    """The lines of a text, or those from the first to the last number; long ones in overlapping pieces."""
+    """Yield the lines of a text, or those numbered within a range; long ones in overlapping pieces."""
     first, last = (1, None) if within is None else within
     offset = 0
     for number, line in enumerate(text.splitlines(keepends=True), 1):
@@ -113,7 +129,7 @@ def lines_of(text: str, within: tuple[int, int] | None = None) -> Iterator[Line]
 
 
 def grep(lines: Iterator[Line], pattern: Pattern, around: int) -> Iterator[Line]:
-    """The lines in which the pattern finds something, each with the lines `around` it; none twice."""
+    """Yield the lines that the pattern matches, each with the lines `around` it, without duplicates."""
     before: deque[Line] = deque(maxlen=around)
     wanted = 0
     for line in lines:

@@ -1,4 +1,4 @@
-"""Fetching what a view left out: references, queries and patterns. Reads only.
+"""Read what a view left out, by reference, query or pattern.
 
 Pages are measured in tokens, so that a recalled text can never overflow the budget it is recalled into.
 """
@@ -30,12 +30,12 @@ from backscroll.recall.pages import (
 )
 
 MOST_HITS = 80
-_MOST_CANDIDATES = 400  # passages of which those come first that the view left out
-_MOST_CALLS = 1_000  # whose results may still come
-_BEFORE = 64  # messages before the first to be indexed, among which the calls are that its results answer
+_MOST_CANDIDATES = 400  # passages from which those outside the view are ranked first
+_MOST_CALLS = 1_000  # calls whose results may still come
+_BEFORE = 64  # messages before the first to be indexed, which may hold the calls that its results answer
 _FEW = 20  # messages that are indexed at once without a thread
-_MOST_ANSWERS = 8  # queries whose next pages stay as they were
-_ABOUT = 600  # characters of a call that its result is found by: its paths and names, not a whole file it writes
+_MOST_ANSWERS = 8  # queries whose next pages stay the same
+_ABOUT = 600  # characters of a call by which its result is found: its paths and names, not a whole file it writes
 _REF = re.compile(r"^\s*(?:\[?ref:)?(\d{1,15})(?:-(\d{1,15})|\.(\d{1,15}))?\]?\s*$")
 
 
@@ -49,8 +49,10 @@ class Reference:
 
 
 def parse(ref: str | int) -> Reference:
-    """Reads `12`, `12-40`, `12.1`, each also as `ref:...` or `[ref:...]`. Raises `ReferenceNotFoundError` for anything
-    else.
+    """Parse `12`, `12-40` or `12.1`, each also as `ref:...` or `[ref:...]`.
+
+    Raises:
+        ReferenceNotFoundError: It is none of these.
     """
     found = _REF.match(str(ref))
     if not found:
@@ -62,7 +64,11 @@ def parse(ref: str | int) -> Reference:
 
 
 def named(history: History, ref: Reference | None) -> list[int]:
-    """The `seq`s that a reference names; without one, those of the whole branch. Raises `ReferenceNotFoundError`."""
+    """Return the `seq`s that a reference names; without one, those of the whole branch.
+
+    Raises:
+        ReferenceNotFoundError: It names none.
+    """
     branch = history.branch
     if ref is None:
         return list(branch.between(0, len(branch)))
@@ -78,14 +84,18 @@ def named(history: History, ref: Reference | None) -> list[int]:
 
 
 def checked_part(entry: Entry, part: int | None) -> int | None:
-    """The part as it came. Raises `ReferenceNotFoundError` where the entry has no such part."""
+    """Return the part unchanged.
+
+    Raises:
+        ReferenceNotFoundError: The entry has no such part.
+    """
     if part is not None and part >= len(entry.reading.parts):
         raise ReferenceNotFoundError(f"message {entry.seq} has {len(entry.reading.parts)} parts, no part {part}")
     return part
 
 
 def alone(entry: Entry, part: int | None) -> str | None:
-    """The text of one part, verbatim: of the one that is asked for, or of the only one; None where there are more."""
+    """Return the text of the given part, verbatim, or of the only one; None if there are several."""
     if part is None:
         shown = [number for number, found in enumerate(entry.reading.parts) if found.text]
         if len(shown) != 1:
@@ -95,27 +105,27 @@ def alone(entry: Entry, part: int | None) -> str | None:
 
 
 def texts(entries: Iterable[Entry]) -> Iterator[str]:
-    """The text of entries, part by part, each with a heading."""
+    """Yield the text of entries, part by part, each with a heading."""
     for entry in entries:
         for number in range(len(entry.reading.parts)):
             yield f"{heading(entry, number)}\n{part_text(entry, number)}\n"
 
 
 def part_text(entry: Entry, number: int) -> str:
-    """What a model reads of a part; media are named, since their bytes are no text."""
+    """Return what a model reads of a part; media are named, because their bytes are no text."""
     part = entry.reading.parts[number]
     return f"({part.media.kind})" if part.media else part.text
 
 
 def heading(entry: Entry, number: int) -> str:
-    """`[ref:12.0] assistant, call read_file`."""
+    """Return a heading such as `[ref:12.0] assistant, call read_file`."""
     part = entry.reading.parts[number]
     what = f", {part.kind}" if part.kind not in ("text", "result") else ""
     return f"{reference(entry.seq, part=number)} {entry.reading.role}{what}{f' {part.name}' if part.name else ''}"
 
 
 def show(hits: Sequence[SearchHit], entries: Iterable[Entry]) -> Iterator[str]:
-    """Hits as text, passage by passage, each under its reference."""
+    """Yield hits as text, passage by passage, each under its reference."""
     before: tuple[int, int] | None = None
     known = {entry.seq: entry for entry in entries}
     for hit in hits:
@@ -127,17 +137,17 @@ def show(hits: Sequence[SearchHit], entries: Iterable[Entry]) -> Iterator[str]:
 
 
 class Source(NamedTuple):
-    """One text to be searched."""
+    """One text to search."""
 
     seq: int
     part: int
     about: str
-    """Words that the text is found by as well: the tool's name, and of a result the call that it answers."""
+    """More words that find the text: the tool's name, and for a result the call that it answers."""
     text: str
 
 
 class Search(Protocol):
-    """Ranked search over texts; see `stores/searching/`."""
+    """Ranked search over texts; see `stores/search/`."""
 
     @property
     def indexed(self) -> int:
@@ -145,19 +155,26 @@ class Search(Protocol):
         ...
 
     def add(self, texts: Iterable[Source], upto: int) -> None:
-        """Indexes texts; `upto` is the first `seq` behind them."""
+        """Index texts; `upto` is the first `seq` after them."""
         ...
 
     def search(self, query: str, most: int) -> list[SearchHit]:
-        """The best passages, best first."""
+        """Return the best passages, best first."""
         ...
 
 
 def match_lines(
     entries: Iterable[Entry], wanted: "RecallQuery", part: int | None, pattern: Pattern, echoes: Echoes | None
 ) -> Iterator[SearchHit]:
-    """Every line in which the pattern finds something, in order, with the lines around it. `echoes`: those of recall
-    itself are passed over; None where a reference names what to look through.
+    """Yield every line that the pattern matches, in order, with the lines around it.
+
+    Args:
+        entries: The messages to search.
+        wanted: The recall's arguments.
+        part: Number of the only part to search. `None`: all parts.
+        pattern: The compiled pattern.
+        echoes: Finds earlier recalls, which are skipped. `None`: a reference names what to search, so nothing is
+            skipped.
     """
     within = None if wanted.lines is None else checked_lines(wanted.lines)
     for entry in entries:
@@ -182,10 +199,10 @@ class RecallQuery(NamedTuple):
 
 
 class PagedSearch:
-    """Answers queries, and remembers the newest answers.
+    """Answer queries, and keep the newest results.
 
-    A page that was read becomes part of the conversation and of its view, so that a search for the next page would
-    order what it finds differently.
+    A page that was read becomes part of the conversation and of its view, so a new search for the next page would rank
+    its results differently.
     """
 
     def __init__(self, search: Search) -> None:
@@ -193,7 +210,7 @@ class PagedSearch:
         self._answers: dict[str, list[SearchHit]] = {}
 
     def find(self, query: str, scroll: "RecallScope", *, again: bool) -> Operation[list[SearchHit]]:
-        """What the query finds, what the view left out first; `again`: as it was found before, where that is known."""
+        """Find passages, those outside the view first. `again`: return the kept results, if there are any."""
         if again and query in self._answers:
             return self._answers[query]
         yield from index(self._search, scroll.history.next_seq, scroll.fetch)
@@ -209,7 +226,7 @@ class PagedSearch:
 
 
 def index(search: Search, upto: int, fetch: Callable[[Sequence[int]], Operation[list[Entry]]]) -> Operation[None]:
-    """Indexes what a session has below `upto` and the index has not yet."""
+    """Index the messages of a session below `upto` that the index lacks."""
     begin, calls = search.indexed, _Calls()
     if 0 < begin < upto:  # results may answer calls that were indexed before
         for _ in calls.sources((yield from fetch(range(max(0, begin - _BEFORE), begin)))):
@@ -221,11 +238,11 @@ def index(search: Search, upto: int, fetch: Callable[[Sequence[int]], Operation[
 
 
 def left_out_first(hits: Iterable[SearchHit], in_view: Iterable[str]) -> list[SearchHit]:
-    """The hits, but last those of which every line stands in these texts or in a better hit. A passage that was found
-    in several places is given once, at the newest.
+    """Move the hits whose every line is in these texts, or in a better hit, to the end. A passage found in several
+    places appears once, at the newest.
     """
     newest: dict[str, SearchHit] = {}
-    for hit in hits:  # a passage keeps the place of its best hit
+    for hit in hits:  # a passage keeps the rank of its best hit
         if hit.text not in newest or newest[hit.text].seq < hit.seq:
             newest[hit.text] = hit
     known = {line.strip() for text in in_view for line in text.splitlines()} | {""}
@@ -242,16 +259,21 @@ class RecallScope(NamedTuple):
 
     history: History
     fetch: Callable[[Sequence[int]], Operation[list[Entry]]]
-    """Entries by their `seq`s, which grow, also those that are not held."""
+    """Loads entries by their ascending `seq`s, including those not in memory."""
     in_view: Callable[[], Iterable[str]]
-    """The texts that the model has in front of it."""
+    """The texts that the model sees now."""
     compile: Callable[[str], Pattern]
 
 
 def recall(
     scroll: RecallScope, finder: PagedSearch, count: Callable[[str], int], wanted: RecallQuery
 ) -> Operation[RecallResult]:
-    """One page of what was asked for. To be called with the session's lock held."""
+    """Return one page of the result. The session's lock must be held.
+
+    Raises:
+        ReferenceNotFoundError: The reference names nothing.
+        ConfigurationError: An argument is out of range, or the pattern takes too long.
+    """
     if wanted.query is not None:
         hits = yield from finder.find(wanted.query, scroll, again=wanted.offset != 0)
         return (yield from _shown(hits, scroll, wanted, count))
@@ -268,7 +290,11 @@ def recall(
 
 
 def check(wanted: RecallQuery) -> None:
-    """Raises `ConfigurationError` for arguments that do not go together."""
+    """Check that the arguments fit together.
+
+    Raises:
+        ConfigurationError: They do not, or one is out of range.
+    """
     ref, query, pattern, _, offset, limit, around = wanted
     if ref is None and query is None and pattern is None:
         raise ConfigurationError("recall needs a ref, a query or a pattern")
@@ -281,7 +307,7 @@ def check(wanted: RecallQuery) -> None:
 
 
 def _with_media(found: RecallResult, entry: Entry, part: int | None) -> RecallResult:
-    """The media of a message, or of that part alone, beside its page."""
+    """Add the media of a message, or of that part alone, to its page."""
     parts = entry.reading.parts if part is None else (entry.reading.parts[part],)
     media = [block_at(entry.message, found.path) for found in parts if found.media is not None]
     return RecallResult(str(found), found.next_offset, found.hits, media)
@@ -296,7 +322,7 @@ def _matches(
         entries = yield from scroll.fetch(some)
         checked_part(entries[0], part)
         lines = islice(match_lines(entries, wanted, part, expression, echoes), MOST_HITS - len(hits))
-        found = yield Ask(list, (lines,), heavy=True, tolerant=True)  # it may take seconds, and say so by an error
+        found = yield Ask(list, (lines,), heavy=True, tolerant=True)  # it may take seconds, and fail for that
         if isinstance(found, Exception):
             raise found
         hits += found
@@ -316,7 +342,9 @@ def _shown(
 def _several(
     scroll: RecallScope, seqs: Sequence[int], wanted: RecallQuery, count: Callable[[str], int]
 ) -> Operation[RecallResult]:
-    """A page of several messages or parts; no more of them are read than it takes, unless lines have to be counted."""
+    """Return a page of several messages or parts. Reads no more of them than needed, unless lines have to be
+    counted.
+    """
     shown, left = list[str](), enough(wanted.offset, wanted.limit) if wanted.lines is None else inf
     for some in chunks(seqs):
         some_texts = list(_first(texts((yield from scroll.fetch(some))), left))
@@ -331,7 +359,7 @@ def _several(
 
 
 def _first(texts: Iterator[str], most: float) -> Iterator[str]:
-    """The first of these texts, up to the one with which they have more than so many characters."""
+    """Yield the first of these texts, up to the one that exceeds `most` characters."""
     for text in texts:
         yield text
         most -= len(text)
@@ -340,7 +368,7 @@ def _first(texts: Iterator[str], most: float) -> Iterator[str]:
 
 
 def _paged(texts: Sequence[str], wanted: RecallQuery, count: Callable[[str], int]) -> Operation[RecallResult]:
-    """A page of these texts, one behind the other."""
+    """Return a page of these texts, joined."""
     size = sum(map(len, texts)) if wanted.lines is not None else min(sum(map(len, texts)), enough(0, wanted.limit))
     found = yield Ask(_page, (texts, wanted, count), heavy=size > LONG, tolerant=True)
     if isinstance(found, Exception):
@@ -356,14 +384,16 @@ def _page(texts: Sequence[str], wanted: RecallQuery, count: Callable[[str], int]
 
 
 class _Calls:
-    """What results are about: the calls that they answer, of the messages that went by."""
+    """What results are about: the calls that they answer, in the messages seen so far."""
 
     def __init__(self) -> None:
         self._about: dict[str, str] = {}
         self._echoes = Echoes()
 
     def sources(self, entries: Sequence[Entry]) -> Iterator[Source]:
-        """The texts of these messages, and by what else they are found; without what recall asked and answered."""
+        """Yield the texts of these messages with the words that find them, without earlier recalls and their
+        results.
+        """
         for entry in entries:
             left_out = self._echoes.of(entry.reading)
             for part in entry.reading.call_parts:

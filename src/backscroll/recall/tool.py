@@ -1,4 +1,4 @@
-"""The tool by which a model recalls: what it is told of it, and what it is answered. Pure."""
+"""The recall tool: its definition, and its answers to a model."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,11 @@ from backscroll.recall.pages import RecallResult
 
 
 def tool_definition(format: str) -> dict[str, object]:
-    """The `recall` tool as a model's provider wants it: `openai`, `anthropic` or `strands`."""
+    """Return the definition of the `recall` tool in a provider's format: `openai`, `anthropic` or `strands`.
+
+    Raises:
+        ConfigurationError: The format is unknown.
+    """
     schema: dict[str, object] = {
         "type": "object",
         "properties": {
@@ -32,7 +36,7 @@ def tool_definition(format: str) -> dict[str, object]:
 
 
 def answer(make: Callable[..., Operation[RecallResult]], arguments: dict[str, object]) -> Operation[str]:
-    """What a model is answered: the page and how to go on, or what was wrong with what it asked."""
+    """Answer a model: with the page and how to continue, or with what was wrong in its arguments."""
     known = {key: arguments[key] for key in ("ref", "query", "pattern", "offset") if arguments.get(key) is not None}
     try:
         found = yield from make(**known)

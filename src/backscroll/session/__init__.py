@@ -1,5 +1,6 @@
 """What can be done with a session: operations that yield effects instead of calling out.
 
-`state.py` applies events and commits them, `session.py` appends and requests, `timeline.py` rewinds and forks,
-`lane.py` keeps a view and decides on compactions, `request_log.py` shows what was sent.
+`state.py` applies events, and `store_sync.py` loads and commits them. `append.py` adds messages, `request.py` makes
+views, `branching.py` rewinds and forks. `lane.py` keeps a view up to date, `request_log.py` lists what was sent, and
+`past.py` reads earlier states.
 """

@@ -18,7 +18,7 @@ from backscroll.session.store_sync import (
     catch_up,
     commit,
     fetch,
-    take_news,
+    load_news,
     too_many_conflicts,
     tries,
     write_checkpoint,
@@ -31,31 +31,36 @@ _MOST_EPHEMERALS = 256
 
 
 class Addition(NamedTuple):
-    """One message that is about to be added."""
+    """One message to be added."""
 
     reading: ParsedMessage
     message: Message
     counts: Counts
     event: MessageAdded | None
-    """None for a message that is never stored."""
+    """`None`: the message is never stored."""
 
 
 def append(state: SessionState, messages: Sequence[object], id: str | None = None) -> Operation[int]:
-    """Add messages in one step and answer the last `seq`. The same `id` again changes nothing and answers the same."""
+    """Add messages in one step and return the last `seq`. A repeated `id` changes nothing and returns the same.
+
+    Raises:
+        MessageError: A message cannot be stored.
+        ConflictError: The messages do not fit what other writers stored meanwhile, or `id` was used for others.
+    """
     read = yield from read_messages(state, messages)
     yield LOCK
     yield from catch_up(state, look=False)
-    met, looked = state.met, state.logbook is None
+    met, looked = state.met, state.journal is None
     with tries(state) as attempts:
         for _ in attempts:
             if id is not None and (known := (yield from _identified(state, id))):
                 return (yield from _repeated(state, known, [message for message, _, _ in read]))
             reason = why_not(read, state.history, state.theirs, outrun=state.met > met)
-            if reason and not looked and state.logbook is not None:
-                yield from take_news(state, state.logbook)  # it may not hold any more
+            if reason and not looked and state.journal is not None:
+                yield from load_news(state, state.journal)  # it may no longer apply
                 looked, reason = True, why_not(read, state.history, state.theirs, outrun=state.met > met)
             if reason:
-                raise ConflictError(f"these messages do not follow what was stored meanwhile: {reason}")
+                raise ConflictError(f"these messages do not follow what other writers stored meanwhile: {reason}")
             if (yield from _appended(state, read, id)):
                 return state.history.next_seq - 1
     raise too_many_conflicts()
@@ -86,15 +91,15 @@ def _appended(state: SessionState, read: Sequence[Read], id: str | None) -> Oper
         add(state, addition)
     if id is not None:
         state.apply(happening[-1])
-    if state.logbook is not None and state.logbook.due:
+    if state.journal is not None and state.journal.due:
         write_checkpoint(state)
     return True
 
 
 def _identified(state: SessionState, id: str) -> Operation[IdempotencyKeyUsed | None]:
-    if (digest := digest_of(id)) in state.ids or state.logbook is None:
+    if (digest := digest_of(id)) in state.ids or state.journal is None:
         return state.ids.get(digest)
-    return (yield from state.logbook.identified(id))
+    return (yield from state.journal.identified(id))
 
 
 def _repeated(state: SessionState, known: IdempotencyKeyUsed, messages: list[Message]) -> Operation[int]:
@@ -116,27 +121,29 @@ def add(state: SessionState, addition: Addition) -> None:
         state.ephemeral_number += 1
         del state.ephemerals[:-_MOST_EPHEMERALS]
         return
-    if reading.flags.ephemeral:  # half of a tool pair cannot be forgotten without breaking the other half
-        state.outbox.append((events.EPHEMERAL_KEPT, {"seq": event.seq}))
+    if reading.flags.ephemeral:  # one half of a tool pair cannot be left out without breaking the other
+        state.pending_notifications.append((events.EPHEMERAL_KEPT, {"seq": event.seq}))
     entry = state.history.append(event, reading)
     state.follow(event)
     if reading.results and entry.group.orphans and entry.seq in entry.group.orphans:
-        state.outbox.append((events.ORPHAN_RESULT, {"seq": entry.seq, "ids": [name for name, _ in reading.results]}))
+        state.pending_notifications.append(
+            (events.ORPHAN_RESULT, {"seq": entry.seq, "ids": [name for name, _ in reading.results]})
+        )
     if state.listened_to:
         length = sum([len(part.text) for part in reading.parts])
         added = {"role": reading.role, "content_length": length, "total_messages": len(state.history.branch)}
-        state.outbox.append((events.MESSAGE_ADDED, added))
+        state.pending_notifications.append((events.MESSAGE_ADDED, added))
 
 
 def passing(reading: ParsedMessage) -> bool:
-    """Whether a message is shown and never stored; half of a tool pair has to be stored whatever it says of itself."""
+    """Return whether a message is shown and never stored. Half of a tool pair is always stored."""
     return reading.flags.ephemeral and not reading.calls and not reading.results
 
 
 def additions(read: Sequence[Read], next_seq: int, counted_by: str, joining: GroupPreview | None) -> Iterator[Addition]:
-    """What adding these messages does, in order; the first that is stored gets `next_seq`.
+    """Yield the effects of adding these messages, in order; the first stored one gets `next_seq`.
 
-    `joining`: tells which groups they join; may be None where none of them calls or answers.
+    `joining` predicts which groups they join; it may be None if none of them has calls or results.
     """
     for message, reading, counts in read:
         if passing(reading):
@@ -148,10 +155,13 @@ def additions(read: Sequence[Read], next_seq: int, counted_by: str, joining: Gro
 
 
 def why_not(read: Sequence[Read], history: History, theirs: Container[int], *, outrun: bool) -> str | None:
-    """Why these messages cannot follow what is stored; None if they can.
+    """Return why these messages cannot follow what is stored; None if they can.
 
-    `theirs`: messages that other writers stored while this one was at work; what was there before is everybody's.
-    `outrun`: some of them, or a rewind, came while these messages were on their way.
+    Args:
+        read: The messages.
+        history: The history, up to date.
+        theirs: `seq`s that other writers stored while this writer was open. Older messages belong to all writers.
+        outrun: Another writer stored messages, or rewound, while these messages were being prepared.
     """
     stored = [reading for _, reading, _ in read if not passing(reading)]
     calls = {call for reading in stored for call in reading.calls}

@@ -1,11 +1,9 @@
-"""Change the branch: rewind, replace, clear, pin, fork, delete. What was added stays in the log through all but the
-last.
-"""
+"""Change the branch: rewind, replace, clear, pin, fork, delete. The log keeps all messages except after a deletion."""
 
 from collections.abc import Sequence
 
 from backscroll.history.history import Entry
-from backscroll.history.loading import chunks, hold_group, past
+from backscroll.history.loading import chunks, load_group, past
 from backscroll.history.log import PinChanged, Rewound
 from backscroll.messages import Message, read_new, same_json, validated
 from backscroll.ports import Ask, Operation
@@ -26,7 +24,11 @@ from backscroll.session.store_sync import (
 
 
 def rewind(state: SessionState, to: int) -> Operation[None]:
-    """The branch ends at `to`; -1 empties it. Raises `ReferenceNotFoundError` for what is not on it."""
+    """End the branch at `to`; -1 empties it.
+
+    Raises:
+        ReferenceNotFoundError: `to` is not on the branch.
+    """
     yield from enter(state)
     branch = state.history.branch
     state.check_on_branch(to)
@@ -35,8 +37,15 @@ def rewind(state: SessionState, to: int) -> Operation[None]:
 
 
 def replace(state: SessionState, messages: Sequence[object], kept: Kept | None = None) -> Operation[bool]:
-    """Make the branch hold these messages: back to what both begin with, then the rest is appended. Returns whether
-    that changed anything. `kept`: by what a host's own copies of messages are known.
+    """Make the branch hold these messages: rewind to the common beginning, then append the rest.
+
+    Args:
+        state: The session.
+        messages: The new branch.
+        kept: Returns what a host keeps of a message, if its copies differ from the stored messages.
+
+    Returns:
+        Whether anything changed.
     """
     accepted = [validated(message, state.config.redact) for message in messages]
     yield from enter(state)
@@ -50,7 +59,7 @@ def replace(state: SessionState, messages: Sequence[object], kept: Kept | None =
             readings = list(map(read_new, rest))
             counts = yield Ask(state.config.measure, (readings,), heavy=True)
             back = [Rewound(branch[same - 1] if same else -1)] if same < len(branch) else []
-            before = (yield from past(state.history, state.logbook, back[0].to)) if back else None
+            before = (yield from past(state.history, state.journal, back[0].to)) if back else None
             joining, read = (before or state.history).joining(), list(zip(rest, readings, counts, strict=True))
             added = list(additions(read, state.history.next_seq, state.config.counted_by(), joining))
             stored = [addition.event for addition in added if addition.event is not None]
@@ -65,7 +74,7 @@ def replace(state: SessionState, messages: Sequence[object], kept: Kept | None =
 
 
 def _in_common(state: SessionState, messages: Sequence[Message], kept: Kept | None) -> Operation[Match]:
-    """With how many of these the branch begins, and with how many of its own."""
+    """Return how many messages both begin with, counted in either list."""
     if kept is not None:
         return match(messages, (yield from stored_messages(state)), kept)
     same = 0
@@ -79,40 +88,40 @@ def _in_common(state: SessionState, messages: Sequence[Message], kept: Kept | No
 
 
 def clear(state: SessionState) -> Operation[None]:
-    """Empty the branch; the log keeps everything, and no `seq` is used again."""
+    """Empty the branch. The log keeps everything, and no `seq` is reused."""
     yield from enter(state)
     yield from commit_and_apply(state, Rewound(-1))
     state.ephemerals.clear()
 
 
 def pin(state: SessionState, seq: int, pinned: bool) -> Operation[None]:
-    """Pin or unpin the message `seq`, and with it its whole tool pair."""
+    """Pin or unpin the message `seq` with its whole tool pair."""
     yield from enter(state)
     if seq in state.history.branch:
-        yield from hold_group(state.history, state.logbook, seq)
+        yield from load_group(state.history, state.journal, seq)
     entry: Entry = yield from fetch_one(state, seq)
     if entry.reading.flags.critical and not pinned:
-        return  # a critical message stays protected whatever else is said of it
+        return  # a critical message always stays protected
     yield from commit_and_apply(state, PinChanged(seq, pinned))
 
 
 def fork(state: SessionState, new: str, at: int | None) -> Operation[None]:
-    """Begin a session of the same store with this one's past, up to the message `at`; None = up to now."""
+    """Start a session in the same store with this one's past, up to the message `at`. `None`: all of it."""
     yield from enter(state)
     if at is not None:
         state.check_seq(at)
     yield from flush_deferred(state)
-    logbook = state.logbook
-    assert logbook is not None
-    place = yield from (logbook.place_before_next(at) if at is not None else logbook.place_at_end())
+    journal = state.journal
+    assert journal is not None
+    place = yield from (journal.place_before_next(at) if at is not None else journal.place_at_end())
     pins = [] if at is None else (yield from _pinned_since(state, at))
     if place:
-        yield Ask(logbook.store.fork, (logbook.session, new, place))
-        yield from logbook.behind(new, place, pins)
+        yield Ask(journal.store.fork, (journal.session, new, place))
+        yield from journal.behind(new, place, pins)
 
 
 def _pinned_since(state: SessionState, at: int) -> Operation[list[PinChanged]]:
-    """What was pinned and unpinned behind `at` of the messages up to it, which a rewind to it would keep."""
+    """Return later changes of pins of messages up to `at`, which a rewind to it would keep."""
     pins = {seq: pinned for seq, pinned in state.history.pins.items() if seq <= at}
     if not pins:
         return []
@@ -123,10 +132,10 @@ def _pinned_since(state: SessionState, at: int) -> Operation[list[PinChanged]]:
 def delete(state: SessionState, cascade: bool) -> Operation[None]:
     """Delete the session, in its store and here."""
     yield from enter(state)
-    if state.logbook is not None:
-        yield Ask(state.logbook.store.delete, (state.logbook.session, cascade), heavy=True)
-        state.logbook.forget()
-        yield from state.logbook.release()  # it went with the session: who begins anew takes it anew
+    if state.journal is not None:
+        yield Ask(state.journal.store.delete, (state.journal.session, cascade), heavy=True)
+        state.journal.forget()
+        yield from state.journal.release()  # it went with the session: the next session of this name acquires it again
     state.entered = False
     state.ephemerals.clear()
     state.events.clear()

@@ -1,7 +1,7 @@
-"""What a request is made of, in tokens by kind: the one breakdown behind `usage`, `status` and the inspector. Pure.
+"""The tokens of a request by kind: the one breakdown behind usage, window reports and the inspector.
 
-The messages of a view are estimated one by one. Where the whole request is known better, because its provider counted
-it or the lane learned how far its estimates are off, their figures are scaled, so that all kinds add up to it.
+The messages of a view are estimated one by one. If the whole request is known better, from its provider's count or the
+lane's calibration, the estimates are scaled so that all kinds add up to it.
 """
 
 from collections import defaultdict
@@ -13,37 +13,37 @@ from backscroll.history.history import Entry
 from backscroll.history.plan import Clear, Excerpt
 from backscroll.tokens.usage import estimate_message
 from backscroll.view.rendering import edited_counts
-from backscroll.view.view import SUMMARY, Piece
+from backscroll.view.view import SUMMARY, Segment
 
 MESSAGE_KINDS = ("system", "digest", "user", "assistant", "results")
-"""System messages, what stands for all that is left out, what users and the model said (its calls included), and what
-tools returned.
+"""System messages, the summary of everything left out, texts of users, texts and calls of the model, and results of
+tools.
 """
 KINDS = ("overhead", *MESSAGE_KINDS)
-"""The same behind what stands outside of the messages: tool definitions, a prompt that the host adds."""
+"""The same after the overhead: tool definitions, a prompt that the host adds."""
 
 
 class Breakdown(NamedTuple):
-    """A request by kind."""
+    """The tokens of a request by kind."""
 
     tokens: dict[str, int]
-    """Of each of `KINDS`; they add up to the request."""
+    """Tokens of each of `KINDS`, which add up to the request."""
     scale: float
-    """By which the estimates of messages were multiplied."""
+    """Factor applied to the estimates of messages."""
 
 
 def break_down(lane: LaneState) -> Breakdown:
-    """A lane's newest view, which there must be, and what stands outside of it."""
+    """Break down a lane's newest view, which must exist, with its overhead."""
     assert lane.view is not None
     estimates = dict.fromkeys(MESSAGE_KINDS, 0)
-    for piece in lane.view.pieces:
-        for kind, tokens in estimates_of(piece, lane):
+    for segment in lane.view.segments:
+        for kind, tokens in estimates_of(segment, lane):
             estimates[kind] += tokens
     return divided(estimates, lane.meter.overhead(lane.budget), lane.used(lane.budget).middle)
 
 
 def divided(estimates: Mapping[str, int], overhead: int, total: int) -> Breakdown:
-    """A request of `total` tokens by kind; `overhead` is what is known to stand outside of its messages."""
+    """Divide a request of `total` tokens by kind; `overhead` is the known part outside its messages."""
     estimated = sum(estimates.values())
     overhead = min(overhead, total) if estimated else total
     shares = {kind: divmod(tokens * (total - overhead), estimated or 1) for kind, tokens in estimates.items()}
@@ -54,40 +54,40 @@ def divided(estimates: Mapping[str, int], overhead: int, total: int) -> Breakdow
     return Breakdown(tokens, (total - overhead) / estimated if estimated else 1.0)
 
 
-def estimates_of(piece: Piece, lane: LaneState) -> Iterator[tuple[str, int]]:
-    """What a piece of a view adds to which of `MESSAGE_KINDS`, by the middle estimate."""
-    if piece.bridge is not None:
-        yield "digest", piece.bridge_estimate.middle
-    if piece.group is None:
-        yield _kind_of_made(piece), piece.estimate.middle
+def estimates_of(segment: Segment, lane: LaneState) -> Iterator[tuple[str, int]]:
+    """Yield what a segment of a view adds to which of `MESSAGE_KINDS`, by the middle estimate."""
+    if segment.separator is not None:
+        yield "digest", segment.separator_estimate.middle
+    if segment.group is None:
+        yield _kind_of_made(segment), segment.estimate.middle
         return
-    if len(piece.entries) == 1 and not piece.group.open_calls:  # the common case: it is all of the piece
-        yield _kind_of(piece.entries[0]), piece.estimate.middle
+    if len(segment.entries) == 1 and not segment.group.open_calls:  # the common case: it is the whole segment
+        yield _kind_of(segment.entries[0]), segment.estimate.middle
         return
-    filled = piece.estimate.middle
-    for entry, tokens in shown_entries(piece, lane):
+    filled = segment.estimate.middle
+    for entry, tokens in shown_entries(segment, lane):
         filled -= tokens
         yield _kind_of(entry), tokens
-    if filled:  # results that never came, and for which a line stands
+    if filled:  # lines that replace missing results
         yield "results", filled
 
 
-def shown_entries(piece: Piece, lane: LaneState) -> Iterator[tuple[Entry, int]]:
-    """The entries of a piece, with what each takes as it stands there, by the middle estimate."""
+def shown_entries(segment: Segment, lane: LaneState) -> Iterator[tuple[Entry, int]]:
+    """Yield the entries of a segment with their present tokens, by the middle estimate."""
     edits: defaultdict[int, list[Excerpt | Clear]] = defaultdict(list)
-    for edit in piece.edits:
+    for edit in segment.edits:
         edits[edit.seq].append(edit)
-    for entry in piece.entries:
-        orphans = piece.group.orphans.get(entry.seq, ()) if piece.group else ()
+    for entry in segment.entries:
+        orphans = segment.group.orphans.get(entry.seq, ()) if segment.group else ()
         counts = edited_counts(entry, edits[entry.seq], orphans)
         yield entry, estimate_message(entry.reading, counts, lane.family).middle
 
 
-def _kind_of_made(piece: Piece) -> str:
-    """Of what no entry stands behind."""
-    if piece.key[1] == SUMMARY:
+def _kind_of_made(segment: Segment) -> str:
+    """Return the kind of a segment without entries."""
+    if segment.key[1] == SUMMARY:
         return "digest"
-    role = str(piece.messages[0]["role"]) if piece.messages else "system"
+    role = str(segment.messages[0]["role"]) if segment.messages else "system"
     return role if role in ("user", "assistant") else "system"
 
 

@@ -1,4 +1,4 @@
-"""Say what a view holds and why: what became of each message."""
+"""Explain what a view holds and why: the status of each message."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Literal
 
 from backscroll.compaction.lane_state import LaneState
 from backscroll.history.history import Entry, History
-from backscroll.history.loading import chunks, hold
+from backscroll.history.loading import chunks, load
 from backscroll.history.plan import Clear, Digest, DigestLine, Excerpt, Gap, Plan, covers, reference
 from backscroll.ports import Operation
 from backscroll.session.lane import not_loaded
@@ -20,34 +20,34 @@ State = Literal["whole", "excerpted", "cleared", "digested", "left out"]
 
 @dataclass(frozen=True, slots=True)
 class MessageStatus:
-    """What became of one message in a lane's newest view."""
+    """The status of one message in a lane's newest view."""
 
     seq: int
     role: str
     state: State
-    """`whole`, `excerpted` (cut to the lines that matter), `cleared` (a stub stands for it), `digested` (the digest
+    """`whole`, `excerpted` (cut to the lines that matter), `cleared` (replaced by a stub), `digested` (the digest
     covers it) or `left out`.
     """
     reason: str
-    """Why it is so: what protects it, or the strategy that chose it."""
+    """What protects it, or the strategy that chose it."""
     tokens: int
-    """Tokens that the original takes, by the middle estimate."""
+    """Tokens of the original, by the middle estimate."""
     ref: str
     """The reference under which `recall` returns the original."""
 
 
 def explain(state: SessionState, lane_name: str) -> Operation[list[MessageStatus]]:
-    """What became of each message in the lane's newest view."""
+    """Return the status of each message in the lane's newest view."""
     yield from enter(state)
     lane, explained, history = state.look(lane_name), list[MessageStatus](), state.history
-    yield from hold(history, state.logbook, not_loaded(lane, state.policy_input(None)))
+    yield from load(history, state.journal, not_loaded(lane, state.policy_input(None)))
     for seqs in chunks(list(history.branch.between(0, len(history.branch)))):
         explained += explain_entries(history, lane, (yield from fetch(state, seqs)))
     return explained
 
 
 def explain_entries(history: History, lane: LaneState, entries: Iterable[Entry]) -> list[MessageStatus]:
-    """What became of these messages of the branch."""
+    """Return the status of these messages of the branch."""
     gaps = list(lane.plan.gaps())
     rewritten = lane.plan.rewritten()
     reasons = _Reasons(history, lane)
@@ -64,7 +64,7 @@ def explain_entries(history: History, lane: LaneState, entries: Iterable[Entry])
 
 
 class _Reasons:
-    """Why an untouched message stands where it stands."""
+    """Why an untouched message is in the view."""
 
     def __init__(self, history: History, lane: LaneState) -> None:
         self.protected = history.protected
@@ -113,5 +113,5 @@ def _state(entry: Entry, gaps: Sequence[Gap], edits: Sequence[Excerpt | Clear], 
 
 
 def prose_of(plan: Plan) -> DigestLine | None:
-    """The model's summary that a plan tells."""
+    """Return the model's summary in a plan's digest."""
     return next((note for note in plan.digest.notes if note.kind == "prose"), None)

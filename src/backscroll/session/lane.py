@@ -1,36 +1,32 @@
-"""Keep a lane's view up to date with the history, apply what the policy decided, and hand the view out. Pure."""
+"""Keep a lane's view up to date with the history, apply decisions of the policy, and hand out the view."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 from backscroll import events
-from backscroll.compaction.candidates import floor_seqs
-from backscroll.compaction.lane_state import LaneState
-from backscroll.compaction.plan_builder import newest_seq
-from backscroll.compaction.policy import BETTER, Decision, PolicyInput
-from backscroll.history.groups import MessageGroup
-from backscroll.history.history import History
+from backscroll.compaction.decision import Decision, PolicyInput
+from backscroll.compaction.lane_state import BETTER, LaneState
 from backscroll.history.log import PlanRecorded, RequestRecorded
-from backscroll.history.plan import GAPS, Plan, covers, without
+from backscroll.history.plan import Plan
 from backscroll.ports import Notification
 from backscroll.tokens.usage import Estimate
 from backscroll.view.view import Ephemeral, View
 
-# -- keeping up --
+# -- keeping up to date --
 
 
 def not_loaded(lane: LaneState, now: PolicyInput) -> list[int]:
-    """The messages that `refresh` needs and the history does not hold."""
+    """Return the messages that `refresh` needs and that are not in memory."""
     history, view = now.history, lane.view
-    if history.let_go_of < 0:
+    if history.evicted_to < 0:
         return []
     if view is not None and _goes_on(lane, view, now):
-        return history.missing(view.newer(history))
-    return history.missing(seq for seq, _ in history.outside(lane.plan.gaps()))
+        return history.not_loaded(view.newer(history))
+    return history.not_loaded(seq for seq, _ in history.outside(lane.plan.gaps()))
 
 
 def refresh(lane: LaneState, now: PolicyInput) -> list[Notification]:
-    """Bring the view up to date with the history. Returns what has to be reported."""
+    """Bring the view up to date with the history. Returns notifications."""
     view = lane.view
     reports: list[Notification] = []
     ephemerals = _unexpired(lane, now.ephemerals) if now.ephemerals else now.ephemerals
@@ -59,48 +55,18 @@ def _rebuilt(lane: LaneState, now: PolicyInput, ephemerals: Sequence[Ephemeral])
     old, reports = lane.view, list[Notification]()
     if old is not None and old.prompt != now.prompt and lane.sent_messages:
         reports.append((events.PROMPT_CHANGED, {"lane": lane.name}))
-    before = old.flat[: lane.sent_messages] if old is not None else []
+    before = old.messages[: lane.sent_messages] if old is not None else []
     view = View.build(now.history, lane.plan, lane.around, prompt=now.prompt, ephemerals=ephemerals, reuse=old)
-    if view.flat[: len(before)] != before:
-        reports.append((events.PLAN_CHANGED, {"lane": lane.name, "rebuilt": len(view.flat)}))
+    if view.messages[: len(before)] != before:
+        reports.append((events.PLAN_CHANGED, {"lane": lane.name, "rebuilt": len(view.messages)}))
     return view, reports
 
 
-# -- what comes back into the view --
-
-
-def restore(lane: LaneState, history: History) -> list[Notification]:
-    """Bring back whole what was pinned, or became the user's last message or the newest one in a rewind."""
-    protected, gaps, rewritten = history.protected, list(lane.plan.gaps()), lane.plan.rewritten()
-    floor = floor_seqs(history) | history.newest_seqs
-    groups = [group for seq in sorted(floor) if (group := history.group_of(seq))]
-    lost = {seq for group in groups if covers(gaps, group.first) for seq in group.members}
-    lost |= {seq for seq in protected if seq in rewritten}
-    return _bring_back(lane, sorted(lost))
-
-
-def readmit(lane: LaneState, group: MessageGroup) -> list[Notification]:
-    """Bring back a call that was left out and whose result came late: the model has seen neither."""
-    edits = lane.plan.edits
-    if not edits or group.first > (edits[-1].last if isinstance(edits[-1], GAPS) else edits[-1].seq):
-        return []  # nothing that new is left out: nearly always
-    gaps = list(lane.plan.gaps())
-    return _bring_back(lane, group.members) if any(covers(gaps, seq) for seq in group.members) else []
-
-
-def _bring_back(lane: LaneState, seqs: Sequence[int]) -> list[Notification]:
-    if not seqs:
-        return []
-    lane.plan = without(lane.plan, seqs, lane.plan.number)
-    lane.meter.forget()
-    return [(events.PLAN_CHANGED, {"lane": lane.name, "restored": list(seqs)})]
-
-
-# -- what was decided --
+# -- decisions --
 
 
 def apply_decision(lane: LaneState, decision: Decision) -> None:
-    """The view that was made for a plan is the lane's, as the plan holds from now on."""
+    """Apply a decision: the view made for its plan becomes the lane's."""
     if decision.little is not None:
         lane.little = lane.little + 1 if decision.little else 0
     if decision.view is not None:
@@ -108,21 +74,26 @@ def apply_decision(lane: LaneState, decision: Decision) -> None:
 
 
 def undo(lane: LaneState, now: PolicyInput, earlier: Plan) -> PlanRecorded:
-    """The event that brings back the plan before the newest compaction."""
-    plan = replace(earlier, number=lane.plan.number + 1, last=newest_seq(now.history))
+    """Return the event that restores the plan before the newest compaction."""
+    plan = replace(earlier, number=lane.plan.number + 1, last=now.history.last.seq if now.history.last else None)
     old = lane.view
     view = View.build(now.history, plan, lane.around, prompt=now.prompt, reuse=old)
-    kept = {id(piece.messages) for piece in view.pieces}
-    gone = [piece.estimate for piece in old.pieces if id(piece.messages) not in kept] if old else []
+    kept = {id(segment.messages) for segment in view.segments}
+    gone = [segment.estimate for segment in old.segments if id(segment.messages) not in kept] if old else []
     removed = (sum(estimate.middle for estimate in gone), sum(estimate.upper for estimate in gone))
     after = lane.meter.total(view.estimate, lane.budget).upper
-    return PlanRecorded(lane.name, plan, removed, after, len(view.flat), undone=True)
+    return PlanRecorded(lane.name, plan, removed, after, len(view.messages), undone=True)
 
 
 def hand_out(lane: LaneState, now: PolicyInput, budget: int, used: Estimate, prompt: str | None) -> RequestRecorded:
-    """The event that a view is handed out.
+    """Return the event that a view is handed out.
 
-    `used`: tokens of the whole request. `prompt`: the digest of its system prompt.
+    Args:
+        lane: The lane, whose view is up to date.
+        now: The input of the decision.
+        budget: Input tokens of the request.
+        used: Tokens of the whole request.
+        prompt: The digest of its system prompt.
     """
     view, ephemerals, last = lane.view, now.ephemerals, now.history.last
     assert view is not None
@@ -133,7 +104,7 @@ def hand_out(lane: LaneState, now: PolicyInput, budget: int, used: Estimate, pro
         passing = tuple([(found.after, found.digest, found.reading.role) for found in shown])
     if lane.little and used.upper < BETTER * budget:
         lane.little = 0
-    lane.sent_messages, lane.asked = len(view.flat), now.seconds
+    lane.sent_messages, lane.asked = len(view.messages), now.seconds
     counting = None if lane.counting == lane.own_counting else lane.own_counting
     return RequestRecorded(
         lane.name, budget, lane.plan.number, last.seq if last else -1, view.estimate, prompt, passing, used, counting

@@ -1,6 +1,6 @@
-"""Going through a session's log once, request by request: what each was made of, and what of it stood there before.
+"""Replay a session's log once, request by request: the parts of each, and how much the previous one held already.
 
-A replay has a replica of the session, and remembers where it is, so that what came since is found by going on.
+A replay owns a replica of the session and keeps its position, so later requests are found by continuing.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from backscroll.ports import Operation
 from backscroll.session.breakdown import MESSAGE_KINDS, divided, estimates_of
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import load_and_apply, refresh_lane
-from backscroll.view.view import Piece, unstored
+from backscroll.view.view import Segment, unstored
 
 _Parts = tuple[int, ...]
 """Tokens, in the order of `MESSAGE_KINDS`."""
@@ -25,90 +25,88 @@ _NONE = (0,) * len(MESSAGE_KINDS)
 
 
 class Step(NamedTuple):
-    """What a replay finds of one request: first as it was estimated, and again once its provider counted
-    it.
-    """
+    """What a replay finds of one request: first as estimated, and again once its provider has counted it."""
 
     at: int
     messages: int
     parts: dict[str, int]
-    """Tokens by `breakdown.KINDS`; they add up to the request."""
+    """Tokens by `breakdown.KINDS`, which add up to the request."""
     kept: int
-    """Tokens of what stands as it stood in the lane's request before, what is outside of the messages included: what a
+    """Tokens that are unchanged since the lane's previous request, including those outside the messages: what a
     provider's cache can hold.
     """
 
 
 class LogReplay:
-    """Goes through a log once, from its beginning, and remembers where it is: what came since is found by going on."""
+    """Replay a log once, from its beginning, and continue later from the reached position."""
 
     def __init__(self, state: SessionState) -> None:
-        known = state.logbook
-        logbook = None if known is None else Journal(known.store, known.session)
-        self._replica = state.replica(logbook)
+        known = state.journal
+        journal = None if known is None else Journal(known.store, known.session)
+        self._replica = state.replica(journal)
         self._events: Sequence[LogEvent] = state.events
-        self._codec: Codec | None = None if logbook is None else logbook.codec()
+        self._codec: Codec | None = None if journal is None else journal.codec()
         self._prompts: dict[str, str] = {}
         self._views: dict[str, _Seen] = {}
         self._newest: dict[str, _Estimated] = {}
         self.place = 0
-        """What is before it was gone through."""
+        """Number of events replayed so far."""
 
     def advance(self, most: int) -> Operation[list[Step]]:
-        """The requests that are among the next `most` events, or were measured there; none of these at the end."""
+        """Return the requests among the next `most` events, and those measured there; none at the end."""
         replica, found = self._replica, list[Step]()
-        if replica.logbook is None:
+        if replica.journal is None:
             page = list(enumerate(self._events[self.place : self.place + most], self.place))
         else:
             assert self._codec is not None
-            page = yield from replica.logbook.page_from(self.place, most, self._codec)
+            page = yield from replica.journal.page_from(self.place, most, self._codec)
         for at, event in page:
             if isinstance(event, SystemPromptRecorded):
                 self._prompts[event.digest] = event.text
             if isinstance(event, Checkpoint):
-                self._let_go()
+                self._evict()
                 continue
             yield from load_and_apply(replica, event, at)
             if isinstance(event, RequestRecorded):
                 found.append((yield from self._step(at, event)))
             elif isinstance(event, UsageObserved) and (newest := self._newest.get(event.lane)) is not None:
                 found.append(newest.as_step(event.report.tokens, replica.lanes[event.lane]))
-            replica.outbox.clear()
+            replica.pending_notifications.clear()
         self.place += len(page)
         return found
 
-    def _let_go(self) -> None:
+    def _evict(self) -> None:
         replica = self._replica
         if replica.history.noted:
             shown = {seq for lane in replica.lanes.values() if lane.view for seq in lane.view.shown()}
-            replica.history.let_go(shown, replica.history.next_seq)
+            replica.history.evict(shown, replica.history.next_seq)
 
     def _step(self, at: int, event: RequestRecorded) -> Operation[Step]:
         replica, lane = self._replica, self._replica.lanes[event.lane]
         seen = self._views.setdefault(event.lane, _Seen())
         if event.ephemerals[: len(seen.ephemerals)] != seen.ephemerals:
-            lane.view = None  # what it showed and was never stored is gone
+            lane.view = None  # ephemeral messages that it showed are gone
         seen.ephemerals, replica.ephemerals = event.ephemerals, unstored(event.ephemerals)
         yield from refresh_lane(replica, lane, None if event.prompt is None else self._prompts.get(event.prompt))
         assert lane.view is not None
         follows = event.lane in self._newest
         total = lane.used(event.budget).middle if event.total is None else event.total[0]
-        self._newest[event.lane] = newest = _Estimated(at, len(lane.view.flat), *seen.take(lane), follows)
+        self._newest[event.lane] = newest = _Estimated(at, len(lane.view.messages), *seen.take(lane), follows)
         return newest.as_step(total, lane)
 
 
 class _Estimated(NamedTuple):
-    """A request as the estimates of its messages are."""
+    """A request with the estimates of its messages."""
 
     at: int
     messages: int
     parts: dict[str, int]
     kept: int
     follows: bool
-    """Whether its lane had a request before."""
+    """Whether its lane had a previous request."""
 
     def as_step(self, total: int, lane: LaneState) -> Step:
-        """The same as parts of what the whole request takes."""
+        """Scale the estimates to the tokens of the whole request."""
         parts, scale = divided(self.parts, lane.meter.overhead(lane.budget), total)
         outside = parts["overhead"] if self.follows else 0
         return Step(self.at, self.messages, parts, min(total, outside + round(self.kept * scale)))
@@ -116,60 +114,62 @@ class _Estimated(NamedTuple):
 
 @dataclass(slots=True)
 class _Seen:
-    """A lane's newest request, piece by piece."""
+    """A lane's newest request, segment by segment."""
 
-    pieces: list[Piece] = field(default_factory=list)
+    segments: list[Segment] = field(default_factory=list)
     messages: list[list[Message]] = field(default_factory=list)
     parts: list[_Parts] = field(default_factory=list)
-    """Of each piece, without its bridge."""
+    """Tokens of each segment, without its role separator."""
     sums: list[_Parts] = field(default_factory=list)
-    """Up to each piece, with its bridge."""
+    """Sums up to each segment, with its role separator."""
     ephemerals: tuple[tuple[int, str, str], ...] = ()
 
     def take(self, lane: LaneState) -> tuple[dict[str, int], int]:
-        """Tokens by part, and how many of them stood there before. Costs as much as is new."""
+        """Return tokens by part, and how many of them are unchanged. The cost grows with the new segments only."""
         assert lane.view is not None
-        pieces, same = lane.view.pieces, len(self.pieces)
-        if pieces[:same] != self.pieces:  # by identity, and much faster than one by one
-            same = next(at for at, piece in enumerate(self.pieces) if at == len(pieces) or piece is not pieces[at])
-        stands = same
-        for at in range(same, min(len(pieces), len(self.pieces))):
-            if _flat(pieces[at]) != self.messages[at]:
+        segments, same = lane.view.segments, len(self.segments)
+        if segments[:same] != self.segments:  # by identity, and much faster than one by one
+            same = next(
+                at for at, segment in enumerate(self.segments) if at == len(segments) or segment is not segments[at]
+            )
+        unchanged = same
+        for at in range(same, min(len(segments), len(self.segments))):
+            if _messages_of(segments[at]) != self.messages[at]:
                 break
-            stands = at + 1
-        self._go_on_from(same, pieces, lane)
+            unchanged = at + 1
+        self._go_on_from(same, segments, lane)
         parts = dict(zip(MESSAGE_KINDS, self.sums[-1] if self.sums else _NONE, strict=True))
-        return parts, sum(self.sums[stands - 1]) if stands else 0
+        return parts, sum(self.sums[unchanged - 1]) if unchanged else 0
 
-    def _go_on_from(self, same: int, pieces: list[Piece], lane: LaneState) -> None:
-        """Takes over the pieces behind those that are the same; what one is made of is reckoned once."""
-        old = zip(self.pieces[same:], self.parts[same:], strict=True)
+    def _go_on_from(self, same: int, segments: list[Segment], lane: LaneState) -> None:
+        """Replace the segments after the common ones; each segment is measured once."""
+        old = zip(self.segments[same:], self.parts[same:], strict=True)
         known: dict[int, tuple[list[Message], _Parts | None]] = {}
-        known.update((id(piece.messages), (piece.messages, parts)) for piece, parts in old)
-        del self.pieces[same:], self.sums[same:], self.messages[same:], self.parts[same:]
+        known.update((id(segment.messages), (segment.messages, parts)) for segment, parts in old)
+        del self.segments[same:], self.sums[same:], self.messages[same:], self.parts[same:]
         total = self.sums[-1] if self.sums else _NONE
-        for piece in pieces[same:]:
-            parts = known.get(id(piece.messages), (piece.messages, None))[1]
+        for segment in segments[same:]:
+            parts = known.get(id(segment.messages), (segment.messages, None))[1]
             if parts is None:
-                parts = _reckoned(piece, lane)
-            bridge = piece.bridge_estimate.middle
+                parts = _reckoned(segment, lane)
+            separator = segment.separator_estimate.middle
             total = tuple(map(add, total, parts))
-            if bridge:
-                total = total[0], total[1] + bridge, *total[2:]
-            self.pieces.append(piece)
+            if separator:
+                total = total[0], total[1] + separator, *total[2:]
+            self.segments.append(segment)
             self.parts.append(parts)
             self.sums.append(total)
-            self.messages.append(_flat(piece))
+            self.messages.append(_messages_of(segment))
 
 
-def _reckoned(piece: Piece, lane: LaneState) -> _Parts:
+def _reckoned(segment: Segment, lane: LaneState) -> _Parts:
     found = dict.fromkeys(MESSAGE_KINDS, 0)
-    for part, tokens in estimates_of(piece, lane):
+    for part, tokens in estimates_of(segment, lane):
         found[part] += tokens
-    if piece.bridge is not None:
-        found["digest"] -= piece.bridge_estimate.middle
+    if segment.separator is not None:
+        found["digest"] -= segment.separator_estimate.middle
     return tuple(found.values())
 
 
-def _flat(piece: Piece) -> list[Message]:
-    return piece.messages if piece.bridge is None else [piece.bridge, *piece.messages]
+def _messages_of(segment: Segment) -> list[Message]:
+    return segment.messages if segment.separator is None else [segment.separator, *segment.messages]

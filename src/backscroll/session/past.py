@@ -1,9 +1,9 @@
-"""Look at the branch and at views, as they are and as they were. Changes nothing: what is looked at is a replica."""
+"""Read the branch and views, present and past, from replicas that leave the session unchanged."""
 
 from collections.abc import Iterator
 
+from backscroll.compaction.decision import PolicyInput
 from backscroll.compaction.lane_state import LaneState
-from backscroll.compaction.policy import PolicyInput
 from backscroll.history.journal import Journal
 from backscroll.history.loading import chunks
 from backscroll.history.log import MessageAdded, Rewound
@@ -11,18 +11,18 @@ from backscroll.messages import Message, copy_message, read_message
 from backscroll.messages.echoes import Echoes
 from backscroll.ports import Operation
 from backscroll.session.state import SessionState
-from backscroll.session.store_sync import enter, fetch, flush_deferred, refresh_lane, stand_at
+from backscroll.session.store_sync import enter, fetch, flush_deferred, load_state, refresh_lane
 from backscroll.session.system_prompt import prompt_of
 
 
 def get_messages(state: SessionState) -> Operation[list[Message]]:
-    """Copies of everything stored on the branch."""
+    """Return copies of all messages of the branch."""
     yield from enter(state)
     return (yield from stored_messages(state))
 
 
 def stored_messages(state: SessionState, start: int = 0) -> Operation[list[Message]]:
-    """The same from an index on, with the lock held already."""
+    """Return copies of the branch from an index on. The lock must be held."""
     copies: list[Message] = []
     branch = state.history.branch
     for seqs in chunks(list(branch.between(start, len(branch)))):
@@ -31,43 +31,51 @@ def stored_messages(state: SessionState, start: int = 0) -> Operation[list[Messa
 
 
 def messages_at(state: SessionState, at: int) -> Operation[list[Message]]:
-    """The branch as it was when the message `at` had just been added. Raises `ReferenceNotFoundError`."""
+    """Return the branch as it was when the message `at` had just been added.
+
+    Raises:
+        ReferenceNotFoundError: There is no such message.
+    """
     yield from enter(state)
     before = yield from state_before_next(state, at)
     return (yield from stored_messages(before))
 
 
 def view_at(state: SessionState, at: int | None, lane_name: str) -> Operation[list[Message]]:
-    """The view that was sent last, or would have been sent, before a message came behind `at`; None = now.
+    """Return the last view before a message followed `at`, sent or not. `None`: the present one. Ephemeral messages are
+    left out.
 
-    Without ephemeral messages. Raises `ReferenceNotFoundError`.
+    Raises:
+        ReferenceNotFoundError: There is no message `at`.
     """
     yield from enter(state)
     past = state if at is None else (yield from state_before_next(state, at))
     known = past.look(lane_name)
     prompt = yield from prompt_of(past, known.prompt)
-    lane = past.make_lane(lane_name, known.plan)  # of its own: what is looked at changes nothing
+    lane = past.make_lane(lane_name, known.plan)  # a copy, so that reading changes nothing
     yield from refresh_lane(past, lane, prompt)
     assert lane.view is not None
     return lane.view.copies()
 
 
 def lane_now(state: SessionState, lane_name: str) -> Operation[tuple[LaneState, PolicyInput]]:
-    """A lane with its view as it stands, of its own: what is looked at changes nothing."""
+    """Return a copy of a lane with an up-to-date view, so that reading changes nothing."""
     known = state.look(lane_name)
     prompt = yield from prompt_of(state, known.prompt)
     lane = state.make_lane(lane_name, known.plan)
-    lane.resume(known.mark())
+    lane.restore(known.snapshot())
     return lane, (yield from refresh_lane(state, lane, prompt))
 
 
 def state_before_next(state: SessionState, at: int) -> Operation[SessionState]:
-    """A replica that stands where this session stood before the branch went on behind `at`, or back. With the lock
-    held already. Raises `ReferenceNotFoundError`.
+    """Return a replica at the point before the branch continued after `at`, or was rewound. The lock must be held.
+
+    Raises:
+        ReferenceNotFoundError: There is no message `at`.
     """
     state.check_seq(at)
-    logbook = state.logbook
-    if logbook is None:
+    journal = state.journal
+    if journal is None:
         replica = state.replica(None)
         for event in state.events:
             if replica.history.next_seq > at and isinstance(event, MessageAdded | Rewound):
@@ -75,40 +83,40 @@ def state_before_next(state: SessionState, at: int) -> Operation[SessionState]:
             replica.apply(event)
         return replica
     yield from flush_deferred(state)
-    return (yield from state_at(state, logbook, (yield from logbook.place_before_next(at))))
+    return (yield from state_at(state, journal, (yield from journal.place_before_next(at))))
 
 
-def state_at(state: SessionState, logbook: Journal, place: int) -> Operation[SessionState]:
-    """A replica that stands before a place of the log."""
-    replica = state.replica(Journal(logbook.store, logbook.session))
-    checkpoint, behind = yield from logbook.standing(place)
-    yield from stand_at(replica, logbook, checkpoint, behind, place)
+def state_at(state: SessionState, journal: Journal, place: int) -> Operation[SessionState]:
+    """Return a replica at a position of the log."""
+    replica = state.replica(Journal(journal.store, journal.session))
+    checkpoint, behind = yield from journal.checkpoint_at(place)
+    yield from load_state(replica, journal, checkpoint, behind, place)
     return replica
 
 
-# -- the view handed out last --
+# -- the newest view handed out --
 
 
 def estimated_tokens(state: SessionState, lane_name: str) -> int | None:
-    """The middle estimate, in tokens, of the request that was handed out last on a lane."""
+    """Return the middle estimate, in tokens, of the lane's last request."""
     lane = state.lanes.get(lane_name)
     return None if lane is None or lane.sent is None else lane.meter.total(lane.sent, lane.budget).middle
 
 
 def newest_request(state: SessionState) -> tuple[str, int, int] | None:
-    """The lane of the view handed out last, the tokens of that request by the middle estimate, and its messages."""
+    """Return the lane of the last request, its tokens by the middle estimate, and its number of messages."""
     lane = state.asked
     if lane is None or lane.view is None:
         return None
-    return lane.name, lane.used(lane.budget).middle, len(lane.view.flat)
+    return lane.name, lane.used(lane.budget).middle, len(lane.view.messages)
 
 
 def texts_in_view(state: SessionState) -> Iterator[str]:
-    """The texts of the view handed out last; none before the first request. Without what recall brought back: the
-    same query has the same answer, however often it is asked.
+    """Yield the texts of the last view; none before the first request. Recalled texts are skipped, so that a repeated
+    query has the same result.
     """
     view, echoes = state.asked.view if state.asked else None, Echoes()
-    for message in view.flat if view else ():
+    for message in view.messages if view else ():
         reading = read_message(message)
         left_out = echoes.of(reading)
         yield from [part.text for number, part in enumerate(reading.parts) if number not in left_out]
@@ -118,6 +126,6 @@ PAGE_TOKENS = 4_000
 
 
 def page_tokens(state: SessionState) -> int:
-    """Tokens of one page of recalled text: what fits into a quarter of the budget, at most 4,000."""
+    """Return the tokens of one page of recalled text: a quarter of the smallest budget, at most 4,000."""
     budgets = [lane.budget for lane in state.lanes.values()] or [state.config.budget.max_tokens]
     return max(1, min(PAGE_TOKENS, min(budgets) // 4))

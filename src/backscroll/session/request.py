@@ -1,16 +1,16 @@
-"""Make the view of a request: catch up, decide, commit, hand out. And compactions that somebody asks for."""
+"""Make the view of a request: catch up, decide, commit, hand out. Also compactions on request."""
 
 from collections.abc import Callable
 from functools import partial
 
 from backscroll import events
 from backscroll.compaction import policy
+from backscroll.compaction.decision import NOTHING_DUE, Decision, PolicyInput
 from backscroll.compaction.lane_state import LaneState
-from backscroll.compaction.policy import NOTHING_DUE, Decision, PolicyInput
-from backscroll.compaction.report import CompactionResult
+from backscroll.compaction.result import CompactionResult
 from backscroll.compaction.trim import TrimRequest
 from backscroll.errors import StoreUnavailableError
-from backscroll.history.loading import hold
+from backscroll.history.loading import load
 from backscroll.history.log import CompactionSkipped, PlanAt, PlanRecorded
 from backscroll.messages import Message
 from backscroll.ports import Ask, Operation
@@ -31,7 +31,7 @@ from backscroll.session.system_prompt import ask_prompt, record_prompt
 from backscroll.tokens.budget import NO_LIMITS, Limits, provider_window, resolve_budget
 
 Find = Callable[[PolicyInput], Callable[[], Decision] | None]
-"""What there is to decide; None where there is nothing."""
+"""Returns the work to decide, or None."""
 
 
 def request(
@@ -43,12 +43,26 @@ def request(
     outside: int = 0,
     limits: Limits = NO_LIMITS,
 ) -> Operation[list[Message]]:
-    """The view to send now. Raises `BudgetError` if what must stay does not fit."""
-    told = None
+    """Return the view to send now.
+
+    Args:
+        state: The session.
+        token_budget: Input tokens of the request. `None`: by the provider, else the default.
+        provider: Asked for its window if there is no explicit budget. `None`: not asked.
+        lane_name: The lane.
+        outside: Expected tokens outside the messages, until they are known better.
+        limits: Further limits of this request.
+
+    Raises:
+        BudgetError: The required messages do not fit.
+    """
+    window = None
     if token_budget is None and provider is not None:
-        told, failures = yield from provider_window(provider)
-        state.outbox += [(events.PROVIDER_WINDOW_UNAVAILABLE, {"reason": failure}) for failure in failures]
-    budget = resolve_budget(token_budget, told, state.config.budget).tokens
+        window, failures = yield from provider_window(provider)
+        state.pending_notifications += [
+            (events.PROVIDER_WINDOW_UNAVAILABLE, {"reason": failure}) for failure in failures
+        ]
+    budget = resolve_budget(token_budget, window, state.config.budget).tokens
     prompt = None if state.prompt is None else (yield from ask_prompt(state))
     if state.clock is not None and state.config.prices is not None:
         state.seconds = yield Ask(state.clock)
@@ -76,7 +90,7 @@ def request(
 
 
 def _fit(state: SessionState, lane: LaneState, now: PolicyInput, find: Find) -> Operation[bool]:
-    """Have the lane's next plan decided, store it and apply it. Returns whether there was one."""
+    """Decide on the lane's next plan, store it and apply it. Returns whether there was one."""
     with tries(state) as attempts:
         for _ in attempts:
             decide = find(now)
@@ -94,19 +108,19 @@ def _fit(state: SessionState, lane: LaneState, now: PolicyInput, find: Find) -> 
                 state.apply(event)
                 _forget_expired(state)
                 write_checkpoint(state)
-            state.outbox += decision.reports
+            state.pending_notifications += decision.reports
             return isinstance(event, PlanRecorded)
     raise too_many_conflicts()
 
 
 def _record(state: SessionState, event: PlanRecorded) -> Operation[bool]:
-    """Store a plan. A store that fails must not stop a request: the plan waits for better times, with a report."""
+    """Store a plan. A failing store must not stop a request: the plan is buffered, with a report."""
     try:
         return (yield from commit(state, [event]))
     except StoreUnavailableError as error:
-        assert state.logbook is not None
-        state.logbook.later(event)
-        state.outbox.append((events.STORE_UNAVAILABLE, {"lane": event.lane, "error": str(error)[:200]}))
+        assert state.journal is not None
+        state.journal.buffer(event)
+        state.pending_notifications.append((events.STORE_UNAVAILABLE, {"lane": event.lane, "error": str(error)[:200]}))
         return True
 
 
@@ -117,7 +131,7 @@ def _forget_expired(state: SessionState) -> None:
 
 
 def compact(state: SessionState, lane_name: str) -> Operation[CompactionResult | None]:
-    """Compact now, down to the target. Returns None where nothing could be won."""
+    """Compact now, down to the target. Returns None if that would free nothing."""
     prompt = yield from ask_prompt(state)
     yield from enter(state)
     lane = state.lane(lane_name)
@@ -128,7 +142,7 @@ def compact(state: SessionState, lane_name: str) -> Operation[CompactionResult |
 
 
 def trim(state: SessionState, lane_name: str, wish: TrimRequest) -> Operation[CompactionResult | None]:
-    """Leave out of the lane's view what somebody asks for. Returns None where there is nothing of that."""
+    """Leave out of the lane's view what the caller selects. Returns None if nothing is selected."""
     prompt = yield from ask_prompt(state)
     yield from enter(state)
     lane = state.lane(lane_name)
@@ -138,7 +152,7 @@ def trim(state: SessionState, lane_name: str, wish: TrimRequest) -> Operation[Co
 
 
 def is_due(state: SessionState, lane_name: str) -> Operation[bool]:
-    """Whether a request now would start a compaction, within the budget of the one before."""
+    """Return whether a request now would start a compaction, within the budget of the previous one."""
     prompt = yield from ask_prompt(state)
     if state.clock is not None and state.config.prices is not None:
         state.seconds = yield Ask(state.clock)
@@ -148,7 +162,7 @@ def is_due(state: SessionState, lane_name: str) -> Operation[bool]:
 
 
 def undo_compaction(state: SessionState, lane_name: str) -> Operation[bool]:
-    """Bring back the plan before the newest compaction of the lane; False where there is none."""
+    """Restore the plan before the newest compaction of the lane; False if there is none."""
     prompt = yield from ask_prompt(state)
     yield from enter(state)
     lane = state.lane(lane_name)
@@ -158,16 +172,16 @@ def undo_compaction(state: SessionState, lane_name: str) -> Operation[bool]:
             if earlier is None:
                 return False
             if isinstance(earlier, PlanAt):
-                assert state.logbook is not None
-                earlier = yield from state.logbook.plan(lane_name, earlier)
+                assert state.journal is not None
+                earlier = yield from state.journal.plan(lane_name, earlier)
             now = state.policy_input(prompt)
-            missing = state.history.missing(seq for seq, _ in state.history.outside(earlier.gaps()))
-            yield from hold(state.history, state.logbook, missing)
+            missing = state.history.not_loaded(seq for seq, _ in state.history.outside(earlier.gaps()))
+            yield from load(state.history, state.journal, missing)
             event = undo(lane, now, earlier)
             if (yield from commit(state, [event])):
                 break
         else:
             raise too_many_conflicts()
     state.apply(event)
-    state.outbox.append((events.PLAN_CHANGED, {"lane": lane_name, "undone": event.plan.number - 1}))
+    state.pending_notifications.append((events.PLAN_CHANGED, {"lane": lane_name, "undone": event.plan.number - 1}))
     return True

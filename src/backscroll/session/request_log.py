@@ -1,7 +1,6 @@
-"""What was sent: the requests of a session, and the exact messages of each, with why each stood there.
+"""The requests of a session, and the exact messages of each, with the reason for each message.
 
-Nothing here changes a session or decides anything: what a request held follows from the log up to it, by a replica that
-stands where the session stood.
+What a request held follows from the log up to it, which a replica of the session applies.
 """
 
 import json
@@ -25,47 +24,45 @@ from backscroll.session.state import Position, SessionState
 from backscroll.session.store_sync import enter, fetch, flush_deferred, load_and_apply, refresh_lane
 from backscroll.session.system_prompt import prompt_of
 from backscroll.view.rendering import Sources
-from backscroll.view.view import EPHEMERAL, SUMMARY, Piece, unstored
+from backscroll.view.view import EPHEMERAL, SUMMARY, Segment, unstored
 
 _KINDS = frozenset(("request", "usage", "summary", "no_summary"))
-_NEAR = 256  # records from the place that was looked at last to one that is reached from there
+_NEAR = 256  # records between the last position read and one that is reached from there
 RequestItemKind = Literal["message", "prompt", "digest", "bridge", "filled", "ephemeral", "left out"]
 
 
 @dataclass(frozen=True, slots=True)
 class RequestRecord:
-    """One view that was handed out. Tokens are of the whole request, with what stands outside of its messages."""
+    """One view that was handed out. Tokens are of the whole request, including its overhead."""
 
     at: int
-    """Its place in the session's log, by which `get_request` finds it."""
+    """Its position in the session's log, for `get_request`."""
     lane: str
     budget: int
     """Tokens that it was allowed."""
     plan: int
-    """The number of the plan that held; 0 = nothing was left out or shortened."""
+    """The number of its plan; 0 = nothing was left out or shortened."""
     last: int
     """The newest message in it; -1 without one."""
     estimated: int
     """The middle estimate, made when it was handed out."""
     upper: int
-    """The upper estimate, on which it was decided whether to compact: never above the budget."""
+    """The upper estimate, on which compaction decides; never above the budget."""
     compacted: bool
-    """Whether the lane got a new plan since its request before; where that one is not told, because
-    it is before the places that were asked for: False.
-    """
+    """Whether the lane got a new plan since its previous request. False if that request is outside the listed range."""
     measured: int | None
-    """What its provider counted for the whole request; None where nobody told."""
+    """The provider's count of the whole request. `None`: not reported."""
     cached: int | None
     written: int | None
-    """Of that, what the provider read from its cache and wrote to it; None where nobody told of either."""
+    """Parts of it that the provider read from its cache and wrote to it. `None`: not reported."""
     answer: int | None
-    """What the provider counted for the answer; None where nobody told."""
+    """The provider's count of the answer. `None`: not reported."""
     summarizer: tuple[int, int]
-    """Input and output tokens of summaries for its lane that came since the lane's request before."""
+    """Input and output tokens of the lane's summaries since its previous request."""
 
     @property
     def tokens(self) -> int:
-        """What it took: as its provider counted it, else by the middle estimate."""
+        """Tokens of the request: as its provider counted them, else by the middle estimate."""
         return self.estimated if self.measured is None else self.measured
 
 
@@ -74,55 +71,59 @@ class RequestItem:
     """One message of a request, or a range of messages that it leaves out."""
 
     kind: RequestItemKind
-    """`message` of the history; `prompt` of a factory; `digest` for what is left out; `bridge` between two messages of
-    one role; `filled` for a result that never came; `ephemeral`, never stored; `left out`.
+    """`message` of the history; `prompt` of a factory; `digest` of everything left out; `bridge` between two messages
+    of one role; `filled` for a missing result; `ephemeral`, never stored; `left out`.
     """
     message: Message | None
-    """As it was sent; None for what is left out."""
+    """The message as sent. `None`: it is left out."""
     role: str
     first: int
     last: int
-    """Which messages of the history it is; -1 for none."""
+    """The messages of the history that it shows; -1 for none."""
     state: str
     """As in `MessageStatus`."""
     reason: str
     tokens: int
-    """As it stands in the request, by the middle estimate; 0 for what is left out. A message that stands for a result
-    that never came has its share of what is reckoned for these.
+    """Its present tokens, by the middle estimate; 0 if left out. Messages for missing results share the tokens
+    estimated for these.
     """
     original: int
-    """The same of the message as it was added."""
+    """Tokens of the original message, likewise."""
     ref: str
 
 
 @dataclass(frozen=True, slots=True)
 class RequestSnapshot:
-    """A request as it was sent, and why it was so."""
+    """A request as it was sent, with the reasons."""
 
     lane: str
     budget: int
     plan: int
     messages: list[Message]
-    """What `get_messages_for_request` returned; ephemeral messages, which are not stored, stand as
-    `{"role": ..., "ephemeral": SHA-256}`.
+    """What `get_messages_for_request` returned. Ephemeral messages are not stored and appear as `{"role": ...,
+    "ephemeral": SHA-256}`.
     """
     lines: tuple[RequestItem, ...]
     """The same in order, with what is left out."""
 
 
 def list_requests(state: SessionState, start: int, stop: int | None) -> Operation[list[RequestRecord]]:
-    """The requests at these places of the log, in order."""
+    """Return the requests at positions of the log from `start` up to but excluding `stop`, in order."""
     yield from enter(state)
-    if state.logbook is None:
+    if state.journal is None:
         found = [(at, event) for at, event in enumerate(state.events) if at >= start and (stop is None or at < stop)]
     else:
         yield from flush_deferred(state)
-        found = yield from state.logbook.events_of(_KINDS, start, stop)
+        found = yield from state.journal.events_of(_KINDS, start, stop)
     return list(_listed(found, whole=start <= 0))
 
 
 def get_request(state: SessionState, at: int) -> Operation[RequestSnapshot]:
-    """The request at a place of the log. Raises `ReferenceNotFoundError`."""
+    """Return the request at a position of the log.
+
+    Raises:
+        ReferenceNotFoundError: There is no request.
+    """
     yield from enter(state)
     event, past, lane = yield from lane_of_request(state, at)
     past.ephemerals = unstored(event.ephemerals)
@@ -132,19 +133,22 @@ def get_request(state: SessionState, at: int) -> Operation[RequestSnapshot]:
 
 
 def left_out(state: SessionState, at: int, first: int, last: int) -> Operation[list[tuple[MessageStatus, Message]]]:
-    """Messages that the request at a place left out, with what became of each in it."""
+    """Return messages that the request at a position left out, with the status of each in it."""
     yield from enter(state)
     _, past, lane = yield from lane_of_request(state, at)
     branch = past.history.branch
     seqs = list(branch.between(branch.position(first), branch.position(last + 1)))
     entries = yield from fetch(past, seqs)
-    told = explain_entries(past.history, lane, entries)
-    return [(each, copy_message(entry.message)) for each, entry in zip(told, entries, strict=True)]
+    statuses = explain_entries(past.history, lane, entries)
+    return [(each, copy_message(entry.message)) for each, entry in zip(statuses, entries, strict=True)]
 
 
 def lane_of_request(state: SessionState, at: int) -> Operation[tuple[RequestRecorded, SessionState, LaneState]]:
-    """The request at a place, a replica that stands where the session stood then, and the request's lane in it, of
-    which no view is made yet. With the lock held already. Raises `ReferenceNotFoundError`.
+    """Return the request at a position, a replica of the session at that time, and the request's lane in it, without a
+    view. The lock must be held.
+
+    Raises:
+        ReferenceNotFoundError: There is no request.
     """
     event = yield from _requested_at(state, at)
     past = yield from _before_request(state, at, event)
@@ -154,11 +158,11 @@ def lane_of_request(state: SessionState, at: int) -> Operation[tuple[RequestReco
 def _requested_at(state: SessionState, at: int) -> Operation[RequestRecorded]:
     found: Sequence[tuple[int, LogEvent]] = ()
     if type(at) is int and at >= 0:
-        if state.logbook is None:
+        if state.journal is None:
             found = list(enumerate(state.events))[at : at + 1]
         else:
             yield from flush_deferred(state)
-            found = yield from state.logbook.events_of(("request",), at, at + 1)
+            found = yield from state.journal.events_of(("request",), at, at + 1)
     for _, event in found:
         if isinstance(event, RequestRecorded):
             return event
@@ -168,35 +172,35 @@ def _requested_at(state: SessionState, at: int) -> Operation[RequestRecorded]:
 
 
 def _before_request(state: SessionState, at: int, event: RequestRecorded) -> Operation[SessionState]:
-    """A replica that stands where the session stood when a request was made."""
-    logbook = state.logbook
-    if logbook is None:
+    """Return a replica of the session when a request was made."""
+    journal = state.journal
+    if journal is None:
         replica = state.replica(None)
         for earlier in state.events[:at]:
             replica.apply(earlier)
         return replica
-    replica = yield from _going_on(state, logbook, at)
+    replica = yield from _going_on(state, journal, at)
     last = replica.history.last
     if event.last >= 0 and (last is None or last.seq != event.last):  # others wrote before this request was stored
-        place = yield from logbook.place_before_next(event.last)
-        replica = yield from state_at(state, logbook, min(place, at))
+        place = yield from journal.place_before_next(event.last)
+        replica = yield from state_at(state, journal, min(place, at))
     return replica
 
 
-def _going_on(state: SessionState, logbook: Journal, at: int) -> Operation[SessionState]:
-    """A replica that stands before a place: the one that was asked for last, where that is a little before it."""
+def _going_on(state: SessionState, journal: Journal, at: int) -> Operation[SessionState]:
+    """Return a replica at a position: the last one read, continued, if that is close enough."""
     before, state.looked_at = state.looked_at, None
     if before is None or not before.place <= at <= before.place + _NEAR:
-        found = Position(at, (yield from state_at(state, logbook, at)), logbook.codec())
+        found = Position(at, (yield from state_at(state, journal, at)), journal.codec())
     else:
         found, replica = before, before.state
-        page = yield from logbook.page_from(found.place, at - found.place, found.codec)
+        page = yield from journal.page_from(found.place, at - found.place, found.codec)
         for place, event in page:
             if not isinstance(event, Checkpoint):
                 yield from load_and_apply(replica, event, place)
             elif replica.history.noted:
-                replica.history.let_go(set(), replica.history.next_seq)
-        replica.outbox.clear()
+                replica.history.evict(set(), replica.history.next_seq)
+        replica.pending_notifications.clear()
     state.looked_at = Position(at, found.state, found.codec)
     return found.state
 
@@ -217,16 +221,16 @@ def _listed(events: Sequence[tuple[int, LogEvent]], whole: bool) -> Iterator[Req
             spent[event.lane] = read + event.input_tokens, wrote + event.output_tokens
         elif isinstance(event, RequestRecorded):
             name = event.lane
-            first = max(plans.values(), default=0) if whole else event.plan  # a lane begins with the newest plan
+            first = max(plans.values(), default=0) if whole else event.plan  # a lane starts from the newest plan
             before = plans.get(name, first)
             yield RequestRecord(
                 at, name, event.budget, event.plan, event.last, *(event.total or event.estimate), event.plan != before,
-                *_told(measured.get(at)), spent.pop(name, (0, 0)),
+                *_reported(measured.get(at)), spent.pop(name, (0, 0)),
             )  # fmt: skip  # one thought
             plans[name] = event.plan
 
 
-def _told(seen: UsageObserved | None) -> tuple[int | None, int | None, int | None, int | None]:
+def _reported(seen: UsageObserved | None) -> tuple[int | None, int | None, int | None, int | None]:
     if seen is None:
         return None, None, None, None
     return seen.report.tokens, seen.cached, seen.written, seen.report.answer or None
@@ -235,50 +239,50 @@ def _told(seen: UsageObserved | None) -> tuple[int | None, int | None, int | Non
 def _messages(lane: LaneState) -> list[Message]:
     assert lane.view is not None
     copies = lane.view.copies()
-    for piece in lane.view.pieces:
-        if piece.key[1] == EPHEMERAL:
-            copies[piece.start + (piece.bridge is not None)] = _unstored(piece)
+    for segment in lane.view.segments:
+        if segment.key[1] == EPHEMERAL:
+            copies[segment.start + (segment.separator is not None)] = _unstored(segment)
     return copies
 
 
-def _unstored(piece: Piece) -> Message:
-    message = piece.messages[0]
+def _unstored(segment: Segment) -> Message:
+    message = segment.messages[0]
     return {"role": message["role"], "ephemeral": str(message["content"]).rpartition(" ")[2]}
 
 
 def _lines(history: History, lane: LaneState, messages: Sequence[Message]) -> Iterator[RequestItem]:
-    """The view's messages in order, with what is left out where it would stand."""
+    """Yield the view's messages in order, with what is left out at its place."""
     assert lane.view is not None
     gaps = list(lane.plan.gaps())
-    for piece in lane.view.pieces:
-        while piece.group is not None and gaps and gaps[0].first < piece.group.first:
+    for segment in lane.view.segments:
+        while segment.group is not None and gaps and gaps[0].first < segment.group.first:
             yield _gap(gaps.pop(0))
-        shown = list(messages[piece.start : piece.start + len(piece.messages) + (piece.bridge is not None)])
-        if piece.bridge is not None:
-            yield _made("bridge", shown.pop(0), piece.bridge_estimate.middle)
-        if piece.group is not None:
-            yield from _members(history, lane, piece, shown)
+        shown = list(messages[segment.start : segment.start + len(segment.messages) + (segment.separator is not None)])
+        if segment.separator is not None:
+            yield _made("bridge", shown.pop(0), segment.separator_estimate.middle)
+        if segment.group is not None:
+            yield from _members(history, lane, segment, shown)
             continue
         kind: RequestItemKind = "prompt"
-        if piece.key[1] == SUMMARY:
+        if segment.key[1] == SUMMARY:
             kind = "digest"
-        elif piece.key[1] == EPHEMERAL:
+        elif segment.key[1] == EPHEMERAL:
             kind = "ephemeral"
         for message in shown:
-            yield _made(kind, message, piece.estimate.middle)
+            yield _made(kind, message, segment.estimate.middle)
     yield from map(_gap, gaps)
 
 
-def _members(history: History, lane: LaneState, piece: Piece, shown: list[Message]) -> Iterator[RequestItem]:
-    """The messages of a group. One more than it has entries stands for a result that never came."""
-    told = explain_entries(history, lane, piece.entries)
-    tokens = dict(shown_entries(piece, lane))
-    filled = piece.estimate.middle - sum(tokens.values())
-    if piece.sources is not None:
-        explained = dict(zip(piece.entries, told, strict=True))
-        yield from _arranged_members(piece.sources, explained, tokens, shown, filled)
+def _members(history: History, lane: LaneState, segment: Segment, shown: list[Message]) -> Iterator[RequestItem]:
+    """Yield the messages of a group. A message more than it has entries replaces a missing result."""
+    statuses = explain_entries(history, lane, segment.entries)
+    tokens = dict(shown_entries(segment, lane))
+    filled = segment.estimate.middle - sum(tokens.values())
+    if segment.sources is not None:
+        explained = dict(zip(segment.entries, statuses, strict=True))
+        yield from _arranged_members(segment.sources, explained, tokens, shown, filled)
         return
-    waiting = [(entry, each) for entry, each in zip(piece.entries, told, strict=True) if each.state != "left out"]
+    waiting = [(entry, each) for entry, each in zip(segment.entries, statuses, strict=True) if each.state != "left out"]
     shares = _shares(filled, len(shown) - len(waiting))
     for left, message in zip(range(len(shown), 0, -1), shown, strict=True):
         if not waiting or (left > len(waiting) and _is_filled(message, waiting[0][0])):
@@ -294,8 +298,8 @@ def _members(history: History, lane: LaneState, piece: Piece, shown: list[Messag
 def _arranged_members(
     sources: Sources, explained: dict[Entry, MessageStatus], tokens: dict[Entry, int], shown: list[Message], filled: int
 ) -> Iterator[RequestItem]:
-    """The same where a message is made of several entries, or an entry is in several messages: it counts with its
-    last. Results that never came, for which lines stand in messages of others, count with the last message.
+    """Yield the messages of a group in which a message may be made of several entries, or an entry be in several
+    messages: it counts with its last. Lines for missing results within other messages count with the last message.
     """
     last = {entry: at for at, entries in enumerate(sources) for entry in entries}
     alone = sum(not entries for entries in sources)
@@ -313,7 +317,7 @@ def _arranged_members(
 
 
 def _shares(tokens: int, number: int) -> Iterator[int]:
-    """So many tokens, divided among so many messages."""
+    """Divide tokens among so many messages."""
     return (tokens // number + (at < tokens % number) for at in range(number))
 
 
@@ -321,17 +325,17 @@ def _is_filled(message: Message, entry: Entry) -> bool:
     return message is not entry.message and message != entry.message and NO_RESULT in json.dumps(message)
 
 
-_TOLD = {
+_REASONS = {
     "prompt": "from the system prompt factory",
-    "digest": "tells of what is left out",
-    "bridge": "stands between two messages of one role",
-    "filled": "stands for a result that was never recorded",
-    "ephemeral": "never stored: its SHA-256 stands for it",
+    "digest": "summarizes what is left out",
+    "bridge": "separates two messages of one role",
+    "filled": "replaces a result that was never recorded",
+    "ephemeral": "never stored: shown by its SHA-256",
 }
 
 
 def _made(kind: RequestItemKind, message: Message, tokens: int) -> RequestItem:
-    return RequestItem(kind, message, str(message["role"]), -1, -1, "whole", _TOLD[kind], tokens, tokens, "")
+    return RequestItem(kind, message, str(message["role"]), -1, -1, "whole", _REASONS[kind], tokens, tokens, "")
 
 
 def _gap(gap: Gap) -> RequestItem:

@@ -1,8 +1,8 @@
-"""Recognising a conversation that a host hands in once more, as a list or message by message.
+"""Recognize a conversation that a host hands in again, as a list or message by message.
 
-A host keeps a transcript of its own and restores it into a session that has gone on from its store. The transcript is
-the poorer copy: some roles and keys are missing in it, or its end is. So both sides are compared by what the host keeps
-of a message, which only an adapter can know, and what is held already stays.
+A host keeps its own transcript and restores it into a session that has continued from its store. The transcript may
+lack some roles and keys, or its end. So both sides are compared by what the host keeps of a message, which only an
+adapter can know, and stored messages stay.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,25 +14,25 @@ from backscroll.session.state import SessionState
 from backscroll.session.store_sync import enter, fetch
 
 Kept = Callable[[Message], Message | None]
-"""What a host keeps of a message in its transcript; None where it leaves the message out."""
+"""What a host keeps of a message in its transcript. `None`: it leaves the message out."""
 
-_LOOKED_THROUGH = 64  # messages that are loaded at once while the newest are looked through
+_LOOKED_THROUGH = 64  # messages loaded at once while searching from the newest
 
 
 class Match(NamedTuple):
     """How much of two lists is the same conversation."""
 
     held: int
-    """Messages that are held and stay, from the first on."""
+    """Stored messages that stay, from the first on."""
     given: int
-    """Messages of the given list that these stand for, from the first on; the rest is new."""
+    """Given messages that these correspond to, from the first on; the rest is new."""
 
 
 def match(given: Sequence[Message], held: Sequence[Message], kept: Kept) -> Match:
-    """Finds the given messages among the held ones, in order.
+    """Find the given messages among the stored ones, in order.
 
-    Held messages that the transcript lacks are passed over, but no user's: where a whole turn is missing, the
-    conversation was taken back to before it. A transcript that ends within the last turn was written before a crash.
+    Stored messages that the transcript lacks are skipped, except a user's: if a whole turn is missing, the conversation
+    was rewound to before it. A transcript that ends within the last turn was written before a crash.
     """
     copies = [(number, copy) for number, message in enumerate(given) if (copy := kept(message)) is not None]
     found = stays = 0
@@ -53,8 +53,8 @@ def match(given: Sequence[Message], held: Sequence[Message], kept: Kept) -> Matc
 def following(
     state: SessionState, start: int, message: Message, kept: Callable[[Message], Message]
 ) -> Operation[int | None]:
-    """Looks whether a message is the next one of the branch, from the index `start` on. Returns the index behind it;
-    None if it is not. Messages of systems and hooks may be missing in between: a host need not keep them.
+    """Return the index after a message if it is the next one of the branch from index `start` on, else None. Messages
+    of systems and hooks may be missing in between, because a host need not keep them.
     """
     copy = kept(message)
     yield from enter(state)
@@ -69,7 +69,7 @@ def following(
 
 
 def newest(state: SessionState, wanted: Callable[[Message], bool]) -> Operation[int | None]:
-    """The `seq` of the newest message of the branch that is wanted; None without one."""
+    """Return the `seq` of the newest message of the branch that is wanted; None without one."""
     yield from enter(state)
     branch, stop = state.history.branch, len(state.history.branch)
     while stop > 0:

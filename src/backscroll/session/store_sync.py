@@ -1,19 +1,18 @@
-"""Keep a session and its store in step: catch up with what is stored, commit what happens, write checkpoints.
+"""Keep a session and its store in step: load stored events, commit new ones, write checkpoints.
 
-Operations, as everywhere in this room: generators that yield what they ask of the shell (`ports.py`). What could not be
-stored does not happen.
+Operations are generators that yield effects (`ports.py`). An event that could not be stored does not happen.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from backscroll.compaction.decision import PolicyInput
 from backscroll.compaction.lane_state import LaneState
-from backscroll.compaction.policy import PolicyInput
 from backscroll.errors import ConflictError
 from backscroll.history.history import Entry
 from backscroll.history.journal import Journal
 from backscroll.history.loading import fetch as fetch_entries
-from backscroll.history.loading import hold, hold_group, restored, take
+from backscroll.history.loading import load, load_group, restored, take
 from backscroll.history.log import Checkpoint, LogEvent, MessageAdded, Rewound
 from backscroll.history.plan import Plan, hidden
 from backscroll.ports import AcquireLock, Operation
@@ -22,13 +21,13 @@ from backscroll.session.state import SessionState
 from backscroll.session.usage_reports import take_in_reports
 from backscroll.tokens.budget import NO_LIMITS, Limits
 
-LOSSES = 4  # of a change, before its writer takes a turn: to try again is quicker, as long as it succeeds
-TRIES = 8  # of one change against other writers; each of them got further meanwhile
+LOSSES = 4  # lost tries of a change before its writer takes a turn: trying again is faster, as long as it succeeds
+TRIES = 8  # of one change against other writers; each of these made progress meanwhile
 LOCK = AcquireLock()
 
 
 def too_many_conflicts() -> ConflictError:
-    """The error after so many tries."""
+    """Return the error after too many tries."""
     return ConflictError(f"other writers were faster {TRIES} times in a row; try again")
 
 
@@ -36,47 +35,47 @@ def too_many_conflicts() -> ConflictError:
 
 
 def enter(state: SessionState) -> Operation[None]:
-    """Hold the lock from here on, with everything taken in."""
+    """Hold the lock from here on, with everything loaded."""
     yield LOCK
     yield from catch_up(state)
 
 
 def catch_up(state: SessionState, *, look: bool = True) -> Operation[None]:
-    """With the lock held: take in what is stored and not known here, and what was reported meanwhile.
+    """With the lock held, load what is stored and not known here, and apply pending reports.
 
-    `look`: whether to find what others stored since; else only a session that was not opened yet is.
+    `look`: check for events of other writers; otherwise only a session that was not opened yet is loaded.
     """
-    logbook = state.logbook
-    if logbook is not None and not state.entered:
-        yield from load_session(state, logbook)
-    elif logbook is not None and look:
-        yield from take_news(state, logbook)
+    journal = state.journal
+    if journal is not None and not state.entered:
+        yield from load_session(state, journal)
+    elif journal is not None and look:
+        yield from load_news(state, journal)
     if state.summaries is not None or state.pending_usage:
         take_in_reports(state)
 
 
-def load_session(state: SessionState, logbook: Journal) -> Operation[None]:
-    """Go on where the session stands in its store."""
-    checkpoint, behind = yield from logbook.open()
+def load_session(state: SessionState, journal: Journal) -> Operation[None]:
+    """Load a session from its store."""
+    checkpoint, behind = yield from journal.open()
     try:
-        yield from stand_at(state, logbook, checkpoint, behind, logbook.end)
+        yield from load_state(state, journal, checkpoint, behind, journal.end)
     except BaseException:
-        state.begin()  # nothing of what was taken in half
+        state.begin()  # nothing that was loaded half
         raise
 
 
-def stand_at(
-    state: SessionState, logbook: Journal, checkpoint: Checkpoint | None, behind: Sequence[LogEvent], place: int
+def load_state(
+    state: SessionState, journal: Journal, checkpoint: Checkpoint | None, behind: Sequence[LogEvent], place: int
 ) -> Operation[None]:
-    """Stand where a checkpoint and the events behind it say, which are what is stored before a place."""
+    """Load the state that a checkpoint and the events after it define, which are the records before a position."""
     state.begin()
     first = place - len(behind)
-    with logbook.at(first - 1):
-        state.history = yield from restored(logbook, checkpoint, [])
-        for mark in checkpoint.lanes if checkpoint else ():
-            assert isinstance(mark.plan, Plan)
-            lane = state.lanes[mark.name] = state.make_lane(mark.name, mark.plan)
-            lane.resume(mark)
+    with journal.at(first - 1):
+        state.history = yield from restored(journal, checkpoint, [])
+        for snapshot in checkpoint.lanes if checkpoint else ():
+            assert isinstance(snapshot.plan, Plan)
+            lane = state.lanes[snapshot.name] = state.make_lane(snapshot.name, snapshot.plan)
+            lane.restore(snapshot)
         state.newest_lane = checkpoint.newest_lane if checkpoint else None
         if state.newest_lane not in (None, *state.lanes):
             raise ValueError(f"its newest lane is {state.newest_lane!r:.80}, and it has no such lane")
@@ -85,10 +84,10 @@ def stand_at(
     state.entered = True
 
 
-def take_news(state: SessionState, logbook: Journal) -> Operation[None]:
-    """Take in what was stored since: by a caller of ours that gave up before the answer came, and by others."""
-    state.entered = False  # where some of it is taken in, and the rest cannot be had now: begin again
-    own, others = yield from logbook.news()
+def load_news(state: SessionState, journal: Journal) -> Operation[None]:
+    """Load what was stored since: by own callers that were cancelled, and by other writers."""
+    state.entered = False  # if only a part of it can be applied now, load the session again
+    own, others = yield from journal.catch_up()
     for at, event in own:
         yield from load_and_apply(state, event, at)
     for at, event in others:
@@ -101,39 +100,43 @@ def take_news(state: SessionState, logbook: Journal) -> Operation[None]:
 
 
 def load_and_apply(state: SessionState, event: LogEvent, at: int | None = None) -> Operation[None]:
-    """Apply an event, with what it needs from the store. `at`: its place, where it was stored before."""
-    if at is None or state.logbook is None:
-        yield from take(state.history, state.logbook, event)
+    """Apply an event, and load what it needs. `at`: its position, if it was stored before."""
+    if at is None or state.journal is None:
+        yield from take(state.history, state.journal, event)
         state.follow(event)
         return
-    with state.logbook.at(at):
-        yield from take(state.history, state.logbook, event)
+    with state.journal.at(at):
+        yield from take(state.history, state.journal, event)
         state.follow(event)
 
 
 def refresh_lane(
     state: SessionState, lane: LaneState, prompt: str | None, limits: Limits = NO_LIMITS
 ) -> Operation[PolicyInput]:
-    """Bring a lane's view up to date, with what it shows of what is not held. Returns what to decide on."""
+    """Bring a lane's view up to date, and load what it shows. Returns the input of a decision."""
     now = state.policy_input(prompt)
     if missing := not_loaded(lane, now):
-        yield from hold(state.history, state.logbook, missing)
+        yield from load(state.history, state.journal, missing)
     if reports := refresh(lane, now):
-        state.outbox += reports
+        state.pending_notifications += reports
     if limits is NO_LIMITS:
         return now
     for seq in sorted(hidden(lane.plan, limits.retain)):
-        yield from hold_group(state.history, state.logbook, seq)
+        yield from load_group(state.history, state.journal, seq)
     return now._replace(limits=limits)
 
 
 def fetch(state: SessionState, seqs: Sequence[int]) -> Operation[list[Entry]]:
-    """These entries, for reading only; `seqs` grow."""
-    return (yield from fetch_entries(state.history, state.logbook, seqs))
+    """Load these entries for reading only; `seqs` ascend."""
+    return (yield from fetch_entries(state.history, state.journal, seqs))
 
 
 def fetch_one(state: SessionState, seq: int) -> Operation[Entry]:
-    """The entry `seq`. Raises `ReferenceNotFoundError`."""
+    """Load the entry `seq`.
+
+    Raises:
+        ReferenceNotFoundError: There is no such message.
+    """
     state.check_seq(seq)
     (found,) = yield from fetch(state, [seq])
     return found
@@ -143,37 +146,37 @@ def fetch_one(state: SessionState, seq: int) -> Operation[Entry]:
 
 
 def commit(state: SessionState, happening: Sequence[LogEvent]) -> Operation[bool]:
-    """Store events that are about to happen; False where another writer was first, whose events happened now."""
-    logbook = state.logbook
-    if logbook is None:
+    """Store events before they are applied. Returns False if another writer was first; its events are applied then."""
+    journal = state.journal
+    if journal is None:
         return True
-    stored = yield from logbook.commit(happening)
+    stored = yield from journal.commit(happening)
     if not stored:
         state.lost += 1
         if state.lost >= LOSSES:
-            yield from logbook.take_turn()
-        yield from take_news(state, logbook)
+            yield from journal.take_turn()
+        yield from load_news(state, journal)
     return stored
 
 
 @contextmanager
 def tries(state: SessionState) -> Iterator[range]:
-    """The tries of a change that others may come before. A writer that lost often has a turn, which ends here."""
+    """Yield the tries of a change that may lose against other writers. A turn taken after repeated losses ends here."""
     state.lost = 0
     try:
         yield range(TRIES)
     finally:
-        if state.logbook is not None:
-            state.logbook.end_turn()
+        if state.journal is not None:
+            state.journal.end_turn()
 
 
 def commit_and_apply(state: SessionState, event: LogEvent, check: Callable[[], None] = lambda: None) -> Operation[None]:
-    """Store an event, behind what others did meanwhile, and apply it. `check` raises where it cannot follow that."""
+    """Store an event after other writers' events, and apply it. `check` raises if it cannot follow these."""
     with tries(state) as attempts:
         for _ in attempts:
             check()
             if (yield from commit(state, [event])):
-                state.entered = False  # until it is taken in
+                state.entered = False  # until it is applied
                 yield from load_and_apply(state, event)
                 state.entered = True
                 return
@@ -181,7 +184,7 @@ def commit_and_apply(state: SessionState, event: LogEvent, check: Callable[[], N
 
 
 def flush_deferred(state: SessionState) -> Operation[None]:
-    """Store what waits for the next event."""
+    """Store the buffered events."""
     with tries(state) as attempts:
         for _ in attempts:
             if (yield from commit(state, [])):
@@ -190,25 +193,25 @@ def flush_deferred(state: SessionState) -> Operation[None]:
 
 
 def flush(state: SessionState) -> Operation[None]:
-    """Store what waits for the next event, and give a lease back."""
-    logbook = state.logbook
-    if logbook is None or not logbook.gone:  # else nothing of it is to be stored, which was said
+    """Store the buffered events, and release a lease."""
+    journal = state.journal
+    if journal is None or not journal.gone:  # otherwise nothing can be stored, which was reported
         yield LOCK
         yield from catch_up(state, look=False)
         yield from flush_deferred(state)
-    if logbook is not None:
-        yield from logbook.release()
+    if journal is not None:
+        yield from journal.release()
 
 
 def write_checkpoint(state: SessionState) -> None:
-    """Note where the session stands, and evict messages that no view shows."""
-    logbook, history = state.logbook, state.history
-    if logbook is None or not history.noted:
+    """Write a checkpoint and evict messages that no view shows."""
+    journal, history = state.journal, state.history
+    if journal is None or not history.noted:
         return
     shown = {seq for lane in state.lanes.values() if lane.view for seq in lane.view.shown()}
     fresh = (
-        logbook.checkpoint_every if logbook.due else 0
-    )  # nobody asked for a view lately: the newest will be asked for
-    history.let_go(shown, history.next_seq - fresh)
-    marks = tuple(lane.mark() for lane in state.lanes.values())
-    state.apply_deferred(Checkpoint(history.mark(), marks, state.newest_lane))
+        journal.checkpoint_every if journal.due else 0
+    )  # no view was requested lately: the newest messages will be needed
+    history.evict(shown, history.next_seq - fresh)
+    lanes = tuple(lane.snapshot() for lane in state.lanes.values())
+    state.apply_deferred(Checkpoint(history.snapshot(), lanes, state.newest_lane))

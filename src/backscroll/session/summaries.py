@@ -1,4 +1,4 @@
-"""Have summaries made while requests go on, and wait for them where somebody wants that."""
+"""Request summaries in the background, and wait for them if the caller wants that."""
 
 from backscroll import events
 from backscroll.compaction import policy
@@ -13,19 +13,26 @@ from backscroll.session.store_sync import enter, refresh_lane
 from backscroll.session.system_prompt import ask_prompt
 from backscroll.session.usage_reports import take_in_reports
 
-_FOREVER = 1e8  # seconds; a summarizer's own time limit comes before
+_FOREVER = 1e8  # seconds; a summarizer's own time limit comes first
 
 
 def begin_summary(
     state: SessionState, lane_name: str, focus: str | None, wish: TrimRequest | None = None
 ) -> Operation[bool]:
-    """Have a summary made for what will be compacted next, if it is worth one; False while another is being made.
+    """Start a summary of what will be compacted next, if it is worth one. Returns False while another one is running.
 
-    `focus`: what matters most. Raises `ConfigurationError` without a summarizer.
+    Args:
+        state: The session.
+        lane_name: The lane.
+        focus: What matters most to the user.
+        wish: What will be left out, if the caller selects it.
+
+    Raises:
+        ConfigurationError: There is no summarizer.
     """
     summaries = state.summaries
     if summaries is None:
-        raise ConfigurationError("focus tells a summarizer what to keep, and there is none: give summarizer=")
+        raise ConfigurationError("`focus` requires a summarizer: pass `summarizer`")
     focus = None if focus is None else accept_text(focus, "user", state.config.redact)
     prompt = yield from ask_prompt(state)
     yield from enter(state)
@@ -39,13 +46,13 @@ def begin_summary(
 
 
 def summary_made(state: SessionState) -> Operation[None]:
-    """Wait until no summary is being made; without the lock, so that requests go on meanwhile."""
+    """Wait until no summary is running; without the lock, so that requests continue meanwhile."""
     if state.summaries is not None:
         yield Ask(state.summaries.background.wait, (_FOREVER,))
 
 
 def wait_for_summary(state: SessionState, lane: LaneState, prompt: str | None, budget: int) -> Operation[None]:
-    """Wait for a summary that is being made, where one is needed now and the user allows for it."""
+    """Wait for a running summary if one is needed now and `wait_seconds` allows it."""
     summaries = state.summaries
     if summaries is None or not summaries.summarizer.wait_seconds:
         return
@@ -58,7 +65,7 @@ def wait_for_summary(state: SessionState, lane: LaneState, prompt: str | None, b
 
 
 def begin_next_summary(state: SessionState, lane: LaneState, prompt: str | None, budget: int) -> Operation[None]:
-    """Have a summary made while requests go on, once the lane nears its next compaction."""
+    """Start a summary in the background once the lane nears its next compaction."""
     summaries = state.summaries
     if summaries is None or summaries.background.running:
         return
@@ -68,7 +75,9 @@ def begin_next_summary(state: SessionState, lane: LaneState, prompt: str | None,
 
 def _begin(state: SessionState, lane: LaneState, order: Order | None, summaries: Summaries) -> Operation[None]:
     if order is not None:
-        state.outbox.append((events.SUMMARY_STARTED, {"lane": lane.name, "first": order.first, "last": order.last}))
+        state.pending_notifications.append(
+            (events.SUMMARY_STARTED, {"lane": lane.name, "first": order.first, "last": order.last})
+        )
         yield Ask(summaries.background.start, (_made(state, order, summaries),))
 
 

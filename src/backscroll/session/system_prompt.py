@@ -1,4 +1,4 @@
-"""Ask the system prompt factory, and store each text that it gives once."""
+"""Call the system prompt factory, and store each of its texts once."""
 
 from hashlib import sha256
 
@@ -10,23 +10,23 @@ from backscroll.session.state import SessionState
 
 
 def ask_prompt(state: SessionState) -> Operation[str | None]:
-    """The system prompt now; None without a factory, or where it gives none."""
+    """Return the present system prompt; None without a factory, or if it returns none."""
     if state.prompt is None:
         return None
     text = yield Ask(state.prompt)
     text = accept_text(str(text), "system", state.config.redact) if text else text
     if text and text != state.included:
         state.included = text
-        state.outbox.append((events.INCLUDE, {"source": "system_prompt_factory", "content": str(text)}))
+        state.pending_notifications.append((events.INCLUDE, {"source": "system_prompt_factory", "content": str(text)}))
     return str(text) if text else None
 
 
 def record_prompt(state: SessionState, prompt: str) -> Operation[str]:
-    """Have the text of a system prompt stored, once. Returns its SHA-256."""
+    """Store the text of a system prompt, once. Returns its SHA-256."""
     digest = sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()
     if digest not in state.prompts:
-        logbook = state.logbook
-        known = None if logbook is None else (yield from logbook.prompt(digest))
+        journal = state.journal
+        known = None if journal is None else (yield from journal.prompt(digest))
         if known is None:
             state.apply_deferred(SystemPromptRecorded(digest, prompt))
         state.prompts.add(digest)
@@ -34,10 +34,10 @@ def record_prompt(state: SessionState, prompt: str) -> Operation[str]:
 
 
 def prompt_of(state: SessionState, digest: str | None) -> Operation[str | None]:
-    """The system prompt with this SHA-256; None for None."""
+    """Return the system prompt with this SHA-256; None for None."""
     if digest is None:
         return None
-    if state.logbook is not None:
-        return (yield from state.logbook.prompt(digest))
+    if state.journal is not None:
+        return (yield from state.journal.prompt(digest))
     seen = (event.text for event in state.events if isinstance(event, SystemPromptRecorded) and event.digest == digest)
     return next(seen, None)

@@ -1,6 +1,6 @@
-"""What a provider reported of the newest view, and what came of a summary: kept until the next operation takes it in.
+"""Reports on the newest view and finished summaries, kept until the next operation applies them.
 
-Reports come outside of the lock, from whoever called the model. No operation: nothing here waits.
+Reports come outside the lock, from the code that called the model. So nothing here waits.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ NOTHING_SENT = "no view was handed out on this lane yet"
 def observe_usage(state: SessionState, lane_name: str, counted: Counted, *, read: bool = False) -> None:
     """Keep a provider's report on the lane's newest view.
 
-    `read`: it was read from a response, and not given by a caller who may have mixed it up.
+    `read`: it was read from a response, and not passed by a caller who may have mixed up figures.
     """
     lane = state.lanes.get(lane_name)
     sound = all(type(tokens) is int and tokens >= 0 for tokens in counted)
@@ -35,53 +35,55 @@ def observe_usage(state: SessionState, lane_name: str, counted: Counted, *, read
 
 
 def reject_usage(state: SessionState, lane_name: str, reported: object, why: str) -> None:
-    """Keep that a report says nothing of use."""
+    """Report that a report of usage is ignored."""
     state.pending_usage.append(ignored(lane_name, reported, why))
 
 
 def observe_overflow(state: SessionState, lane_name: str, requested: int | None, limit: int | None) -> None:
-    """Keep that a provider refused the lane's newest view as too long."""
+    """Keep the report that a provider rejected the lane's newest view as too long."""
     lane = state.lanes.get(lane_name)
-    told = type(requested) is int and type(limit) is int and limit > 0
-    report = lane.report(requested or 0, 0) if lane is not None and told else None
+    sized = type(requested) is int and type(limit) is int and limit > 0
+    report = lane.report(requested or 0, 0) if lane is not None and sized else None
     if lane is not None and report is not None and lane.meter.plausible(report, lane.budget):
         state.pending_usage.append(UsageObserved(lane_name, report))
     else:
-        limit = None  # sizes that cannot be about that view say nothing of what would fit
+        limit = None  # sizes that cannot belong to that view do not show what would fit
     found = lane.overflow(limit) if lane is not None else None
     state.pending_usage.append(found or ignored(lane_name, "overflow", NOTHING_SENT))
 
 
 def take_in_reports(state: SessionState) -> None:
-    """Take in what was reported since the last operation, and a summary that is ready."""
+    """Apply what was reported since the last operation, and a finished summary."""
     made = state.summaries.background.fetch() if state.summaries else None
     if made is not None:
         _take_in_summary(state, made)
     pending, state.pending_usage = state.pending_usage, []
     for report in pending:
         if isinstance(report, tuple):
-            state.outbox.append(report)
+            state.pending_notifications.append(report)
             continue
         state.apply_deferred(report)
         if isinstance(report, Overflowed):
-            state.outbox.append((events.OVERFLOW, {"lane": report.lane, "tokens": report.tokens}))
+            state.pending_notifications.append((events.OVERFLOW, {"lane": report.lane, "tokens": report.tokens}))
 
 
 def _take_in_summary(state: SessionState, made: Made) -> None:
-    """One of what was taken back meanwhile is of no use."""
+    """Apply a finished summary, unless the messages that it covers were rewound."""
     order, spent = made.order, (made.input_tokens, made.output_tokens)
     place: dict[str, Any] = {"lane": order.lane, "first": order.first, "last": order.last}
-    told = place | {"model": made.model, "prompt": PROMPT, "input_tokens": spent[0], "output_tokens": spent[1]}
+    payload = place | {"model": made.model, "prompt": PROMPT, "input_tokens": spent[0], "output_tokens": spent[1]}
     reason = made.reason
     if made.struck:
-        state.outbox.append((events.SUMMARY_CLAIMS_STRUCK, place | {"struck": made.struck, "kept": made.kept}))
+        state.pending_notifications.append(
+            (events.SUMMARY_CLAIMS_STRUCK, place | {"struck": made.struck, "kept": made.kept})
+        )
     if not reason and (order.lane not in state.lanes or order.last not in state.history.branch):
-        reason = "what it tells of was taken back meanwhile"
+        reason = "the messages that it covers were rewound meanwhile"
     if order.lane not in state.lanes:
         return
     if reason:
         state.apply_deferred(SummaryFailed(order.lane, order.last, reason, *spent))
-        state.outbox.append((events.SUMMARY_FAILED, told | {"reason": reason}))
+        state.pending_notifications.append((events.SUMMARY_FAILED, payload | {"reason": reason}))
         return
     state.apply_deferred(SummaryMade(order.lane, order.first, order.last, made.text, made.model, PROMPT, *spent))
-    state.outbox.append((events.SUMMARY_READY, told))
+    state.pending_notifications.append((events.SUMMARY_READY, payload))

@@ -1,11 +1,12 @@
-"""What a lane's window is made of, what takes the most of it, and what a compaction would do. Reads only."""
+"""What a lane's window holds, its largest messages, and what a compaction would do."""
 
 from copy import copy
 from dataclasses import dataclass
 
+from backscroll.compaction.decision import PolicyInput
 from backscroll.compaction.lane_state import LaneState
-from backscroll.compaction.policy import PolicyInput, next_compaction
-from backscroll.compaction.report import CompactionResult
+from backscroll.compaction.policy import next_compaction
+from backscroll.compaction.result import CompactionResult
 from backscroll.history.history import Entry, History
 from backscroll.history.journal import Journal
 from backscroll.history.log import Overflowed, UsageObserved
@@ -19,23 +20,23 @@ from backscroll.session.store_sync import enter, load_session
 from backscroll.tokens.usage import Origin, TokenCount, Usage
 
 PARTS = (*KINDS, "free")
-"""The kinds of which a request is made, and what is left of the window."""
+"""The kinds of a request, and the free part of the window."""
 LARGEST = 10
-_BEGINNING = 60  # characters of a message by which it is told
-_LOOKED_AT = 4_096  # characters among which these are looked for: there may be any number of blanks between
+_BEGINNING = 60  # characters of a message that identify it
+_LOOKED_AT = 4_096  # characters searched for these: any number of blanks may come first
 
 
 @dataclass(frozen=True, slots=True)
 class LargestMessage:
-    """One message, and what it takes of the window."""
+    """One message, and its share of the window."""
 
     seq: int
     role: str
     ref: str
     tokens: int
-    """As it stands in the view, as a share of its kind."""
+    """Its present tokens in the view, scaled with its kind."""
     beginning: str
-    """The tool that it answers or calls, or the beginning of its text."""
+    """The tool that it calls, or the beginning of its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +45,18 @@ class WindowReport:
 
     lane: str
     parts: dict[str, int]
-    """What each of `PARTS` takes: `usage.by_kind`, which adds up to `usage.used`, and `usage.free`."""
+    """Tokens of each of `PARTS`: `usage.by_kind`, which adds up to `usage.used`, and `usage.free`."""
     largest: tuple[LargestMessage, ...]
-    """The messages that take the most of it, largest first."""
+    """The largest messages, largest first."""
     threshold: int
     """The upper estimate from which the next request is compacted."""
     next_compaction: CompactionResult
-    """What a compaction now would do; without effect where the view is at its target already."""
+    """What a compaction now would do; nothing if the view is at its target already."""
     usage: Usage
 
 
 def window_report(state: SessionState, lane_name: str) -> Operation[WindowReport]:
-    """What the lane's window is made of, and what a compaction now would do. Changes nothing."""
+    """Return what the lane's window holds, and what a compaction now would do. Changes nothing."""
     yield from enter(state)
     lane, now = yield from lane_now(state, lane_name)
     found = yield Ask(_report, (lane, now), heavy=True, tolerant=True)
@@ -66,13 +67,13 @@ def window_report(state: SessionState, lane_name: str) -> Operation[WindowReport
 
 
 def _report(lane: LaneState, now: PolicyInput) -> WindowReport:
-    """Of a lane whose view is up to date."""
+    """Report on a lane whose view is up to date."""
     assert lane.view is not None
     used, scale = _usage(now.history, lane), break_down(lane).scale
     parts = {kind: figure.tokens for kind, figure in used.by_kind.items()} | {"free": used.free}
     each: list[tuple[int, Entry]] = []
-    for piece in lane.view.pieces:
-        each += [(round(tokens * scale), entry) for entry, tokens in shown_entries(piece, lane)]
+    for segment in lane.view.segments:
+        each += [(round(tokens * scale), entry) for entry, tokens in shown_entries(segment, lane)]
     each.sort(key=lambda found: (-found[0], found[1].seq))
     largest = tuple(_contributor(entry, tokens) for tokens, entry in each[:LARGEST])
     threshold, coming = next_compaction(lane, now)
@@ -84,12 +85,12 @@ def _contributor(entry: Entry, tokens: int) -> LargestMessage:
     text = next((part.text for part in reading.parts if part.text and not part.text.isspace()), "")
     names = ", ".join(part.name for part in reading.call_parts if part.name)
     beginning = " ".join(text.lstrip()[:_LOOKED_AT].split())[:_BEGINNING]
-    told = f"calls {names}" if names else beginning
-    return LargestMessage(entry.seq, reading.role, reference(entry.seq), tokens, told)
+    label = f"calls {names}" if names else beginning
+    return LargestMessage(entry.seq, reading.role, reference(entry.seq), tokens, label)
 
 
 def usage(state: SessionState, lane_name: str) -> Usage | None:
-    """What is in the lane's window, by what its provider said last; None where no view of it was made here yet."""
+    """Return what the lane's window holds, by its provider's last report; None before its first view here."""
     known = state.lanes.get(lane_name)
     if known is None or known.view is None:
         return None
@@ -102,12 +103,10 @@ def usage(state: SessionState, lane_name: str) -> Usage | None:
 
 
 def usage_as_stored(state: SessionState, lane_name: str) -> Operation[Usage]:
-    """What is in the window of a lane of which no view was made here yet. It needs no lock: what is stored is read by a
-    replica.
-    """
+    """Return what a lane's window holds without a view of it here. Needs no lock, because a replica reads the store."""
     replica = state
-    if (logbook := state.logbook) is not None:
-        own = Journal(logbook.store, logbook.session)
+    if (journal := state.journal) is not None:
+        own = Journal(journal.store, journal.session)
         replica = state.replica(own)
         yield from load_session(replica, own)
     lane, _ = yield from lane_now(replica, lane_name)
@@ -115,7 +114,7 @@ def usage_as_stored(state: SessionState, lane_name: str) -> Operation[Usage]:
 
 
 def _usage(history: History, lane: LaneState) -> Usage:
-    """The breakdown of a lane's newest view, which there must be."""
+    """Break down a lane's newest view, which must exist."""
     assert lane.view is not None
     prose = prose_of(lane.plan)
     total = lane.used(lane.budget)
@@ -128,7 +127,7 @@ def _usage(history: History, lane: LaneState) -> Usage:
         used_upper_bound=total.upper,
         free=max(0, lane.allowed(lane.budget) - total.upper),
         by_kind=by_kind,
-        messages=len(lane.view.flat),
+        messages=len(lane.view.messages),
         stored=len(history.branch),
         compactions=lane.compactions,
         summarizer=lane.spent,

@@ -1,5 +1,6 @@
 """What a request costs in tokens.
 
-`usage.py` adds up counts and calibrates them by what providers report; `budget.py` is what a request may take;
-`model_profiles.py` is how model families count; `engines/` are the tokenizers and measure messages.
+`usage.py` adds up counts and calibrates them by providers' reports, `reported_usage.py` judges these reports and
+`responses.py` reads them from responses. `budget.py` resolves how much a request may take. `model_profiles.py` holds
+how model families count. `engines/` are the tokenizers, and measure messages.
 """

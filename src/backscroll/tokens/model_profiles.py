@@ -1,8 +1,8 @@
-"""How model families count: one table of data and the lookup by model name. No counting and no state may live here.
+"""How model families count: one table, and the lookup by model name.
 
 Factors are relative to the count of the o200k vocabulary, measured on 3,510 agent messages with each family's own
-tokenizer or counting endpoint; image rules are the providers' published ones. Overridable by giving a `ModelProfile`
-instead of a name.
+tokenizer or counting endpoint. Image rules are those that the providers published. A caller replaces the table by
+passing a `ModelProfile` instead of a name.
 """
 
 import re
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 
 def _openai_image(base: int, tile: int) -> Callable[[int, int], int]:
-    """Tokens for each 512 px tile, after fitting into 2,048 px and scaling the short side down to 768 px."""
+    """Count tokens per 512 px tile, after fitting into 2,048 px and scaling the short side down to 768 px."""
 
     def tokens(width: int, height: int) -> int:
         scale = min(1.0, 2048 / max(width, height))
@@ -27,17 +27,17 @@ _OPENAI_IMAGE = _openai_image(85, 170)
 
 
 def _openai_patches(factor: float) -> Callable[[int, int], int]:
-    """The small models: patches of 32 px, at most 1,536 after scaling, times the model's factor."""
+    """Count as the small models do: patches of 32 px, at most 1,536 after scaling, times the model's factor."""
     return lambda width, height: ceil(min(1_536, ceil(width / 32) * ceil(height / 32)) * factor)
 
 
 def _claude_image(cap: int) -> Callable[[int, int], int]:
-    """One token for each patch of 28 x 28 px, up to the size at which the service scales down."""
+    """Count one token per patch of 28 x 28 px, up to the size at which the service scales down."""
     return lambda width, height: min(cap, ceil(width / 28) * ceil(height / 28))
 
 
 def _gemini_image(width: int, height: int) -> int:
-    """258 tokens up to 384 px, else for each tile; a tile's side is the short side / 1.5, within 256 to 768 px."""
+    """Count 258 tokens up to 384 px, else per tile, whose side is the short side / 1.5, within 256 to 768 px."""
     if max(width, height) <= 384:
         return 258
     side = max(256, min(768, int(min(width, height) / 1.5)))
@@ -50,11 +50,11 @@ class ModelProfile:
 
     name: str
     factor: float = 1.2
-    """Tokens for each o200k token."""
+    """Tokens per o200k token."""
     per_digit: float = 0.0
-    """Further tokens for each ASCII digit, where the vocabulary splits numbers into digits."""
+    """Additional tokens per ASCII digit, for vocabularies that split numbers into digits."""
     exact: bool = False
-    """Whether the counted vocabulary is the family's own."""
+    """True if the counted vocabulary is the family's own."""
     image: Callable[[int, int], int] = _OPENAI_IMAGE
     """Tokens of an image from its width and height in pixels."""
     image_cap: int = 1_568
@@ -64,7 +64,7 @@ class ModelProfile:
 
 
 class Counting(NamedTuple):
-    """How a family counts texts: what a lane's requests say of it, so that another program reckons as it did."""
+    """How a family counts texts. A lane's requests record it, so that another program counts alike."""
 
     family: str
     factor: float
@@ -73,7 +73,7 @@ class Counting(NamedTuple):
 
 
 COUNTED = ModelProfile("as counted", factor=1.0, exact=True, image_cap=1_445)
-"""No model is named, or the tokenizer is the caller's own: counts are taken as they are."""
+"""No model is named, or the tokenizer is the caller's own: counts are used unchanged."""
 
 UNKNOWN = ModelProfile("unknown", factor=1.2, image_cap=4_784)
 
@@ -111,11 +111,12 @@ _CLAUDE_VERSION = re.compile(r"claude.*?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)", re.I
 
 
 def family_of(model: str | None, *, counted: bool = False) -> ModelProfile:
-    """The family of a model name such as `us.anthropic.claude-opus-4-8` or `openai/gpt-5`; unknown names count 1.2
-    times.
+    """Return the family of a model name such as `us.anthropic.claude-opus-4-8` or `openai/gpt-5`.
 
-    `counted`: the tokenizer was made for this model, so its counts are taken as they are and only media follow the
-    family.
+    Args:
+        model: The name. An unknown one counts 1.2 tokens per o200k token. `None`: counts are used unchanged.
+        counted: The tokenizer was made for this model: its counts are used unchanged, and the family decides on media
+            only.
     """
     if not model:
         return COUNTED
@@ -126,12 +127,12 @@ def family_of(model: str | None, *, counted: bool = False) -> ModelProfile:
 
 
 def counting_of(family: ModelProfile) -> Counting:
-    """How a family counts texts."""
+    """Return how a family counts texts."""
     return Counting(family.name, family.factor, family.per_digit, family.exact)
 
 
 def family_that_counts(counting: Counting) -> ModelProfile:
-    """A family that counts texts so; media by the rules of the family of that name, else as an unknown one."""
+    """Return a family that counts texts this way; media follow the named family, else the unknown one."""
     name, factor, per_digit, exact = counting
     return replace(_NAMED.get(name, UNKNOWN), name=name, factor=factor, per_digit=per_digit, exact=exact)
 

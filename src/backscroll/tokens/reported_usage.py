@@ -1,9 +1,9 @@
-"""Which reports of usage a lane takes, and as what: callers pass wrong figures, and one must not ruin a session. Pure.
+"""Which reports of usage a lane accepts, and how it corrects them: a wrong report must not ruin a session.
 
-Two mistakes are common, and known by how the figures move from one request to the next: totals of all requests so far,
-and figures that count cached tokens twice. Both are corrected, since the right figure is in the wrong one. What cannot
-be about its request is ignored. What is remembered here is of this process only: a session that is opened again learns
-it again, from the next two reports.
+Callers make two common mistakes, which show in how the figures change from one request to the next: totals of all
+requests so far, and cached tokens counted twice. Both are corrected, since the right figure can be derived. A report
+that cannot belong to its request is ignored. This state lives in memory only: a reopened session learns it again from
+the next two reports.
 """
 
 from copy import copy
@@ -18,29 +18,29 @@ NOT_ABOUT_IT = "it cannot be about that view"
 RUNNING = "it grows by a whole request each time, as a total of all requests does"
 TWICE = "its input_tokens alone are what the request takes, and hold the cached ones already"
 
-_LARGE = 1 / 3  # of the budget: an overhead above it is worth a look
-_USUAL = 1_000  # tokens of overhead that are nothing to warn of: a provider's own prompt for tools takes up to 800
-_WORSE = 1.5  # times what was warned of before, until it is said again
-_SLOPE = 1.8  # tokens for each counted one; above what any model family in `families` takes
-_LEAST_TEXT, _TEXT = 0.5, 3.0  # tokens for each estimated one: a larger growth is not by new messages
-_OUTSIDE = 0.5  # of the budget that stands outside of messages at most, where a growth may be a whole request
+_LARGE = 1 / 3  # of the budget: a larger overhead gets a warning
+_USUAL = 1_000  # tokens of overhead that need no warning: a provider's own prompt for tools takes up to 800
+_WORSE = 1.5  # times the overhead of the last warning, from which it is repeated
+_SLOPE = 1.8  # tokens per counted one; above what any family in `model_profiles` takes
+_LEAST_TEXT, _TEXT = 0.5, 3.0  # tokens per estimated one: a larger growth does not come from new messages
+_OUTSIDE = 0.5  # of the budget that the overhead takes at most, where a growth may be a whole request
 _FRAMING = 200  # tokens by which short messages may miss that
 _RIGHT = (0.9, 1.1)  # times what is expected, within which a figure may be right
 _OFF = 1.1  # times what is expected, above which a report may count cached tokens twice as those before it did
-_LEAST_CACHED = 1_024  # tokens of a prompt that OpenAI caches at all
+_LEAST_CACHED = 1_024  # tokens of the shortest prompt that OpenAI caches
 _BLOCK, _BLOCK_SHARE = 256, 0.02  # tokens by which a cached prefix is shorter than the prompt that it was: two blocks
-_ALIKE = 0.25  # of a growth by which it may differ from what the one before lets expect, where totals grow
-_MENDED = 10  # right reports in a row after which a mistake is said again
-_AGREE = 0.1  # of a report by which another one may differ in its overhead and still say the same
+_ALIKE = 0.25  # of a growth by which it may differ from what the previous one suggests, if totals grow
+_FORGIVEN_AFTER = 10  # right reports in a row after which a mistake is reported again
+_AGREE = 0.1  # of a report by which another one may differ in its overhead and still agree
 
 
 class Judged(NamedTuple):
-    """What becomes of a report."""
+    """The decision on a report."""
 
     report: Report | None
-    """As it is taken; None where it is ignored."""
+    """The report as accepted. `None`: it is ignored."""
     reports: list[Notification]
-    """What is to be said of it."""
+    """What to report of it."""
 
 
 class ReportedUsage:
@@ -49,25 +49,29 @@ class ReportedUsage:
     def __init__(self, lane: str) -> None:
         self._lane = lane
         self._last: tuple[Counted, int, int] | None = None
-        """The newest report, the middle estimate of its messages, and the tokens that it was taken for."""
+        """The newest report, the expected tokens of its messages, and the tokens it was accepted with."""
         self._growth = self._grew = 0
-        """By what the newest report grew, and how many in a row grew by a whole request."""
+        """How much the newest report grew, and how many in a row grew by a whole request."""
         self._twice = self._holds = False
-        """Whether cached tokens were counted twice before, and whether the newest report looked like it."""
-        self._said: dict[str, int] = {}
-        """What reports were corrected for, and how many came since that were right."""
+        """Whether earlier reports counted cached tokens twice, and whether the newest may have."""
+        self._corrections: dict[str, int] = {}
+        """Corrections made, each with the number of right reports since."""
         self._ignored: Report | None = None
-        """The newest report, where it was ignored."""
+        """The newest report, if it was ignored."""
         self._warned = 0
-        """The tokens that a warning told of."""
+        """Tokens of overhead in the last warning."""
 
     def judge(
         self, counted: Counted, report: Report, meter: UsageCalibrator, budget: int, *, read: bool = False
     ) -> Judged:
-        """What becomes of a report on a view; `meter` is the lane's as it was before.
+        """Decide on a report about a view.
 
-        `report.tokens` is the sum of the prompt's parts in `counted`. `read`: these were read from a response, so that
-        which of them include cached tokens is known.
+        Args:
+            counted: The provider's figures.
+            report: The report; its `tokens` are the sum of the prompt's parts in `counted`.
+            meter: The lane's calibrator before this report.
+            budget: Input tokens of the request.
+            read: The figures were read from a response, so it is known which of them include cached tokens.
         """
         grew = self._grows(counted, report, meter, budget)
         twice = not read and self._counts_twice(counted, report, meter, budget)
@@ -79,18 +83,19 @@ class ReportedUsage:
         self._last = counted, report.middle, taken.tokens
         if not self._is_taken(taken, meter, budget, corrected=bool(why)):
             return Judged(None, [ignored(self._lane, tuple(counted), why or NOT_ABOUT_IT)])
-        said = self._overhead(taken, meter, budget)
-        self._said = {told: right + 1 for told, right in self._said.items() if right < _MENDED}
-        if why and why not in self._said:
-            told = {"lane": self._lane, "reported": report.tokens, "taken": taken.tokens, "reason": why}
-            said.insert(0, (events.USAGE_CORRECTED, told))
+        notifications = self._overhead(taken, meter, budget)
+        corrections = self._corrections.items()
+        self._corrections = {reason: right + 1 for reason, right in corrections if right < _FORGIVEN_AFTER}
+        if why and why not in self._corrections:
+            correction = {"lane": self._lane, "reported": report.tokens, "taken": taken.tokens, "reason": why}
+            notifications.insert(0, (events.USAGE_CORRECTED, correction))
         if why:
-            self._said[why] = 0
-        return Judged(taken, said)
+            self._corrections[why] = 0
+        return Judged(taken, notifications)
 
     def _grows(self, counted: Counted, report: Report, meter: UsageCalibrator, budget: int) -> bool:
-        """Whether this is a total of all requests: from one report to the next it grew by what may be a whole request,
-        and then by as much again, with the change of the view. Once, tools may have been added.
+        """Return whether this is a total of all requests: it grew by about a whole request, and then by as much again
+        plus the change of the view. A single growth may come from added tools.
         """
         if self._last is None:
             return False
@@ -107,11 +112,11 @@ class ReportedUsage:
         return self._grew > 1
 
     def _counts_twice(self, counted: Counted, report: Report, meter: UsageCalibrator, budget: int) -> bool:
-        """Whether cached tokens are in `fresh` already, as OpenAI's and Gemini's figures hold them.
+        """Return whether `fresh` includes cached tokens already, as OpenAI's and Gemini's figures do.
 
-        Then what was cached is what `fresh` said of the request before, or with what was written all that it says of
-        this one; and either `fresh` is what the messages explain, where the sum is not, or this came twice in a row and
-        grew. A caller who did so once is known by the figure that is nearer to what the request should take.
+        In that case the cached tokens equal the `fresh` ones of the previous request, or with the written ones all of
+        this one's. In addition, either `fresh` is what the messages explain and the sum is not, or this happened twice
+        in a row and grew. For a caller who did so once, the figure nearer to the expectation decides.
         """
         before, self._holds = self._holds, self._may_hold(counted)
         expected = meter.expected(report.middle, budget)
@@ -129,7 +134,7 @@ class ReportedUsage:
         return self._twice and counted.cached <= counted.fresh and nearer and off
 
     def _may_hold(self, counted: Counted) -> bool:
-        """Whether the cached tokens of a report may be among the fresh ones of the same."""
+        """Return whether the cached tokens of a report may be among its fresh ones."""
         if not _LEAST_CACHED <= counted.cached <= counted.fresh:
             return False
         if counted.written:
@@ -140,8 +145,8 @@ class ReportedUsage:
         return counted.read <= last.fresh + last.answer and _shortly_below(min(counted.read, last.fresh), last.fresh)
 
     def _is_taken(self, report: Report, meter: UsageCalibrator, budget: int, *, corrected: bool) -> bool:
-        """Whether a report is about its request. One that contradicts what was learned of the overhead is ignored
-        once: where the next one says the same, it is what was learned that was wrong.
+        """Return whether a report belongs to its request. One that contradicts the learned overhead is ignored once: if
+        the next report agrees with it, the learned overhead was wrong.
         """
         before, self._ignored = self._ignored, None
         if meter.plausible(report, budget):
@@ -151,7 +156,7 @@ class ReportedUsage:
         return (agrees or corrected) and meter.possible(report, budget)
 
     def _overhead(self, report: Report, meter: UsageCalibrator, budget: int) -> list[Notification]:
-        """The warning that much of the budget is taken by what the messages do not explain."""
+        """Warn if the messages do not explain a large part of the budget."""
         if meter.given:
             return []
         after = copy(meter)
@@ -166,7 +171,7 @@ class ReportedUsage:
 
 
 def ignored(lane: str, reported: object, reason: str) -> Notification:
-    """The event that a report is ignored; `reported` in words, or the figures of it."""
+    """Return the event that a report is ignored; `reported` is a description or its figures."""
     return events.USAGE_REJECTED, {"lane": lane, "reported": str(reported), "reason": reason}
 
 
@@ -175,7 +180,7 @@ def _within(tokens: int, expected: float, bounds: tuple[float, float]) -> bool:
 
 
 def _is_text(growth: int, estimated: int) -> bool:
-    """Whether a prompt may have grown so by messages that are estimated at that."""
+    """Return whether messages of this estimate may explain the growth of a prompt."""
     return estimated >= 0 and _LEAST_TEXT * estimated - _FRAMING <= growth <= _TEXT * estimated + _FRAMING
 
 
@@ -188,5 +193,5 @@ def _ratio(tokens: int, expected: float) -> float:
 
 
 def _left(report: Report, meter: UsageCalibrator) -> float:
-    """What a report leaves to the overhead."""
+    """Return the tokens that a report leaves for the overhead."""
     return report.tokens - report.middle * meter.slope

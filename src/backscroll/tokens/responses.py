@@ -1,4 +1,4 @@
-"""What a provider counted for one call, read from the objects of its client. Reads responses; changes and logs nothing.
+"""What a provider counted for one call, read from the objects of its client.
 
 The interfaces differ in what their figure for the prompt includes. Sources: the types of the clients openai 3.54,
 anthropic 2.12 and google-genai 3.4, and botocore's model of Bedrock's Converse (1.44), read in November 2026.
@@ -15,46 +15,46 @@ IN_STREAMS = (
     "True}`, in the last chunk, Responses in `response.completed`, Anthropic in `get_final_message()`, Gemini in the "
     "last chunk, and Bedrock in the event `metadata`"
 )
-"""Why a response tells nothing, and where a stream tells it."""
+"""Why a response has no usage, and where a stream has it."""
 _HOLDERS = ("usage", "usage_metadata", "usageMetadata")
 _WRAPPERS = ("response", "message", "metadata")
-"""What events of streams hold a response in: OpenAI's `response.completed`, Anthropic's `message_start`, Bedrock's
-`metadata`.
+"""Fields in which events of streams hold a response: OpenAI's `response.completed`, Anthropic's `message_start`,
+Bedrock's `metadata`.
 """
 _RESPONSES = (
     *("choices", "output", "candidates", "type", "stopReason"),
     *("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop"),
 )
-"""Fields by one of which a response, or an event of its stream, is known that holds no usage."""
+"""Fields that identify a response, or an event of its stream, without usage."""
 
 
 class Counted(NamedTuple):
     """Tokens that a provider counted for one call."""
 
     fresh: int
-    """Of the prompt, neither read from the provider's cache nor written to it."""
+    """Tokens of the prompt that were neither read from the provider's cache nor written to it."""
     read: int
     written: int
     answer: int
-    """Of the answer, reasoning included."""
+    """Tokens of the answer, including reasoning."""
 
     @property
     def cached(self) -> int:
-        """Read and written together."""
+        """Tokens read from and written to the provider's cache."""
         return self.read + self.written
 
     @property
     def prompt(self) -> int:
-        """The whole prompt."""
+        """Tokens of the whole prompt."""
         return self.fresh + self.cached
 
 
 def read_usage(response: object) -> Counted | None:
-    """Return what a provider counted for a call; None where the response holds no count of its prompt.
+    """Return what a provider counted for a call; None if the response has no count of its prompt.
 
     Args:
-        response: The response of a client, an event of its stream that holds one, its usage alone, or any of these as
-            a mapping.
+        response: The response of a client, an event of its stream that holds one, its usage alone, or any of these as a
+            mapping.
 
     Raises:
         ConfigurationError: It is none of these.
@@ -69,7 +69,7 @@ def read_usage(response: object) -> Counted | None:
 
 
 def _usage_of(response: object) -> object:
-    """The usage in a response, which may be the response itself; None where there is none yet."""
+    """Return the usage in a response, which may be the response itself; None if there is none yet."""
     if _is_usage(response):
         return response
     for name in _HOLDERS:
@@ -102,7 +102,7 @@ def _unknown(response: object, more: str = "") -> ConfigurationError:
 
 
 def named(value: object) -> str:
-    """What kind of object this is, in words."""
+    """Describe the kind of an object in words."""
     kind = type(value)
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     return f"{name} with the keys {', '.join(map(repr, list(value)[:8])) or 'none'}" if type(value) is dict else name
@@ -112,7 +112,7 @@ def named(value: object) -> str:
 
 
 def _openai_chat(usage: object) -> Counted | None:
-    """Its prompt includes what was cached. DeepSeek and Moonshot name that in fields of their own."""
+    """Its prompt includes cached tokens. DeepSeek and Moonshot report these in fields of their own."""
     prompt = _count(usage, "prompt_tokens")
     if prompt is None:
         return None
@@ -122,7 +122,7 @@ def _openai_chat(usage: object) -> Counted | None:
 
 
 def _openai_responses(usage: object) -> Counted | None:
-    """Its prompt includes what was cached, of which its details tell: the interface of Anthropic has none."""
+    """Its prompt includes cached tokens, which its details list. Anthropic's interface has no such details."""
     prompt, details = _count(usage, "input_tokens"), _get(usage, "input_tokens_details")
     if prompt is None or details is None:
         return None
@@ -131,7 +131,7 @@ def _openai_responses(usage: object) -> Counted | None:
 
 
 def _anthropic(usage: object) -> Counted | None:
-    """Its `input_tokens` are those that were neither read from the cache nor written to it."""
+    """Its `input_tokens` were neither read from the cache nor written to it."""
     fresh = _count(usage, "input_tokens")
     if fresh is None:
         return None
@@ -140,8 +140,8 @@ def _anthropic(usage: object) -> Counted | None:
 
 
 def _anthropic_with_turns(usage: object) -> Counted | None:
-    """A call in which the server used tools adds up the prompts of all its turns: the first was what we sent. What it
-    compacted by itself is told apart and is no prompt of ours.
+    """Read the first turn of a call in which the server ran tools: its totals add up the prompts of all turns, and we
+    sent the first. Compactions by the server are listed apart and are no prompt of ours.
     """
     turns = _get(usage, "iterations")
     if not isinstance(turns, list | tuple) or not turns:
@@ -152,7 +152,7 @@ def _anthropic_with_turns(usage: object) -> Counted | None:
 
 
 def _gemini(usage: object) -> Counted | None:
-    """Its prompt includes what was cached; its thoughts are no part of what it calls candidates."""
+    """Its prompt includes cached tokens; its thoughts are not part of its candidates."""
     prompt = _count(usage, "prompt_token_count", "promptTokenCount")
     if prompt is None:
         return None
@@ -162,8 +162,8 @@ def _gemini(usage: object) -> Counted | None:
 
 
 def _bedrock(usage: object) -> Counted | None:
-    """Its input excludes what was cached. Those who take its shape for other providers may include it: the total tells
-    which, since it is the sum of all.
+    """Its input excludes cached tokens. Other providers in its shape may include them: the total decides, since it is
+    the sum of all.
     """
     taken = _count(usage, "inputTokens")
     if taken is None:
@@ -176,7 +176,7 @@ def _bedrock(usage: object) -> Counted | None:
 
 
 def _within(prompt: int, read: int, written: int, answer: int | None) -> Counted:
-    """Of a prompt that includes its cached parts; parts that are larger than the whole are no parts of it."""
+    """Split a prompt that includes its cached parts; parts larger than the whole are ignored."""
     if read + written > prompt:
         read = written = 0
     return Counted(prompt - read - written, read, written, answer or 0)
@@ -194,7 +194,7 @@ def _get(value: object, name: str) -> Any:
 
 
 def _count(value: object, *names: str) -> int | None:
-    """The first of these fields that holds a number of tokens."""
+    """Return the first of these fields that holds a number of tokens."""
     return next((found for name in names if type(found := _get(value, name)) is int and found >= 0), None)
 
 

@@ -1,14 +1,14 @@
 """The notation of a view's summary, and how text from messages and models that imitates it is escaped.
 
-A reader of a summary goes by three signs: a reference in brackets, a label such as `rule of the user:` at the beginning
-of a line, and the tags. In text that is not ours brackets of references become round ones, a line that begins with a
-label is quoted with `> `, and tags lose their first character. Everything else stays as it is, and so does the history.
+Readers of a summary rely on three signs: a reference in brackets, a label such as `rule of the user:` at the beginning
+of a line, and the tags. In foreign text the brackets of references become round ones, a line that begins with a label
+is quoted with `> `, and tags lose their first character. Everything else stays, and so does the history.
 """
 
 import re
 
 _LINE_ENDS = "\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
-"""What a reader may take for the end of a line: what `str.splitlines` does."""
+"""What a reader may interpret as the end of a line: as `str.splitlines` does."""
 _BEGIN = rf"(?:\A|(?<=[{_LINE_ENDS}]))"
 _TAG = re.compile(r"<(?=\s*/?\s*summary\b)", re.IGNORECASE)
 _REFERENCE = re.compile(r"[\[\uff3b]\s*ref\s*[:\uff1a]\s*(?:([\d.\-]*)\s*[\]\uff3d])?", re.IGNORECASE)
@@ -21,11 +21,13 @@ _LABEL = re.compile(
 _INDENT = re.compile(rf"{_BEGIN}[ \t]+")
 _CALL = re.compile(r"[\w.-]+\(")
 BETWEEN = " | "
-"""Stands between what was said and called in one turn."""
+"""Separates texts and calls of one turn."""
 
 
 def escaped(text: str, *, labels: bool = True) -> str:
-    """Return foreign text without what could be read as ours. `labels`: whether its own beginning is looked at, too."""
+    """Return foreign text without anything that could be read as ours. `labels`: escape a label at its very beginning,
+    too.
+    """
     text = escaped_references(_TAG.sub("&lt;", text) if "<" in text else text)
     return _LABEL.sub("> ", text) if labels else text[:1] + _LABEL.sub("> ", text[1:])
 
@@ -40,11 +42,13 @@ def _round(found: re.Match[str]) -> str:
 
 
 def flush_left(text: str) -> str:
-    """Return the text without indentation: a line of a message is known by its own."""
+    """Return the text without indentation, which marks lines of a message."""
     return _INDENT.sub("", text)
 
 
 def quoted(words: str) -> str:
-    """Return words of a turn without what could be read as another call, or as what code says of turns."""
+    """Return words of a turn without anything that could be read as another call, or as code's own lines about
+    turns.
+    """
     words = words.replace(BETWEEN, " \u00a6 ")
     return f"> {words}" if _CALL.match(words) or _LABEL.match(words) else words

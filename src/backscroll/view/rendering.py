@@ -1,6 +1,7 @@
-"""From a group and its edits to the messages that stand for it in a view. Pure: the same input gives the same messages.
+"""Render a group with its edits as messages: the same input gives the same messages.
 
-Also the wording of everything synthetic in a view. Synthetic text exists in views only, never in the history.
+This module also holds the wording of everything synthetic in a view. Synthetic text exists in views only, never in the
+history.
 """
 
 import re
@@ -29,29 +30,29 @@ ELSEWHERE_LINE = "<summary>The conversation goes on here.</summary>"
 BEGUN_LINE = "<summary>The conversation began before this.</summary>"
 NO_RESULT_LINE = "<summary>No result was recorded for the call above.</summary>"
 LINES = ("line", "error")
-"""Kinds of notes that are lines of a message; they stand below their turn."""
+"""Kinds of digest lines that quote a message; they follow their turn, indented."""
 _WHO = {"user": "user: ", "rule": "rule of the user: ", "prose": "in short: "}
 _LONG_PATH = re.compile(r"(?<![\w.…])(?:/[\w.@+-]+){3,}")
 _BY_CODE = ("turns: ", "reminder: ")
-"""How a turn's line may begin that code wrote; `escaping.quoted` keeps what messages say from beginning so."""
-_LISTED_RANGES = 8  # a summary that lists more ranges than this would itself need compaction
+"""How a turn's line may begin if code wrote it; `escaping.quoted` keeps messages from imitating these."""
+_LISTED_RANGES = 8  # a summary that lists more ranges would itself need compaction
 
 
 def clipped(part: Part, head: int, tail: int, ref: str, between: Sequence[tuple[int, int]] = ()) -> str:
-    """The text of a clipped part, with its reference."""
+    """Return the text of an excerpted part, with its reference."""
     if part.form in ("arguments", "mapping"):
         return clip_arguments(part.text, head, tail, ref)
     return clip_text(part.text, head, tail, ref, between)
 
 
 def masked(part: Part, note: str, ref: str) -> str:
-    """The stub that stands for a masked part, with its reference."""
+    """Return the stub that replaces a cleared part, with its reference."""
     line = f"{note}, recall {ref}"
     return mask_arguments(line) if part.form in ("arguments", "mapping") else f"[{line}]"
 
 
 def edited_text(part: Part, edit: Excerpt | Clear) -> str:
-    """What an edit makes of a part."""
+    """Return a part's text after an edit."""
     ref = reference(edit.seq, part=edit.part)
     return (
         clipped(part, edit.head, edit.tail, ref, edit.between)
@@ -61,13 +62,13 @@ def edited_text(part: Part, edit: Excerpt | Clear) -> str:
 
 
 def rewrite(entry: Entry, edits: Sequence[Excerpt | Clear]) -> Message:
-    """The entry's message with these edits applied; shares what they do not touch."""
+    """Return the entry's message with these edits applied; untouched values are shared."""
     parts = entry.reading.parts
     return replace(entry.message, entry.reading, {edit.part: edited_text(parts[edit.part], edit) for edit in edits})
 
 
 def edited_counts(entry: Entry, edits: Sequence[Excerpt | Clear], orphans: Iterable[Path]) -> Counts:
-    """The counts of the entry's parts as they stand in the view."""
+    """Return the counts of the entry's parts as the view shows them."""
     counts = list(entry.counts)
     for edit in edits:
         counts[edit.part] = edit.count
@@ -80,7 +81,7 @@ def edited_counts(entry: Entry, edits: Sequence[Excerpt | Clear], orphans: Itera
 
 
 def unanswered(group: MessageGroup, entry: Entry) -> list[Part]:
-    """The calls of this message that have no result."""
+    """Return the calls of this message that have no result."""
     if not group.open_calls:
         return []
     return [part for number, part in enumerate(entry.reading.call_parts) if (entry.seq, number) not in group.answered]
@@ -89,10 +90,16 @@ def unanswered(group: MessageGroup, entry: Entry) -> list[Part]:
 def render_group(
     group: MessageGroup, entries: Sequence[Entry], edits: Edits, pending: bool
 ) -> tuple[list[Message], Sources | None]:
-    """The messages of one group: the call first, its results behind it in the order of their arrival. And the entries
-    that each is made of, where these are not one for one.
+    """Render one group: the call first, then its results in order of arrival.
 
-    `pending`: the group is the newest, so calls without a result stay open; elsewhere a synthetic result closes them.
+    Args:
+        group: The group.
+        entries: Its messages, in order.
+        edits: The plan's excerpts and clearings.
+        pending: The group is the newest, so calls without a result stay open. Elsewhere a synthetic result closes them.
+
+    Returns:
+        The messages, and the entries that each is made of; None if these correspond one to one.
     """
     messages: list[Message] = []
     owners: list[Entry] = []
@@ -115,13 +122,17 @@ def render_group(
     if not any(entry.reading.results for entry in entries) or not rounds.out_of_place([e.reading for e in entries]):
         return messages, None
     found, sources = rounds.arranged(messages)
-    known = len(owners)  # what is behind was made here, for calls without a result
+    known = len(owners)  # the rest was made here, for calls without a result
     return found, tuple([tuple([owners[at] for at in each if at < known]) for each in sources])
 
 
 def summary_text(plan: Plan, left_out: int, ranges: Sequence[tuple[int, int]] | None = None) -> str:
-    """The one synthetic message of a compacted view: what was left out, how to get it back, and what the plan's digest
-    tells of it. `ranges`: what the digest gives no reference to; None = all of that.
+    """Write the one synthetic message of a compacted view: what was left out, how to recall it, and the plan's digest.
+
+    Args:
+        plan: The plan, with its digest.
+        left_out: Number of messages left out.
+        ranges: Ranges that the digest gives no reference to. `None`: all of them.
     """
     ranges = untold(plan) if ranges is None else ranges
     lines = [
@@ -137,29 +148,29 @@ def summary_text(plan: Plan, left_out: int, ranges: Sequence[tuple[int, int]] | 
 
 
 def note_texts(notes: Iterable[DigestLine]) -> list[str]:
-    """Notes as they stand in a summary: a long path is written out once, then by its name."""
+    """Write digest lines as a summary shows them: a long path is written once in full, then by its name."""
     known: set[str] = set()
     texts: list[str] = []
     for note in notes:
         paths = _long_paths(note.text) if note.kind == "turn" and "/" in note.text else ()
         if len(paths) > 1 or not known.isdisjoint(paths):
-            told = tuple([path for path in paths if path in known])
-            texts.append(note_text(note, _shortened(note.text, told)))
+            shown = tuple([path for path in paths if path in known])
+            texts.append(note_text(note, _shortened(note.text, shown)))
         else:
             texts.append(note_text(note))
         known.update(paths)
     return texts
 
 
-@lru_cache(maxsize=2_048)  # a digest's turns are written again and again while it is made to fit
+@lru_cache(maxsize=2_048)  # a digest's turns are written repeatedly while it is fitted
 def _long_paths(text: str) -> tuple[str, ...]:
     return tuple(_LONG_PATH.findall(text))
 
 
 @lru_cache(maxsize=2_048)
-def _shortened(text: str, told: tuple[str, ...]) -> str:
-    """The text with the long paths that were `told` before, or in itself, by their names."""
-    known = set(told)
+def _shortened(text: str, shown: tuple[str, ...]) -> str:
+    """Shorten the long paths that were written before, or earlier in this text, to their names."""
+    known = set(shown)
 
     def short(found: re.Match[str]) -> str:
         path = found[0]
@@ -171,10 +182,11 @@ def _shortened(text: str, told: tuple[str, ...]) -> str:
     return _LONG_PATH.sub(short, text)
 
 
-@lru_cache(maxsize=4_096)  # most of a digest stands in the next one as well
+@lru_cache(maxsize=4_096)  # most of a digest is part of the next one as well
 def note_text(note: DigestLine, text: str | None = None) -> str:
-    """One note as it stands in a summary, with its own text or another. A line stands indented below its turn, whose
-    reference is its own.
+    """Write one digest line as a summary shows it, with its own text or another.
+
+    A quoted line is indented below its turn, whose reference it shares.
     """
     first, last, kind, own, _ = note
     text = own if text is None else text
@@ -186,5 +198,5 @@ def note_text(note: DigestLine, text: str | None = None) -> str:
 
 
 def gap_line(gap: Gap) -> str:
-    """Stands between two messages of the same role that did not follow each other in the history."""
+    """Separate two messages of the same role that were not consecutive in the history."""
     return f"<summary>{reference(gap.first, gap.last)} is left out here.</summary>"

@@ -1,8 +1,7 @@
-"""The last gate: refuses to send what a provider would refuse. It checks what was rendered, not how it came about.
-Pure.
+"""The last check: reject what a provider would reject. It checks the rendered messages, however they were made.
 
-A view that this gate stops is a fault of Backscroll, not of its caller; it is stopped all the same, because one request
-that a provider rejects is rejected again at every later turn.
+A view that fails this check is a fault of Backscroll, not of its caller. It is rejected all the same, because a request
+that a provider rejects once would be rejected at every later turn.
 """
 
 from collections.abc import Sequence
@@ -12,9 +11,14 @@ from backscroll.messages import ParsedMessage
 
 
 def check_group(readings: Sequence[ParsedMessage], pending: bool) -> None:
-    """The messages of one group: results behind their calls, every call answered.
+    """Check the messages of one group: results behind their calls, every call answered.
 
-    `pending`: unanswered calls are allowed, for the newest group. Raises `BackscrollError`.
+    Args:
+        readings: The messages.
+        pending: Unanswered calls are allowed, as in the newest group.
+
+    Raises:
+        BackscrollError: A result or a call is alone.
     """
     waiting: dict[str, int] = {}
     for reading in readings:

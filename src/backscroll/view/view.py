@@ -1,7 +1,7 @@
-"""History and plan in, messages out: the view of one lane, kept up to date message by message.
+"""The view of one lane, made from history and plan, and kept up to date message by message.
 
-`View.build` makes a view from a plan and reuses every rendered piece that did not change; `View.advance` takes in what
-was appended since. Both give the same messages. Nothing here chooses an edit.
+`View.build` makes a view from a plan and reuses every rendered segment that did not change; `View.advance` adds what
+was appended since. Both give the same messages.
 """
 
 from collections import deque
@@ -24,12 +24,12 @@ Key = tuple[int, int, int]
 State = tuple[tuple[int, ...], int, bool]
 _PROMPT: Key = (-1, -1, 0)
 GROUP, SUMMARY, EPHEMERAL = 0, 1, 2
-"""The middle of a key: a group stands before the summary that stands before what is ephemeral."""
+"""The middle of a key: a group precedes the summary, which precedes ephemeral messages."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ephemeral:
-    """A message that is never stored: it has no `seq`, it stands behind entry `after` until the next compaction."""
+    """A message that is never stored. It has no `seq` and follows entry `after` until the next compaction."""
 
     after: int
     number: int
@@ -41,8 +41,8 @@ class Ephemeral:
 
 
 @dataclass(slots=True, eq=False)
-class Piece:
-    """What stands together in a view: a group, the summary, the system prompt or an ephemeral message."""
+class Segment:
+    """What belongs together in a view: a group, the summary, the system prompt or an ephemeral message."""
 
     key: Key
     messages: list[Message]
@@ -51,18 +51,18 @@ class Piece:
     group: MessageGroup | None = None
     edits: tuple[Excerpt | Clear, ...] = ()
     state: State = ((), 0, False)
-    """Members by `seq`, open calls and whether it was rendered as pending: a piece is rendered again when this changes.
-    Not how many members: after a rewind other messages may stand in the places of the old ones.
+    """Members by `seq`, open calls, and whether it was rendered as pending: a change means that it must be rendered
+    again. The number of members is not enough, because after a rewind other messages may replace them.
     """
     gap: Gap | None = None
-    """What was left out directly before it."""
-    bridge: Message | None = None
-    bridge_text: str = ""
-    bridge_estimate: Estimate = NOTHING
+    """The gap directly before it."""
+    separator: Message | None = None
+    separator_text: str = ""
+    separator_estimate: Estimate = NOTHING
     start: int = 0
-    """Index in the flat list of the bridge, or of the first message."""
+    """Index, in `View.messages`, of the role separator or of the first message."""
     sources: rendering.Sources | None = None
-    """The entries that each message is made of, where these are not one for one."""
+    """The entries that each message is made of. `None`: one to one."""
 
 
 class HandedOut(NamedTuple):
@@ -70,54 +70,58 @@ class HandedOut(NamedTuple):
 
     messages: list[Message]
     settled: int
-    """How many of them, from the first on, stood there when the newest plan was made."""
+    """How many of them, from the first on, were in the view when the newest plan was made."""
     lines: tuple[int, ...]
-    """Where lines of our own stand in the user's role, only so that roles alternate."""
+    """Indexes of Backscroll's own lines in the user's role, which only separate roles."""
 
 
 @dataclass(frozen=True, slots=True)
 class RenderContext:
-    """What a view needs besides history and plan; the same for the whole life of a lane."""
+    """What a view needs apart from history and plan; constant for a lane."""
 
     family: ModelProfile
     count: Callable[[str], Count]
     kept: tuple[int, int] = (0, 0)
     """Messages at the beginning and at the end that never leave a view."""
     write: Callable[[HandedOut], list[Message]] | None = None
-    """Makes of a view what its caller sends, message for message, and changes none of those it gets; None: these."""
+    """Converts a view, message for message, to what its caller sends, without changing its argument. `None`: no
+    conversion.
+    """
     adopts: bool = False
-    """Whether a lane counts as its stored requests say, and not by `family`: in programs that only read."""
+    """Count as the lane's stored requests did, and not by `family`: in programs that only read."""
 
 
 Change = Literal["late result", "unanswered call"]
 
 
 class View:
-    """The messages of one lane. Handed out only as copies."""
+    """The messages of one lane. Callers get copies only."""
 
     def __init__(self, history: History, around: RenderContext, plan: Plan, prompt: str | None = None) -> None:
         self.plan = plan
         self.prompt = prompt
-        self.pieces: list[Piece] = []
-        self.flat: list[Message] = []
+        self.segments: list[Segment] = []
+        self.messages: list[Message] = []
         self.estimate = NOTHING
         self.summary_tokens = 0
-        """What the summary takes, by the upper estimate."""
+        """Tokens of the summary, by the upper estimate."""
         self.changes: list[tuple[Change, int]] = []
-        """What broke the older prefix since this was last emptied, with the `seq` that did it."""
+        """What broke the older prefix since this was last cleared, with the `seq` that did it."""
         self._around = around
         self._history = history
         self._edits = plan.rewritten()
         self._at: dict[int, int] = {}
         self._copier = Copier()
-        """Of `flat`."""
+        """Copies `messages`."""
         self._gap: Gap | None = None
-        """What was left out at the very end, where the next message will show it."""
+        """The gap at the very end, which the next message will show."""
         self._cursor = 0
         self.epoch = -1
-        """That of the history whose branch it shows: while both are the same, `advance` is enough."""
+        """The history's epoch for which it was built: while both agree, `advance` is enough."""
         self._aside: list[int] = []
-        """Not shown although no gap covers them: the prompt stands for them, or the rest of their group is left out."""
+        """Entries outside of gaps that are not shown: the prompt replaces them, or the rest of their group is
+        left out.
+        """
         self._ephemerals = 0
         """The number of the next ephemeral message to show."""
 
@@ -132,45 +136,45 @@ class View:
         ephemerals: Sequence[Ephemeral] = (),
         reuse: "View | None" = None,
     ) -> "View":
-        """The view of this plan over the whole branch. Costs as much as the view is long, not as the history is."""
+        """Build the view of a plan over the whole branch. Its cost grows with the view, not with the history."""
         view = cls(history, around, plan, prompt)
-        old = {piece.key: piece for piece in reuse.pieces} if reuse else {}
+        old = {segment.key: segment for segment in reuse.segments} if reuse else {}
         keep_prompts = prompt is not None
-        pieces: list[Piece] = []
+        segments: list[Segment] = []
         if prompt is not None:
-            pieces.append(view._synthetic(_PROMPT, "system", prompt, None, old))
+            segments.append(view._synthetic(_PROMPT, "system", prompt, None, old))
         gap: Gap | None = None
         for seq, gap_before in history.outside(plan.gaps()):
             entry, gap = history.entry(seq), gap_before or gap
             if entry.group.first != seq or (keep_prompts and replaced_by_prompt(entry)):
                 view._aside.append(seq)
                 continue
-            piece = view._piece(history, entry, old)
-            if piece.messages:
-                piece.gap, gap = gap, None
-            pieces.append(piece)
+            segment = view._segment(history, entry, old)
+            if segment.messages:
+                segment.gap, gap = gap, None
+            segments.append(segment)
         at_end = (left for left in plan.gaps() if history.branch and left.last >= history.branch[-1])
         view._gap = next(at_end, gap)
-        view._add_summary(history, pieces, old)
-        pieces += [view._ephemeral(ephemeral) for ephemeral in ephemerals]
-        pieces.sort(key=_key)
-        for piece in pieces:
-            view._append(piece)
+        view._add_summary(history, segments, old)
+        segments += [view._ephemeral(ephemeral) for ephemeral in ephemerals]
+        segments.sort(key=_key)
+        for segment in segments:
+            view._append(segment)
         view._cursor, view.epoch = len(history.branch), history.epoch
         view._ephemerals = ephemerals[-1].number + 1 if ephemerals else 0
         return view
 
     def shown(self) -> Iterator[int]:
-        """The `seq`s of everything that stands in it, or is kept aside though no gap covers it."""
+        """Yield the `seq`s of everything in the view, and of the hidden entries outside of gaps."""
         yield from self._aside
-        yield from (entry.seq for piece in self.pieces for entry in piece.entries)
+        yield from (entry.seq for segment in self.segments for entry in segment.entries)
 
     def newer(self, history: History) -> Iterator[int]:
-        """The `seq`s of what was appended since."""
+        """Yield the `seq`s appended since the last update."""
         return history.branch.between(self._cursor, len(history.branch))
 
     def advance(self, history: History, ephemerals: Sequence[Ephemeral] = ()) -> None:
-        """Takes in what was appended since. `epoch` must be that of the history."""
+        """Add what was appended since the last update. `epoch` must equal the history's."""
         waiting = deque(found for found in ephemerals if found.number >= self._ephemerals) if ephemerals else deque()
         added = history.since(self._cursor)
         if added:
@@ -184,28 +188,32 @@ class View:
             self._take_ephemeral(waiting.popleft())
 
     def copies(self) -> list[Message]:
-        """The messages as they are sent, as copies that share nothing mutable with what is stored."""
-        copies = self._copier.copies(self.flat)
+        """Return the messages as they are sent, as copies that share nothing mutable with stored ones."""
+        copies = self._copier.copies(self.messages)
         return copies if self._around.write is None else self._written(copies)
 
     def written(self) -> list[Message]:
-        """The messages as they are sent, not to be changed by who gets them."""
-        return self._written(self.flat)
+        """Return the messages as they are sent. The caller must not change them."""
+        return self._written(self.messages)
 
     def _written(self, messages: list[Message]) -> list[Message]:
         write = self._around.write
         if write is None:
             return messages
-        lines = [piece.start for piece in self.pieces if piece.bridge is not None and piece.bridge["role"] == "user"]
+        lines = [
+            segment.start
+            for segment in self.segments
+            if segment.separator is not None and segment.separator["role"] == "user"
+        ]
         return write(HandedOut(messages, self._settled(), tuple(lines)))
 
     def _settled(self) -> int:
         last = self.plan.last
         if not self.plan.number or last is None:
             return 0
-        old = (piece for piece in reversed(self.pieces) if piece.entries and piece.entries[0].seq <= last)
+        old = (segment for segment in reversed(self.segments) if segment.entries and segment.entries[0].seq <= last)
         newest = next(old, None)
-        return 0 if newest is None else newest.start + (newest.bridge is not None) + len(newest.messages)
+        return 0 if newest is None else newest.start + (newest.separator is not None) + len(newest.messages)
 
     def _take(self, history: History, entry: Entry) -> None:
         group = entry.group
@@ -218,110 +226,110 @@ class View:
         elif group.first != entry.seq:
             self._aside.append(entry.seq)
         elif group.first == entry.seq:
-            piece = self._piece(history, entry, {})
-            if piece.messages:
-                piece.gap, self._gap = self._gap, None
-            self._append(piece)
+            segment = self._segment(history, entry, {})
+            if segment.messages:
+                segment.gap, self._gap = self._gap, None
+            self._append(segment)
 
     def _take_ephemeral(self, ephemeral: Ephemeral) -> None:
         self._append(self._ephemeral(ephemeral))
         self._ephemerals = ephemeral.number + 1
 
     def _close_last(self, history: History, seq: int) -> None:
-        """A call that is no longer in the newest group is not pending any more."""
-        for at in range(len(self.pieces) - 1, -1, -1):
-            if self.pieces[at].group is not None and self.pieces[at].messages:
-                if self.pieces[at].state[2]:
+        """Render a call that has left the newest group as no longer pending."""
+        for at in range(len(self.segments) - 1, -1, -1):
+            if self.segments[at].group is not None and self.segments[at].messages:
+                if self.segments[at].state[2]:
                     self._again(history, at, "unanswered call", seq)
                 return
 
     def _again(self, history: History, at: int, why: Change, seq: int) -> None:
-        """Renders one piece anew if its group grew; where that moves what stood before, says so."""
-        old = self.pieces[at]
+        """Render a segment again if its group grew, and record a change of the older prefix."""
+        old = self.segments[at]
         group = old.group
         if group is None or old.state == _state(group, history):
             return
-        piece = self._piece(history, history.entry(group.members[0]), {})
-        piece.gap = old.gap
-        behind = self.pieces[at + 1 :]
-        if behind or piece.messages[: len(old.messages)] != old.messages:
+        segment = self._segment(history, history.entry(group.members[0]), {})
+        segment.gap = old.gap
+        behind = self.segments[at + 1 :]
+        if behind or segment.messages[: len(old.messages)] != old.messages:
             self.changes.append((why, seq))
         self._cut(at)
-        for later in [piece, *behind]:
+        for later in [segment, *behind]:
             self._append(later)
 
     def _cut(self, at: int) -> None:
-        """Takes the pieces from `at` on out again."""
+        """Remove the segments from `at` on."""
         middle, upper = self.estimate
-        for piece in self.pieces[at:]:
-            middle -= piece.estimate.middle + piece.bridge_estimate.middle
-            upper -= piece.estimate.upper + piece.bridge_estimate.upper
+        for segment in self.segments[at:]:
+            middle -= segment.estimate.middle + segment.separator_estimate.middle
+            upper -= segment.estimate.upper + segment.separator_estimate.upper
         self.estimate = Estimate(middle, upper)
-        del self.flat[self.pieces[at].start :]
-        self._copier.cut(len(self.flat))
-        del self.pieces[at:]
+        del self.messages[self.segments[at].start :]
+        self._copier.cut(len(self.messages))
+        del self.segments[at:]
 
-    def _append(self, piece: Piece) -> None:
-        piece.bridge, piece.bridge_estimate = self._bridge(piece)
-        if piece.group is not None:
-            self._at[piece.group.first] = len(self.pieces)
-        self.pieces.append(piece)
-        piece.start = len(self.flat)
-        if piece.bridge is not None:
-            self.flat.append(piece.bridge)
-        self.flat += piece.messages
+    def _append(self, segment: Segment) -> None:
+        segment.separator, segment.separator_estimate = self._role_separator(segment)
+        if segment.group is not None:
+            self._at[segment.group.first] = len(self.segments)
+        self.segments.append(segment)
+        segment.start = len(self.messages)
+        if segment.separator is not None:
+            self.messages.append(segment.separator)
+        self.messages += segment.messages
         self.estimate = Estimate(
-            self.estimate.middle + piece.estimate.middle + piece.bridge_estimate.middle,
-            self.estimate.upper + piece.estimate.upper + piece.bridge_estimate.upper,
+            self.estimate.middle + segment.estimate.middle + segment.separator_estimate.middle,
+            self.estimate.upper + segment.estimate.upper + segment.separator_estimate.upper,
         )
 
-    def _bridge(self, piece: Piece) -> tuple[Message | None, Estimate]:
-        """One minimal line where two messages of the same role meet that did not follow each other in the history;
-        system messages between them do not count, since providers lift these out.
+    def _role_separator(self, segment: Segment) -> tuple[Message | None, Estimate]:
+        """Make the role separator: one short line between two messages of one role that were not consecutive in the
+        history. System messages between them do not count, because providers move these out.
         """
-        role = piece.messages[0]["role"] if piece.messages else None
+        role = segment.messages[0]["role"] if segment.messages else None
         if role not in ("user", "assistant"):
             return None, NOTHING
-        gap = piece.gap
-        for previous in reversed(self.pieces):
+        gap = segment.gap
+        for previous in reversed(self.segments):
             if previous.messages and previous.messages[-1]["role"] not in SYSTEM_ROLES:
                 break
             gap = gap or previous.gap
         else:
-            return self._beginning(piece, role, gap)
-        text = self._between(previous, piece, gap) if previous.messages[-1]["role"] == role else None
-        return self._line(piece, role, text)
+            return self._beginning(segment, role, gap)
+        text = self._between(previous, segment, gap) if previous.messages[-1]["role"] == role else None
+        return self._line(segment, role, text)
 
-    def _beginning(self, piece: Piece, role: str, gap: Gap | None) -> tuple[Message | None, Estimate]:
-        """A line of the user's before an assistant's message that is the first only because others are left out."""
-        cut_off = role == "assistant" and (gap is not None or piece.key[1] == SUMMARY)
-        return self._line(piece, role, rendering.BEGUN_LINE if cut_off else None)
+    def _beginning(self, segment: Segment, role: str, gap: Gap | None) -> tuple[Message | None, Estimate]:
+        """Make a user's line before an assistant's message that is the first only because others are left out."""
+        cut_off = role == "assistant" and (gap is not None or segment.key[1] == SUMMARY)
+        return self._line(segment, role, rendering.BEGUN_LINE if cut_off else None)
 
-    def _line(self, piece: Piece, role: str, text: str | None) -> tuple[Message | None, Estimate]:
-        """A line in the other role than that of the piece before which it stands."""
+    def _line(self, segment: Segment, role: str, text: str | None) -> tuple[Message | None, Estimate]:
+        """Make a line in the role opposite to the segment that follows it."""
         if text is None:
             return None, NOTHING
-        old = piece.bridge
-        if old is not None and old["role"] != role and piece.bridge_text == text:
-            return old, piece.bridge_estimate
-        piece.bridge_text = text
-        return plain("assistant" if role == "user" else "user", text, piece.messages[0]), self._weigh(text)
+        old = segment.separator
+        if old is not None and old["role"] != role and segment.separator_text == text:
+            return old, segment.separator_estimate
+        segment.separator_text = text
+        return plain("assistant" if role == "user" else "user", text, segment.messages[0]), self._weigh(text)
 
-    def _between(self, previous: Piece, piece: Piece, gap: Gap | None) -> str | None:
-        """What is said between two pieces of one role; None where they followed each other in the history as well."""
+    def _between(self, previous: Segment, segment: Segment, gap: Gap | None) -> str | None:
+        """Return the text between two segments of one role; None if they were consecutive in the history as well."""
         if gap:
             return rendering.gap_line(gap)
         if previous.key[1] == SUMMARY:
             return rendering.gap_line(list(self.plan.gaps())[-1])
         if previous.group and previous.group.open_calls and not previous.state[2]:
             return rendering.NO_RESULT_LINE
-        if not previous.entries or not piece.entries:
+        if not previous.entries or not segment.entries:
             return None
-        low, high = sorted((previous.entries[-1].seq, piece.entries[0].seq))
+        low, high = sorted((previous.entries[-1].seq, segment.entries[0].seq))
         return None if self._only_system(low, high) else rendering.ELSEWHERE_LINE
 
     def _only_system(self, low: int, high: int) -> bool:
-        """Whether nothing but system messages that are shown stands between two entries."""
+        """Return whether only visible system messages lie between two entries."""
         history, gaps = self._history, list(self.plan.gaps())
         start, stop = history.branch.position(low) + 1, history.branch.position(high)
         return all(
@@ -329,8 +337,8 @@ class View:
             for seq in history.branch.between(start, stop)
         )
 
-    def _piece(self, history: History, entry: Entry, old: dict[Key, Piece]) -> Piece:
-        """The piece of the group that this entry is in."""
+    def _segment(self, history: History, entry: Entry, old: dict[Key, Segment]) -> Segment:
+        """Make the segment of this entry's group."""
         group = entry.group
         key = (group.first, GROUP, 0)
         state = _state(group, history)
@@ -339,10 +347,10 @@ class View:
             edits = tuple([edit for seq in group.members for edit in self._edits.get(seq, ())])
         reused = old.get(key)
         if reused is not None and reused.state == state and reused.edits == edits:
-            return Piece(
+            return Segment(
                 key, reused.messages, reused.estimate, reused.entries, group, edits, state,
-                None, reused.bridge, reused.bridge_text, reused.bridge_estimate, sources=reused.sources,
-            )  # fmt: skip  # by hand: dataclasses.replace takes five times as long, and this runs for every piece
+                None, reused.separator, reused.separator_text, reused.separator_estimate, sources=reused.sources,
+            )  # fmt: skip  # by hand: dataclasses.replace takes five times as long, and this runs for every segment
         entries = (entry,) if group.members == [entry.seq] else tuple([history.entry(seq) for seq in group.members])
         messages, sources = rendering.render_group(group, entries, self._edits, pending=state[2])
         if edits or group.orphans or sources or (group.open_calls and not state[2]):
@@ -350,7 +358,7 @@ class View:
         elif len(entries) > 1 or group.open_calls:
             check_group([entry.reading for entry in entries], state[2])
         estimate = self._estimate(group, entries, messages) if messages else NOTHING
-        return Piece(key, messages, estimate, entries, group, edits, state, sources=sources)
+        return Segment(key, messages, estimate, entries, group, edits, state, sources=sources)
 
     def _estimate(self, group: MessageGroup, entries: Sequence[Entry], messages: list[Message]) -> Estimate:
         middle = upper = 0
@@ -361,23 +369,23 @@ class View:
             weight = estimate_message(entry.reading, counts, self._around.family)
             middle, upper = middle + weight.middle, upper + weight.upper
         if group.open_calls and len(messages):
-            filled = self._weigh(rendering.NO_RESULT_LINE)  # longer than the result it stands for
+            filled = self._weigh(rendering.NO_RESULT_LINE)  # longer than the result it replaces
             middle, upper = middle + group.open_calls * filled.middle, upper + group.open_calls * filled.upper
         return Estimate(middle, upper)
 
     def _weigh(self, text: str) -> Estimate:
-        """The estimate of a synthetic message of this text."""
+        """Estimate a synthetic message of this text."""
         middle, upper = estimate_count(self._around.count(text), self._around.family)
         return Estimate(MESSAGE_TOKENS + ceil(middle), MESSAGE_TOKENS + ceil(upper))
 
-    def _synthetic(self, key: Key, role: str, text: str, like: Message | None, old: dict[Key, Piece]) -> Piece:
+    def _synthetic(self, key: Key, role: str, text: str, like: Message | None, old: dict[Key, Segment]) -> Segment:
         message = plain(role, text, like)
         reused = old.get(key)
         if reused is not None and reused.messages == [message]:
-            return Piece(key, reused.messages, reused.estimate)
-        return Piece(key, [message], self._weigh(text))
+            return Segment(key, reused.messages, reused.estimate)
+        return Segment(key, [message], self._weigh(text))
 
-    def _add_summary(self, history: History, pieces: list[Piece], old: dict[Key, Piece]) -> None:
+    def _add_summary(self, history: History, segments: list[Segment], old: dict[Key, Segment]) -> None:
         place = history.branch.position
         left_out = sum(place(gap.last + 1) - place(gap.first) for gap in self.plan.gaps())
         if not left_out:
@@ -385,31 +393,31 @@ class View:
         after = self.plan.summary_after
         if after is None and history.leading:
             after = history.branch[history.leading - 1]
-        like = next((piece.messages[0] for piece in pieces if piece.group and piece.messages), None)
+        like = next((segment.messages[0] for segment in segments if segment.group and segment.messages), None)
         ranges = [(first, last) for first, last in untold(self.plan) if place(last + 1) > place(first)]
         text = rendering.summary_text(self.plan, left_out, ranges)
         summary = self._synthetic((-1 if after is None else after, SUMMARY, 0), "assistant", text, like, old)
         self.summary_tokens = summary.estimate.upper
-        pieces.append(summary)
+        segments.append(summary)
 
-    def _ephemeral(self, ephemeral: Ephemeral) -> Piece:
+    def _ephemeral(self, ephemeral: Ephemeral) -> Segment:
         key = (ephemeral.after, EPHEMERAL, ephemeral.number)
         weight = estimate_message(ephemeral.reading, ephemeral.counts, self._around.family)
-        return Piece(key, [sendable(ephemeral.message)], weight)
+        return Segment(key, [sendable(ephemeral.message)], weight)
 
 
-def unstored(told: Iterable[tuple[int, str, str]]) -> list[Ephemeral]:
-    """What stands for ephemeral messages of which only place, SHA-256 and role are known."""
+def unstored(recorded: Iterable[tuple[int, str, str]]) -> list[Ephemeral]:
+    """Return placeholders for ephemeral messages of which only position, SHA-256 and role are known."""
     found = []
-    for number, (after, digest, role) in enumerate(told):
+    for number, (after, digest, role) in enumerate(recorded):
         message: Message = {"role": role, "content": f"ephemeral {digest}"}
         reading = read_message(message)
         found.append(Ephemeral(after, number, message, reading, tuple(Count(0) for _ in reading.parts), digest))
     return found
 
 
-def _key(piece: Piece) -> Key:
-    return piece.key
+def _key(segment: Segment) -> Key:
+    return segment.key
 
 
 def _state(group: MessageGroup, history: History) -> State:
@@ -417,7 +425,7 @@ def _state(group: MessageGroup, history: History) -> State:
 
 
 def replaced_by_prompt(entry: Entry) -> bool:
-    """Whether an entry gives way to a system prompt factory: stored system messages do, save those that a hook put
-    there. Developer messages stay: they carry files and rules of their own.
+    """Return whether the text of a system prompt factory replaces an entry: a stored system message that no hook
+    injected. Developer messages stay, because they hold files and rules of their own.
     """
     return entry.reading.role == "system" and not entry.reading.flags.injected

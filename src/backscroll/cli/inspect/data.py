@@ -36,7 +36,7 @@ class StoreInspector:
 
     def session(self, name: str) -> "SessionInspector":
         """Return a session. Raises `KeyError` if it does not exist."""
-        if not self.store.end(name):
+        if not self.store.length(name):
             raise KeyError(name)
         with self._lock:
             if name not in self._known:

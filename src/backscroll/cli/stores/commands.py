@@ -328,7 +328,7 @@ def fork_command(*, place: str, session: str, new: str, at: int | None, as_json:
     places.known(store, session)
     with places.blamed():
         Reader(store, session).fork(new, at)
-        shared = store.end(new)
+        shared = store.length(new)
     if as_json:
         _print({"session": new, "from": session, "at": at, "records": shared})
     else:

@@ -141,7 +141,7 @@ def _quoted(path: Path) -> str:
 def known(store: Store, session: str) -> None:
     """Raise `BadInput` for a session that does not exist."""
     with blamed():
-        if store.end(session):
+        if store.length(session):
             return
         names = store.sessions()
     shown = ", ".join(map(repr, names[:10])) + (f" and {len(names) - 10} more" if len(names) > 10 else "")

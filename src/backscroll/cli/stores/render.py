@@ -62,7 +62,7 @@ def session_row(store: Store, name: str) -> dict[str, Any]:
     return {
         "session": name,
         "messages": messages_of(store, name),
-        "records": store.end(name),
+        "records": store.length(name),
         "bytes": None if found is None else found.size,
         "changed": None if changed is None else changed.isoformat(timespec="seconds"),
     }

@@ -38,13 +38,13 @@ def chosen(source: Source, sessions: Sequence[str], name: str | None) -> dict[st
 
 def copied(source: Source, target: Target, names: dict[str, str]) -> list[dict[str, Any]]:
     """Copy sessions and report each. What can be checked in advance fails before the first copy."""
-    begun = [name for name in names.values() if target.end(name)]
+    begun = [name for name in names.values() if target.length(name)]
     if begun:
         raise ConflictError(
             f"session {begun[0]!r} already exists there: delete it first, or import one session with --as NAME"
         )
     done = []
-    with places.progress("records", sum(map(source.end, names))) as tick:
+    with places.progress("records", sum(map(source.length, names))) as tick:
         for session, name in names.items():
             number = copy_session(source, session, target, name, progress=tick)
             done.append({"session": session, "as": name, "records": number})
@@ -123,7 +123,7 @@ def added(transcripts: Sequence[Transcript], store: Store, place: str, name: str
     """Add the messages of transcripts as new sessions and report each."""
     place = STDIN if place == "-" else place
     names = {_name(transcript, place, name): transcript for transcript in transcripts if transcript.messages}
-    begun = [session for session in names if store.end(session)]
+    begun = [session for session in names if store.length(session)]
     if begun:
         raise ConflictError(f"session {begun[0]!r} already exists there: delete it first, or import with --as NAME")
     done = []

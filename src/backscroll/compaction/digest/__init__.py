@@ -1,5 +1,6 @@
 """The digest: what the summary of a view says of the messages that it leaves out.
 
-`writer.py` composes it from `notes.py`; `relevance.py` and `line_selection.py` choose its lines, `user_rules.py` finds
-what users ruled, `stale_lines.py` what edits took out, `terms.py` the words that these go by.
+`writer.py` composes it from the lines of `notes.py`. `relevance.py` and `line_selection.py` choose lines,
+`user_rules.py` finds users' rules, `stale_lines.py` finds lines that edits removed, and `terms.py` splits texts into
+terms.
 """

@@ -1,26 +1,24 @@
-"""Choosing lines that together mention most of what weighs: greedy cover. Pure; where the lines are from and what a
-word weighs is decided elsewhere.
-"""
+"""Choose lines that together mention most of the weight: a greedy cover."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from math import inf
 
-AGAIN = 0.3  # of a word's weight that is left for the next line that mentions it: said twice is not worth twice
+AGAIN = 0.3  # of a word's weight that is left for the next line that mentions it: repetition is worth less
 _LEAST = 5  # tokens: no line worth keeping takes fewer
-_END = (inf, -1)  # stands behind everything that waits
-FRAME = 3  # tokens by which a line costs more than its text: it stands in a row of its own
+_END = (inf, -1)  # sorts after everything in the heap
+FRAME = 3  # tokens by which a line costs more than its text: it has a row of its own
 
 
 Candidate = tuple[Sequence[str], int, float, float]
-"""A line that could be kept: the words that it mentions, its tokens, how much more or less than its words it is worth,
-and what it would add for each of its tokens if it were the first. A plain tuple, for there are a thousand of them.
+"""A line that could be kept: its words, its tokens, a factor for its topic, and what it would add per token if it were
+the first. A plain tuple, because there are a thousand of them.
 """
 
 
 def ranked(candidates: Sequence[Candidate]) -> list[int]:
-    """Their indexes, best first; equal ones as they come."""
+    """Return their indexes, best first; equal ones in order."""
     worths = [worth for _, _, _, worth in candidates]
     return sorted(range(len(worths)), key=worths.__getitem__, reverse=True)
 
@@ -28,14 +26,23 @@ def ranked(candidates: Sequence[Candidate]) -> list[int]:
 def cover(
     candidates: Sequence[Candidate], weights: Mapping[str, float], room: int, order: Sequence[int] | None = None
 ) -> list[int]:
-    """Indexes of the chosen lines, best first, within `room` tokens. `order`: what `ranked` says of them, if known.
+    """Choose lines within `room` tokens, best first.
 
-    At each turn the line that adds most weight for each of its tokens. Equal ones are taken in the order given.
+    Each round takes the line that adds most weight per token; of equal ones, the first.
+
+    Args:
+        candidates: The lines.
+        weights: The weight of each word.
+        room: Tokens of the chosen lines at most.
+        order: The result of `ranked`, if known.
+
+    Returns:
+        Indexes of the chosen lines.
     """
     left = defaultdict(float, weights)
     weigh = left.__getitem__
     order, at = ranked(candidates) if order is None else order, 0
-    again = [_END]  # a heap of those that others have made worth less, by their new worth; best is lowest
+    again = [_END]  # a heap of those that others made worth less, by their new worth; best is lowest
     chosen: list[int] = []
     first = _place(candidates, order, at)
     while room >= _LEAST:
@@ -51,7 +58,7 @@ def cover(
             continue
         adds = -factor * sum(map(weigh, words)) / (tokens + FRAME)
         if adds > again[0][0] or adds > first[0]:
-            heappush(again, (adds, number))  # others were chosen since that mention the same
+            heappush(again, (adds, number))  # others with the same words were chosen since
             continue
         if adds >= 0:
             break
@@ -63,12 +70,12 @@ def cover(
 
 
 def _place(candidates: Sequence[Candidate], order: Sequence[int], at: int) -> tuple[float, int]:
-    """Where the next one stands that nothing has made worth less yet."""
+    """Return the next line that no chosen one has made worth less yet."""
     return (-candidates[order[at]][3], order[at]) if at < len(order) else _END
 
 
 def stretches(places: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Spans of a text in order, neighbours joined into one."""
+    """Sort the spans of a text, and join adjacent ones."""
     joined: list[tuple[int, int]] = []
     for start, end in sorted(places):
         if joined and start <= joined[-1][1] + 1:

@@ -1,6 +1,6 @@
-"""From the messages of a group to what a digest says of it: the user's words, one line for a turn. Chooses nothing.
+"""Write digest lines from the messages of a group: the user's words, and one line per turn.
 
-What is dear in a turn is what it was for: the tool, its key arguments, and how it ended.
+The essence of a turn is its purpose: the tool, its key arguments, and how it ended.
 """
 
 import json
@@ -22,8 +22,8 @@ _VALUE = 100  # characters of one argument that a turn's line shows
 _ARGUMENTS = 180
 _OUTCOME = 100
 _SAID = 160
-_ANSWER = 320  # characters of an assistant text that called nothing: it is what the user was told
-USER_WORDS = 1_200  # characters of a user's text that are kept as they are; of a longer one head, tail and rules
+_ANSWER = 320  # characters of an assistant text without calls: it is the answer to the user
+USER_WORDS = 1_200  # characters of a user's text that are kept unchanged; of a longer one head, tail and rules
 _SHORTEST, _LONGEST = 12, 420  # characters of a line worth keeping
 _TROUBLE = re.compile(
     r"\b(?:\w*error|\w*exception|traceback|fail(?:ed|ure)?|fatal|panic|not found|denied|refused|no such|undefined|"
@@ -34,13 +34,13 @@ _SIGNS = (
     "error", "exception", "traceback", "fail", "fatal", "panic", "not found", "denied", "refused", "no such",
     "undefined", "cannot", "unable to", "time", "killed", "aborted", "crash", "out of memory", "exit ",
 )  # fmt: skip
-"""One of them stands in whatever that pattern finds. It is slow, and in most results there is none."""
-_FEW = 20  # lines up to which a result is taken for a report, and not for a text
+"""Every match of that pattern contains one of these. The pattern is slow, and most results have no match."""
+_FEW = 20  # lines up to which a result counts as a report, and not as a text
 _SENTENCE_END = re.compile(r"(?<=[.!?:])\s|\n")
 
 
 class _Result(NamedTuple):
-    """A result, taken apart."""
+    """A result and its lines."""
 
     seq: int
     part: Part
@@ -50,7 +50,7 @@ class _Result(NamedTuple):
 
 
 class TurnFacts:
-    """What one group says, as notes. Each of its results is taken apart once."""
+    """The digest lines of one group. Each of its results is split into lines once."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._entries = entries
@@ -63,11 +63,11 @@ class TurnFacts:
         ]
 
     def headings(self) -> Iterator[DigestLine]:
-        """A user's words, or one line for the turn."""
+        """Yield a user's words, or one line for the turn."""
         first, last = self._entries[0], self._entries[-1]
         if first.reading.flags.injected:
-            told = _gist("\n".join(part.text for part in first.reading.parts), _SAID)
-            yield DigestLine(first.seq, last.seq, "turn", f"reminder: {told}")
+            text = _gist("\n".join(part.text for part in first.reading.parts), _SAID)
+            yield DigestLine(first.seq, last.seq, "turn", f"reminder: {text}")
             return
         if all(entry.reading.role == "user" and not entry.reading.results for entry in self._entries):
             for entry in self._entries:
@@ -77,11 +77,11 @@ class TurnFacts:
         if line:
             yield DigestLine(first.seq, last.seq, "turn", line)
         for entry in self._entries:
-            if entry.reading.is_user_turn:  # words beside the results that a user's message carries
+            if entry.reading.is_user_turn:  # text next to the results in a user's message
                 yield from _user_notes(entry)
 
     def turn_line(self) -> str:
-        """What the agent said, called and got, in one line."""
+        """Return one line with what the agent said and called, and with the results."""
         results = {result.part.id: result for result in self._results}
         said: list[str] = []
         for entry, parts in zip(self._entries, self._parts, strict=True):
@@ -93,8 +93,8 @@ class TurnFacts:
         return BETWEEN.join(said)
 
     def lines(self) -> Iterator[tuple[int, list[str], DigestLine | None]]:
-        """The lines of its messages that may be worth keeping, as `seq` and texts, and behind those of a result what
-        went wrong in it. Plain texts, for there are hundreds and few of them are told.
+        """Yield lines of its messages that may be worth keeping, as `seq` and texts, and with those of a result its
+        error. Plain texts, because there are hundreds and few of them are kept.
         """
         for entry, parts in zip(self._entries, self._parts, strict=True):
             for part in parts:
@@ -131,7 +131,7 @@ def _user_notes(entry: Entry) -> Iterator[DigestLine]:
 
 
 def rules_of(note: DigestLine) -> list[DigestLine]:
-    """What has to stay of a user's words that find no room: the rules in them, word for word."""
+    """Return the rules in a user's words, which stay word for word if the words find no room."""
     return [DigestLine(note.first, note.last, "rule", rule) for rule in rules_in(note.text)]
 
 
@@ -142,15 +142,15 @@ def _media(entry: Entry) -> str:
 
 
 def _gist(text: str, most: int) -> str:
-    """The first sentences of a text, in one line."""
-    text = text.strip()[: most + 1]  # all that can be shown
+    """Return the first sentences of a text, in one line."""
+    text = text.strip()[: most + 1]  # everything that can be shown
     if most == _SAID:
         text = _SENTENCE_END.split(text, 1)[0]
     return " ".join(text.split())[:most]
 
 
 def brief(arguments: str) -> str:
-    """A call's arguments as `name=value`, long values cut; the beginning of arguments too long to be read whole."""
+    """Write a call's arguments as `name=value`, with long values cut. Arguments too long to parse are cut as text."""
     try:
         value = without_old(json.loads(arguments)) if len(arguments) <= READ else arguments
     except (ValueError, RecursionError):
@@ -161,13 +161,13 @@ def brief(arguments: str) -> str:
     shown = [
         f"{name}={_flat(inner, _VALUE)}"
         for name, inner in value.items()
-        if not (texts and type(inner) in (bool, int))  # limits and switches, beside what is meant
+        if not (texts and type(inner) in (bool, int))  # limits and switches say less than the texts
     ]
     return ", ".join(shown)[:_ARGUMENTS]
 
 
 def _one(words: str) -> str:
-    """Return words without the sign between two calls."""
+    """Replace the separator of two calls in words."""
     return words.replace(BETWEEN, " \u00a6 ")
 
 
@@ -178,9 +178,9 @@ def _flat(value: Any, most: int) -> str:
 
 
 def trouble_in(lines: Sequence[str]) -> str | None:
-    """The line of a result that says what went wrong; None where nothing seems to have.
+    """Return the line of a result that says what went wrong; None if nothing seems wrong.
 
-    A long result that holds an error somewhere is mostly a text about errors: there only its ends count.
+    A long result that contains an error somewhere is mostly a text about errors, so only its ends count.
     """
     some = [line for line in lines if line]
     ends = some if len(some) <= _FEW else (*some[:2], *some[-3:])

@@ -1,8 +1,7 @@
-"""What weighs in a window: the words it mentions, what the agent is at, and which lines are no longer true. Chooses
-nothing.
+"""The weight of lines in a window: by the words they mention, the agent's topic, and whether they are still true.
 
-A line is worth what it mentions. A word weighs more if the user or the agent mentioned it, and if that was lately;
-little if it stands in the view anyway. A line about what the agent is doing counts several times as much.
+A line is worth what it mentions. A word weighs more if the user or the agent mentioned it, and if that was recent. It
+weighs little if the view shows it anyway. A line on what the agent is doing counts several times as much.
 """
 
 from collections import defaultdict
@@ -15,22 +14,22 @@ from backscroll.compaction.digest.terms import line_words, ordinary_words, speci
 from backscroll.history.history import Entry
 
 OWN, RESULT = 4.0, 1.0  # weight of a mention by the user or the agent, and by a tool
-SHOWN = 0.1  # of a word's weight that is left if it stands whole in the view
-TOLD = 0.3  # if a digest's turns mention it: the word is there, what was said of it is not
+SHOWN = 0.1  # of a word's weight that is left if the view shows it whole
+IN_TURNS = 0.3  # if a digest's turns mention it: the word is there, its context is not
 _TOPIC, _OFF_TOPIC = 2.5, 0.3
-_TOPIC_MESSAGES = 7  # newest messages of the agent that say what it is at
+_TOPIC_MESSAGES = 7  # newest messages of the agent, which define its topic
 _RECENT, _OLD = 1.5, 0.5  # weight of the newest and the oldest mention
-_STEPS = 16  # from the one to the other: sums of sixteenths are exact, and short where a digest is stored
+_STEPS = 16  # steps between both: sums of sixteenths are exact, and short in a stored digest
 
 Place = tuple[int, int]
 """A part: `seq` and number."""
 
 Line = tuple[Sequence[str], float, float]
-"""The specific words of a line, how much more or less than these it is worth by what it is about, and their weight."""
+"""The specific words of a line, a factor for its topic, and their weight."""
 
 
 class Relevance:
-    """Over the groups of a window, oldest first. Each text is read once, when it is asked for."""
+    """Weigh words over the groups of a window, oldest first. Each text is read once, on demand."""
 
     def __init__(self, groups: Sequence[Sequence[Entry]], before: Iterable[tuple[str, float]]) -> None:
         self._groups = groups
@@ -38,7 +37,7 @@ class Relevance:
         self._words: dict[Place, tuple[str, ...]] = {}
 
     def words(self, entry: Entry, number: int) -> tuple[str, ...]:
-        """The specific words of a part, sorted."""
+        """Return the specific words of a part, sorted."""
         place = entry.seq, number
         found = self._words.get(place)
         if found is None:
@@ -47,11 +46,11 @@ class Relevance:
 
     @cached_property
     def weights(self) -> Mapping[str, float]:
-        """How much each word weighs that the window or its digest mentions."""
+        """The weight of each word that the window or its digest mentions."""
         return self.weigh(self._groups, self._before)
 
     def weigh(self, groups: Sequence[Sequence[Entry]], before: Iterable[tuple[str, float]]) -> dict[str, float]:
-        """The weight of each word of these groups, added to that of older mentions."""
+        """Weigh the words of these groups, on top of older mentions."""
         weights: defaultdict[str, float] = defaultdict(float, before)
         for number, group in enumerate(groups):
             recency = _OLD + (_RECENT - _OLD) * (_STEPS * (number + 1) // len(groups)) / _STEPS
@@ -64,7 +63,7 @@ class Relevance:
 
     @cached_property
     def asked(self) -> set[str]:
-        """The words of the user: what was asked about is worth finding, however often it is mentioned."""
+        """The words of the user: a topic that the user raised is worth finding, however often it is mentioned."""
         return {
             word
             for group in self._groups
@@ -75,7 +74,7 @@ class Relevance:
         }
 
     def shown(self, groups: Iterable[Sequence[Entry]], hidden: set[Place]) -> set[str]:
-        """The words of these groups, save those of the hidden parts and what the user asked about."""
+        """Return the words of these groups, except those of hidden parts and those of the user."""
         found: set[str] = set()
         for group in groups:
             for entry in group:
@@ -86,7 +85,7 @@ class Relevance:
 
     @cached_property
     def topic(self) -> set[str]:
-        """Ordinary words of what the agent said and did lately."""
+        """Ordinary words of the agent's recent texts and calls."""
         own = [entry for group in self._groups for entry in group if entry.reading.role == "assistant"]
         return {
             word
@@ -97,7 +96,7 @@ class Relevance:
 
     @cached_property
     def taken_out(self) -> dict[str, int]:
-        """Lines that edits in the window took out, with the `seq` of the newest such edit."""
+        """Lines that edits in the window removed, with the `seq` of the newest such edit."""
         found: dict[str, int] = {}
         for group in self._groups:
             for entry in group:
@@ -106,13 +105,13 @@ class Relevance:
         return found
 
     def stale(self, text: str, seq: int) -> bool:
-        """Whether an edit took out this line of message `seq`, then or later."""
+        """Return whether an edit removed this line of message `seq`, then or later."""
         return seq <= self.taken_out.get(text, -1)
 
     def read(self, lines: Iterable[str], weights: defaultdict[str, float]) -> Iterator[Line]:
-        """What each line mentions. `weights` answers 0 for a word that it does not know."""
+        """Yield what each line mentions. `weights` returns 0 for an unknown word."""
         topic, weigh = self.topic, weights.__getitem__
-        for line in lines:  # thousands of them: this is where a compaction spends its time
+        for line in lines:  # thousands of them: a compaction spends most of its time here
             words, ordinary = line_words(line)
             weight = sum(map(weigh, words)) if words else 0.0
             near = len(ordinary & topic) / len(ordinary) if weight and ordinary else 0.0
@@ -120,11 +119,11 @@ class Relevance:
 
 
 def discounted(
-    weights: Mapping[str, float], shown: AbstractSet[str], told: AbstractSet[str] = frozenset()
+    weights: Mapping[str, float], shown: AbstractSet[str], in_turns: AbstractSet[str] = frozenset()
 ) -> defaultdict[str, float]:
-    """The weights that are left of words that stand in the view, or that a digest's turns mention; 0 of others."""
+    """Reduce the weights of words that the view shows, or that a digest's turns mention; others weigh 0."""
     left = defaultdict(float, weights)
-    for words, share in ((shown, SHOWN), (told - shown, TOLD)):
+    for words, share in ((shown, SHOWN), (in_turns - shown, IN_TURNS)):
         for word in words:
             if word in left:
                 left[word] *= share

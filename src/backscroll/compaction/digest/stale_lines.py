@@ -1,8 +1,8 @@
-"""Which lines an edit took out of a text. Reads the arguments of tool calls and knows no tool by name.
+"""Find lines that an edit removed from a text, from the arguments of any tool's call.
 
-Two shapes are understood, since tools agree on them across frameworks: a pair of arguments for the old and the new
-text, at any depth, and a unified diff or patch inside any argument. A file that a call writes as a whole says nothing
-of what stood there before.
+Two shapes are known, because tools agree on them across frameworks: a pair of arguments for the old and the new text,
+at any depth, and a unified diff or patch inside any argument. A call that writes a whole file does not reveal the
+earlier text.
 """
 
 import json
@@ -23,15 +23,15 @@ _PAIRS = (
     ("search", "replace"),
 )
 OLD = frozenset(old for old, _ in _PAIRS)
-"""Arguments that hold a text which is no longer true once the call is done."""
+"""Arguments with a text that is no longer true once the call is done."""
 _PATCH = ("@@", "*** Update File", "--- a/")
 _MARKS = (*(f'"{old}"' for old, _ in _PAIRS), *_PATCH)
-_LEAST = 8  # characters: shorter lines (a brace, `else:`) say nothing about where they stand
+_LEAST = 8  # characters: shorter lines (a brace, `else:`) do not identify their place
 
 
 def removed_lines(arguments: str) -> set[str]:
-    """The lines that the call with these arguments (JSON text) took out of a text; none where it is no edit, or too
-    long to be read whole.
+    """Return the lines that a call with these arguments (JSON text) removed from a text; none if it is no edit, or too
+    long to parse.
     """
     if len(arguments) > READ or not any(mark in arguments for mark in _MARKS):
         return set()
@@ -55,8 +55,8 @@ def removed_lines(arguments: str) -> set[str]:
 
 
 def written_values(arguments: str) -> list[str]:
-    """The texts in a call's arguments (JSON text), without those that the call itself replaces; the JSON text itself
-    where it is too long to be read whole.
+    """Return the texts in a call's arguments (JSON text), without those that the call itself replaces. Arguments too
+    long to parse are returned as one text.
     """
     if len(arguments) > READ:
         return [arguments]
@@ -78,13 +78,13 @@ def written_values(arguments: str) -> list[str]:
 
 
 def _after(patch: str) -> str:
-    """What a patch leaves behind, without its marks."""
+    """Return the text after a patch, without its marks."""
     lines = (line for line in patch.splitlines() if not line.startswith("-"))
     return "\n".join(line[1:] if line[:1] == "+" else line for line in lines)
 
 
 def without_old(value: Any) -> Any:
-    """Arguments without those that the call itself replaces, at any depth."""
+    """Remove arguments that the call itself replaces, at any depth."""
     if type(value) is dict:
         return {name: without_old(inner) for name, inner in value.items() if name not in OLD}
     if type(value) is list:

@@ -1,8 +1,7 @@
-"""What a text mentions: specific words (paths, identifiers, numbers, ids), ordinary words, and its lines. Weighs and
-chooses nothing. Of a long text only so much is read (`compaction/sampling.py`).
+"""Split a text into specific words (paths, identifiers, numbers, ids), ordinary words, and lines.
 
-A specific word is one that an agent can only have from its context: it holds a digit, an underscore, a slash, a dot
-inside, or an inner capital.
+Only portions of a long text are read (`compaction/sampling.py`). A specific word is one that an agent can only have
+from its context: it contains a digit, an underscore, a slash, an inner dot, or an inner capital.
 """
 
 import re
@@ -28,17 +27,17 @@ _ORDINARY = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}")
 
 
 def _blank(kept: re.Pattern[str]) -> bytes:
-    """A table that makes a blank of every ASCII character but these: four times as fast as `findall`."""
+    """Return a table that blanks every ASCII character but these: four times as fast as `findall`."""
     return bytes(char if kept.match(chr(char) * _SHORTEST_RUN) else 32 for char in range(256))
 
 
 def _runs(text: str, kept: re.Pattern[str], table: bytes) -> list[str]:
-    """What a pattern finds in a text; what is found may be shorter or longer than the pattern says."""
+    """Return the matches of a pattern in a text; some may be shorter or longer than the pattern allows."""
     return text.encode().translate(table).decode().split() if text.isascii() else kept.findall(text)
 
 
 class _Remembered(dict[str, tuple[str, ...]]):
-    """Words of a run, read once: the same names come again and again. What is full is emptied."""
+    """Words of a run, read once, because the same names occur repeatedly. A full cache is cleared."""
 
     def __init__(self, read: Callable[[str], tuple[str, ...]], most: int) -> None:
         self._read, self._most = read, most
@@ -53,7 +52,7 @@ class _Remembered(dict[str, tuple[str, ...]]):
 
 
 def specific_words(text: str) -> tuple[str, ...]:
-    """The specific words of a text, sorted, each once; of a path or a dotted name also its last component."""
+    """Return the specific words of a text, sorted and unique; for a path or a dotted name also its last component."""
     if len(text) <= _REMEMBERED:
         return _known_words(text)
     return _known_long(text) if len(text) <= _LONGEST_REMEMBERED else _words_in(sampled(text))
@@ -65,7 +64,7 @@ def _words_in(text: str) -> tuple[str, ...]:
 
 _known_words = lru_cache(maxsize=2_048)(_words_in)
 _known_long = lru_cache(maxsize=8)(_words_in)
-"""What stays in a view is looked at by each compaction; a pure function may remember."""
+"""Each compaction reads what stays in a view again, so results are cached."""
 
 
 def _words_of(run: str) -> tuple[str, ...]:
@@ -90,19 +89,19 @@ _ordinary = _Remembered(_taken_apart, 8_192).__getitem__
 
 
 def ordinary_words(text: str) -> set[str]:
-    """Words in lower case, identifiers taken apart."""
+    """Return words in lower case, with identifiers split."""
     return set(chain.from_iterable(map(_ordinary, _runs(sampled(text), _LETTERS, _OF_LETTERS))))
 
 
-@lru_cache(maxsize=16_384)  # the lines of a digest are looked at again by the next one
+@lru_cache(maxsize=16_384)  # the next digest reads its lines again
 def line_words(line: str) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Specific words of a line, sorted, and its ordinary words; the latter only if there are any of the former."""
+    """Return the specific words of a line, sorted, and its ordinary words if there are specific ones."""
     found = set(chain.from_iterable(map(_specific, _runs(line, _RUN, _OF_RUNS))))
     return (tuple(sorted(found)), frozenset(ordinary_words(line))) if found else ((), frozenset())
 
 
 def spans(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
-    """The lines of a text as (start, end), without their line ends; long ones split where a value or sentence ends."""
+    """Yield the lines of a text as (start, end), without line ends; long ones split where a value or sentence ends."""
     for first, last in portions(text, start, len(text) if end is None else end):
         at = first
         for line in text[first:last].splitlines(keepends=True):
@@ -126,25 +125,25 @@ def _split(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
 
 
 def pieces(text: str) -> list[str]:
-    """The same lines as texts, without numbering and surrounding space."""
+    """Return the same lines as texts, without numbering and surrounding space."""
     lines = sampled(text).splitlines(keepends=True)
     if max(map(len, lines), default=0) > LONGEST_SPAN:
         lines = [line[start:end] for line in lines for start, end in _split(line, 0, len(line))]
-    # most lines have no number: for these no call
+    # most lines have no number: these need no call
     return [bare(line) if (short := line.strip())[:1].isdecimal() else short for line in lines]
 
 
 def bare(line: str, number: re.Pattern[str] = _NUMBERED) -> str:
-    """A line without its number and surrounding space."""
+    """Remove a line's number and surrounding space."""
     line = line.lstrip()
     if line[:1].isdecimal() and (numbered := number.match(line)):
         line = line[numbered.end() :]
     return line.strip()
 
 
-def telling(line: str) -> str:
-    """What of a line mentions something: a number of four digits is a specific word, a shorter one is none. Mostly the
-    same as `bare`, so that what was read of a line in a result is known when a digest reads it.
+def significant_text(line: str) -> str:
+    """Return the part of a line that mentions something. A number of four digits is a specific word, a shorter one is
+    not. The result mostly equals `bare`, so that a digest finds the cached words of a result's line.
     """
     short = line.strip()
     return bare(line, _SHORT_NUMBER) if short[:1].isdecimal() else short

@@ -1,7 +1,7 @@
-"""Recognising what a user stated as a rule. Only the markers and the cutting into sentences live here.
+"""Recognize what a user stated as a rule.
 
-A rule that is lost is the dearest loss of a compaction, a sentence kept in vain costs a few tokens: so the markers are
-wide, and cover the imperative and modal words of a few languages.
+A lost rule is the most expensive loss of a compaction, while a sentence kept in vain costs a few tokens. So the markers
+are wide, and cover imperative and modal words of several languages.
 """
 
 import re
@@ -26,13 +26,13 @@ _MARKERS = re.compile(
     r"|しないで|してはいけ|必ず|常に|ください",
     re.IGNORECASE,
 )
-_REMEMBERED = 2_000  # characters of a text that is worth remembering: a digest's own are shorter
-LONGEST_RULE = 600  # characters; a longer "sentence" is a paste, of which a rule is no more than a part
+_REMEMBERED = 2_000  # characters of a text that is worth caching: a digest's own are shorter
+LONGEST_RULE = 600  # characters; a longer "sentence" is pasted, and a rule is at most a part of it
 
 
 def rules_in(text: str) -> tuple[str, ...]:
-    """The sentences of a user's text that may state a rule, word for word, in order, each once. Of a text that is too
-    long to be written by hand only so much is read (`compaction/sampling.py`).
+    """Return the sentences of a user's text that may state a rule, word for word, in order, without duplicates. Only
+    portions of a text too long to be typed are read (`compaction/sampling.py`).
     """
     return _known_rules(text) if len(text) <= _REMEMBERED else _rules_in(text)
 
@@ -43,4 +43,4 @@ def _rules_in(text: str) -> tuple[str, ...]:
 
 
 _known_rules = lru_cache(maxsize=1_024)(_rules_in)
-"""What a digest tells of a user is looked at again by the next one."""
+"""The next digest reads a digest's words of users again."""

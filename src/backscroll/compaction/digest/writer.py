@@ -1,8 +1,8 @@
-"""Writing a digest: facts of folded messages and of the digest before, chosen to fit an allowance. Pure, no model.
+"""Write a digest from the facts of folded messages and of the previous digest, chosen to fit an allowance.
 
-The user's words and rules come first, then one line for each turn, then whole lines of the folded messages, chosen by
-what they mention. Oldest turn lines merge into ranges; lines that an edit took out are left out. What finds no room is
-kept aside, up to a bound, and may be told by a later digest.
+The user's words and rules come first, then one line per turn, then whole lines of the folded messages, chosen by what
+they mention. The oldest turn lines merge into ranges; lines that an edit removed are dropped. Lines without room are
+kept aside, up to a bound, for later digests.
 """
 
 import re
@@ -24,42 +24,42 @@ from backscroll.history.plan import DigestContent, DigestLine
 from backscroll.view.rendering import LINES, note_text, note_texts
 
 HEADINGS = 0.55  # of a digest for users' words and turns, the rest is for lines
-BESIDE = 0.35  # of a digest for users' words and turns beside a model's summary, at the expense of lines
-SPARE_LINES, MOST_SPARE = 0.05, 250  # lines kept aside without room: for each token of the budget, and at most
-WEIGHTS, MOST_WEIGHTS = 0.12, 2_000  # words whose weight is remembered, likewise
+WITH_PROSE = 0.35  # of a digest for users' words and turns next to a model's summary, at the expense of lines
+SPARE_LINES, MOST_SPARE = 0.05, 250  # lines kept aside without room: per token of the budget, and at most
+WEIGHTS, MOST_WEIGHTS = 0.12, 2_000  # words whose weight is kept, likewise
 MOST_SQUEEZED = 100  # users' words without room that are kept aside
-ERROR = 20.0  # what an error weighs besides the words that it mentions: five mentions by the agent
-_CHARACTERS = 3.2  # for each token of a line, before it is counted
+ERROR = 20.0  # weight of an error on top of its words: five mentions by the agent
+_CHARACTERS = 3.2  # per token of a line, before it is counted
 _OFTEN_SHORTER = 1.4  # how many more tokens of lines are chosen by that figure: plain words have 4.5 characters a token
 _TURNS = "turns: "
 _TALLY = re.compile(r"turns: [^,]+ x\d+(?:, [^,]+ x\d+)*")
-MOST_PROSE = 0.6  # of what a digest takes that a model's summary may take in it: asked for are two fifths at most
+MOST_PROSE = 0.6  # of a digest that a model's summary takes at most; no more than two fifths are requested
 _ORDER = ("line", "error", "turn", "prose", "user")
-"""What gives way first where a digest has to shrink."""
+"""The order in which kinds give way when a digest shrinks."""
 
 
 class Frame(NamedTuple):
-    """What a digest is written into."""
+    """The surroundings of a digest."""
 
     salience: Relevance
     kept: Sequence[Sequence[Entry]]
-    """The groups that stand in the view beside it."""
+    """The groups that the view shows next to it."""
     allowance: int
     """Tokens that it may take."""
     budget: int
-    """Tokens of the whole view: what is kept aside is bounded by it."""
+    """Tokens of the whole view, which bound what is kept aside."""
     tokens: Callable[[str], int]
 
 
 class Said(NamedTuple):
-    """What a digest's headings say, and the words that weigh and that they do not mention."""
+    """The text of a digest's headings, and the weighty words that it lacks."""
 
     text: str
     unsaid: set[str]
 
     def holds(self, line: str) -> bool:
-        """Whether the line stands there as a whole, and not within a longer word. One that mentions what is `unsaid`
-        need not be looked for.
+        """Return whether the text contains the line whole, and not within a longer word. A line with a word of `unsaid`
+        need not be searched.
         """
         if (at := self.text.find(line)) < 0:
             return False
@@ -68,24 +68,34 @@ class Said(NamedTuple):
 
 
 def write(
-    before: DigestContent, groups: Sequence[Sequence[Entry]], told: int, frame: Frame, prose: DigestLine | None = None
+    before: DigestContent,
+    groups: Sequence[Sequence[Entry]],
+    covered: int,
+    frame: Frame,
+    prose: DigestLine | None = None,
 ) -> DigestContent:
-    """The digest of what `before` told and of these groups. `told`: tokens of everything told; `prose`: a model's new
-    summary, in place of the one before.
+    """Write the digest of `before` and of these groups.
+
+    Args:
+        before: The previous digest.
+        groups: The groups to fold.
+        covered: Tokens of everything that the new digest covers.
+        frame: Its surroundings.
+        prose: A model's new summary, in place of the previous one.
     """
-    frame = frame._replace(tokens=cache(frame.tokens))  # each stage looks at the same texts again
+    frame = frame._replace(tokens=cache(frame.tokens))  # each stage measures the same texts again
     known = sorted([*before.notes, *before.spare], key=_first)
     facts = [TurnFacts(group) for group in groups]
     headings = [note for note in known if note.kind not in LINES]
-    headings += [note for told_by in facts for note in told_by.headings()]
+    headings += [note for turn in facts for note in turn.headings()]
     headings = _in_short(headings, prose, int(frame.allowance * MOST_PROSE), frame.tokens)
     headings, squeezed = fit_headings(headings, _room_for(headings, frame), frame.tokens)
     room = frame.allowance - _taken(headings, frame.tokens)
     lines = Lines([note for note in known if note.kind in LINES], facts, frame.salience)
-    text = "\n".join(dict.fromkeys([note.text for note in headings]))  # each once: it is searched for every line
-    told_of = frozenset(specific_words(text))
-    weights = discounted(frame.salience.weights, frame.salience.shown(frame.kept, set()), told_of)
-    said = Said(text, weights.keys() - told_of)
+    text = "\n".join(dict.fromkeys([note.text for note in headings]))  # unique: it is searched for every line
+    mentioned_words = frozenset(specific_words(text))
+    weights = discounted(frame.salience.weights, frame.salience.shown(frame.kept, set()), mentioned_words)
+    said = Said(text, weights.keys() - mentioned_words)
     weights |= {_error(note): ERROR * (SHOWN if note.text in text else 1) for note in lines.errors.values()}
     kept, spare = _choose(lines, weights, said, room, frame)
     mentioned = frame.salience.weigh(groups, before.weights)
@@ -94,22 +104,22 @@ def write(
         tuple(sorted([*headings, *kept], key=_place)),
         tuple(heaviest[: min(MOST_WEIGHTS, int(frame.budget * WEIGHTS))]),
         (*squeezed, *spare),
-        told,
+        covered,
     )
 
 
 def _room_for(headings: Sequence[DigestLine], frame: Frame) -> int:
-    """Tokens that headings may take. A summary that is longer than it was asked to be costs lines, not users' words."""
+    """Return the tokens that headings may take. A summary longer than requested costs lines, not users' words."""
     prose = sum(frame.tokens(note_text(note)) for note in headings if note.kind == "prose")
-    return max(int(frame.allowance * HEADINGS), prose + int(frame.allowance * BESIDE))
+    return max(int(frame.allowance * HEADINGS), prose + int(frame.allowance * WITH_PROSE))
 
 
 def _in_short(
     headings: Sequence[DigestLine], prose: DigestLine | None, room: int, tokens: Callable[[str], int]
 ) -> list[DigestLine]:
-    """With the newest summary that fits in place of the turns that it tells of."""
-    told = [note for note in headings if note.kind == "prose"] + ([prose] if prose else [])
-    newest = max([note for note in told if tokens(note_text(note)) <= room], key=_last, default=None)
+    """Put the newest summary that fits in place of the turns that it covers."""
+    summaries = [note for note in headings if note.kind == "prose"] + ([prose] if prose else [])
+    newest = max([note for note in summaries if tokens(note_text(note)) <= room], key=_last, default=None)
     others = [note for note in headings if note.kind != "prose"]
     if newest is None:
         return others
@@ -121,7 +131,7 @@ def _last(note: DigestLine) -> int:
 
 
 _first = itemgetter(0)
-"""In the order of the conversation, where all are lines or none is."""
+"""Order of the conversation, if all are lines or none is."""
 
 
 def _place(note: DigestLine) -> tuple[int, bool]:
@@ -129,7 +139,7 @@ def _place(note: DigestLine) -> tuple[int, bool]:
 
 
 def _error(note: DigestLine) -> str:
-    """What an error is worth by itself, as if it were a word that nothing else mentions."""
+    """Return the worth of an error, as a word that nothing else mentions."""
     return f"error {note.first}"
 
 
@@ -139,17 +149,17 @@ def _with_error(note: DigestLine, line: Line, weights: Mapping[str, float]) -> L
 
 
 class Lines:
-    """Lines that could be told, each once, as it was mentioned last; without those that an edit took out since.
+    """Lines that could be kept, each once at its last mention, without those that an edit removed since.
 
-    A line of a message becomes a note only where it is told or kept aside: of hundreds, most are neither.
+    A line of a message becomes a `DigestLine` only if it is kept, also aside: of hundreds, most are not.
     """
 
     def __init__(self, known: Sequence[DigestLine], facts: Iterable[TurnFacts], salience: Relevance) -> None:
         self._texts = [note.text for note in known]
-        self._from: list[DigestLine | int] = [*known]  # the note that is there already, else the message's `seq`
+        self._from: list[DigestLine | int] = [*known]  # the line that exists already, else the message's `seq`
         errors = [number for number, note in enumerate(known) if note.kind == "error"]
-        for told_by in facts:
-            for seq, texts, error in told_by.lines():
+        for turn in facts:
+            for seq, texts, error in turn.lines():
                 self._texts += texts
                 self._from += [seq] * len(texts)
                 if error is not None:
@@ -161,18 +171,18 @@ class Lines:
             if salience.stale(text, self._first(newest[text])):
                 del newest[text]
         self.newest_first = sorted(newest.values(), reverse=True)
-        """Their numbers. Among equals the first is taken, so this is the order to choose in."""
+        """Their numbers. Of equal lines the first is taken, so this is the order of choice."""
         self.texts = [self._texts[number] for number in self.newest_first]
-        """In the same order."""
+        """Their texts in the same order."""
         self.errors = {number: self.note(number) for number in errors if newest.get(self._texts[number]) == number}
-        """Those that say what went wrong, by their numbers."""
+        """Lines that say what went wrong, by their numbers."""
 
     def _first(self, number: int) -> int:
         found = self._from[number]
         return found.first if isinstance(found, DigestLine) else found
 
     def note(self, number: int) -> DigestLine:
-        """One of them as a note."""
+        """Return one of them as a `DigestLine`."""
         found = self._from[number]
         return found if isinstance(found, DigestLine) else DigestLine(found, found, "line", self._texts[number])
 
@@ -180,7 +190,7 @@ class Lines:
 def _choose(
     lines: Lines, weights: defaultdict[str, float], said: Said, room: int, frame: Frame
 ) -> tuple[list[DigestLine], Iterable[DigestLine]]:
-    """The lines to tell that are not `said` yet, within `room` tokens, and the best of the others."""
+    """Choose lines that are not `said` yet, within `room` tokens, and the best of the others."""
     candidates: list[Candidate] = []
     numbers: list[int] = []
     aside: list[DigestLine] = []
@@ -196,33 +206,33 @@ def _choose(
         tokens = ceil(len(text) / _CHARACTERS) + 2
         candidates.append((words, tokens, factor, factor * weight / (tokens + FRAME)))
         numbers.append(number)
-    told: dict[int, DigestLine] = {}
+    chosen: dict[int, DigestLine] = {}
     order = ranked(candidates)
     for at in cover(candidates, weights, int(room * _OFTEN_SHORTER), order):
         note = lines.note(numbers[at])
         tokens = frame.tokens(note_text(note)) + 1
         if tokens <= room:
             room -= tokens
-            told[at] = note
+            chosen[at] = note
     most = max(0, min(MOST_SPARE, int(frame.budget * SPARE_LINES)) - len(aside))
-    best = (lines.note(numbers[at]) for at in order if at not in told)
+    best = (lines.note(numbers[at]) for at in order if at not in chosen)
     spare = sorted([*aside, *islice(best, most)], key=_first)
-    return [told[at] for at in sorted(told, reverse=True)], spare
+    return [chosen[at] for at in sorted(chosen, reverse=True)], spare
 
 
 def fit_headings(
     notes: Sequence[DigestLine], room: int, tokens: Callable[[str], int]
 ) -> tuple[list[DigestLine], list[DigestLine]]:
-    """Users' words, rules and turn lines within `room` tokens, and the words and rules that found none.
+    """Fit users' words, rules and turn lines into `room` tokens; also return the words and rules left out.
 
-    The oldest turns merge first; then the oldest of users' words go, except the rules in them; then turns merge across
-    what a user said; then a model's summary goes; and only where rules alone would fill the room, the oldest rules go.
+    The oldest turns merge first. Then the oldest of users' words go, except their rules. Then turns merge across users'
+    words, and then a model's summary goes. The oldest rules go only if rules alone exceed the room.
     """
     kept = _each_rule_once(notes)
     gone: list[DigestLine] = []
     over = _taken(kept, tokens) - room
     for stage in (_merge_turns, _squeeze_words, _merge_across, _without_prose, _squeeze_rules):
-        while over > 0:  # again where it won less than reckoned: a path is written out once only
+        while over > 0:  # repeated if it freed less than expected, because a path is written in full only once
             after = _each_rule_once(stage(kept, over, tokens))
             if after == kept:
                 break
@@ -232,21 +242,21 @@ def fit_headings(
 
 
 def _taken(notes: Sequence[DigestLine], tokens: Callable[[str], int]) -> int:
-    """What they take in a summary."""
+    """Return the tokens of lines in a summary."""
     return sum(map(tokens, note_texts(notes))) + len(notes)
 
 
 def _lost(before: Sequence[DigestLine], after: Sequence[DigestLine]) -> list[DigestLine]:
-    """Users' words that left, and rules that stand nowhere any more."""
+    """Return users' words that left, and rules that no remaining words contain."""
     left = set(after)
     words = [note.text for note in after if note.kind in ("user", "rule")]
     gone = [note for note in before if note not in left and note.kind in ("user", "rule")]
-    with_rules = [told for note in gone for told in ((note, *rules_of(note)) if note.kind == "user" else (note,))]
-    return [told for told in with_rules if told.kind == "user" or not any(told.text in text for text in words)]
+    with_rules = [each for note in gone for each in ((note, *rules_of(note)) if note.kind == "user" else (note,))]
+    return [each for each in with_rules if each.kind == "user" or not any(each.text in text for text in words)]
 
 
 def _each_rule_once(notes: Sequence[DigestLine]) -> list[DigestLine]:
-    """Without rules that stand in the user's words anyway, or that the user stated again later."""
+    """Remove rules that the user's words contain anyway, or that the user repeated later."""
     notes = list(dict.fromkeys(notes))
     rules = [note for note in notes if note.kind == "rule"]
     if not rules:
@@ -256,12 +266,14 @@ def _each_rule_once(notes: Sequence[DigestLine]) -> list[DigestLine]:
     for note in notes:
         if note.kind == "user" and note.first in words:
             words[note.first].append(note.text)
-    told = {rule for rule in rules if newest[rule.text] != rule or any(rule.text in said for said in words[rule.first])}
-    return [note for note in notes if note not in told] if told else notes
+    repeated = {
+        rule for rule in rules if newest[rule.text] != rule or any(rule.text in said for said in words[rule.first])
+    }
+    return [note for note in notes if note not in repeated] if repeated else notes
 
 
 def _squeeze_words(notes: Sequence[DigestLine], excess: int, tokens: Callable[[str], int]) -> list[DigestLine]:
-    """The oldest of users' words go, except the rules in them, until `excess` tokens are won."""
+    """Remove the oldest of users' words, except their rules, until `excess` tokens are free."""
     kept: list[DigestLine] = []
     for note in notes:
         if excess <= 0 or note.kind != "user":
@@ -275,12 +287,12 @@ def _squeeze_words(notes: Sequence[DigestLine], excess: int, tokens: Callable[[s
 
 
 def _without_prose(notes: Sequence[DigestLine], excess: int, tokens: Callable[[str], int]) -> list[DigestLine]:  # noqa: ARG001  a stage
-    """A model can be asked again, a rule is said once."""
+    """Remove the summary: a model can write it again, while a user states a rule once."""
     return [note for note in notes if note.kind != "prose"]
 
 
 def _squeeze_rules(notes: Sequence[DigestLine], excess: int, tokens: Callable[[str], int]) -> list[DigestLine]:
-    """The oldest rules go, and the words of a user that are nothing but rules."""
+    """Remove the oldest rules, and users' words that are nothing but rules."""
     kept: list[DigestLine] = []
     for note in notes:
         if excess > 0 and note.kind in ("rule", "user"):
@@ -297,7 +309,7 @@ def _merge_across(notes: Sequence[DigestLine], excess: int, tokens: Callable[[st
 def _merge_turns(
     notes: Sequence[DigestLine], excess: int, tokens: Callable[[str], int], *, across: bool = False
 ) -> list[DigestLine]:
-    """The oldest turns become ranges, until `excess` tokens are won; `across` also over what a user said between."""
+    """Merge the oldest turns into ranges, until `excess` tokens are free; `across` users' words if set."""
     kept: list[DigestLine] = []
     last = -1
     for note in notes:
@@ -324,7 +336,7 @@ def _merged(one: DigestLine, other: DigestLine) -> DigestLine:
 
 
 def _doings(turn: str) -> list[str]:
-    """The tools that a turn's line names."""
+    """Return the tools that a turn's line names."""
     names = [call.partition("(")[0] for call in turn.split(" | ")]
     return [name if name.replace("-", "_").isidentifier() else "said" for name in names]
 
@@ -332,11 +344,11 @@ def _doings(turn: str) -> list[str]:
 def shrink(
     digest: DigestContent, allowance: int, tokens: Callable[[str], int], *, rules_too: bool = False
 ) -> DigestContent:
-    """The digest within `allowance` tokens: lines go first, then turns, then users' words except the rules in them;
-    oldest first. With `rules_too` rules go last.
+    """Fit a digest into `allowance` tokens: lines go first, then turns, then users' words except their rules; oldest
+    first. With `rules_too` rules go last.
 
-    What goes is kept aside for the next digest; a user's words that go with their rules beside these, so that each
-    rule that is left out can be told from what is aside.
+    Removed lines are kept aside for the next digest. If a user's words go with their rules, these rules are listed as
+    well, so that reports can name each rule that is left out.
     """
     sizes = [tokens(note_text(note)) + 1 for note in digest.notes]
     excess = sum(sizes) - allowance

@@ -1,4 +1,4 @@
-"""The names of strategies, and the default order of harm. No strategy may live here."""
+"""The names of strategies, and the default order of harm."""
 
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
@@ -22,23 +22,28 @@ STRATEGIES: Mapping[str, Callable[..., Strategy]] = {
     "truncate": TruncateStrategy,
 }
 AUTO = "auto"
-"""Everything, in the default order."""
+"""All strategies of the default order."""
 DEFAULT_ORDER = ("deduplicate", "excerpt", "digest")
-"""Least harm first: what is said again later, then what a cut result no longer says, then what only a digest tells."""
+"""Least harm first: repeated content, then what a cut result no longer shows, then what only a digest covers."""
 
 Choice = str | Sequence[str | Strategy] | None
 
 
 def choose(strategies: Choice) -> tuple[Strategy, ...]:
-    """The strategies to run, in order: the default order for `"auto"`, or a list of names (`"clear"`) and strategies
-    (`ClearStrategy(over=200)`, or a `Strategy` of the caller's own). `None`: only the last resort keeps a view in its
-    budget. Raises `ConfigurationError` for unknown names.
+    """Return the strategies to run, in order.
+
+    Args:
+        strategies: `"auto"`: the default order. A list of names (`"clear"`) and strategies (`ClearStrategy(over=200)`,
+            or a `Strategy` of the caller's own). `None`: only the last resort keeps a view in its budget.
+
+    Raises:
+        ConfigurationError: A name is unknown, or an item is no strategy.
     """
     return tuple([_strategy(name) for name in (DEFAULT_ORDER if strategies == AUTO else strategies or ())])
 
 
 def masks_batches(strategies: Choice) -> bool:
-    """Whether old results may be masked for their price alone: with everything on, or with `"clear"` among the named."""
+    """Return whether old results may be cleared for their price alone: with `"auto"`, or with `"clear"` in the list."""
     if strategies is None or strategies == AUTO:
         return strategies == AUTO
     return any(given == "clear" or isinstance(given, ClearStrategy) for given in strategies)
@@ -52,6 +57,6 @@ def _strategy(given: Any) -> Strategy:
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise ConfigurationError(f"unknown strategy {given!r}{hint} Known: 'auto', {', '.join(map(repr, STRATEGIES))}")
     if not callable(given) or isinstance(given, type) or not isinstance(getattr(given, "name", None), str):
-        raise ConfigurationError(f"a strategy is a name or a callable with a `name`, not {given!r:.80}")
+        raise ConfigurationError(f"a strategy must be a name or a callable with a `name`, not {given!r:.80}")
     chosen: Strategy = given
     return chosen

@@ -1,4 +1,4 @@
-"""The strategy `mask`: old tool results, old media and long arguments become one-line stubs with a reference."""
+"""The strategy `clear`: old tool results, old media and long arguments become one-line stubs with a reference."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,8 +10,14 @@ from backscroll.history.plan import Edit
 
 @dataclass(frozen=True, slots=True)
 class ClearStrategy:
-    """`over`: results and media up to this many tokens are left alone. `arguments_over`: the same for calls'
-    arguments.
+    """Clear old results, media and arguments.
+
+    Args:
+        over: Results and media up to this many tokens stay.
+        arguments_over: Arguments of calls up to this many tokens stay.
+
+    Raises:
+        ConfigurationError: A value is negative.
     """
 
     over: int = 60
@@ -19,14 +25,14 @@ class ClearStrategy:
     name: str = "clear"
 
     def __post_init__(self) -> None:
-        """Checks the ranges."""
+        """Check the ranges."""
         if self.over < 0 or self.arguments_over < 0:
             raise ConfigurationError(
-                f"mask needs sizes of at least 0 tokens, not {self.over} and {self.arguments_over}"
+                f"`over` and `arguments_over` must be at least 0 tokens, not {self.over} and {self.arguments_over}"
             )
 
     def __call__(self, window: Window, tokens: int) -> Sequence[Edit]:
-        """Masks the oldest first, until `tokens` are won."""
+        """Clear the oldest first, until `tokens` are free."""
         edits: list[Edit] = []
         for candidate in window.candidates("result", "media", "call", over=min(self.over, self.arguments_over)):
             if tokens <= 0:

@@ -1,7 +1,7 @@
-"""The strategy `supersede`: results that a later result made redundant, and old media, become one-line stubs.
+"""The strategy `deduplicate`: results that a later result made redundant, and old media, become one-line stubs.
 
-Tools are told apart by nothing but their names and arguments, so that this works across tools and frameworks: the same
-call made again, or another result about the same path that holds nearly all of an earlier one's lines.
+It compares names and arguments only, and so works across tools and frameworks. Redundant are results of the same call
+made again, and those whose lines another result about the same path nearly all repeats.
 """
 
 import json
@@ -16,11 +16,11 @@ from backscroll.history.plan import Clear, Edit, reference
 from backscroll.messages.echoes import RECALL_TOOLS
 
 PATHS = ("file_path", "path", "filepath", "file", "filename", "target_file", "notebook_path", "uri", "url")
-"""Names of arguments that say what a call is about, the likeliest first."""
+"""Names of arguments that identify the object of a call, the likeliest first."""
 
 
 class _Seen(NamedTuple):
-    """A result and what it answers."""
+    """A result and its call."""
 
     candidate: CandidatePart
     call: str
@@ -29,8 +29,14 @@ class _Seen(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DeduplicateStrategy:
-    """`over`: results up to this many tokens are left alone. `same`: share of an earlier result's lines that a later
-    one about the same path has to hold; above 0, at most 1.
+    """Clear results that later ones repeat.
+
+    Args:
+        over: Results up to this many tokens stay.
+        same: Share of an earlier result's lines that a later one about the same path must contain; above 0, at most 1.
+
+    Raises:
+        ConfigurationError: A value is out of range.
     """
 
     over: int = 60
@@ -38,12 +44,14 @@ class DeduplicateStrategy:
     name: str = "deduplicate"
 
     def __post_init__(self) -> None:
-        """Checks the ranges."""
+        """Check the ranges."""
         if self.over < 0 or not 0 < self.same <= 1:
-            raise ConfigurationError(f"supersede needs over >= 0 and 0 < same <= 1, not {self.over} and {self.same}")
+            raise ConfigurationError(
+                f"`over` must be at least 0 and `same` above 0 and at most 1, not {self.over} and {self.same}"
+            )
 
     def __call__(self, window: Window, tokens: int) -> Sequence[Edit]:
-        """All of them, also where that wins more than asked for: they are the least loss there is."""
+        """Clear all of them, even if that frees more than `tokens`, because nothing is lost less."""
         edits: list[Edit] = [
             edit
             for candidate in window.candidates("media", over=self.over)
@@ -73,7 +81,7 @@ class DeduplicateStrategy:
         return edits
 
     def _echoes(self, window: Window) -> Iterator[Clear]:
-        """What recall brought back and the model has read: the original stands under its own reference."""
+        """Clear recalled texts that the model has read: the originals have their own references."""
         for unit in window.units:
             if not unit.cuttable or not _recalls(unit):
                 continue
@@ -90,7 +98,7 @@ class DeduplicateStrategy:
         return window.mask(candidate, self.name, f"superseded by {reference(by)}")
 
     def _results(self, window: Window) -> Iterator[_Seen]:
-        """Every result in the view that is still whole, in order."""
+        """Yield every result of the view that is still whole, in order."""
         for unit in window.units:
             calls = {part.id: part for entry in unit.entries for part in entry.reading.call_parts}
             for candidate in window.parts_of(unit, ("result",)):
@@ -107,19 +115,19 @@ def _recalls(unit: CandidateGroup) -> bool:
 
 
 def _name_of(unit: CandidateGroup, candidate: CandidatePart) -> str | None:
-    """The tool whose result it is."""
+    """Return the tool of a result."""
     calls = (part for entry in unit.entries for part in entry.reading.call_parts)
     return next((part.name for part in calls if part.id == candidate.part.id), None)
 
 
 def _says_enough(later: _Seen, earlier: _Seen) -> bool:
-    """Whether an equal call's later result can stand for the earlier: `unchanged`, or an error, cannot."""
+    """Return whether an equal call's later result can replace the earlier: `unchanged`, or an error, cannot."""
     return 2 * len(later.candidate.part.text) >= len(earlier.candidate.part.text)
 
 
 def _holds(later: _Seen, earlier: _Seen, share: float) -> bool:
-    """Whether the later result has this share of the earlier one's lines: if not, both tell something. Where one of
-    them is too long to be read whole, all of the earlier one has to stand in the later one as it is.
+    """Return whether the later result has this share of the earlier one's lines. If one is too long to be read whole,
+    it must contain the earlier one literally.
     """
     old, new = earlier.candidate.part.text, later.candidate.part.text
     if max(len(old), len(new)) > READ:
@@ -130,7 +138,7 @@ def _holds(later: _Seen, earlier: _Seen, share: float) -> bool:
 
 
 def _about(arguments: str) -> tuple[str, str]:
-    """Arguments in one order, and the path that they name; as they are where they are too long to be read whole."""
+    """Return the arguments in a fixed order, and the path in them; unchanged if they are too long to parse."""
     if len(arguments) > READ:
         return arguments, ""
     try:

@@ -1,4 +1,4 @@
-"""The strategy `digest`: the oldest turns leave the view, and its summary tells of them in few words."""
+"""The strategy `digest`: the oldest turns leave the view, and the summary covers them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from backscroll.history.plan import Edit
 
 @dataclass(frozen=True, slots=True)
 class DigestStrategy:
-    """What was said and done goes into the summary, oldest first; what that tells is chosen by code, not by a model."""
+    """Digest turns, oldest first. Code chooses what the digest says, not a model."""
 
     name: str = "digest"
 
     def __call__(self, window: Window, tokens: int) -> Sequence[Edit]:
-        """Folds the oldest groups, until `tokens` are won after what the digest takes."""
+        """Digest the oldest groups, until `tokens` are free net of the digest."""
         return window.fold((unit for unit in window.units if unit.free), tokens, self.name)

@@ -1,5 +1,5 @@
-"""The strategy `clip`: old tool results are cut to their first and last line and the lines that matter most among all
-of them; long arguments and assistant texts to head and tail.
+"""The strategy `excerpt`: old tool results are cut to their first and last line and the lines that matter most among
+all of them; long arguments and assistant texts are cut to head and tail.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,23 +9,30 @@ from backscroll.compaction.candidates import CandidatePart, Window
 from backscroll.compaction.digest.line_selection import FRAME, cover, stretches
 from backscroll.compaction.digest.line_selection import Candidate as Line
 from backscroll.compaction.digest.relevance import discounted
-from backscroll.compaction.digest.terms import bare, spans, telling
+from backscroll.compaction.digest.terms import bare, significant_text, spans
 from backscroll.compaction.sampling import READ
 from backscroll.errors import ConfigurationError
 from backscroll.history.plan import Clear, Edit, Excerpt
 
 _END = 160  # characters of the first and of the last line that always stay
-_LAST = 4_096  # characters among which a text's last line is mostly found
-_FRAME = 4  # tokens that a stretch costs besides its text: the mark that something is left out before it
+_LAST = 4_096  # characters that usually contain a text's last line
+_FRAME = 4  # tokens that a range costs on top of its text, for the mark before it
 
 
 @dataclass(frozen=True, slots=True)
 class ExcerptStrategy:
-    """The first line of a result says what it is and the last how it ended; between, lines compete across all results
-    for the room there is, by what they mention (`compaction/digest/relevance.py`).
+    """Cut long parts to the lines that matter.
 
-    `share`: of the tokens of the results that are cut, how many stay; above 0, below 1. `over`: parts up to this many
-    tokens are left alone, at least 64. `keep`: tokens that stay of long arguments and texts, 16 to `over`.
+    The first line of a result says what it is and the last how it ended. The lines between compete across all results
+    for the room, by what they mention (`compaction/digest/relevance.py`).
+
+    Args:
+        share: Share of the tokens of the cut results that stays; above 0, below 1.
+        over: Parts up to this many tokens stay; at least 64.
+        keep: Tokens that stay of long arguments and texts; 16 to `over`.
+
+    Raises:
+        ConfigurationError: A value is out of range.
     """
 
     share: float = 0.3
@@ -34,15 +41,15 @@ class ExcerptStrategy:
     name: str = "excerpt"
 
     def __post_init__(self) -> None:
-        """Checks the ranges."""
+        """Check the ranges."""
         if not 0 < self.share < 1 or self.over < 64 or not 16 <= self.keep <= self.over:
             raise ConfigurationError(
-                "clip needs 0 < share < 1 and 16 <= keep <= over, over at least 64, "
+                "`share` must be above 0 and below 1, `over` at least 64 and `keep` from 16 to `over`, "
                 f"not share={self.share}, keep={self.keep}, over={self.over}"
             )
 
     def __call__(self, window: Window, tokens: int) -> Sequence[Edit]:
-        """Cuts the oldest long parts first, as many as it takes to win `tokens`."""
+        """Cut the oldest long parts first, as many as needed to free `tokens`."""
         results: list[CandidatePart] = []
         others: list[Excerpt | Clear] = []
         whole = won = 0
@@ -60,7 +67,7 @@ class ExcerptStrategy:
         return [*others, *self._cut(window, results, room)]
 
     def _shortened(self, window: Window, candidate: CandidatePart) -> Excerpt | Clear | None:
-        """Head and tail; a stub for arguments that are too long to be cut."""
+        """Cut to head and tail; arguments too long to parse become a stub."""
         edit = window.clip(candidate, self.keep, self.name)
         if edit is None and candidate.part.kind == "call" and len(candidate.part.text) > READ:
             return window.mask(candidate, self.name)
@@ -82,21 +89,21 @@ class ExcerptStrategy:
                 yield edit
 
     def _choose(self, window: Window, results: Sequence[CandidatePart], room: int) -> dict[int, list[tuple[int, int]]]:
-        """The spans that stay of each result, by its number, within `room` tokens in all."""
+        """Return the spans that stay of each result, by its number, within `room` tokens in all."""
         salience = window.salience
         hidden = {(candidate.entry.seq, candidate.number) for candidate in results}
         shown = salience.shown((unit.entries for unit in window.units), hidden)
         weights = discounted(salience.weights, shown)
         lines: list[Line] = []
         places: list[tuple[int, int, int]] = []
-        for number in range(len(results) - 1, -1, -1):  # newest first: among equals the newest is taken
+        for number in range(len(results) - 1, -1, -1):  # newest first: of equal lines the newest is taken
             candidate = results[number]
             text, seq = candidate.part.text, candidate.entry.seq
             each = candidate.count.tokens / max(1, len(text))
             head, tail = _ends(text)
             room -= int((head + tail) * each) + 5 * _FRAME
             found = list(spans(text, head, len(text) - tail))
-            reading = salience.read([telling(text[start:end]) for start, end in found], weights)
+            reading = salience.read([significant_text(text[start:end]) for start, end in found], weights)
             for (start, end), (words, factor, weight) in zip(found, reading, strict=True):
                 if weight and not (salience.taken_out and salience.stale(bare(text[start:end]), seq)):
                     tokens = int((end - start) * each) + _FRAME
@@ -110,13 +117,13 @@ class ExcerptStrategy:
 
 
 def _body(text: str) -> int:
-    """How long a text is without the blanks at its end."""
+    """Return the length of a text without the blanks at its end."""
     end = text[-_LAST:]
     return len(text) - len(end) + len(shown) if (shown := end.rstrip()) else len(text.rstrip())
 
 
 def _ends(text: str) -> tuple[int, int]:
-    """Characters of the first and of the last line."""
+    """Return the characters of the first and of the last line."""
     first = text.find("\n", 0, _END)
     head = first + 1 if first >= 0 else _END
     body = _body(text)

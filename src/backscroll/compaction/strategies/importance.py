@@ -1,4 +1,4 @@
-"""The strategy `importance`: what scores least leaves the view for the digest first, wherever it stands."""
+"""The strategy `importance`: groups with the lowest score are digested first, wherever they are."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,17 +8,17 @@ from backscroll.errors import ConfigurationError
 from backscroll.history.plan import Edit
 
 Score = Callable[[CandidateGroup, Window], float]
-"""How much it matters that a group stays; higher stays longer. Must be pure and deterministic."""
+"""The importance of a group; higher stays longer. Must be pure and deterministic."""
 
-OF_USER = 3.0  # times as much, if a user wrote in it
+OF_USER = 3.0  # factor if a user wrote in it
 
 
 def mentions_score(unit: CandidateGroup, window: Window) -> float:
-    """The default score: what the group mentions, for each of its tokens, times its age, and times three if a user
-    wrote in it.
+    """The default score: a group's words per token, times its age, and times three if a user wrote in it.
 
     A specific word (path, identifier, number) weighs 4 for each mention by the user or the agent and 1 for each by a
-    tool, newer mentions up to three times as much as old ones. The newest group counts 1.5 times, the oldest half.
+    tool; newer mentions weigh up to three times as much as old ones. The newest group counts 1.5 times, the oldest
+    half.
     """
     salience = window.salience
     words = {
@@ -35,18 +35,25 @@ def mentions_score(unit: CandidateGroup, window: Window) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ImportanceStrategy:
-    """`score`: what decides; see `mentions_score` for the default."""
+    """Digest the least important groups.
+
+    Args:
+        score: The importance of a group; see `mentions_score` for the default.
+
+    Raises:
+        ConfigurationError: `score` is no function.
+    """
 
     score: Score = mentions_score
     name: str = "importance"
 
     def __post_init__(self) -> None:
-        """Checks the score."""
+        """Check the score."""
         if not callable(self.score):
-            raise ConfigurationError(f"importance needs a score, a function of unit and window, not {self.score!r:.80}")
+            raise ConfigurationError(f"`score` must be a function of a group and a window, not {self.score!r:.80}")
 
     def __call__(self, window: Window, tokens: int) -> Sequence[Edit]:
-        """Folds the groups of least score, the oldest among equals, until `tokens` are won."""
+        """Digest the groups with the lowest score, the oldest of equal ones, until `tokens` are free."""
         free = [unit for unit in window.units if unit.free]
         ranked = sorted(free, key=lambda unit: self.score(unit, window))
         return window.fold(ranked, tokens, self.name)

@@ -1,4 +1,4 @@
-"""Previews: long tool results that stand in views as head and tail, once they were seen or from the beginning."""
+"""Previews: views show long tool results as head and tail, after the model has seen them or at once."""
 
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
@@ -11,18 +11,20 @@ from backscroll.view.view import View
 
 BY = "preview"
 AT_ONCE = 0.25  # of the budget: a longer result is never shown whole
-_SMALL = 0.5  # of what a result may take that its preview takes, where that is less than what usually counts as long
+_SMALL = 0.5  # of a result's limit that its preview takes, if the limit is below the usual one
 
 
 @dataclass(frozen=True, slots=True)
 class PreviewStrategy:
-    """What the model has seen of a long result is in its own words by now; the preview says where the rest is."""
+    """Preview long results that the model has seen: its own words hold their essence, and the preview says where the
+    rest is.
+    """
 
     previews: ToolResultPreview
     name: str = BY
 
     def __call__(self, window: Window, tokens: int) -> Sequence[Edit]:
-        """Previews of the oldest first, until `tokens` are won."""
+        """Preview the oldest first, until `tokens` are free."""
         edits: list[Edit] = []
         for candidate in window.candidates("result", "media", over=self.previews.threshold_tokens):
             if tokens <= 0:
@@ -37,7 +39,9 @@ class PreviewStrategy:
 def preview(
     window: Window, previews: ToolResultPreview, candidate: CandidatePart, over: int | None = None
 ) -> Excerpt | Clear | None:
-    """What a long result is shown as; None for one that is not long, or was cut before. `over`: what counts as long."""
+    """Return the preview of a long result; None for a shorter one, or one cut before. `over`: tokens from which it is
+    long.
+    """
     over = previews.threshold_tokens if over is None else over
     if candidate.part.id is None or candidate.entry.reading.flags.whole:
         return None
@@ -52,25 +56,21 @@ def preview(
 
 
 def shown_whole(view: View, history: History, room: int, previews: ToolResultPreview | None) -> bool:
-    """Whether a result that the model has not seen yet may be too large to be shown whole; cheap. `room`: tokens that
-    the messages may take.
-    """
+    """Return whether an unseen result may be too large to be shown whole; cheap. `room`: tokens of all messages."""
     if previews is None:
         return False
-    for piece in reversed(view.pieces):
-        if piece.group is None:
+    for segment in reversed(view.segments):
+        if segment.group is None:
             continue
-        if piece.group.members[-1] <= history.last_assistant:
+        if segment.group.members[-1] <= history.last_assistant:
             return False
-        if piece.estimate.upper > _most(room, previews):
+        if segment.estimate.upper > _most(room, previews):
             return True
     return False
 
 
 def arrivals(window: Window, previews: ToolResultPreview | None, whole: Set[int]) -> list[Edit]:
-    """The results that the model has not seen yet and is shown as previews at once; none of a group with one of those
-    that stay `whole`.
-    """
+    """Return previews of unseen results that are too large, except in groups with entries of `whole`."""
     if previews is None:
         return []
     over = _most(window.budget, previews)
@@ -84,13 +84,13 @@ def arrivals(window: Window, previews: ToolResultPreview | None, whole: Set[int]
 
 
 def _most(room: int, previews: ToolResultPreview) -> int:
-    """Tokens that a result may take when it is first shown."""
+    """Return the tokens that a result may take when it is first shown."""
     quarter = int(room * AT_ONCE)
     return min(previews.threshold_tokens, quarter) if previews.when == ARRIVAL else quarter
 
 
 def _fresh(window: Window, unit: CandidateGroup, previews: ToolResultPreview) -> Iterator[CandidatePart]:
-    """The results of a unit, without those of tools that bring back what was left out."""
+    """Return the results of a group, without those of exempt tools."""
     calls = (part for entry in unit.entries for part in entry.reading.call_parts)
     spared = {part.id for part in calls if part.name in previews.exempt_tools}
     return (found for found in window.parts_of(unit, ("result", "media")) if found.part.id not in spared)

@@ -1,4 +1,4 @@
-"""The strategy `truncate`: the oldest groups leave the view; the user's own words leave it last."""
+"""The strategy `truncate`: the oldest groups leave the view, and the user's own words last."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,12 +9,14 @@ from backscroll.history.plan import Edit, Truncate
 
 @dataclass(frozen=True, slots=True)
 class TruncateStrategy:
-    """A decision that the user stated is final, a file can be read again: so what the agent did goes first."""
+    """Truncate the agent's turns before the user's words: a stated decision is final, while a file can be read
+    again.
+    """
 
     name: str = "truncate"
 
     def __call__(self, window: Window, tokens: int) -> Sequence[Edit]:
-        """Leaves out the oldest groups first, until `tokens` are won."""
+        """Truncate the oldest groups first, until `tokens` are free."""
         edits: list[Edit] = []
         free = [unit for unit in window.units if unit.free]
         for units in ([unit for unit in free if not of_user(unit)], [unit for unit in free if of_user(unit)]):
@@ -27,10 +29,10 @@ class TruncateStrategy:
 
 
 def of_user(unit: CandidateGroup) -> bool:
-    """Whether a user wrote something in it."""
+    """Return whether a user wrote something in it."""
     return any(entry.reading.is_user_turn for entry in unit.entries)
 
 
 def drop_unit(unit: CandidateGroup, by: str) -> list[Edit]:
-    """The edits that leave a whole unit out."""
+    """Return the edits that leave a whole group out."""
     return [Truncate(seq, seq, by) for seq in unit.seqs]

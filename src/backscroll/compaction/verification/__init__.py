@@ -1,8 +1,8 @@
-"""Checking what a model's summary says against the messages that it covers. Pure; one pass over the messages.
+"""Check a model's summary against the messages that it covers, in one pass over these.
 
-- `wording.py`   words made comparable: case, quotes, endings, near synonyms, and what is denied
-- `evidence.py`  what was said, each word by its places
-- `claims.py`    the sentences of a summary, what each claims, and which are struck out
+- `wording.py`   words made comparable: case, quotes, endings, near synonyms, and negation
+- `evidence.py`  the words of the messages, each with its positions
+- `claims.py`    the sentences of a summary, their claims, and which are removed
 """
 
 from backscroll.compaction.verification.claims import Verdict, of_users, verify

@@ -1,8 +1,8 @@
-"""The sentences of a summary, what each claims, and which are struck out.
+"""The sentences of a summary, their claims, and which are removed.
 
-Looked up is what can be: quoted words, paths, names that an agent can only have from its context, numbers in digits,
-references, and what a user is said to want. A sentence without any of these stays, and so do numbers that are spelled
-as words: a summary may count for itself. What a summary before said word for word was looked up then.
+Checked is what can be looked up: quoted words, paths, names that an agent can only have from its context, numbers in
+digits, references, and users' alleged wishes. A sentence without any of these stays, and so do numbers spelled as
+words, because a summary may count for itself. Sentences of the previous summary were checked with it.
 """
 
 import re
@@ -76,30 +76,34 @@ _CLAIMED_BEHIND = re.compile(
     rf"{_USERS[2:]}|\bat {_USERS[2:]}'s? \w+)[^,;:]*$",
     re.IGNORECASE,
 )
-"""Where what the user is said to want stands before him."""
+"""Claims that precede the user they are attributed to."""
 _OWN = re.compile(rf"{_USERS}'s? (?:\w+ )?\w+ (?:is|are|was|were) (.*)", re.IGNORECASE)
-"""What is a user's may have been said by anybody."""
+"""Properties of a user's things, which anyone may have stated."""
 _GOES_ON = re.compile(
     r";|, (?:so|which|but|and|then|after which)\b(?! (?:not|never|to)\b)"
     r"|,? (?:because|so that|so) | - |\(|, (?:and )?(?:the (?:agent|assistant)|i|it|we) ",
     re.IGNORECASE,
 )
-"""Where a sentence on what a user wants goes on with something else."""
+"""Where a sentence on a user's wish continues with something else."""
 
 
 class Verdict(NamedTuple):
-    """What is left of a summary."""
+    """The checked summary."""
 
     text: str
     struck: int
-    """Sentences that were struck out."""
+    """Number of sentences removed."""
     kept: int
 
 
 def verify(summary: str, evidence: Evidence, *, before: str = "", last: int = 0) -> Verdict:
-    """Return the summary without the sentences that claim what was not said.
+    """Return the summary without the sentences that no message supports.
 
-    `before`: the summary before this one; `last`: the newest entry that may be referred to.
+    Args:
+        summary: The text.
+        evidence: The messages.
+        before: The previous summary, whose sentences count as checked.
+        last: The newest entry that may be referred to.
     """
     known = {_bare(sentence) for line in before.splitlines() for sentence in sentences(line)}
     lines: list[str] = []
@@ -123,13 +127,13 @@ def _bare(sentence: str) -> str:
 
 
 def of_users(text: str) -> list[str]:
-    """Return the sentences of a summary that say what a user wants."""
+    """Return the sentences of a summary that state a user's wish."""
     found = [sentence for line in text.splitlines() for sentence in sentences(line)]
     return [sentence for sentence in found if _CLAIM.search(tidy(sentence)) or _CLAIMED_BEHIND.search(tidy(sentence))]
 
 
 def sentences(line: str) -> list[str]:
-    """Return the sentences of a line without its bullet, each with the space behind it. Quotations stay whole."""
+    """Return the sentences of a line without its bullet, each with the space after it. Quotations stay whole."""
     bullet = _BULLET.match(line)
     line = line[bullet.end() if bullet else 0 :]
     signs = line.translate({0x201C: '"', 0x201D: '"', 0x2018: "'", 0x2019: "'"})
@@ -140,13 +144,13 @@ def sentences(line: str) -> list[str]:
 
 
 def _covered(found: re.Match[str]) -> str:
-    """Return a cover as long as a quotation, and ending a sentence where that does."""
+    """Return a placeholder as long as a quotation, which ends a sentence if that does."""
     text = found[0]
     return "Q" * (len(text) - 2) + (text[-2:] if text[-2] in ".!?" else "QQ")
 
 
 def holds(sentence: str, evidence: Evidence, last: int) -> bool:
-    """Return whether everything in a sentence that can be looked up was said."""
+    """Return whether the messages support everything in a sentence that can be looked up."""
     text = tidy(sentence)
     if _LABEL.match(text) or any(found[1] is None or int(found[1]) > last for found in _REFERENCE.finditer(text)):
         return False
@@ -206,7 +210,7 @@ def _tokens(text: str) -> Iterator[str]:
 
 
 def _is_there(token: str, evidence: Evidence, stems: set[str]) -> bool:
-    """Return whether a token that can only come from a message is in one; others always are."""
+    """Return whether the messages contain a token that can only come from them; True for any other token."""
     if token.casefold() in _KNOWN:
         return True
     if token.startswith("@") or "/" in token or _FILE.search(token):
@@ -241,7 +245,7 @@ def _is_named(name: str, evidence: Evidence) -> bool:
 
 
 def _made_of(name: str, evidence: Evidence) -> bool:
-    """Return whether a name joins two that stand in one group: a folder and a file, a class and its method."""
+    """Return whether a name joins two names of one group: a folder and a file, a class and its method."""
     if "://" in name:
         return False
     if "/" in name:

@@ -1,6 +1,6 @@
-"""What was said in the messages that a summary covers, each word by its places. Judges nothing.
+"""The words of the messages that a summary covers, each with its positions.
 
-One pass over the texts; afterwards a look-up costs what the rarest word of it has places, up to a bound.
+It takes one pass over the texts. A lookup then costs as much as its rarest word has positions, up to a bound.
 """
 
 import json
@@ -16,25 +16,25 @@ from backscroll.compaction.verification.wording import WORD, Meant, meant, plain
 from backscroll.history.history import Entry
 from backscroll.messages import Part
 
-MOST_PLACES = 4_000  # of the rarest word that are looked at
-_NEAR = 40  # words around a number among which one of its sentence has to be
+MOST_PLACES = 4_000  # positions of the rarest word that are examined
+_NEAR = 40  # words around a number that must include one of its sentence
 _NUMBER = re.compile(r"\d{1,3}(?:[,_'\u00a0 ]\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
-_TOGETHER = 3  # sentences of a user that may support a claim together
+_TOGETHER = 3  # consecutive sentences of a user that may support a claim together
 _ESCAPES = re.compile(r"\\[nrt\"]")
-_ANSWER = 1_200  # characters at the end of an assistant's text that a user's yes is about
-_LOOKED_THROUGH = 4 * READ  # of one text: what is not found there is struck out, so that more is read than elsewhere
+_ANSWER = 1_200  # characters at the end of an assistant's text that a user's yes refers to
+_LOOKED_THROUGH = 4 * READ  # of one text: anything not found is removed, so more is read than elsewhere
 
 
 class Evidence:
-    """Texts of messages, in groups of what belongs together, and what users typed."""
+    """Texts of messages, grouped, and what users typed."""
 
     def __init__(
         self, groups: Iterable[Sequence[Entry]], others: Iterable[str] = (), users: Iterable[str] = ()
     ) -> None:
-        """`others`: what is known of earlier messages; `users`: what users said in these."""
+        """Index the texts. `others`: texts of earlier messages; `users`: what users wrote in these."""
         self._users: list[tuple[str, str]] = [("", text) for text in users]
-        """What was asked before, and what the user typed."""
+        """Pairs of the preceding question and what the user typed."""
         texts: list[str] = []
         before = ""
         for group in groups:
@@ -58,7 +58,7 @@ class Evidence:
             self._starts.append(found.start())
 
     def _places(self, words: Sequence[str]) -> Iterator[int]:
-        """Yield where these words stand in a row: the number of the first."""
+        """Yield the number of the first word of each place where these words are consecutive."""
         places = [self._where.get(word, []) for word in words]
         at = min(range(len(words)), key=lambda number: len(places[number]))
         for place in places[at][:MOST_PLACES]:
@@ -67,13 +67,13 @@ class Evidence:
                 yield start
 
     def says(self, phrase: str) -> bool:
-        """Return whether these words were said in a row, with any signs between them."""
+        """Return whether the texts contain these words in a row, with any signs between them."""
         words = WORD.findall(plain(phrase))
         return not words or any(True for _ in self._places(words))
 
     def names(self, name: str, *, alone: bool = False) -> list[int]:
-        """Return in which groups a name stands, to the letter. A path also counts by its beginning, and by its end
-        unless it is to stand `alone`.
+        """Return the groups that contain a name literally. A path also matches by its beginning, and by its end unless
+        `alone`.
         """
         name = plain(name)
         spans = [found.span() for found in WORD.finditer(name)]
@@ -91,7 +91,7 @@ class Evidence:
         return found
 
     def together(self, names: Sequence[str]) -> bool:
-        """Return whether these names stand in one group, the last of them not as the end of a path."""
+        """Return whether one group contains these names, the last of them not as the end of a path."""
         groups = [set(self.names(name, alone=name is names[-1])) for name in names]
         return bool(set.intersection(*groups))
 
@@ -105,7 +105,9 @@ class Evidence:
         return found
 
     def counts(self, value: float, precise: int, stems: set[str]) -> bool:
-        """Return whether this number stands near a word of a sentence, or one that rounds to it at so many decimals."""
+        """Return whether a text has this number, or one that rounds to it at so many decimals, near a word of the
+        sentence.
+        """
         places = self._numbers.get(value, [])
         if not places:
             places = [at for known, there in self._numbers.items() if round(known, precise) == value for at in there]
@@ -121,7 +123,7 @@ class Evidence:
 
     @cached_property
     def _statements(self) -> list[dict[str, int]]:
-        """What users said, in few sentences each: what is said of each word."""
+        """The statements of users, a few sentences each: what they say of each word."""
         found: list[dict[str, int]] = []
         for before, text in self._users:
             sentences = [tidy(sentence) for sentence in _SENTENCE.split(text) if sentence.strip()]
@@ -132,7 +134,7 @@ class Evidence:
         return found
 
     def supports(self, claimed: Sequence[Meant]) -> bool:
-        """Return whether a user said this: all of it in few sentences, or each part of it somewhere."""
+        """Return whether a user said this: all of it in a few sentences, or each part of it somewhere."""
         if not claimed or any(_holds(statement, claimed) for statement in self._statements):
             return True
         parts: defaultdict[int, list[Meant]] = defaultdict(list)
@@ -153,7 +155,7 @@ class Evidence:
 
 
 def as_number(text: str) -> float:
-    """Return a number as written, without what separates its thousands."""
+    """Parse a number without its thousands separators."""
     return float(re.sub(r"[^\d.]", "", text))
 
 
@@ -166,7 +168,7 @@ def _statement(sentences: Iterable[str]) -> dict[str, int]:
 
 
 def _holds(statement: dict[str, int], claimed: Sequence[Meant]) -> bool:
-    """Of six words one may be missing, if it is no firm one."""
+    """Return whether a statement contains the claim: of six words one may be missing, unless it is a firm one."""
     missing = [word for word in claimed if not statement.get(word.stem, 0) & word.says]
     return len(missing) <= len(claimed) // 6 and not any(word.firm for word in missing)
 

@@ -1,4 +1,4 @@
-"""Words made comparable: case, quotes, endings, near synonyms, and what a clause denies. Looks nothing up."""
+"""Make words comparable: case, quotes, endings, near synonyms, and negation."""
 
 import re
 import unicodedata
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af"
 WORD = re.compile(rf"[{_CJK}]|[^\W\d_{_CJK}]+|\d+")
-"""What is looked up: letters, digits, or one sign of a script that has no spaces."""
+"""The units of lookup: letters, digits, or one sign of a script without spaces."""
 _SIGNS = str.maketrans(
     {
         **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'"),
@@ -19,7 +19,7 @@ _SIGNS = str.maketrans(
     }
 )
 YES, NO = 1, 2
-"""What a clause says of a word; both where that depends."""
+"""What a clause says of a word; both if that depends."""
 _ENDINGS = tuple("ations ation ments ment ings ing ions ion ied ies ers er ed es ly s e y".split())
 _SHORTEST = 3  # letters of a word without its ending
 
@@ -34,7 +34,7 @@ def tidy(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return the same in one case."""
+    """Return the tidy text in one case."""
     return tidy(text).casefold()
 
 
@@ -101,23 +101,23 @@ _DENIES_ALL = frozenset("untouched unchanged alone intact unmodified forbidden l
 _DEPENDS = frozenset("unless until except".split())
 _PARTS = re.compile(r"(,\s*(?:\b(?:and|or|but|then|so)\b)?|\b(?:and|or|but|then|so)\b)", re.IGNORECASE)
 _ORDERS = frozenset("use keep run always please only write make add fix show send answer do tell let drop move".split())
-"""With what a new order begins, which what stands before the comma does not deny."""
+"""Words that start a new order, to which a negation before the comma does not apply."""
 _DENIED = re.compile(rf"\b(?:(?:not|never) (?:to )?be|{'|'.join(sorted(_DENIES_ALL))})\b", re.IGNORECASE)
-"""What denies all of its part of a clause."""
+"""Words that negate all of their part of a clause."""
 _THOUSANDS = re.compile(r"(?<=\d)[,_'](?=\d{3}(?!\d))")
 _CLAUSE = re.compile(r"[.;:!?\n]+(?=\s|$)")
 
 
 class Meant(NamedTuple):
-    """A word of a statement that says something."""
+    """A meaningful word of a statement."""
 
     stem: str
     says: int
     """`YES`, `NO` or both."""
     firm: bool
-    """Return whether a statement without it is another one: it is done, a name or a number."""
+    """True if a statement without it is a different one: an action, a name or a number."""
     part: int
-    """Which part of the statement it is in."""
+    """The part of the statement that contains it."""
 
 
 def root(word: str) -> str:
@@ -127,7 +127,7 @@ def root(word: str) -> str:
 
 
 def meant(text: str) -> Iterator[Meant]:
-    """Yield the words of a statement that say something. `text` is tidy, and not yet in one case."""
+    """Yield the meaningful words of a statement. `text` is tidy, and not yet in one case."""
     text = _THOUSANDS.sub("", text).replace("n't", " not").replace("cannot", "can not").replace("instead of", "without")
     text = text.replace("rather than", "without").replace("no longer", "never")
     part = 0
@@ -152,5 +152,5 @@ def meant(text: str) -> Iterator[Meant]:
 
 
 def weighty(word: str) -> bool:
-    """Return whether a word says something by itself."""
+    """Return whether a word has a meaning by itself."""
     return not word.isdigit() and stem(word) not in _SOFT

@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any
 
 from backscroll import events
-from backscroll.compaction.report import CompactionResult
+from backscroll.compaction.result import CompactionResult
 from backscroll.errors import BudgetError, MessageError
 from backscroll.integrations.amplifier import hooks as signals
 from backscroll.integrations.amplifier.errors import no_room

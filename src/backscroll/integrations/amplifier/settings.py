@@ -11,8 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from backscroll.compaction.cache_pricing import CachePricing
-from backscroll.compaction.options import Protection
+from backscroll.compaction.options import CachePricing, Protection
 from backscroll.compaction.strategies import AUTO, STRATEGIES
 from backscroll.compaction.strategies.excerpt import ExcerptStrategy
 from backscroll.compaction.summarization import LEAST_WINDOW

@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from backscroll.compaction.cache_pricing import CachePricing
-from backscroll.compaction.options import Protection, ToolResultPreview
+from backscroll.compaction.options import CachePricing, Protection, ToolResultPreview
 from backscroll.errors import ConfigurationError
 from backscroll.integrations.settings import Count, M, PositiveShare, SettingsModel, Text, read, shown, unknown_key
 

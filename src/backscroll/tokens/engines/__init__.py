@@ -1,11 +1,12 @@
-"""Token counting: from what the caller names to a tokenizer that never fails. Only that choice may live here.
+"""Token counting: from a name, function or object to a tokenizer that never fails.
 
-    estimator.py   a count without any vocabulary
-    guard.py       makes every engine linear, total and never 0
-    engines.py     the engines by name, and the golden counts they must reproduce
-    media.py       sizes of images and pages of documents, from their headers
+    heuristic.py       a count without any vocabulary
+    safe_tokenizer.py  makes every engine linear, total and never 0
+    vocabularies.py    the engines by name, and the golden counts they must reproduce
+    media.py           sizes of images and pages of documents, from their headers
+    measurer.py        counts the parts of messages
 
-Importing this package loads no third-party module; an engine is imported inside the first count.
+Importing this package loads no third-party module; an engine is imported by the first count.
 """
 
 import difflib
@@ -22,35 +23,41 @@ from backscroll.tokens.engines.vocabularies import ENCODINGS, load_tiktoken, loa
 __all__ = ["NAMES", "Estimator", "resolve"]
 
 NAMES = ("auto", *ENCODINGS, "tiktoken", *(f"tiktoken:{encoding}" for encoding in ENCODINGS), "estimate")
-"""The names that `resolve` knows."""
+"""The names that `resolve` accepts."""
 
 
 def resolve(
     tokenizer: str | Callable[[str], int] | Tokenizer = "auto",
     report: Callable[[str, dict[str, Any]], None] | None = None,
 ) -> Tokenizer:
-    """The tokenizer that is meant by a name, a function or an object.
-
-    - "auto" and "o200k_base": exact o200k_base tokens; "cl100k_base" likewise. Offline, by toktok-rs.
-    - "tiktoken", "tiktoken:o200k_base", "tiktoken:cl100k_base": by tiktoken, if its cache holds the vocabulary.
-    - "estimate": the estimator; no dependency, `exact` is False.
-    - a function from a text to its tokens: taken as exact and guarded, so it may raise; texts over 16,384 characters
-      are given to it in blocks. It is named "custom:" and its qualified name.
-    - an object with `name`, `exact` and `count`: taken as it is, and trusted to keep the promises of `Tokenizer`.
+    """Return the tokenizer for a name, a function or an object.
 
     The first count of an engine loads it (about 0.7 s for o200k_base). An engine that is missing or miscounts is
-    replaced by the estimator; `report("context:tokenizer_fallback", {...})` is then called once, and a
-    `BackscrollWarning` is issued. Raises ConfigurationError for anything else.
+    replaced by the estimator, with a `BackscrollWarning`.
+
+    Args:
+        tokenizer: One of these:
+            - "auto" and "o200k_base": exact o200k_base tokens; "cl100k_base" likewise. Offline, by toktok-rs.
+            - "tiktoken", "tiktoken:o200k_base", "tiktoken:cl100k_base": by tiktoken, if its cache holds the vocabulary.
+            - "estimate": the estimator; no dependency, `exact` is False.
+            - a function from a text to its tokens: taken as exact and guarded, so it may raise. It gets texts over
+                16,384 characters in blocks. Its name is "custom:" and its qualified name.
+            - an object with `name`, `exact` and `count`: used as it is, and trusted to keep the promises of
+                `Tokenizer`.
+        report: Called once with `("context:tokenizer_fallback", {...})` if the estimator replaces an engine.
+
+    Raises:
+        ConfigurationError: It is none of these.
     """
     if isinstance(tokenizer, str):
         return _named(tokenizer, report)
     if isinstance(tokenizer, type):
-        raise ConfigurationError(f"tokenizer must be an instance, not the class {tokenizer.__qualname__}")
+        raise ConfigurationError(f"`tokenizer` must be an instance, not the class {tokenizer.__qualname__}")
     if all(_has(tokenizer, attribute) for attribute in ("name", "exact", "count")):
         return cast(Tokenizer, tokenizer)
     if not callable(tokenizer):
         raise ConfigurationError(
-            f"tokenizer must be one of {', '.join(NAMES)}, a function from text to tokens, or an object with "
+            f"`tokenizer` must be one of {', '.join(NAMES)}, a function from text to tokens, or an object with "
             f"name, exact and count; got {type(tokenizer).__name__}"
         )
     return _custom(tokenizer, report)
@@ -72,11 +79,11 @@ def _named(name: str, report: Report | None) -> Tokenizer:
 def _custom(function: Callable[[str], int], report: Report | None) -> Tokenizer:
     code = getattr(function, "__code__", None)
     if code is not None and code.co_flags & 0x80:  # CO_COROUTINE of the language reference's `inspect` module
-        raise ConfigurationError("tokenizer must be a plain function: counting cannot wait for a coroutine")
+        raise ConfigurationError("`tokenizer` must be a plain function: counting cannot await a coroutine")
     name = f"custom:{getattr(function, '__qualname__', type(function).__qualname__)}"
     return Guarded(name, lambda: Engine(name, function, may_round_down=True), report)
 
 
 def _has(value: object, attribute: str) -> bool:
-    """Whether `value` has the attribute, without asking for it: a property could load an engine."""
+    """Return whether `value` has the attribute, without reading it: a property could load an engine."""
     return hasattr(type(value), attribute) or attribute in getattr(value, "__dict__", {})

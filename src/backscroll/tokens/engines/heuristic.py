@@ -1,13 +1,13 @@
-"""The token estimator that needs only Python. Classes, weights and their sum may live here; no engine and no I/O.
+"""The token estimator that needs only Python.
 
 How it works: the UTF-8 bytes of a text are translated into byte classes (lower case, digit, punctuation, first byte of
-a Cyrillic letter, ...), a few short patterns of classes are counted, and each count is multiplied by a weight. A few
-passes of C code over the bytes: linear, without a regular expression, and indifferent to what the text is.
+a Cyrillic letter, ...), a few short patterns of classes are counted, and each count is multiplied by a weight. That is
+a few passes of C code over the bytes: linear, without a regular expression, and independent of the text's kind.
 
 Where the weights come from: `benchmarks/fit_estimator.py` fits them by bounded, non-negative least squares against
-exact o200k_base counts of agent transcripts, Python sources, JSON, encoded and random data, and message catalogues in
-about a hundred languages. Errors are relative, every kind of text has its own share, and under-counts weigh twice.
-Non-negative weights mean that nothing in a text can make it look cheaper.
+exact o200k_base counts of agent transcripts, Python sources, JSON, encoded and random data, and message catalogs in
+about a hundred languages. Errors are relative, every kind of text has its own share, and under-counts weigh twice. With
+non-negative weights nothing in a text can make it look cheaper.
 
 Errors on held-out samples: agent transcripts 8.4 % in the mean, one in twenty more than 10.3 % too low, worst -28 %;
 JSON, tables, hex, base64, UUIDs 1 to 6 %; about a hundred languages 9.6 %, worst -33 % (Welsh); rulers and box drawings
@@ -22,11 +22,11 @@ ESTIMATOR_NAME = "estimate/1"
 """Stored counts are keyed by it: raise the number whenever a class or a weight changes."""
 
 CEILING = 1.12
-"""Most tokens a UTF-8 byte can cost: one in a byte-level vocabulary, and 12 % for those of other model families."""
+"""Maximum tokens per UTF-8 byte: one in a byte-level vocabulary, and 12 % more for other model families."""
 
 
 def _table(classes: Mapping[str, Iterable[int]], rest: str) -> bytes:
-    """A table for `bytes.translate`; bytes that no class claims become `rest`."""
+    """Build a table for `bytes.translate`; bytes that no class claims become `rest`."""
     table = bytearray(rest.encode() * 256)
     for letter, members in classes.items():
         for byte in members:
@@ -60,7 +60,7 @@ _SHAPES = _table(
         "3": range(0xD0, 0xD4),  # Cyrillic
         "5": range(0xD4, 0xD8),  # Armenian, Hebrew
         "6": range(0xD8, 0xE0),  # Arabic, Syriac, Thaana, N'Ko
-        "7": [0xE0],  # scripts of India, Thai, Lao, Tibetan: told apart by the next byte
+        "7": [0xE0],  # scripts of India, Thai, Lao, Tibetan: separated by the next byte
         "8": [0xE1],  # Burmese, Georgian, Ethiopic, Khmer, Mongolian, Vietnamese marks
         "9": [0xE2],  # typographic punctuation, arrows, boxes, symbols
         "A": [0xE3],  # kana, bopomofo
@@ -83,12 +83,14 @@ _LETTERS = _table(
 
 
 def shapes(data: bytes) -> bytes:
-    """The class of each byte; runs of four spaces become one `S`, runs of four drawn signs one `R`."""
+    """Return the class of each byte; runs of four spaces become one `S`, runs of four ruler characters one `R`."""
     return data.translate(_SHAPES).replace(b"ssss", b"S").replace(b"rrrr", b"R")
 
 
 def letters(data: bytes) -> bytes:
-    """Each byte as vowel, consonant, rare consonant, digit or anything else: tells words from random letters."""
+    """Classify each byte as vowel, consonant, rare consonant, digit or other, which separates words from random
+    letters.
+    """
     return data.translate(_LETTERS)
 
 
@@ -119,13 +121,13 @@ SCRIPT_WEIGHTS = (
 
 
 class Estimator:
-    """A `Tokenizer` without a vocabulary: o200k_base tokens, estimated; `exact` is False."""
+    """A `Tokenizer` without a vocabulary: it estimates o200k_base tokens; `exact` is False."""
 
     name = ESTIMATOR_NAME
     exact = False
 
     def count(self, text: str) -> int:
-        """Estimated tokens of `text`: 0 for "", else at least 1 and at most its UTF-8 bytes x 1.12. Never raises."""
+        """Estimate the tokens of `text`: 0 for "", else 1 to its UTF-8 bytes x 1.12. Never raises."""
         return estimate(text)
 
     def __repr__(self) -> str:
@@ -133,7 +135,7 @@ class Estimator:
 
 
 def estimate(text: str, factor: float = 1.0) -> int:
-    """Estimated o200k_base tokens of `text`, times `factor`, rounded up: 1 to UTF-8 bytes x 1.12, or 0 for ""."""
+    """Estimate o200k_base tokens of `text`, times `factor`, rounded up: 1 to UTF-8 bytes x 1.12, or 0 for ""."""
     if not text:
         return 0
     data = text.encode("utf-8", "surrogatepass")  # a lone surrogate weighs as the three bytes it would become

@@ -1,6 +1,4 @@
-"""Measuring a read message with a tokenizer and with what its media say of themselves. Counts only; estimates are made
-elsewhere.
-"""
+"""Measure a read message with a tokenizer and with the headers of its media."""
 
 from collections.abc import Sequence
 
@@ -14,14 +12,14 @@ _SHORT = 512
 
 
 class Measurer:
-    """Counts every text of an added message once."""
+    """Count every text of an added message once."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
         self._short: dict[str, Count] = {}
 
     def measure(self, readings: Sequence[ParsedMessage]) -> tuple[Counts, ...]:
-        """One tuple of counts for each reading, one count for each part; a call's count covers its tool's name."""
+        """Return the counts of each message, one per part; a call's count includes its tool's name."""
         return tuple([tuple([self._part(part) for part in reading.parts]) for reading in readings])
 
     def _part(self, part: Part) -> Count | MediaCount:
@@ -36,11 +34,11 @@ class Measurer:
         if not text:
             return EMPTY
         raw = text.encode("utf-8", "surrogatepass")
-        digits = len(raw) - len(raw.translate(None, b"0123456789"))  # one pass, where ten of str.count would be ten
+        digits = len(raw) - len(raw.translate(None, b"0123456789"))  # one pass; ten calls of str.count would be ten
         return Count(self.tokenizer.count(text), digits, len(raw) - len(text), len(text))
 
     def count(self, text: str) -> Count:
-        """The count of a text that Backscroll made, or of a tool's name; short ones are remembered."""
+        """Count a text that Backscroll made, or a tool's name; short ones are cached."""
         if len(text) > _SHORT:
             return self._text(text)
         known = self._short.get(text)

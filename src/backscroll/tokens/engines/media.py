@@ -1,7 +1,7 @@
-"""Sizes of images and pages of documents, read from their bytes. No token arithmetic and no network may live here.
+"""Sizes of images and pages of documents, read from their bytes.
 
-Both functions take what a message carries: base64 text or a `data:` address. Neither ever raises; None means that the
-size is not to be found, and the caller then assumes the largest.
+Both functions accept what a message holds: base64 text or a `data:` URL. Neither ever raises. None means that the size
+is unknown, and the caller then assumes the largest.
 """
 
 import binascii
@@ -15,12 +15,13 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 HEADER_CHARACTERS = 65_536
-"""Base64 characters of an image that are decoded at most: 48 KB hold the header unless a huge preview precedes it."""
+"""Base64 characters of an image that are decoded at most: 48 KB include the header unless a huge preview precedes it.
+"""
 
 MOST_UNPACKED = 32 * 1024 * 1024
-"""Bytes of compressed object streams that are unpacked at most, in one document: bounds what a hostile one can cost."""
+"""Bytes of compressed object streams that are unpacked per document: bounds the cost of a hostile one."""
 
-_LONGEST_PREFIX = 1_024  # characters in front of the comma of a `data:` address
+_LONGEST_PREFIX = 1_024  # characters before the comma of a `data:` URL
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 _BLANKS = b" \t\r\n\f\v="
 
@@ -28,31 +29,31 @@ _PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
 _PAGES = re.compile(rb"/Type\s*/Pages(?![A-Za-z])")
 _COUNT = re.compile(rb"/Count\s+(\d{1,9})(?!\d)")
 _STREAM = re.compile(rb"stream\r?\n")
-_DICTIONARY = 400  # bytes around /Pages in which its /Count is looked for, and before a stream for its type
-_MOST_TREES = 10_000  # /Pages looked at; the largest documents have a few thousand
+_DICTIONARY = 400  # bytes around /Pages that are searched for its /Count, and before a stream for its type
+_MOST_TREES = 10_000  # /Pages examined; the largest documents have a few thousand
 
 
 def image_size(data: str | None) -> tuple[int, int] | None:
-    """Width and height in pixels, each at least 1; None for an address of the web, a broken image or an unknown format.
+    """Return width and height in pixels, each at least 1; None for a web address, a broken image or an unknown format.
 
-    Only the first `HEADER_CHARACTERS` are decoded. A JPEG whose header lies deeper has no size here.
+    Only the first `HEADER_CHARACTERS` are decoded. A JPEG with a later header gets None.
     """
     try:
         raw = _decoded(data, HEADER_CHARACTERS)
         if not raw:
             return None
-        imagesize: Any = importlib.import_module("imagesize")  # when first needed: it imports much of the library
+        imagesize: Any = importlib.import_module("imagesize")  # on first use: it imports much of the library
         width, height = imagesize.get(io.BytesIO(raw))
         return (int(width), int(height)) if width > 0 and height > 0 else None
-    except Exception:  # the size only steers an estimate, and the input is whatever a user attached
+    except Exception:  # the size only affects an estimate, and users may attach anything
         return None
 
 
 def pdf_pages(data: str | None) -> int | None:
-    """Pages of a PDF, at least 1; None if it is not a PDF, is encrypted beyond reading, or names no pages.
+    """Return the pages of a PDF, at least 1; None if it is no PDF, cannot be decrypted, or names no pages.
 
-    Counts the page objects, also in compressed object streams; if there are none to be seen, answers the largest
-    `/Count` of a `/Pages` object. Pages replaced by a later revision of the file count too. Linear time.
+    Counts the page objects, also in compressed object streams. Without any, returns the largest `/Count` of a `/Pages`
+    object. Pages replaced by a later revision of the file count too. Linear time.
     """
     try:
         raw = _decoded(data, None)
@@ -66,7 +67,7 @@ def pdf_pages(data: str | None) -> int | None:
 
 
 def _decoded(data: str | None, limit: int | None) -> bytes | None:
-    """The bytes of base64 text or of a `data:` address, of at most `limit` characters; None if it is neither."""
+    """Decode base64 text or a `data:` URL, at most `limit` characters of it; None if it is neither."""
     if not isinstance(data, str):
         return None
     start = len(data[:64]) - len(data[:64].lstrip())
@@ -89,7 +90,7 @@ def _decoded(data: str | None, limit: int | None) -> bytes | None:
 
 
 def _object_streams(raw: bytes) -> Iterator[bytes]:
-    """Unpacked object streams, in which newer PDFs keep their page objects."""
+    """Yield unpacked object streams, in which newer PDFs keep their page objects."""
     if b"/ObjStm" not in raw:
         return
     view, left, position = memoryview(raw), MOST_UNPACKED, 0
@@ -97,19 +98,19 @@ def _object_streams(raw: bytes) -> Iterator[bytes]:
         end = raw.find(b"endstream", start.end())
         if end < 0:
             return
-        # The dictionary stands right before its stream; that of an object stream is short.
+        # The dictionary comes right before its stream; that of an object stream is short.
         if b"/ObjStm" in raw[max(position, start.start() - _DICTIONARY) : start.start()]:
             try:
                 unpacked = zlib.decompressobj().decompress(view[start.end() : end], left)
             except zlib.error:
-                unpacked = b""  # encrypted, or packed in a way that nobody uses for objects
+                unpacked = b""  # encrypted, or packed in a way not used for object streams
             left -= len(unpacked)
             yield unpacked
         position = end + len(b"endstream")
 
 
 def _page_counts(part: bytes) -> Iterator[int]:
-    """Every plausible /Count that stands near a /Pages; more pages than bytes are not plausible."""
+    """Yield every plausible /Count near a /Pages; more pages than bytes are not plausible."""
     for pages in islice(_PAGES.finditer(part), _MOST_TREES):
         near = part[max(pages.start() - _DICTIONARY, 0) : pages.end() + _DICTIONARY]
         for count in _COUNT.findall(near):

@@ -1,6 +1,6 @@
-"""The counting engines by name, each imported only when it is loaded. Only loaders and golden counts may live here.
+"""The counting engines by name, each imported only when it is loaded.
 
-A loader answers an `Engine` or raises; the guard decides what then. No loader may use the network.
+A loader returns an `Engine` or raises; `Guarded` handles the failure. No loader may use the network.
 """
 
 import hashlib
@@ -17,10 +17,10 @@ _VOCABULARIES = {
     "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
     "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
 }
-"""SHA-256 of the vocabulary files that tiktoken uses, as its own sources state them."""
+"""SHA-256 of the vocabulary files that tiktoken uses, from its own sources."""
 
 _VOCABULARY_URL = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
-"""Never opened: tiktoken names the files of its cache by the SHA-1 of this address."""
+"""Never opened: tiktoken names its cache files by the SHA-1 of this address."""
 
 ENCODINGS = tuple(_VOCABULARIES)
 
@@ -39,18 +39,18 @@ _GOLDENS: dict[str, tuple[int, int]] = {
 
 
 def goldens(encoding: str) -> dict[str, int]:
-    """Golden counts of `encoding`, one of `ENCODINGS`."""
+    """Return the golden counts of `encoding`, one of `ENCODINGS`."""
     column = ENCODINGS.index(encoding)
     return {text: tokens[column] for text, tokens in _GOLDENS.items()}
 
 
 def load_toktok(encoding: str) -> Engine:
-    """toktok-rs, whose vocabularies are inside its extension module. ImportError where there is no wheel of it."""
+    """Load toktok-rs, whose extension module includes the vocabularies. Raises ImportError if it is not installed."""
     toktok: Any = importlib.import_module("toktok")
     truncate = toktok.truncate
 
     def count(text: str) -> int:
-        # Answers (text, tokens) and builds no list of ids; the plain batch call costs ten times as much for a message.
+        # Returns (text, tokens) and builds no list of ids; the plain batch call costs ten times as much for a message.
         tokens: int = truncate(text, _ALL, encoding)[1]
         return tokens
 
@@ -58,7 +58,7 @@ def load_toktok(encoding: str) -> Engine:
 
 
 def load_tiktoken(encoding: str) -> Engine:
-    """tiktoken, if its vocabulary lies in its cache folder; else LookupError, because it would download one."""
+    """Load tiktoken if its cache folder has the vocabulary; else raise LookupError, because it would download one."""
     path = vocabulary_path(encoding)
     if path is None or not path.is_file():
         raise LookupError(
@@ -73,7 +73,7 @@ def load_tiktoken(encoding: str) -> Engine:
 
 
 def vocabulary_path(encoding: str) -> Path | None:
-    """Where tiktoken keeps the vocabulary of `encoding`, by its own rules; None if its cache is switched off."""
+    """Return where tiktoken keeps the vocabulary of `encoding`, by its own rules; None if its cache is disabled."""
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     if folder is None:
         import tempfile  # noqa: PLC0415 - slow to import, and only needed here
