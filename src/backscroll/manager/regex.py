@@ -11,7 +11,7 @@ from typing import Any
 from backscroll.errors import ConfigurationError
 
 LIMIT = 2.0
-"""Seconds that a pattern may take in total, beyond what harmless patterns take."""
+"""Seconds that a pattern may use altogether, beyond what harmless patterns use."""
 LONGEST = 5_000  # characters of a pattern: compiling takes some microseconds each
 _MOST_NODES = 50_000  # of a compiled pattern with repetitions written out: about 300 bytes each
 _PER_LINE = 20e-6  # seconds of processor time; a harmless pattern takes a tenth of it
