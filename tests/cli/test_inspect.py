@@ -244,7 +244,7 @@ def test_bill_separates_reported_from_computed_figures():
     assert [value for _, value in rows] == ["not reported", "not reported", "11"]
     assert "of its cache it reported nothing" in said
     (rows, said) = told["silent"]
-    assert [value for _, value in rows] == ["nothing: what is said of this request is computed"]
+    assert [value for _, value in rows] == ["nothing: all figures of this request are computed"]
     assert "All of these figures are estimates: the provider reported none." in said
     assert browser.faults == []
 
@@ -370,7 +370,7 @@ def test_a_transcript_is_replayed_and_exported_as_one_file(tmp_path):
 def test_store_that_cannot_be_inspected_gives_a_one_line_error(tmp_path):
     for arguments, why in (
         ([tmp_path / "none.db"], "no such file"),
-        (["sqlite:///" + str(tmp_path / "none.db")], "there is no store"),
+        (["sqlite:///" + str(tmp_path / "none.db")], "no store there"),
         ([tmp_path, "--export", tmp_path / "a.html", "--session", "nobody"], "no session 'nobody' in this store"),
     ):
         with warnings.catch_warnings():
