@@ -209,7 +209,7 @@ def test_page_marks_moves_differences_bill_and_dropped_messages():
         (digest,) = [each["content"] for each in worker.sent[number - 1] if "earlier messages are" in each["content"]]
         assert gone.locator("pre").inner_text() == digest
         page.click("#bill-details > summary")
-        assert "Computed: written anew" in page.locator("#costs").inner_text()
+        assert "Computed: newly written" in page.locator("#costs").inner_text()
         page.locator("#lines .gap button").first.click()
         page.wait_for_selector("#lines .gap li")
         assert len(page.locator("#lines > li:not(.gap)").all()) == len(worker.sent[number])
@@ -241,11 +241,11 @@ def test_bill_separates_reported_from_computed_figures():
     assert "Of 1 requests the provider reported the input, 200 tokens and 11 of answers; none is estimated" in said
     assert "; of 1 of them also the cache: 7 read" in said
     (rows, said) = told["input"]
-    assert [value for _, value in rows] == ["not told", "not told", "11"]
+    assert [value for _, value in rows] == ["not reported", "not reported", "11"]
     assert "of its cache it reported nothing" in said
     (rows, said) = told["silent"]
-    assert [value for _, value in rows] == ["nothing: what is said of this request is computed"]
-    assert "All of these figures are estimates: the session holds none that its provider reported." in said
+    assert [value for _, value in rows] == ["nothing: all figures of this request are computed"]
+    assert "All of these figures are estimates: the provider reported none." in said
     assert browser.faults == []
 
 
@@ -285,7 +285,7 @@ def test_open_page_shows_the_first_session_and_lists_later_ones():
     """An open page shows the first session that begins and lists those that follow."""
     store = MemoryStore()
     with served(StoreInspector(store, "empty.db")) as address, Browser() as browser:
-        page = browser.open(address, ready="#status:text-matches('There is no session yet')")
+        page = browser.open(address, ready="#status:text-matches('No session yet')")
         worker = Worker("openai", store)
         worker.step()
         worker.restart()
@@ -326,7 +326,7 @@ def test_an_exported_file_shows_the_same_without_a_server(tmp_path):
             page.press("#from", "Enter")
             page.get_by_role("button", name=f"Show request {number}", exact=True).click()
             page.wait_for_selector(f"#request-title:text-matches('^Request {number} ')")
-            lines = page.evaluate("() => state.told.lines")
+            lines = page.evaluate("() => state.shown.lines")
             sent = worker.manager.get_request(worker.manager.list_requests()[number].at)
             assert [line[9] for line in lines if line[9] is not None] == sent.messages
         page.fill("#query", "onerror")
@@ -370,7 +370,7 @@ def test_a_transcript_is_replayed_and_exported_as_one_file(tmp_path):
 def test_store_that_cannot_be_inspected_gives_a_one_line_error(tmp_path):
     for arguments, why in (
         ([tmp_path / "none.db"], "no such file"),
-        (["sqlite:///" + str(tmp_path / "none.db")], "there is no store"),
+        (["sqlite:///" + str(tmp_path / "none.db")], "no store there"),
         ([tmp_path, "--export", tmp_path / "a.html", "--session", "nobody"], "no session 'nobody' in this store"),
     ):
         with warnings.catch_warnings():

@@ -65,7 +65,7 @@ def test_screen_reader_gets_what_the_page_shows(way, tmp_path):
         assert len([properties for role, _, properties in told if role == "status"]) == 4
         said = " ".join(named(told, "StaticText"))
         assert "Chart: tokens of requests 0 to 60 by kind. The smallest has" in said
-        assert "Chart: of the tokens of each request those that a cache could hold" in said
+        assert "Chart: tokens of each request that a cache could hold" in said
         for each in ("#bill-details > summary", "#diff-details > summary", "#lines > li:last-child summary"):
             page.press(each, "Enter")
         page.wait_for_selector("#diff li")
@@ -76,7 +76,7 @@ def test_screen_reader_gets_what_the_page_shows(way, tmp_path):
         assert_sound(told)
         assert "Text of message 38, tool" in named(told, "group")
         assert {"Table of the bill", "Bill of the request"} <= {*named(told, "region", "table")}
-        assert [name for role, name, _ in told if role == "rowheader" and name == "Computed: written anew"]
+        assert [name for role, name, _ in told if role == "rowheader" and name == "Computed: newly written"]
         said = " ".join(named(told, "StaticText"))
         assert "new:" in said
         assert "places found" in said
@@ -116,7 +116,9 @@ def test_automatic_changes_are_announced_and_keep_the_focus():
         page.wait_for_selector("#requests tbody tr:has([data-number='31'])")
         assert page.evaluate("() => document.activeElement.dataset.number") == "20"
         page.keyboard.press("k")
-        page.wait_for_selector("#chosen:text-matches('^Request 29 on main: [0-9,]+ tokens. (It begins|The prefix)')")
+        page.wait_for_selector(
+            "#chosen:text-matches('^Request 29 on main: [0-9,]+ tokens. (The whole previous|The prefix)')"
+        )
     assert browser.faults == []
 
 

@@ -52,7 +52,7 @@ def calls(message):
     return found
 
 
-def told(message):
+def readable_text(message):
     lines = [message.get("content") or ""]
     for name, _, given in calls(message):
         lines += [name, *(value for _, value in given)]
@@ -106,7 +106,7 @@ def special(kind, known):
     return len(known) >= 5
 
 
-def stands(fact, text):
+def occurs(fact, text):
     known, kind = fact
     if kind in ("line", "quote"):
         return known in text
@@ -167,7 +167,7 @@ def reference(view, said, missing):
 
 def recalls(messages, manager, budget, weigh, count):
     """`facts, recall, reachable, far_facts, far_recall, far_reachable` of one replay with this manager."""
-    texts = [told(message) for message in messages]
+    texts = [readable_text(message) for message in messages]
     rules = [text for text, message in zip(texts, messages, strict=True) if message["role"] == "system"]
     tools = {name for message in messages for name, _, _ in calls(message)}
     every, far = [], []
@@ -176,11 +176,11 @@ def recalls(messages, manager, budget, weigh, count):
             view = manager.get_messages_for_request(token_budget=budget)
             needs = []
             for fact in facts(message) if sum(map(weigh, messages[:at])) > budget else ():
-                places = [place for place in range(at) if stands(fact, texts[place])]
-                if places and fact[0] not in tools and not any(stands(fact, rule) for rule in rules):
+                places = [place for place in range(at) if occurs(fact, texts[place])]
+                if places and fact[0] not in tools and not any(occurs(fact, rule) for rule in rules):
                     needs.append((fact, places[-1]))
-            shown = "\n".join(map(told, view))
-            missing = [fact for fact, _ in needs if not stands(fact, shown)]
+            shown = "\n".join(map(readable_text, view))
+            missing = [fact for fact, _ in needs if not occurs(fact, shown)]
             mark = reference(view, texts[at], missing) if missing else None
             try:
                 answer = str(manager.recall(mark)) if mark else ""
@@ -191,7 +191,7 @@ def recalls(messages, manager, budget, weigh, count):
             judged = [
                 (
                     fact not in missing and in_context(fact, shown, texts, last),
-                    fact not in missing or stands(fact, answer),
+                    fact not in missing or occurs(fact, answer),
                     sum(map(weigh, messages[last:at])) > budget,
                 )
                 for fact, last in needs

@@ -139,25 +139,10 @@ def replay(
 ) -> Outcome:
     """Feed a transcript to a manager, request a view before each assistant message, and judge every view.
 
-    Args:
-        transcript: The conversation.
-        budget: Tokens of a request (int, at least 1), or a share of the transcript's own tokens (float, above 0 to 1).
-        strategies: Names of compaction strategies. `None`: all of them, "auto".
-        model: The model whose token counts to use.
-        tokenizer: As for `ContextManager`.
-        summaries: How to write summaries, for strategies that use them. `None`: without a model.
-        progress: Called after each request.
-        make_manager: Creates another manager instead of Backscroll's; `strategies` then only names the outcome.
-        prices: Prices of the prompt cache. `None`: the defaults of `CachePricing`.
-        needs: What the requests of this transcript need, if it was computed before.
-        witness: Called with each request and its manager.
-
-    Returns:
-        The figures of the replay.
-
-    Raises:
-        ConfigurationError: The budget or a name cannot be used.
-        MessageError: A message of the transcript is not valid.
+    `budget` is in tokens (int, at least 1) or a share of the transcript's own tokens (float, above 0 to 1). `summaries`
+    says how to write summaries, `None`: without a model. `make_manager` replaces Backscroll's manager; `strategies`
+    then only names the outcome. Raises `ConfigurationError` for a budget or name that cannot be used, and
+    `MessageError` for an invalid message.
     """
     weigher = Weigher(_counter(tokenizer))
     weights = [weigher(message) for message in transcript.messages]

@@ -1,9 +1,9 @@
-// Where the data comes from (a server, or this very file), and how it is drawn. What messages hold is text, never HTML.
+// Gets the data (from the server or from this file) and draws it. Messages are inserted as text, never as HTML.
 "use strict";
 
 const PARTS = ["overhead", "system", "digest", "user", "assistant", "results"];
-const MOST_HITS = 100; // of a search in a file
-const MOST_POINTS = 1500; // of a chart: more cannot be seen, and would take long to draw
+const MOST_HITS = 100; // of a search in an exported file
+const MOST_POINTS = 1500; // of a chart: more are not visible and slow to draw
 
 const embedded = (() => {
   const found = document.getElementById("data");
@@ -12,12 +12,12 @@ const embedded = (() => {
 
 async function ask(what, given) {
   const answer = await fetch(`data/${what}?${new URLSearchParams(given)}`);
-  const told = await answer.json();
-  if (!answer.ok) throw new Error(told.error);
-  return told;
+  const data = await answer.json();
+  if (!answer.ok) throw new Error(data.error);
+  return data;
 }
 
-// One session as a server tells it.
+// One session, served.
 class Served {
   constructor(name) { this.name = name; }
   requests(start) { return ask("requests", {session: this.name, start}); }
@@ -30,41 +30,41 @@ class Served {
   search(query, offset) { return ask("search", {session: this.name, query, offset}); }
 }
 
-// The same out of this file.
+// One session, embedded in this file.
 class Embedded {
-  constructor(told) {
-    this.name = told.name;
-    this.told = told;
-    this.places = new Map(told.requests.map((each, number) => [each[0], number]));
+  constructor(data) {
+    this.name = data.name;
+    this.data = data;
+    this.places = new Map(data.requests.map((each, number) => [each[0], number]));
     this.numbers = [];
   }
-  async requests(start) { return this.told.requests.filter((each) => each[0] >= start); }
-  async steps(known) { return {done: true, steps: this.told.steps.slice(known)}; }
+  async requests(start) { return this.data.requests.filter((each) => each[0] >= start); }
+  async steps(known) { return {done: true, steps: this.data.steps.slice(known)}; }
   async request(at) {
-    const number = this.places.get(at), lane = this.told.requests[number][1];
+    const number = this.places.get(at), lane = this.data.requests[number][1];
     const chain = [];
     for (let at = number; at >= 0; at--) {
-      if (this.told.requests[at][1] !== lane) continue;
-      chain.push(this.told.lines[at]);
-      if (this.told.lines[at][0] === 0) break;
+      if (this.data.requests[at][1] !== lane) continue;
+      chain.push(this.data.lines[at]);
+      if (this.data.lines[at][0] === 0) break;
     }
     let lines = [];
     for (const [same, ...rest] of chain.reverse()) lines = lines.slice(0, same).concat(rest);
-    return {lines: lines.map((each) => this.told.pool[each]), moved: this.told.moved[number]};
+    return {lines: lines.map((each) => this.data.pool[each]), moved: this.data.moved[number]};
   }
   async leftOut(at, first, last) {
     const {lines} = await this.request(at);
     const gap = lines.find((each) => each[0] === "left out" && each[2] <= first && last <= each[3]);
-    return this.told.kept.filter(([seq]) => seq >= first && seq <= last).slice(0, 100).map(
+    return this.data.kept.filter(([seq]) => seq >= first && seq <= last).slice(0, 100).map(
       ([seq, role, tokens, ref, message]) => [seq, role, gap[4], gap[5], tokens, ref, message]);
   }
-  // A reference is answered as recall answers it, all pages of it. For words there is no index here: what holds all of
-  // them is found, newest first, and with each what recall of its reference returns.
+  // Answers a reference like recall, with all pages. There is no index for words: finds messages with all of them,
+  // newest first, each with what recall of its reference returns.
   async search(query) {
     const named = /^\s*\[?ref:(\d+)(?:-(\d+)|\.(\d+))?\]?\s*$/.exec(query);
     if (named) return {answer: this.recalled(Number(named[1]), Number(named[2] ?? named[1]), named[3]), hits: [], whole: true};
     const words = query.toLowerCase().split(/\s+/).filter((word) => word);
-    const found = this.told.kept.filter((each) => {
+    const found = this.data.kept.filter((each) => {
       const text = JSON.stringify(each[4]).toLowerCase();
       return words.length && words.every((word) => text.includes(word));
     });
@@ -72,8 +72,8 @@ class Embedded {
     return {answer: null, hits, found: found.length};
   }
   recalled(first, last, part) {
-    const found = this.told.kept.filter(([seq]) => seq >= first && seq <= last);
-    if (!found.length) return `Nothing is kept under ref:${first} in this file.`;
+    const found = this.data.kept.filter(([seq]) => seq >= first && seq <= last);
+    if (!found.length) return `There is no message ref:${first} in this file.`;
     const parts = found.flatMap(([, , , , message, parts]) => parts.map(([heading, text, more]) => [heading, text ?? message.content, more]));
     if (first === last) {
       if (part !== undefined) return parts[part]?.[1] ?? `Message ${first} has ${parts.length} parts, no part ${part}.`;
@@ -93,7 +93,7 @@ function sessionNamed(name) {
   return embedded === null ? new Served(name) : new Embedded(embedded.sessions.find((each) => each.name === name));
 }
 
-// What a message says, as one reads it; the JSON of what is no text.
+// The text of a message; other content as JSON.
 function textOf(message) {
   const calls = (message.tool_calls ?? []).map((call) => `-> ${call.function?.name ?? call.tool} ${call.function?.arguments ?? JSON.stringify(call.arguments)}`);
   if (message.ephemeral) return `SHA-256 ${message.ephemeral}`;
@@ -103,7 +103,7 @@ function textOf(message) {
 
 function color(name) { return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim(); }
 
-// The numbers of the requests that are drawn: all compactions, and so many of the others that they can be told apart.
+// The numbers of the requests that are drawn: all compactions, and as many of the others as can be distinguished.
 function drawn(requests) {
   const every = Math.max(1, Math.ceil(requests.length / MOST_POINTS));
   return requests.filter((each) => each.number % every === 0 || (each.compacted && requests.length < 20000));
@@ -127,8 +127,8 @@ function area(points, name, shade, value) {
   };
 }
 
-// The charts in words, for who does not see them.
-function tokensTold(requests) {
+// The charts in words, for screen readers.
+function tokensInWords(requests) {
   const sizes = requests.map((each) => each.tokens), at = requests.filter((each) => each.compacted).map((each) => number(each.number));
   const least = number(sizes.reduce((a, b) => Math.min(a, b))), most = number(sizes.reduce((a, b) => Math.max(a, b)));
   return `Chart: tokens of requests 0 to ${number(requests.length - 1)} by kind. The smallest has ${least}, the largest ${most}, the newest ${number(sizes.at(-1))}. `
@@ -136,9 +136,9 @@ function tokensTold(requests) {
     + "The table of requests has the same figures.";
 }
 
-function billTold(requests) {
-  const told = requests.filter((each) => each.parts), last = told.at(-1);
-  return `Chart: of the tokens of each request those that a cache could hold, and those written anew${last ? `; of the newest ${number(last.kept)} and ${number(last.tokens - last.kept)}` : ""}. `
+function billInWords(requests) {
+  const complete = requests.filter((each) => each.parts), last = complete.at(-1);
+  return `Chart: tokens of each request that a cache could hold, and tokens newly written to it${last ? `; of the newest ${number(last.kept)} and ${number(last.tokens - last.kept)}` : ""}. `
     + "The table of requests has the same figures.";
 }
 

@@ -3,8 +3,8 @@
 
 const ROWS = 20, LOOK_AGAIN = 2000; // rows of the table at once; milliseconds between two looks at a server
 const DRAW_AGAIN = 1500; // milliseconds between two drawings while a long session is gone through
-const CACHED = 0.1, WRITTEN = 1.25; // prices relative to an input token that nobody caches
-const COLUMNS = [ // name, what stands in it, and of which property some request must have a value
+const CACHED = 0.1, WRITTEN = 1.25; // prices relative to an uncached input token
+const COLUMNS = [ // name, content, and the property that some request must have
   ["request", null], ["lane", (each) => each.lane], ["budget", (each) => each.budget], ["tokens", (each) => each.tokens],
   ...PARTS.map((part, at) => [part, (each) => each.parts ? each.parts[at] : "…"]),
   ["cached", (each) => each.parts ? each.kept : "…"], ["written", (each) => each.parts ? each.tokens - each.kept : "…"],
@@ -29,15 +29,15 @@ function say(text) {
   byId("progress").textContent = "";
 }
 
-// Puts a button out of use; who stands on it is set on another one, and not nowhere.
+// Disables a button; if it has the focus, moves the focus to another button.
 function allow(id, can, otherwise) {
   const button = byId(id), left = !can && document.activeElement === button;
   button.disabled = !can;
   if (left) byId(otherwise).focus();
 }
 
-// What came by itself: said to whoever cannot see it come, and kept beside the state until something else comes.
-function tell(text) { byId("news").textContent = text; }
+// Announces news to screen readers; the text stays until the next news.
+function announce(text) { byId("news").textContent = text; }
 
 function guarded(work) {
   return (...given) => Promise.resolve(work(...given)).catch((error) => say(`That failed: ${error.message}`));
@@ -45,8 +45,8 @@ function guarded(work) {
 
 // -- the requests of a session --
 
-function takeRequests(told) {
-  for (const [at, lane, budget, plan, last, estimated, upper, compacted, reported, wasCached, wasWritten, answer, read, wrote] of told) {
+function takeRequests(rows) {
+  for (const [at, lane, budget, plan, last, estimated, upper, compacted, reported, wasCached, wasWritten, answer, read, wrote] of rows) {
     const known = state.byPlace.get(at);
     const each = known ?? {at, number: state.requests.length, before: null, parts: null, kept: 0};
     Object.assign(each, {lane, budget, plan, last, estimated, tokens: reported ?? estimated, upper, reported, wasCached, wasWritten, answer});
@@ -59,12 +59,12 @@ function takeRequests(told) {
   }
 }
 
-function takeSteps(told) {
-  for (const [at, messages, kept, ...parts] of told.steps) {
+function takeSteps(data) {
+  for (const [at, messages, kept, ...parts] of data.steps) {
     const each = state.byPlace.get(at); // again once its provider counted it: its parts are of what it counted then
     if (each) Object.assign(each, {messages, kept, parts, tokens: parts.reduce((sum, part) => sum + part, 0)});
   }
-  state.steps += told.steps.length;
+  state.steps += data.steps.length;
 }
 
 async function openSession(name) {
@@ -87,10 +87,10 @@ async function openSession(name) {
 async function goOn(turn) {
   let done = false, drawnAt = performance.now();
   while (!done && turn === state.turn) {
-    const told = await state.session.steps(state.steps);
+    const data = await state.session.steps(state.steps);
     if (turn !== state.turn) return;
-    takeSteps(told);
-    done = told.done;
+    takeSteps(data);
+    done = data.done;
     if (done) break;
     byId("progress").textContent = `${number(state.requests.filter((each) => each.parts).length)} of ${number(state.requests.length)} requests gone through`;
     if (performance.now() - drawnAt < DRAW_AGAIN) continue;
@@ -115,9 +115,9 @@ async function lookAgain() {
 }
 
 // The list follows the store: what is new is added behind, what was erased goes, what is chosen stays chosen.
-function takeSessions(told) {
+function takeSessions(data) {
   const list = byId("session"), first = state.sessions === null;
-  const known = new Set(state.sessions), names = told.sessions.map(({name}) => name), now = new Set(names);
+  const known = new Set(state.sessions), names = data.sessions.map(({name}) => name), now = new Set(names);
   for (const option of [...list.options]) if (!now.has(option.value) && !option.selected) option.remove();
   const fresh = names.filter((name) => !known.has(name));
   list.append(...fresh.map((name) => {
@@ -126,32 +126,32 @@ function takeSessions(told) {
     return option;
   }));
   state.sessions = names;
-  if (!first && fresh.length) tell(fresh.length === 1 ? `New session: ${fresh[0]}` : `${number(fresh.length)} new sessions`);
+  if (!first && fresh.length) announce(fresh.length === 1 ? `New session: ${fresh[0]}` : `${number(fresh.length)} new sessions`);
 }
 
 async function lookForRequests() {
   const turn = state.turn, last = state.requests.at(-1);
-  const told = await state.session.requests(last ? last.at : 0);
+  const rows = await state.session.requests(last ? last.at : 0);
   if (turn !== state.turn) return;
   const before = state.requests.length, atEnd = state.from + ROWS >= before;
-  takeRequests(told);
+  takeRequests(rows);
   if (state.requests.length === before) return;
   if (atEnd) state.from = Math.max(0, shown().length - ROWS);
   await goOn(turn);
   const came = state.requests.length - before;
-  tell(came === 1 ? "1 new request" : `${number(came)} new requests`);
+  announce(came === 1 ? "1 new request" : `${number(came)} new requests`);
   if (before === 0) await choose(state.requests.at(-1), false);
 }
 
 function showAll() {
   const requests = state.requests, compactions = requests.filter((each) => each.compacted).length;
   const total = (value) => requests.reduce((sum, each) => sum + value(each), 0);
-  const sent = total((each) => each.tokens), told = requests.filter((each) => each.parts);
-  const kept = total((each) => each.parts ? each.kept : 0), ready = told.length === requests.length;
+  const sent = total((each) => each.tokens), complete = requests.filter((each) => each.parts);
+  const kept = total((each) => each.parts ? each.kept : 0), ready = complete.length === requests.length;
   const read = total((each) => each.read), wrote = total((each) => each.wrote);
   const cost = CACHED * kept + WRITTEN * (sent - kept);
   byId("summary").textContent = `${number(requests.length)} requests, ${number(compactions)} compactions, ${number(sent)} tokens sent`
-    + (ready && sent ? `: ${number(kept)} of them could be cached (${(100 * kept / sent).toFixed(1)} %), ${number(sent - kept)} were written anew; `
+    + (ready && sent ? `: ${number(kept)} of them could be cached (${(100 * kept / sent).toFixed(1)} %), ${number(sent - kept)} were newly written; `
       + `that costs as much as ${number(Math.round(cost))} tokens of input at cache prices (read ${CACHED}, write ${WRITTEN})` : "")
     + (read + wrote ? `. The summarizer read ${number(read)} and wrote ${number(wrote)}` : "")
     + ". " + whoCounted(requests);
@@ -161,10 +161,10 @@ function showAll() {
 
 // Whose figures these are: the provider's where it reported any; what a cache could hold is computed, and what it held is not.
 function whoCounted(requests) {
-  const told = requests.filter((each) => each.reported !== null), cache = told.filter((each) => each.wasCached !== null);
-  if (!told.length) return "All of these figures are estimates: the session holds none that its provider reported.";
-  const sum = (name) => number(told.reduce((all, each) => all + (each[name] ?? 0), 0));
-  return `Of ${number(told.length)} requests the provider reported the input, ${sum("reported")} tokens${told.some((each) => each.answer !== null) ? ` and ${sum("answer")} of answers` : ""}; ${told.length < requests.length ? "the others are estimated" : "none is estimated"}`
+  const counted = requests.filter((each) => each.reported !== null), cache = counted.filter((each) => each.wasCached !== null);
+  if (!counted.length) return "All of these figures are estimates: the provider reported none.";
+  const sum = (name) => number(counted.reduce((all, each) => all + (each[name] ?? 0), 0));
+  return `Of ${number(counted.length)} requests the provider reported the input, ${sum("reported")} tokens${counted.some((each) => each.answer !== null) ? ` and ${sum("answer")} of answers` : ""}; ${counted.length < requests.length ? "the others are estimated" : "none is estimated"}`
     + (cache.length ? `; of ${number(cache.length)} of them also the cache: ${sum("wasCached")} read, ${sum("wasWritten")} written.` : "; of its cache it reported nothing.");
 }
 
@@ -173,8 +173,8 @@ let drawing = false, stale = false; // what came while the charts were drawn is 
 async function showCharts() {
   byId("charts").hidden = !state.requests.length;
   if (!state.requests.length) return;
-  byId("tokens-told").textContent = tokensTold(state.requests);
-  byId("bill-told").textContent = billTold(state.requests);
+  byId("tokens-in-words").textContent = tokensInWords(state.requests);
+  byId("bill-in-words").textContent = billInWords(state.requests);
   stale = true;
   if (drawing) return;
   drawing = true;
@@ -211,17 +211,17 @@ function showTable() {
   const all = shown(), rows = all.slice(state.from, state.from + ROWS);
   allow("older", state.from > 0, "from");
   allow("newer", state.from + ROWS < all.length, "from");
-  const table = byId("requests"), columns = shownColumns(), stands = table.contains(document.activeElement) ? document.activeElement.dataset.number : undefined;
+  const table = byId("requests"), columns = shownColumns(), focused = table.contains(document.activeElement) ? document.activeElement.dataset.number : undefined;
   table.tHead.rows[0].replaceChildren(...columns.map(([name]) => {
     const head = make("th", name === "lane" ? "text" : "", name);
     head.scope = "col";
     return head;
   }));
   table.tBodies[0].replaceChildren(...rows.map((each) => row(each, columns)));
-  if (stands !== undefined) (table.querySelector(`[data-number="${stands}"]`) ?? table.parentNode).focus();
+  if (focused !== undefined) (table.querySelector(`[data-number="${focused}"]`) ?? table.parentNode).focus();
 }
 
-// What nobody reported is no column.
+// A column needs at least one reported value.
 function shownColumns() {
   return COLUMNS.filter(([, , when]) => !when || state.requests.some((each) => each[when] !== null));
 }
@@ -245,17 +245,17 @@ function row(each, columns) {
 async function search(offset) {
   const query = byId("query").value.trim();
   if (!query) return;
-  const told = await state.session.search(query, offset);
-  const found = told.found ?? told.hits.length;
-  byId("found").textContent = told.whole ? "What recall of that reference returns is below"
-    : `${number(found)} ${found === 1 ? "place" : "places"} found${found > told.hits.length ? `, the newest ${number(told.hits.length)} of them below` : ""}`;
-  byId("answer-title").textContent = told.whole ? "What recall of that reference returns, all of its pages" : "What the recall tool answers";
-  byId("answer-title").hidden = byId("answer").hidden = told.answer === null;
-  byId("answer").textContent = told.answer ?? "";
-  const more = /recall again with offset (\d+)\]$/.exec(told.answer ?? "");
+  const result = await state.session.search(query, offset);
+  const found = result.found ?? result.hits.length;
+  byId("found").textContent = result.whole ? "What recall of that reference returns is below"
+    : `${number(found)} ${found === 1 ? "place" : "places"} found${found > result.hits.length ? `, the newest ${number(result.hits.length)} of them below` : ""}`;
+  byId("answer-title").textContent = result.whole ? "What recall of that reference returns, all of its pages" : "What the recall tool answers";
+  byId("answer-title").hidden = byId("answer").hidden = result.answer === null;
+  byId("answer").textContent = result.answer ?? "";
+  const more = /recall again with offset (\d+)\]$/.exec(result.answer ?? "");
   byId("more").hidden = more === null;
   byId("more").dataset.offset = more ? more[1] : "0";
-  byId("hits").replaceChildren(...told.hits.map(([seq, part, text]) => {
+  byId("hits").replaceChildren(...result.hits.map(([seq, part, text]) => {
     const name = part === null ? `What recall of ref:${seq} returns` : `ref:${seq}.${part}`;
     return make("li", "", make("p", "state", name), scrolls(make("pre", "", text), name));
   }));
@@ -299,11 +299,11 @@ function listen() {
 async function begin() {
   listen();
   byId("search-note").hidden = embedded === null;
-  const told = await allSessions();
-  byId("store").textContent = told.title;
-  takeSessions(told);
-  const last = told.sessions.at(-1)?.name;
-  if (last === undefined) say("There is no session yet: the first one is shown as soon as it begins");
+  const data = await allSessions();
+  byId("store").textContent = data.title;
+  takeSessions(data);
+  const last = data.sessions.at(-1)?.name;
+  if (last === undefined) say("No session yet: the first one appears as soon as it starts");
   else {
     byId("session").value = last;
     await openSession(last);

@@ -5,16 +5,16 @@ async function choose(each, moveFocus) {
   if (!each) return;
   const turn = state.turn;
   state.chosen = each;
-  const told = await state.session.request(each.at, each.before);
+  const data = await state.session.request(each.at, each.before);
   if (turn !== state.turn || state.chosen !== each) return;
   byId("request-title").textContent = `Request ${each.number} on ${each.lane}`;
   allow("previous", each.number > 0, "next");
   allow("next", each.number < state.requests.length - 1, "previous");
   const at = shown().indexOf(each);
   if (at >= 0 && (at < state.from || at >= state.from + ROWS)) state.from = Math.max(0, at - Math.floor(ROWS / 2));
-  state.told = told;
+  state.shown = data;
   showTable();
-  showMoved(each, told);
+  showMoved(each, data);
   showCosts(each);
   showLines();
   byId("diff").replaceChildren();
@@ -38,21 +38,21 @@ function forgetSearch() {
   byId("answer-title").hidden = byId("answer").hidden = byId("more").hidden = true;
 }
 
-function showMoved(each, told) {
-  const moved = told.moved, place = byId("moved");
+function showMoved(each, data) {
+  const moved = data.moved, place = byId("moved");
   place.classList.toggle("broke", moved !== null);
   if (each.before === null) place.textContent = "The first request of its lane.";
-  else if (moved === null) place.textContent = "It begins with the whole request before it: nothing that was sent has moved.";
-  else place.textContent = `The prefix moved at message ${moved.message}, character ${number(moved.character)} of its JSON, behind about ${number(moved.tokens)} tokens: `
-    + `what follows is written to the cache anew.${each.compacted ? " A compaction came before." : ""}`;
+  else if (moved === null) place.textContent = "The whole previous request is its prefix: nothing moved.";
+  else place.textContent = `The prefix moved at message ${moved.message}, character ${number(moved.character)} of its JSON, after about ${number(moved.tokens)} tokens: `
+    + `what follows is newly written to the cache.${each.compacted ? " A compaction came before." : ""}`;
 }
 
 function showCosts(each) {
   const rows = [
     ["Budget", each.budget], [`Input, ${each.reported === null ? "estimated" : "as its provider counted it"}`, each.tokens],
-    ["Estimated before it was sent", each.estimated], ["Upper estimate, on which it was decided", each.upper],
-    ["Computed: stood in the request before, so a cache can hold it", each.parts ? each.kept : "…"],
-    ["Computed: written anew", each.parts ? each.tokens - each.kept : "…"],
+    ["Estimated before it was sent", each.estimated], ["Upper estimate, by which compaction decides", each.upper],
+    ["Computed: in the request before, so a cache can hold it", each.parts ? each.kept : "…"],
+    ["Computed: newly written", each.parts ? each.tokens - each.kept : "…"],
     ["Computed: cost in input tokens at cache prices", each.parts ? Math.round(CACHED * each.kept + WRITTEN * (each.tokens - each.kept)) : "…"],
     ...reported(each),
     ["Summarizer since the request before: read", each.read], ["Summarizer: wrote", each.wrote],
@@ -65,15 +65,15 @@ function showCosts(each) {
 }
 
 function reported(each) {
-  if (each.reported === null) return [["Reported by the provider", "nothing: what is said of this request is computed"]];
+  if (each.reported === null) return [["Reported by the provider", "nothing: all figures of this request are computed"]];
   return [
-    ["Reported: read from its cache", each.wasCached ?? "not told"], ["Reported: written to its cache", each.wasWritten ?? "not told"],
-    ["Reported: answer", each.answer ?? "not told"],
+    ["Reported: read from its cache", each.wasCached ?? "not reported"], ["Reported: written to its cache", each.wasWritten ?? "not reported"],
+    ["Reported: answer", each.answer ?? "not reported"],
   ];
 }
 
 function showLines() {
-  const {lines, moved} = state.told;
+  const {lines, moved} = state.shown;
   let at = -1;
   byId("lines").replaceChildren(...lines.map((each) => {
     if (each[0] === "left out") return gap(each);
@@ -96,9 +96,9 @@ function line(each, at, moved, extra = "") {
   const [what, role, , , its, reason, tokens, original, ref, message] = each;
   const text = textOf(message), begins = text.slice(0, 160).replace(/\s+/g, " ");
   const size = tokens === original ? `${number(tokens)} tokens` : `${number(tokens)} of ${number(original)} tokens`;
-  const told = make("summary", "", make("span", "state", `${at}. ${role}`), ` ${ref || what} · `,
+  const summary = make("summary", "", make("span", "state", `${at}. ${role}`), ` ${ref || what} · `,
     make("span", "state", what === "message" ? its : what), ` (${reason}) · ${size}${moved ? " · here the prefix moved" : ""}`, make("span", "begins", begins));
-  const details = make("details", "", told);
+  const details = make("details", "", summary);
   details.addEventListener("toggle", () => {
     if (details.open && details.children.length === 1) details.append(body(message, moved, `${at}, ${role}`));
   });
@@ -131,15 +131,15 @@ function gap(each, from = each[2]) {
   open.type = "button";
   list.setAttribute("role", "list");
   open.addEventListener("click", guarded(async () => {
-    const told = await state.session.leftOut(state.chosen.at, from, last);
-    for (const [seq, role, what, why, tokens, itsRef, message] of told) {
+    const rows = await state.session.leftOut(state.chosen.at, from, last);
+    for (const [seq, role, what, why, tokens, itsRef, message] of rows) {
       list.append(line(["message", role, seq, seq, what, why, tokens, tokens, itsRef, message], seq, null));
       from = seq + 1;
     }
     open.textContent = `Show more of messages ${first} to ${last}`;
-    const stood = document.activeElement === open, came = list.children[list.children.length - told.length];
-    open.hidden = from > last || !told.length;
-    if (stood && came) came.querySelector("summary").focus();
+    const focused = document.activeElement === open, came = list.children[list.children.length - rows.length];
+    open.hidden = from > last || !rows.length;
+    if (focused && came) came.querySelector("summary").focus();
   }));
   made.append(list, open);
   return made;
@@ -153,7 +153,7 @@ async function showDiff() {
   const beforeThat = state.byPlace.get(each.before).before;
   const earlier = await state.session.request(each.before, beforeThat);
   if (state.chosen !== each) return;
-  const old = earlier.lines.filter((one) => one[9] !== null), now = state.told.lines.filter((one) => one[9] !== null);
+  const old = earlier.lines.filter((one) => one[9] !== null), now = state.shown.lines.filter((one) => one[9] !== null);
   const keys = (lines) => lines.map((one) => JSON.stringify(one[9]));
   byId("diff").replaceChildren(...changes(keys(old), keys(now)).map(([what, from, to]) => {
     if (what === "same") return make("li", "", make("p", "faint", to === from ? `message ${from}: as before` : `messages ${from} to ${to}: as before`));
@@ -162,7 +162,7 @@ async function showDiff() {
 }
 
 function changed(each, at, how, said) {
-  const made = line(each, at, how === "new" && state.told.moved?.message === at ? state.told.moved : null, how);
+  const made = line(each, at, how === "new" && state.shown.moved?.message === at ? state.shown.moved : null, how);
   if (how === "gone") delete made.dataset.at;
   made.prepend(make("p", "state", said));
   return made;
