@@ -415,10 +415,8 @@ class Journal:
 def _with_plans(found: Checkpoint, codec: Codec) -> Checkpoint:
     """Load the current plans, which a checkpoint may only refer to."""
     lanes = [
-        replace(snapshot, plan=codec.plan(snapshot.name, snapshot.plan))
-        if isinstance(snapshot.plan, PlanAt)
-        else snapshot
-        for snapshot in found.lanes
+        replace(lane, plan=codec.plan(lane.name, lane.plan)) if isinstance(lane.plan, PlanAt) else lane
+        for lane in found.lanes
     ]
     return replace(found, lanes=tuple(lanes))
 

@@ -127,26 +127,24 @@ def _cuts(clip: Excerpt) -> Iterable[int]:
     return (0, clip.head, *(at for pair in clip.between for at in pair), _MOST - clip.tail, _MOST)
 
 
-def _history(snapshot: HistorySnapshot) -> str | None:
-    runs = [seq for run in snapshot.runs for seq in run]
+def _history(saved: HistorySnapshot) -> str | None:
+    runs = [seq for run in saved.runs for seq in run]
     firsts, lasts = runs[::2], runs[1::2]
     if not _grows(runs) or any(last >= first for last, first in zip(lasts[:-1], firsts[1:], strict=True)):
         return "the runs of its branch are in no order"
     named = (
         *runs,
-        *snapshot.kept,
-        *snapshot.protected,
-        *(seq for seq, _ in snapshot.pins),
-        snapshot.newest,
-        snapshot.first_user,
+        *saved.kept,
+        *saved.protected,
+        *(seq for seq, _ in saved.pins),
+        saved.newest,
+        saved.first_user,
     )
-    named += (snapshot.last_user, snapshot.reminder, *(seq for group in snapshot.groups for seq in group.members))
-    if not all(0 <= seq < snapshot.next_seq for seq in named if seq is not None):
+    named += (saved.last_user, saved.reminder, *(seq for group in saved.groups for seq in group.members))
+    if not all(0 <= seq < saved.next_seq for seq in named if seq is not None):
         return "it names a message that is not before it"
     if not (
-        _grows(snapshot.kept)
-        and -1 <= snapshot.last_assistant < snapshot.next_seq
-        and 0 <= snapshot.leading <= snapshot.next_seq
+        _grows(saved.kept) and -1 <= saved.last_assistant < saved.next_seq and 0 <= saved.leading <= saved.next_seq
     ):
         return "its positions are out of range"
     return None

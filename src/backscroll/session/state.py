@@ -204,9 +204,8 @@ class SessionState:
         for lane in self.lanes.values():
             if isinstance(event, Rewound):
                 lane.rewound(event.to)
-            self.pending_notifications += (
-                readmit(lane, joined) if joined is not None else restore_required(lane, self.history)
-            )
+            restored = readmit(lane, joined) if joined is not None else restore_required(lane, self.history)
+            self.pending_notifications += restored
 
     # -- lanes --
 

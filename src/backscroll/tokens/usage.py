@@ -170,22 +170,12 @@ class UsageCalibrator:
             self.informed, self._recent, self._jumped,
         )  # fmt: skip  # one thought
 
-    def restore(self, snapshot: CalibratorSnapshot) -> None:
+    def restore(self, saved: CalibratorSnapshot) -> None:
         """Continue from a stored state."""
-        self._learned = self._newest = snapshot.learned
-        self._seen, self._expected, self._anchor, self._before = (
-            snapshot.seen,
-            snapshot.expected,
-            snapshot.anchor,
-            snapshot.before,
-        )
-        self._whole, self._left, self._recent, self._jumped = (
-            snapshot.whole,
-            snapshot.left,
-            snapshot.recent,
-            snapshot.jumped,
-        )
-        self.informed = snapshot.informed or self._given is not None
+        self._learned = self._newest = saved.learned
+        self._seen, self._expected, self._anchor, self._before = saved.seen, saved.expected, saved.anchor, saved.before
+        self._whole, self._left, self._recent, self._jumped = saved.whole, saved.left, saved.recent, saved.jumped
+        self.informed = saved.informed or self._given is not None
         self._learn()
 
     @property
