@@ -216,11 +216,7 @@ class LaneState:
     def restore(self, saved: LaneSnapshot) -> None:
         """Restore a snapshot, except the plan, which the constructor gets."""
         self._before.extend(saved.before)
-        self.settled, self.batched, self.settled_messages = (
-            saved.settled,
-            saved.batched,
-            saved.settled_messages,
-        )
+        self.settled, self.batched, self.settled_messages = saved.settled, saved.batched, saved.settled_messages
         self.compactions, self.budget, self._guessed = saved.compactions, saved.budget, saved.guessed
         self.prompt, self.summary, self.spent, self.tried = (
             saved.prompt,
