@@ -1,6 +1,6 @@
-"""Amplifier's way into Backscroll: the module `context-backscroll`, which is `backscroll.integrations.amplifier`.
+"""The Amplifier module `context-backscroll`: an alias of `backscroll.integrations.amplifier`.
 
-It stands beside `src`, because a module that is loaded from a folder is looked for directly below it.
+It lies next to `src`, because a module loaded from a folder is searched for directly in it.
 """
 
 from backscroll.integrations.amplifier.mount import mount

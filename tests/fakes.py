@@ -77,7 +77,7 @@ class FaultyStore:
         """Called once before the next append: another worker, at the worst moment."""
         self.appends = self.ends = self.reads = 0
 
-    def append(self, session, first, records, *, incarnation=None):
+    def append(self, session, expected_position, records, *, incarnation=None):
         if self.before is not None:
             before, self.before = self.before, None
             before()
@@ -86,8 +86,8 @@ class FaultyStore:
         log = self.logs[session]
         if self.fails:
             done.set_exception(self.fails.pop(0))
-        elif len(log) != first:
-            done.set_exception(ConflictError(f"the log ends at {len(log)}, not at {first}"))
+        elif len(log) != expected_position:
+            done.set_exception(ConflictError(f"the log ends at {len(log)}, not at {expected_position}"))
         else:
             log += records
             done.set_result(session)
@@ -97,7 +97,7 @@ class FaultyStore:
         self.reads += 1
         return iter([Stored(at, record) for at, record in enumerate(self.logs[session])][start:stop])
 
-    def end(self, session):
+    def length(self, session):
         return self.tip(session).end
 
     def tip(self, session):

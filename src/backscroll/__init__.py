@@ -4,10 +4,9 @@ else.
 
 from typing import TYPE_CHECKING
 
-from backscroll.compaction.cache_pricing import CachePricing
 from backscroll.compaction.candidates import Strategy
-from backscroll.compaction.options import Protection, ToolResultPreview
-from backscroll.compaction.report import CompactionResult
+from backscroll.compaction.options import CachePricing, Protection, ToolResultPreview
+from backscroll.compaction.result import CompactionResult
 from backscroll.compaction.summarization import Summarizer, SummaryRequest, SummaryResponse
 from backscroll.errors import (
     BackscrollError,

@@ -65,7 +65,7 @@ It has format 0, no key, and the lost `seq` if that is known. Its body is UTF-8 
 class Stored(NamedTuple):
     """A record as read back from the store."""
 
-    at: int
+    position: int
     """Its position in the session's log: 0, 1, 2 ... without a gap."""
     record: Record
 
@@ -122,20 +122,26 @@ class Store(Protocol):
         ...
 
     def append(
-        self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
+        self,
+        session: str,
+        expected_position: int,
+        records: Sequence[Record],
+        *,
+        incarnation: str | None = None,
+        turn: Any = None,
     ) -> Pending:
         """Append records at consecutive positions, all or none.
 
         Args:
             session: The session's name; its first append creates it.
-            first: Expected position of the first record: the current length of the log.
+            expected_position: Where the first record goes: the current length of the log.
             records: What to append.
             incarnation: Expected incarnation of the session. `None`: any.
             turn: The result of `turn`, which ends with this append.
 
         Returns:
             A pending write, done once the records are as safe as the store promises. Its result is the session's
-            incarnation. It fails with `ConflictError` if the log does not end directly before `first`, if a key exists
+            incarnation. It fails with `ConflictError` if the log has another length, if a key exists
             already, or if the session has another incarnation.
         """
         ...
@@ -148,7 +154,7 @@ class Store(Protocol):
         """
         ...
 
-    def end(self, session: str) -> int:
+    def length(self, session: str) -> int:
         """Return the number of records in the log; 0 for an unknown session."""
         ...
 

@@ -4,7 +4,7 @@ import functools
 import json
 
 from backscroll import ContextManager
-from backscroll.cli.inspect.data import Inspected
+from backscroll.cli.inspect.data import StoreInspector
 from backscroll.stores.memory import MemoryStore
 from tests.session.worker import Worker
 
@@ -40,4 +40,4 @@ session_after = functools.cache(work_for)  # for tests that only look
 def inspect_session(steps=60, make=session_after):
     """An agent after so many steps, and what the inspector shows of its session."""
     worker = make(steps)
-    return worker, Inspected(worker.store, "<i>store</i>.db")
+    return worker, StoreInspector(worker.store, "<i>store</i>.db")

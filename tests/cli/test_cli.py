@@ -122,7 +122,7 @@ def test_the_worst_strategy_decides_the_exit_code(tmp_path: Path) -> None:
 
 def test_the_help_names_every_strategy() -> None:
     shown = " ".join(invoke("replay", "--help").stdout.split())
-    assert f"Strategies with commas between: auto, {', '.join(STRATEGIES)}. Give it several times" in shown
+    assert f"Strategies, separated by commas: auto, {', '.join(STRATEGIES)}. Repeat the option" in shown
 
 
 def test_standard_input_is_read(small: Path) -> None:
@@ -201,18 +201,18 @@ def test_a_message_that_cannot_be_kept_is_bad_input(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["--budget", "none"], "is no budget"),
-        (["--budget", "0"], "is no budget"),
-        (["--budget", "120%"], "is no budget"),
-        (["--budget", "-5"], "is no budget"),
-        (["--strategy", "magic"], f"is no strategy; choose from auto, {', '.join(STRATEGIES)}"),
-        (["--strategy", "auto,excerpt"], "'auto' (everything) alone"),
+        (["--budget", "none"], "is not a budget"),
+        (["--budget", "0"], "is not a budget"),
+        (["--budget", "120%"], "is not a budget"),
+        (["--budget", "-5"], "is not a budget"),
+        (["--strategy", "magic"], f"is not a strategy; choose from auto, {', '.join(STRATEGIES)}"),
+        (["--strategy", "auto,excerpt"], "'auto' (all strategies) alone"),
         (["--strategy", "excerpt,excerpt"], "name each strategy once"),
         (
             ["--strategy", "excerpt, truncate", "--strategy", "clear", "--strategy", "excerpt,truncate"],
             "'excerpt,truncate' is given twice",
         ),
-        (["--strategy", "excerpt", "--strategy", "magic"], "'magic' is no strategy"),
+        (["--strategy", "excerpt", "--strategy", "magic"], "'magic' is not a strategy"),
         (["--unknown"], "No such option"),
     ],
 )
@@ -270,7 +270,7 @@ def test_a_view_explains_what_became_of_each_message(large: Path) -> None:
     ("messages", "at", "expected"),
     [
         (conversation(), "5", "there are only 4 assistant messages"),
-        ([{"role": "assistant", "content": "Hello."}], "1", "nothing stands before this message"),
+        ([{"role": "assistant", "content": "Hello."}], "1", "there is no message before it"),
     ],
 )
 def test_a_step_that_is_not_there_is_bad_input(tmp_path: Path, messages: list[Any], at: str, expected: str) -> None:
@@ -285,7 +285,7 @@ def test_a_view_is_made_by_one_chain(large: Path) -> None:
     options = ("view", large, "--at", "31", "--budget", "4k", "--explain", "--json")
     done = invoke(*options, "--strategy", "excerpt", "--strategy", "truncate")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "a view is made by one chain, not by 2; give the option once" in done.stderr
+    assert "a view uses one chain, not 2; pass the option once" in done.stderr
     done = invoke(*options, "--strategy", "truncate")
     assert done.exit_code == 0, done.output
     assert {item["state"] for item in json.loads(done.stdout)["explain"]} == {"whole", "left out"}

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from backscroll import ContextManager
-from backscroll.cli.inspect.data import Inspected
+from backscroll.cli.inspect.data import StoreInspector
 from backscroll.cli.inspect.export import page as exported
 from backscroll.cli.inspect.server import HEADERS, application
 from backscroll.stores.memory import MemoryStore
@@ -75,8 +75,8 @@ def test_nothing_can_be_changed_and_everything_has_the_headers():
     ("asked", "status", "error"),
     [
         ("requests?session=nobody", 404, "there is no such session"),
-        ("request?session=s&at=-1", 400, "at is a number, and not '-1'"),
-        ("request?session=s", 400, "at is a number"),
+        ("request?session=s&at=-1", 400, "`at` must be a number, not '-1'"),
+        ("request?session=s", 400, "`at` must be a number"),
         ("request?session=s&at=0", 409, "there is no request at place 0"),
     ],
 )
@@ -132,11 +132,11 @@ def test_inspector_finds_new_work_and_writes_nothing():
     """What an agent writes meanwhile is found and nothing is written."""
     worker, inspected = inspect_session(5, work_for)
     before = told(inspected, "requests", session="s", start=0)
-    records = worker.store.end("s")
+    records = worker.store.length("s")
     known = len(told(inspected, "steps", session="s", known=0)["steps"])
     told(inspected, "search", session="s", query="c1")
     told(inspected, "request", session="s", at=before[-1][0])
-    assert worker.store.end("s") == records
+    assert worker.store.length("s") == records
     worker.step()
     worker.restart()
     after = told(inspected, "requests", session="s", start=before[-1][0])
@@ -228,7 +228,7 @@ def test_bill_separates_reported_from_computed_figures():
             manager.observe_usage(input_tokens=200 - sum(cache.values()), output_tokens=11, **cache)
         manager.close()
     told = {}
-    with served(Inspected(store, "s.db")) as address, Browser() as browser:
+    with served(StoreInspector(store, "s.db")) as address, Browser() as browser:
         page = browser.open(address)
         page.click("#bill-details > summary")
         for name in ("told", "input", "silent"):
@@ -284,7 +284,7 @@ def test_an_open_page_takes_in_what_an_agent_adds():
 def test_open_page_shows_the_first_session_and_lists_later_ones():
     """An open page shows the first session that begins and lists those that follow."""
     store = MemoryStore()
-    with served(Inspected(store, "empty.db")) as address, Browser() as browser:
+    with served(StoreInspector(store, "empty.db")) as address, Browser() as browser:
         page = browser.open(address, ready="#status:text-matches('There is no session yet')")
         worker = Worker("openai", store)
         worker.step()
@@ -364,14 +364,14 @@ def test_a_transcript_is_replayed_and_exported_as_one_file(tmp_path):
     assert (len(session["requests"]), len(session["steps"]), len(session["kept"])) == (30, 30, 60)
     assert any(each[7] for each in session["requests"])
     again = invoke(path, "--export", report)
-    assert (again.exit_code, "is there already" in again.output) == (2, True)
+    assert (again.exit_code, "already exists" in again.output) == (2, True)
 
 
 def test_store_that_cannot_be_inspected_gives_a_one_line_error(tmp_path):
     for arguments, why in (
         ([tmp_path / "none.db"], "no such file"),
         (["sqlite:///" + str(tmp_path / "none.db")], "there is no store"),
-        ([tmp_path, "--export", tmp_path / "a.html", "--session", "nobody"], "there is no session 'nobody'"),
+        ([tmp_path, "--export", tmp_path / "a.html", "--session", "nobody"], "no session 'nobody' in this store"),
     ):
         with warnings.catch_warnings():
             done = invoke(*arguments)

@@ -139,7 +139,7 @@ def test_a_plan_says_which_model_summarized_a_message(tmp_path: Path) -> None:
     by = f"digest, summarized by small-1, prompt {PROMPT}"
     reasons = {each["seq"]: each["reason"] for each in found("show", path, "alpha", "--plan")["messages"]}
     assert reasons[3] == by
-    assert f"folded in the view ({by})" in good("show", path, "alpha", "--from", "3", "--to", "3")
+    assert f"digested in the view ({by})" in good("show", path, "alpha", "--from", "3", "--to", "3")
 
 
 def test_messages_as_json_are_those_that_were_added(place: str) -> None:
@@ -178,7 +178,7 @@ def test_sessions_are_exported_to_another_store(place: str, tmp_path: Path, targ
     source, copy = (open_store(moving.places.address_of(each)) for each in (place, name))
     assert copy.sessions() == ["alpha", "b/eta", "gamma"]
     assert all(list(copy.read(session)) == list(source.read(session)) for session in copy.sessions())
-    assert "has begun already" in bad(2, "export", place, name, "alpha")
+    assert "already exists" in bad(2, "export", place, name, "alpha")
     assert good("export", place, name, "alpha", "--as", "new").splitlines()[0].startswith("alpha as new: ")
 
 
@@ -189,15 +189,15 @@ def test_sessions_are_exported_to_a_file_and_brought_back(place: str, tmp_path: 
         (name, name) for name in ("alpha", "b/eta", "gamma")
     ]
     assert oct(file.stat().st_mode & 0o777) == "0o600"
-    assert "is there already" in bad(2, "export", place, file)
+    assert "already exists" in bad(2, "export", place, file)
     good("import", file, copy, "b/eta", "--as", "again")
     good("import", file, copy)
     source, brought = open_store(moving.places.address_of(place)), SqliteStore(copy)
     assert brought.sessions() == ["again", "alpha", "b/eta", "gamma"]
     assert list(brought.read("again")) == list(brought.read("b/eta")) == list(source.read("b/eta"))
     assert "delete it first" in bad(2, "import", file, copy)
-    assert "no session 'x'; there are: 'alpha'" in bad(2, "import", file, copy, "x")
-    assert "--as names one session, and 3 are meant" in bad(2, "import", file, copy, "--as", "y")
+    assert "no session 'x' in the source; it has: 'alpha'" in bad(2, "import", file, copy, "x")
+    assert "--as renames one session, but 3 are selected" in bad(2, "import", file, copy, "--as", "y")
     brought.close()
 
 
@@ -206,7 +206,7 @@ def test_an_export_can_go_through_a_pipe(folder: Path, tmp_path: Path) -> None:
     assert done.returncode == 0
     (tmp_path / "piped").write_bytes(done.stdout)
     good("import", tmp_path / "piped", tmp_path / "b.db", "--as", "piped")
-    assert "leave one out" in bad(2, "export", folder, "-", "--json")
+    assert "use only one" in bad(2, "export", folder, "-", "--json")
 
 
 def test_a_damaged_export_is_refused_before_anything_is_written(folder: Path, tmp_path: Path) -> None:
@@ -235,8 +235,8 @@ def test_what_another_program_recorded_becomes_a_session(tmp_path: Path) -> None
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
         assert good("import", path, target).startswith(f"{path} as {name}: 2 messages\n")
         assert [each["message"] for each in found("show", target, name)["messages"]] == session
-        assert "has begun already" in bad(2, "import", path, target)
-    assert "leave them out" in bad(2, "import", path, target, "some")
+        assert "already exists" in bad(2, "import", path, target)
+    assert "omit SESSION" in bad(2, "import", path, target, "some")
     several = tmp_path / "several.json"
     several.write_text(json.dumps([{"messages": session}, {"messages": session[:1]}]))
     told = found("import", several, target, "--as", "two")["sessions"]
@@ -280,7 +280,7 @@ def test_damage_of_json_lines_is_reported_with_its_place(folder: Path) -> None:
     told = json.loads(invoke("verify", folder, "--json").stdout)["problems"]
     assert [(each["session"], each["at"]) for each in told] == [("beta", place), ("beta", None)]
     assert [each["harmless"] for each in told] == [False, True]
-    assert "say --yes" in bad(2, "repair", folder)
+    assert "pass --yes" in bad(2, "repair", folder)
     assert "repairs nothing: restore the file from a backup" in bad(2, "repair", folder, "--yes")
     assert "use SQLite" in bad(2, "fork", folder, "alpha", "new")
 
@@ -295,7 +295,7 @@ def test_a_damaged_database_is_mended_as_well(tmp_path: Path) -> None:
         r"^alpha, place \d+: the record is not what was written", invoke("verify", place).stdout, re.MULTILINE
     )
     mended = good("repair", place, "--yes")
-    assert good("repair", place, "--yes") == "nothing was to be done\n"
+    assert good("repair", place, "--yes") == "nothing to repair\n"
     assert ".recover" in mended
     assert f"the damaged one is {place}.damaged-1" in mended
     assert re.search(r"^alpha, place \d+: lost: ", mended, re.MULTILINE)
@@ -323,7 +323,7 @@ def test_a_fork_shares_the_past_and_an_erasure_names_it(tmp_path: Path) -> None:
     assert re.fullmatch(r"new: shares \d records with alpha\n", good("fork", folder, "alpha", "new", "--at", "2"))
     shared = found("show", folder, "new")["messages"]
     assert [each["message"] for each in shared] == [each["message"] for each in kept[:3]]
-    assert "has begun already" in bad(2, "fork", folder, "alpha", "beta")
+    assert "exists already" in bad(2, "fork", folder, "alpha", "beta")
     assert "no message 99" in bad(2, "fork", folder, "alpha", "newer", "--at", "99")
     assert "its forks ['new']: delete them first" in bad(2, "delete", folder, "alpha", "--yes")
     assert found("delete", folder, "alpha", "--yes", "--cascade") == {"deleted": ["alpha", "new"]}
@@ -331,9 +331,9 @@ def test_a_fork_shares_the_past_and_an_erasure_names_it(tmp_path: Path) -> None:
 
 
 def test_nothing_is_erased_without_being_meant(place: str) -> None:
-    assert "say --yes" in bad(2, "delete", place, "alpha")
+    assert "pass --yes" in bad(2, "delete", place, "alpha")
     assert good("delete", place, "alpha", "--yes") == "deleted: alpha\n"
-    assert "no session 'alpha' in this store; there are: 'b/eta', 'gamma'" in bad(2, "delete", place, "alpha", "--yes")
+    assert "no session 'alpha' in this store; it has: 'b/eta', 'gamma'" in bad(2, "delete", place, "alpha", "--yes")
 
 
 # -- bad input --
@@ -345,11 +345,11 @@ def test_nothing_is_erased_without_being_meant(place: str) -> None:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("missing.db", "there is no store: .*missing.db does not exist"),
-        ("sqlite:///missing.db", "there is no store: .*missing.db does not exist"),
-        ("jsonl:///missing", "there is no store: .*missing does not exist"),
+        ("missing.db", "no store there: .*missing.db does not exist"),
+        ("sqlite:///missing.db", "no store there: .*missing.db does not exist"),
+        ("jsonl:///missing", "no store there: .*missing does not exist"),
         ("missing", "no such file or folder; .*sqlite:///relative/path.db"),
-        ("notes.txt", "this file is no database; .*jsonl:///folder"),
+        ("notes.txt", "this file is not a database; .*jsonl:///folder"),
         ("redis://here", "names no store; known are"),
         ("sqlite://a.db", "is not of the form sqlite:///relative"),
     ],
@@ -367,9 +367,9 @@ def test_missing_session_is_reported_with_the_existing_ones(folder: Path) -> Non
     """A session that is not there is named next to those that are."""
     for command in (("show",), ("fork",), ("delete",)):
         more = ("new",) if command == ("fork",) else ()
-        assert "no session 'x' in this store; there are: 'alpha', 'beta'" in bad(2, *command, folder, "x", *more)
+        assert "no session 'x' in this store; it has: 'alpha', 'beta'" in bad(2, *command, folder, "x", *more)
     assert "no session 'x'" in bad(2, "search", folder, "word", "--session", "x")
-    assert "holds a control character" in bad(2, "show", folder, "a\nb")
+    assert "has a control character" in bad(2, "show", folder, "a\nb")
     assert "no session 'x'" in bad(2, "export", folder, "y.jsonl", "x")
 
 
@@ -392,7 +392,7 @@ def test_the_program_ends_with_the_exit_code(folder: Path) -> None:
     (folder / file_name("alpha")).unlink()
     done = run("sessions", folder)
     assert (done.returncode, done.stdout) == (1, b"")
-    assert b"commits were acknowledged, and the file holds none" in done.stderr
+    assert b"commits were acknowledged and the file has none" in done.stderr
     assert run("show", folder, "nobody").returncode == 1
     assert run("show", folder.parent / "nothing", "nobody").returncode == 2
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from backscroll import ConfigurationError, ContextManager, events
-from backscroll.compaction.cache_pricing import CachePricing
+from backscroll.compaction.options import CachePricing
 from backscroll.compaction.strategies.clear import ClearStrategy
 from tests.builders import MessageFactory
 from tests.fakes import RecordingSession, count_quarter

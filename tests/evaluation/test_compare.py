@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from backscroll.cli import compare as command
-from backscroll.compaction.cache_pricing import CachePricing
+from backscroll.compaction.options import CachePricing
 from backscroll.errors import ConfigurationError
 from backscroll.evaluation.compare import process_pool as pools
 from backscroll.evaluation.compare.aggregate import advice, sums
@@ -71,7 +71,7 @@ def test_compare_drop_is_no_name_of_a_strategy(talk):
     """`truncate` is the one name of the strategy that leaves the oldest turns out."""
     done = CliRunner().invoke(app, ["compare", str(talk), "--strategies", "drop"])
     assert done.exit_code == 2
-    assert "'drop' is no strategy" in done.stderr
+    assert "'drop' is not a strategy" in done.stderr
 
 
 def test_it_agrees_with_replay(talk):
@@ -162,12 +162,12 @@ def test_known_prices():
         ('{"read": 0.1}', None),
         (
             '{"cache_raed": 0.1}',
-            "'cache_raed' is no price; it may hold read, write, ttl_seconds, output",
+            "'cache_raed' is not a price; use read, write, ttl_seconds, output",
         ),
         ("read = 2", "`read` must be"),
-        ('output = "much"', "output is a price of at least 0, and not 'much'"),
-        ("{[", "neither TOML nor JSON"),
-        ("read", "neither TOML nor JSON"),
+        ('output = "much"', "`output` must be a price of at least 0, not 'much'"),
+        ("{[", "not valid TOML or JSON"),
+        ("read", "not valid TOML or JSON"),
     ],
 )
 def test_a_file_of_prices_that_holds_anything_else_is_told(tmp_path, text, why):
@@ -210,17 +210,17 @@ def test_a_folder_is_searched_and_what_cannot_be_read_is_told(tmp_path):
     assert sorted(Path(row["name"]).name for row in found["rows"]) == ["rollout.jsonl", "session.jsonl"]
     assert ["package.json" in reason for reason in found["left_out"]] == [True]
     assert "left out: " in done.stderr
-    assert "1 conversations in which nobody answers" in done.stderr
+    assert "1 conversations without an assistant message" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (("--budget", "0"), "is no budget"),
-        (("--strategies", "auto,nonsense"), "'nonsense' is no strategy"),
+        (("--budget", "0"), "is not a budget"),
+        (("--strategies", "auto,nonsense"), "'nonsense' is not a strategy"),
         (("--strategies", "excerpt+truncate,excerpt + truncate"), "is given twice"),
-        (("--prices", "nowhere.toml"), "no such file, and no known prices"),
-        (("--keep", "120%"), "is no budget"),
+        (("--prices", "nowhere.toml"), "not the name of known prices"),
+        (("--keep", "120%"), "is not a budget"),
     ],
 )
 def test_options_that_cannot_be_are_refused(talk, arguments, why):
@@ -286,7 +286,7 @@ def test_a_process_that_is_killed_takes_no_other_job_with_it(talk):
     rows = dict(pools.rows(jobs, 2, dies))
     assert [rows[at].failure for at in range(4)] == [
         "done by True",
-        "its process died twice: is memory short?",
+        "its process died twice: check for lack of memory",
         "done by True",
         "done by True",
     ]

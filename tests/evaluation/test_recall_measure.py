@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import BudgetError
-from backscroll.evaluation.facts import Fact, facts, stands, told
+from backscroll.evaluation.facts import Fact, facts, occurs, readable_text
 from backscroll.evaluation.readers import read
 from backscroll.evaluation.retention import Needs
 from backscroll.evaluation.run import Weigher, backscroll_manager, replay
@@ -70,7 +70,7 @@ def test_of_many_facts_a_fixed_sample_counts():
 
 
 def test_dialects_are_read_alike():
-    assert told(anthropic_call("c")).strip() == told(calls("c")).strip()
+    assert readable_text(anthropic_call("c")).strip() == readable_text(calls("c")).strip()
 
 
 @pytest.mark.parametrize("dialect", ["openai", "anthropic", "bedrock", "amplifier"])
@@ -108,10 +108,10 @@ def test_arguments_may_be_nested_deeply_or_be_free_text():
 
 def test_a_fact_stands_by_itself_or_not_at_all():
     name, number = Fact("a_name", "name"), Fact("1234", "number")
-    assert stands(name, "(a_name)")
-    assert not stands(name, "a_names, an_a_name")
-    assert stands(number, "1234, 5")
-    assert not stands(number, "1234,567 0.1234 1234.5")
+    assert occurs(name, "(a_name)")
+    assert not occurs(name, "a_names, an_a_name")
+    assert occurs(number, "1234, 5")
+    assert not occurs(number, "1234,567 0.1234 1234.5")
 
 
 @pytest.mark.parametrize("unit", ["a", "a-", "a.", "A-", "1", "/", "./", "a/", "~", "@", "a@", "0,", "_", "-a.b", "a1"])
@@ -242,7 +242,7 @@ def test_the_same_facts_as_the_slow_form(words, between):
     message = said(between.join(words))
     assert {fact.text: fact.kind for fact in facts(message)} == dict(slow_recall.facts(message))
     text = " ".join(words)
-    assert all(stands(fact, text) == slow_recall.stands(fact, text) for fact in facts(message))
+    assert all(occurs(fact, text) == slow_recall.occurs(fact, text) for fact in facts(message))
 
 
 @needs_recordings

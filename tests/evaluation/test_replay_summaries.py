@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.compaction.cache_pricing import CachePricing
+from backscroll.compaction.options import CachePricing
 from backscroll.compaction.summarization import SummaryResponse
 from backscroll.evaluation.run import replay
 from backscroll.evaluation.summarizers import OUTPUT, Asked
@@ -128,7 +128,7 @@ def test_replay_without_any_summary_fails_with_the_reason(recorded, answer, word
     with serving(answer) as server:
         done = invoke("replay", recorded, "--budget", "4k", *asking(server), "--json")
     assert done.exit_code == 2
-    assert "backscroll: no summary could be had: " in done.stderr
+    assert "backscroll: every summary failed: " in done.stderr
     assert words in done.stderr
     found = json.loads(done.stdout)["outcomes"][0]
     assert (found["summaries"], found["invalid"], found["over_budget"]) == (0, 0, 0)
@@ -138,11 +138,11 @@ def test_replay_without_any_summary_fails_with_the_reason(recorded, answer, word
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--summarizer", "openai"], "--summarizer needs a model"),
+        (["--summarizer", "openai"], "--summarizer requires a model"),
         (["--summarizer", "llama", "--model", "x"], "'llama' is not one of 'openai', 'anthropic'"),
-        (["--base-url", "http://localhost:1"], "--base-url goes with --summarizer"),
-        (["--summary-price", "0.1"], "--summary-price goes with --summarizer"),
-        (["--summarizer", "openai", "--model", "x", "--base-url", "localhost:1"], "'localhost:1' is no URL"),
+        (["--base-url", "http://localhost:1"], "--base-url requires --summarizer"),
+        (["--summary-price", "0.1"], "--summary-price requires --summarizer"),
+        (["--summarizer", "openai", "--model", "x", "--base-url", "localhost:1"], "'localhost:1' is not a URL"),
         (["--summarizer", "openai", "--model", "x", "--strategy", "truncate"], "has a place for summaries"),
         (["--summarizer", "openai", "--model", "x", "--summary-window", "10"], "10 is not in the range x>=2000"),
     ],

@@ -147,7 +147,7 @@ def test_calls_missing_from_the_history_are_found() -> None:
 def test_broken_arguments_are_found_unless_they_were_broken() -> None:
     history = [user(), calls("a", arguments='{"path": "x"}'), tool("a")]
     shown = [user(), calls("a", arguments='{"path": "'), tool("a")]
-    assert "arguments of call 'a' are not JSON any more" in one(problems(shown, history))
+    assert "arguments of call 'a' are no longer JSON" in one(problems(shown, history))
     assert problems(shown, shown) == []
 
 

@@ -11,6 +11,7 @@ from backscroll import AsyncContextManager, BudgetError, ContextManager
 from backscroll.compaction.sampling import READ
 from backscroll.ports import AcquireLock, Ask, Operation
 from backscroll.session.append import append
+from backscroll.session.branching import replace
 from backscroll.session.request import request
 from backscroll.session.window_report import window_report
 from tests.builders import ASKED, FETCH, lines_of
@@ -103,7 +104,7 @@ def test_what_is_done_with_large_texts_asks_for_a_thread():
     assert asked_of(manager._recall(3, limit=100_000))["_page"]
     assert not asked_of(manager._recall(3))["_page"]
     assert asked_of(window_report(session, "main"))["_report"]
-    assert asked_of(session.replace([*head, result]))["measure"]
+    assert asked_of(replace(session, [*head, result]))["measure"]
 
 
 def test_a_page_of_several_messages_joins_no_more_than_it_needs():

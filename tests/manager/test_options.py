@@ -41,7 +41,7 @@ def test_manager_positional_option_raises_and_names_store(manager, given):
 )
 def test_manager_unknown_option_raises_and_names_nearest(manager, name, near):
     """An option that does not exist is an error of the configuration that names the nearest one."""
-    with pytest.raises(ConfigurationError, match=f"no option `{name}`: the nearest is `{near}`"):
+    with pytest.raises(ConfigurationError, match=f"unknown option `{name}`: did you mean `{near}`"):
         manager(**{name: 5})
 
 
@@ -65,8 +65,10 @@ def test_manager_secret_of_wrong_type_is_not_printed():
 
 @BOTH
 def test_manager_session_without_store_warns(manager):
-    """A name is of no use to a session that is kept in memory, and the warning points at who gave it."""
-    with pytest.warns(BackscrollWarning, match=r"'support-42' is kept in memory only.*store=\"sqlite:///") as heard:
+    """A session in memory has no use for a name; the warning points at the caller's line."""
+    with pytest.warns(
+        BackscrollWarning, match=r"`session` is 'support-42', but the session is kept in memory.*store=\"sqlite:///"
+    ) as heard:
         manager(session="support-42")
     assert [each.filename for each in heard] == [__file__]
 
@@ -74,7 +76,7 @@ def test_manager_session_without_store_warns(manager):
 @BOTH
 @pytest.mark.parametrize("options", [{}, {"store": "memory:"}, {"telemetry": True}])
 def test_manager_session_with_use_for_name_is_quiet(manager, options):
-    """Nothing warns where a store keeps the session, or spans bear its name."""
+    """Nothing warns where a store keeps the session, or spans carry its name."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         manager(**options) if not options else manager(session="support-42", **options)
@@ -85,8 +87,8 @@ def test_sync_manager_in_with_closes_at_the_end(tmp_path: Path):
     with ContextManager(store=tmp_path / "a.db", session="s", tokenizer=len) as context:
         context.append({"role": "user", "content": "Hello!"})
         context.get_messages_for_request()
-        stored = context._opened.store.end("s")  # type: ignore[union-attr]
-    assert context._opened.store.end("s") > stored  # type: ignore[union-attr]
+        stored = context._opened.store.length("s")  # type: ignore[union-attr]
+    assert context._opened.store.length("s") > stored  # type: ignore[union-attr]
 
 
 def test_async_manager_in_async_with_closes_at_the_end(tmp_path: Path):
@@ -96,8 +98,8 @@ def test_async_manager_in_async_with_closes_at_the_end(tmp_path: Path):
         async with backscroll.AsyncContextManager(store=tmp_path / "a.db", session="s", tokenizer=len) as context:
             await context.append({"role": "user", "content": "Hello!"})
             await context.get_messages_for_request()
-            stored = context._opened.store.end("s")  # type: ignore[union-attr]
-        return stored, context._opened.store.end("s")  # type: ignore[union-attr]
+            stored = context._opened.store.length("s")  # type: ignore[union-attr]
+        return stored, context._opened.store.length("s")  # type: ignore[union-attr]
 
     before, after = asyncio.run(use())
     assert after > before

@@ -138,7 +138,7 @@ def test_every_module_of_the_base_installation_imports_by_itself(wheel):
     assert asked == {"Strands is not installed: pip install 'backscroll[strands]'"}
     assert {failed.pop(module) for module in NEEDS_PYDANTIC} == {"pydantic"}, "Amplifier brings it"
     told = {why for module, why in list(failed.items()) if module.startswith(NEEDS_DRIVER) and failed.pop(module)}
-    assert [why.partition("(")[0] for why in told] == ["a store in PostgreSQL needs psycopg "]
+    assert [why.partition("(")[0] for why in told] == ["a PostgreSQL store needs psycopg "]
     assert tuple(failed) == NEEDS_EXTRA
     assert set(failed.values()) <= {"click", "rich", "plotly"}
 

@@ -451,7 +451,7 @@ def test_lease_keeps_other_writers_out_until_released():
     one.close()
     other.append(TALK.say("assistant", "now me"))
     third.append(TALK.say("user", "I lease nothing"))
-    with pytest.raises(ConflictError, match="ends before place"):  # who leases takes in nobody else's writing
+    with pytest.raises(ConflictError, match="is not its end"):  # who leases takes in nobody else's writing
         other.append(TALK.say("assistant", "mine"))
 
 

@@ -92,7 +92,7 @@ def test_after_a_resume_usage_is_what_it_was():
         return asked.usage()
 
     assert asyncio.run(main()) == before
-    assert store.end("s") == manager._session.journal.end
+    assert store.length("s") == manager._session.journal.end
 
 
 def test_before_the_first_request_usage_is_of_what_there_is():

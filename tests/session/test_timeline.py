@@ -198,7 +198,7 @@ def test_a_fork_of_nothing_is_a_new_session():
 
 def test_fork_needs_a_forking_store_and_a_free_name():
     """Forks need a store that can fork and a name that is free."""
-    with pytest.raises(ConfigurationError, match="give it a store"):
+    with pytest.raises(ConfigurationError, match="pass a `store`"):
         ContextManager(**OPTIONS).fork()
     with pytest.raises(ConfigurationError, match="cannot fork"):
         ContextManager(session="s", store=FaultyStore(), **OPTIONS).fork()

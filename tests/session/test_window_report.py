@@ -74,11 +74,11 @@ def test_below_the_target_there_is_nothing_to_win():
 def test_looking_changes_nothing():
     store = MemoryStore()
     manager = at_work(14, store)
-    view, end = manager.get_messages_for_request(), store.end("s")
+    view, end = manager.get_messages_for_request(), store.length("s")
     for _ in range(3):
         manager.window_report()
         ContextManager(session="s", store=store, tokenizer=count_quarter).window_report()
-    assert store.end("s") == end
+    assert store.length("s") == end
     assert manager.get_messages_for_request() == view
 
 

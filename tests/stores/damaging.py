@@ -33,7 +33,7 @@ def everything(store, ends):
     same = store.sessions() == list(ends)
     for session, end in ends.items():
         records = [stored.record for stored in store.read(session)]
-        same = same and store.end(session) == end
+        same = same and store.length(session) == end
         same = same and records == [record(session, at, LARGEST) for at in range(end)]
     return same
 

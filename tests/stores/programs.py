@@ -39,7 +39,7 @@ def appended(store: Store, session: str, number: int, first: int = 0) -> None:
 
 
 def differs(store: Store, session: str, largest: int = 6_000) -> bool:
-    return any(stored.record != record(session, stored.at, largest) for stored in store.read(session))
+    return any(stored.record != record(session, stored.position, largest) for stored in store.read(session))
 
 
 # -- killed --
@@ -50,7 +50,7 @@ def work(address: str, pipe: int) -> None:
     store = open_store(address)
 
     def write(session: str) -> None:
-        at = store.end(session)
+        at = store.length(session)
         while True:
             store.append(session, at, [record(session, at), record(session, at + 1)]).result()
             at += 2
@@ -113,10 +113,10 @@ def kill(kind: str, folder: str, rounds: str, seed: str) -> Iterator[object]:
         store = open_store(address)
         told["problems"] += sum(not problem.harmless for problem in store.verify())
         for name, end in moments.items():
-            told["lost"] += max(end - store.end(name), 0)
-            told["halves"] += store.end(name) % 2
+            told["lost"] += max(end - store.length(name), 0)
+            told["halves"] += store.length(name) % 2
         told["unreadable"] += sum(differs(store, name) for name in store.sessions())
-        moments |= {name: store.end(name) for name in moments}  # written, and killed before it could say so
+        moments |= {name: store.length(name) for name in moments}  # written, and killed before it could say so
         store.close()
     yield told
 
@@ -130,7 +130,7 @@ def pairs(address: str, name: str, count: str) -> Iterator[object]:
     sys.stdin.readline()
     for number in range(int(count)):
         while True:
-            at = store.end("shared")
+            at = store.length("shared")
             time.sleep(0.001)  # the time in which another one may come first
             call, result = (
                 Record("message", at + half, f"{what} {name} {number}".encode(), 1)
@@ -191,15 +191,15 @@ def starve(address: str) -> Iterator[object]:
             at += 2
         except StoreUnavailableError as error:
             refused.append(str(error))
-    yield {"written": at, "end": store.end("a"), "differs": differs(store, "a", 60_000), "refused": refused}
+    yield {"written": at, "end": store.length("a"), "differs": differs(store, "a", 60_000), "refused": refused}
     resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
     store.append("a", at, [record("a", at, 60_000), record("a", at + 1, 60_000)]).result()
     store.append("5", 0, [large]).result()
-    yield {"end": store.end("a"), "differs": differs(store, "a", 60_000), "problems": list(store.verify())}
+    yield {"end": store.length("a"), "differs": differs(store, "a", 60_000), "problems": list(store.verify())}
     store.close()
     del store
     again = open_store(address)
-    yield {"end": again.end("a"), "sessions": sorted(again.sessions())}
+    yield {"end": again.length("a"), "sessions": sorted(again.sessions())}
     again.close()
 
 
@@ -237,9 +237,9 @@ def fork(address: str) -> Iterator[object]:
         time.sleep(0.02)
         child = os.fork()
         if child == 0:
-            good = not differs(store, "parent") and store.end("child") == number
+            good = not differs(store, "parent") and store.length("child") == number
             store.append("child", number, [record("child", number)]).result()
-            good = good and store.end("child") == number + 1
+            good = good and store.length("child") == number + 1
             if number % 2:
                 store.close()
             os._exit(0 if good else 1) if number % 3 else sys.exit(0 if good else 1)
@@ -247,7 +247,7 @@ def fork(address: str) -> Iterator[object]:
     over.set()
     for thread in threads:
         thread.join()
-    yield {"statuses": statuses, "problems": list(store.verify()), "written": store.end("parent") > 0}
+    yield {"statuses": statuses, "problems": list(store.verify()), "written": store.length("parent") > 0}
 
 
 # -- offloaded --
@@ -315,7 +315,7 @@ def offload_and_fork() -> Iterator[object]:
             os._exit(0)
         status = os.waitpid(child, 0)[1]
         going.set()
-        yield [status, type(pending.exception()).__name__, store.end("a")]
+        yield [status, type(pending.exception()).__name__, store.length("a")]
         store.close()
 
 

@@ -65,7 +65,7 @@ def test_file_has_one_store_in_a_process_under_any_spelling(tmp_path, monkeypatc
     stores = [open_store(name) for name in names]
     assert all(store is stores[0] for store in stores)
     assert open_store("sqlite:///b.db") is not stores[0]
-    with pytest.raises(ConfigurationError, match="open with durability=full"):
+    with pytest.raises(ConfigurationError, match="already open with `durability` 'full'"):
         open_store("sqlite:///a.db?durability=normal")
     del stores
     gc.collect()
@@ -78,20 +78,20 @@ def test_file_has_one_store_in_a_process_under_any_spelling(tmp_path, monkeypatc
         ("redis://localhost", "memory:, sqlite:///relative"),
         ("a.db", "memory:, sqlite:///relative"),
         ("", "memory:, sqlite:///relative"),
-        ("sqlite:a.db", "of the form sqlite:///relative"),
-        ("sqlite://a.db", "of the form sqlite:///relative"),
-        ("sqlite:///", "of the form sqlite:///relative"),
-        ("sqlite://host/a.db", "of the form sqlite:///relative"),
-        ("sqlite:///a#b.db", "of the form sqlite:///relative"),
-        ("sqlite:///a.db?mode=ro", "option 'mode'; known is durability"),
+        ("sqlite:a.db", "write it as sqlite:///relative"),
+        ("sqlite://a.db", "write it as sqlite:///relative"),
+        ("sqlite:///", "write it as sqlite:///relative"),
+        ("sqlite://host/a.db", "write it as sqlite:///relative"),
+        ("sqlite:///a#b.db", "write it as sqlite:///relative"),
+        ("sqlite:///a.db?mode=ro", "unknown option 'mode' .* `durability`"),
         ("sqlite:///a.db?durability=", "full, normal"),
         ("sqlite:///a.db?durability=memory", "full, normal"),
-        ("sqlite:///a%00.db", "names no file"),
+        ("sqlite:///a%00.db", "must be the path of a file"),
         ("memory:x", "memory:, sqlite:///relative"),
-        ("jsonl://folder", "of the form jsonl:///folder"),
-        ("jsonl:///a?mode=ro", "option 'mode'; known is durability"),
+        ("jsonl://folder", "write it as jsonl:///folder"),
+        ("jsonl:///a?mode=ro", "unknown option 'mode' .* `durability`"),
         ("jsonl:///a?durability=off", "full, normal"),
-        ("jsonl:///a%00", "names no folder"),
+        ("jsonl:///a%00", "is not a folder"),
     ],
 )
 def test_what_names_no_store_is_refused_with_what_would(address, told):

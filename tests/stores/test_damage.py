@@ -64,7 +64,7 @@ def test_a_log_without_its_last_bytes_says_that_one_commit_is_gone_and_keeps_the
             with pytest.raises(
                 CorruptionError, match=r"141 commits were acknowledged.* holds 140: the last 1 are gone"
             ):
-                store.end("one")
+                store.length("one")
             assert ["141 commits" in problem.what for problem in store.verify()] == [True]
         assert Path(f"{store.path}-wal").read_bytes() == torn
         assert store.accept_loss() == 1
@@ -162,7 +162,7 @@ def test_a_database_that_is_gone_is_not_taken_for_a_new_one(closed, tmp_path):
         ("update log set next = 50 where id = 2", None, "not what was written"),
         ("update log set name = 'One' where id = 2", None, "not what was written"),
         ("update log set parent = 1, shared = 3 where id = 2", None, "not what was written"),
-        ("delete from log where id = 2", None, "2 sessions, and there should be 3"),
+        ("delete from log where id = 2", None, "lists 2 sessions, but counts 3"),
         ("update log set next = 1000 where id = 0", None, "not what was written"),
         ("delete from log where id = 0", None, "not what was written"),
         ("drop index record_key", None, "tables"),
@@ -177,7 +177,7 @@ def test_what_somebody_changed_is_named_with_its_place(closed, tmp_path, stateme
         "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute(sys.argv[2]); c.commit()",
     ]
     subprocess.run([*changed, store.path, statement], check=True, timeout=60)
-    with pytest.raises(CorruptionError, match=f"{place[0]!r}.* place {place[1]} " if place else what) as raised:
+    with pytest.raises(CorruptionError, match=f"{place[0]!r}.* position {place[1]} " if place else what) as raised:
         everything(store, closed.ends)
     assert str(raised.value).startswith(store.path)
     if place:

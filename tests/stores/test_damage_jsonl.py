@@ -66,7 +66,7 @@ def test_a_file_without_its_last_bytes_says_that_one_commit_is_gone_and_the_othe
         store = left.lay(tmp_path / "a", ONE, torn)
         for _ in range(2):  # looking changes nothing
             with pytest.raises(CorruptionError, match=r"16 commits were acknowledged.* holds 15: the last 1 are gone"):
-                store.end("one")
+                store.length("one")
             assert [(problem.session, problem.at) for problem in store.verify()] == [("one", 15)]
         with pytest.raises(CorruptionError, match="the last 1 are gone"):
             store.append("one", 15, [record("one", 15, LARGEST)]).result()
@@ -116,21 +116,21 @@ def test_damage_costs_its_own_place_only_and_is_named_with_file_line_and_byte(le
     held[8] = held[8].replace(b'"kind":"message"', b'"kind":"massage"')
     store = left.lay(tmp_path / "a", ONE, b"".join(held))
     where = f"line 9, byte {sum(map(len, held[:8]))}"
-    with pytest.raises(CorruptionError, match=rf"{ONE}: {where}: session 'one': the record at place 7 ") as raised:
+    with pytest.raises(CorruptionError, match=rf"{ONE}: {where}: session 'one': the record at position 7 ") as raised:
         everything(store, left.ends)
     assert str(raised.value).startswith(store.path)
     assert [(each.session, each.at, each.what) for each in store.verify()] == [
         ("one", 7, f"{where}: the record is not what was written there")
     ]
-    assert store.end("one") == 16
+    assert store.length("one") == 16
     for start, stop in ((0, 7), (8, 16)):
         kept = [stored.record for stored in store.read("one", start, stop)]
         assert kept == [record("one", at, LARGEST) for at in range(start, stop)]
     assert (store.find("one", seq=7 - 1), store.find("one", seq=9)) == (6, 9)
-    with pytest.raises(CorruptionError, match="place 7 "):
+    with pytest.raises(CorruptionError, match="position 7 "):
         store.find("one", seq=7)  # it may be the one that was asked for
     store.append("one", 16, [record("one", 16, LARGEST)]).result()
-    assert store.end("one") == 17
+    assert store.length("one") == 17
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_what_somebody_changed_is_noticed_or_harmless(left, tmp_path, change, pl
     assert [problem.at for problem in found if problem.at is not None] == places
     for place in range(16):
         if place in places:
-            with pytest.raises(CorruptionError, match=f"place {place} "):
+            with pytest.raises(CorruptionError, match=f"position {place} "):
                 list(store.read("one", place, place + 1))
         else:
             assert [stored.record for stored in store.read("one", place, place + 1)] == [record("one", place, LARGEST)]
@@ -165,7 +165,7 @@ def test_what_somebody_changed_is_noticed_or_harmless(left, tmp_path, change, pl
 def test_a_line_of_another_session_is_not_taken_for_one_of_this(left, tmp_path):
     held, others = lines_of(left.parts[ONE]), lines_of(left.parts[TWO])
     store = left.lay(tmp_path / "a", ONE, b"".join([*held[:8], others[8], *held[9:]]))
-    with pytest.raises(CorruptionError, match="place 7 "):
+    with pytest.raises(CorruptionError, match="position 7 "):
         list(store.read("one"))
 
 
@@ -175,7 +175,7 @@ def test_a_file_whose_first_line_was_altered_is_reported_and_its_records_can_be_
     with pytest.raises(CorruptionError, match=rf"{ONE}: line 1, byte 0: .* restore"):
         store.sessions()
     assert [each.what.partition(": restore")[0] for each in store.verify()] == [
-        f"{store.path}/{ONE}: line 1, byte 0: the line that names its session is not what was written"
+        f"{store.path}/{ONE}: line 1, byte 0: the line that names its session is damaged"
     ]
     assert [stored.record for stored in store.read("one")] == [record("one", at, LARGEST) for at in range(16)]
     assert "line 1, byte 0" in next(store.verify("one")).what
@@ -186,8 +186,8 @@ def test_a_file_that_was_copied_or_renamed_is_not_taken_for_a_session(left, tmp_
     shutil.copyfile(tmp_path / "a" / ONE, tmp_path / "a" / file_name("copy"))
     with pytest.raises(CorruptionError, match=r"a copy of the file of the session 'one': move it elsewhere"):
         store.sessions()
-    with pytest.raises(CorruptionError, match="the file of the session 'one', and not of 'copy'"):
-        store.end("copy")
+    with pytest.raises(CorruptionError, match="belongs to the session 'one', not to 'copy'"):
+        store.length("copy")
     (tmp_path / "a" / file_name("copy")).rename(tmp_path / "a" / "notes about one.jsonl")
     assert everything(store, left.ends), "files of other names are nobody's business"
 
@@ -195,7 +195,7 @@ def test_a_file_that_was_copied_or_renamed_is_not_taken_for_a_session(left, tmp_
 def test_a_file_that_is_gone_is_not_taken_for_a_session_that_never_was(left, tmp_path):
     for content in (None, b""):
         store = left.lay(tmp_path / "a", ONE, content)
-        with pytest.raises(CorruptionError, match="16 commits were acknowledged, and the file holds none"):
+        with pytest.raises(CorruptionError, match="16 commits were acknowledged and the file has none"):
             store.sessions()
         with pytest.raises(CorruptionError, match="16 commits were acknowledged, and the file holds 0"):
             store.append("one", 0, [record("one", 0, LARGEST)]).result()
@@ -259,7 +259,7 @@ def test_a_torn_append_is_cut_off_whole_wherever_it_was_cut_and_the_next_one_beg
         assert [stored.record for stored in store.read("a")] == [body(at) for at in range(whole * 3 + 2)]
         assert bool(list(store.verify())) == torn, length
         again = JsonlStore(tmp_path / "a")
-        assert (again.end("a"), again.sessions()) == (whole * 3 + 2, ["a"])
+        assert (again.length("a"), again.sessions()) == (whole * 3 + 2, ["a"])
         store.close()
 
 

@@ -86,7 +86,7 @@ def test_a_key_is_32_bytes_or_base64(key):
     "key", [b"", KEY[:31], KEY + b"x", "", "hunter2hunter2", "é" * 32, KEY.hex(), 7, bytearray(KEY)], ids=repr
 )
 def test_what_is_no_key_is_refused_without_repeating_it(key):
-    with pytest.raises(ConfigurationError, match="an encryption key is 32 random bytes") as raised:
+    with pytest.raises(ConfigurationError, match="`encryption_key` must be 32 random bytes") as raised:
         EncryptedStore(MemoryStore(), key)
     assert "hunter2" not in str(raised.value)
 
@@ -99,13 +99,14 @@ def test_wrong_key_is_refused_and_is_no_empty_session():
     wrong = EncryptedStore(inner, OTHER)
     for use in (
         lambda: wrong.append("a", 1, [message(1)]), lambda: wrong.append("new", 0, [message(0)]),
-        lambda: wrong.append("new", 0, []), lambda: wrong.read("a"), lambda: wrong.read("new"), lambda: wrong.end("a"),
-        lambda: wrong.end("new"), lambda: wrong.find("a", seq=0), lambda: wrong.find("a", key="x"), wrong.sessions,
+        lambda: wrong.append("new", 0, []), lambda: wrong.read("a"), lambda: wrong.read("new"),
+        lambda: wrong.length("a"), lambda: wrong.length("new"), lambda: wrong.find("a", seq=0),
+        lambda: wrong.find("a", key="x"), wrong.sessions,
         lambda: wrong.fork("a", "b", 1), lambda: wrong.delete("a"), lambda: wrong.rotate(KEY),
     ):  # fmt: skip  # a table
         error = failure(use)
         assert isinstance(error, ConfigurationError), error
-        assert "the encryption key is not the one that" in str(error)
+        assert "`encryption_key` is not the key that" in str(error)
     assert {name: raw(inner, name) for name in inner.sessions()} == before
 
 
@@ -125,12 +126,12 @@ def test_a_store_that_lost_its_key_is_not_empty():
     (own,) = set(inner.sessions()) - {"a"}
     inner.delete(own)
     with pytest.raises(StoreError, match="the record of its key is gone"):
-        EncryptedStore(inner, KEY).end("a")
+        EncryptedStore(inner, KEY).length("a")
 
 
 def test_asking_writes_nothing_and_neither_does_constructing():
     store, inner = made()
-    assert (store.end("a"), list(store.read("a")), store.find("a", seq=0), store.sessions()) == (0, [], None, [])
+    assert (store.length("a"), list(store.read("a")), store.find("a", seq=0), store.sessions()) == (0, [], None, [])
     store.append("a", 0, []).result()
     assert inner.sessions() == []
 
@@ -140,17 +141,17 @@ class Raced(MemoryStore):
 
     before = None
 
-    def append(self, session, first, records, **named):
+    def append(self, session, expected_position, records, **named):
         before, self.before = self.before, None
         if before is not None:
             before()
-        return super().append(session, first, records, **named)
+        return super().append(session, expected_position, records, **named)
 
 
 def test_two_that_begin_a_store_at_once_have_one_key():
     inner = Raced()
     one, other = EncryptedStore(inner, KEY), EncryptedStore(inner, KEY)
-    assert (one.end("a"), other.end("a")) == (0, 0)
+    assert (one.length("a"), other.length("a")) == (0, 0)
     inner.before = lambda: one.append("b", 0, [message(0)]).result()
     other.append("a", 0, [message(0)]).result()
     assert list(one.read("a")) == list(other.read("b")) == stored(0, [message(0)])
@@ -250,7 +251,7 @@ def test_every_altered_byte_is_noticed():
         body = bytearray(before[0].body)
         body[place] ^= 1 << place % 8
         forge(inner, "a", [before[0]._replace(body=bytes(body)), before[1]])
-        with pytest.raises(CorruptionError, match="session 'a', the record at place 0: "):
+        with pytest.raises(CorruptionError, match="session 'a', the record at position 0: "):
             list(store.read("a"))
         assert list(store.read("a", 1)) == stored(1, [message(1)])
 
@@ -261,7 +262,7 @@ def test_every_shortened_record_is_noticed():
     (before,) = raw(inner, "a")
     for size in range(len(before.body)):
         forge(inner, "a", [before._replace(body=before.body[:size])])
-        with pytest.raises(CorruptionError, match="session 'a', the record at place 0: "):
+        with pytest.raises(CorruptionError, match="session 'a', the record at position 0: "):
             list(store.read("a"))
 
 
@@ -287,7 +288,7 @@ def test_swapped_moved_or_relabelled_records_are_noticed():
         [message(0), a[1], a[2]],
     ):
         forge(inner, "a", [each._replace(key=f"{each.key}") if forged.count(each) > 1 else each for each in forged])
-        with pytest.raises(CorruptionError, match="session 'a', the record at place "):
+        with pytest.raises(CorruptionError, match="session 'a', the record at position "):
             list(store.read("a"))
     forge(inner, "a", a)
     assert len(list(store.read("a"))) == 3
@@ -297,7 +298,7 @@ def test_a_session_under_the_name_of_another_is_noticed():
     store, inner = made()
     store.append("a", 0, [message(0)]).result()
     inner.append("b", 0, raw(inner, "a")).result()
-    with pytest.raises(CorruptionError, match="session 'b', the record at place 0: another session wrote it"):
+    with pytest.raises(CorruptionError, match="session 'b', the record at position 0: another session wrote it"):
         list(store.read("b"))
 
 
@@ -308,7 +309,7 @@ def test_fork_reads_shared_records_elsewhere_and_later():
     """A fork reads what it shares also elsewhere and after it went on."""
     store, inner = made()
     store.append("a", 0, [message(at, f"a{at}") for at in range(6)]).result()
-    assert store.end("b") == 0
+    assert store.length("b") == 0
     other = EncryptedStore(inner, KEY)
     assert list(other.read("b")) == []  # so that it remembers that b is no fork
     store.fork("a", "b", 4).result()
@@ -331,11 +332,11 @@ def test_records_swapped_between_session_and_fork_are_noticed():
     store.append("b", 2, [message(2)]).result()
     a, b = raw(inner, "a"), raw(inner, "b")
     forge(inner, "b", a)
-    with pytest.raises(CorruptionError, match="session 'b', the record at place 2: another session wrote it"):
+    with pytest.raises(CorruptionError, match="session 'b', the record at position 2: another session wrote it"):
         list(store.read("b"))
     forge(inner, "b", b)
     forge(inner, "a", b)
-    with pytest.raises(CorruptionError, match="session 'a', the record at place 2: another session wrote it"):
+    with pytest.raises(CorruptionError, match="session 'a', the record at position 2: another session wrote it"):
         list(store.read("a"))
 
 
@@ -394,7 +395,7 @@ def test_unused_store_takes_the_new_key():
     store, inner = made()
     store.rotate(OTHER)
     store.append("a", 0, [message(0)]).result()
-    assert EncryptedStore(inner, OTHER).end("a") == 1
+    assert EncryptedStore(inner, OTHER).length("a") == 1
 
 
 class Stopped(MemoryStore):
@@ -413,12 +414,12 @@ def test_interrupted_rotation_keeps_both_keys_and_can_finish():
         store.rotate(OTHER)
     for key in (KEY, OTHER):
         assert list(EncryptedStore(inner, key).read("a")) == stored(0, [message(0)])
-    with pytest.raises(ConflictError, match="finish that first"):
+    with pytest.raises(ConflictError, match="finish it with its own keys first"):
         EncryptedStore(inner, KEY).rotate(bytes(32))
     inner.__class__ = MemoryStore
     for key, new in ((KEY, OTHER), (OTHER, bytes(32))):
         EncryptedStore(inner, key).rotate(new)
-        assert EncryptedStore(inner, new).end("a") == 1
+        assert EncryptedStore(inner, new).length("a") == 1
         assert isinstance(failure(EncryptedStore(inner, key).sessions), ConfigurationError)
 
 
@@ -431,7 +432,7 @@ def test_interrupted_rotation_is_finished_by_the_next():
         store.rotate(OTHER)
     inner.__class__ = MemoryStore
     EncryptedStore(inner, OTHER).rotate(bytes(32))
-    assert EncryptedStore(inner, bytes(32)).end("a") == 1
+    assert EncryptedStore(inner, bytes(32)).length("a") == 1
     for old in (KEY, OTHER):
         assert isinstance(failure(EncryptedStore(inner, old).sessions), ConfigurationError)
 

@@ -259,7 +259,7 @@ def test_damaged_index_is_rebuilt_with_a_warning(store, how):
     search = caught_up(store)
     (path,) = files(store)
     damage(path, how, None)
-    with pytest.warns(RuntimeWarning, match=r"a.db-search.1-0 is thrown away and made again, since "):
+    with pytest.warns(RuntimeWarning, match=r"a.db-search.1-0 is built again because "):
         assert answers(search) == expected(SOME)
     assert files(store) == [path.removesuffix("-0") + "-1"]
     assert answers(caught_up(store)) == expected(SOME)
@@ -328,7 +328,9 @@ def test_where_no_index_can_be_kept_there_is_one_in_memory(tmp_path, store):
     (tmp_path / "a.db-search").write_bytes(b"")
     told(store, SOME)
     search = SqliteSearch(store, "s")
-    with pytest.warns(RuntimeWarning, match="'s' is indexed for searching in memory, each time again, since .*a.db-"):
+    with pytest.warns(
+        RuntimeWarning, match="of session 's' is built in memory, for each process again, because .*a.db-"
+    ):
         catch_up(store, "s", search)
     assert answers(search) == expected(SOME)
     search.close()
@@ -451,7 +453,7 @@ def test_unreadable_session_is_skipped_with_a_warning(store):
     with sqlite3.connect(store.path) as connection:
         connection.execute("update record set body = x'00' where seq = 7 and number >> 32 = 2")
     connection.close()
-    with pytest.warns(RuntimeWarning, match="session 'bad' is not searched: .*place 7"):
+    with pytest.warns(RuntimeWarning, match="session 'bad' is not searched: .*position 7"):
         assert {session for session, _ in search_everywhere(store, "port", 99)} == {"good"}
 
 

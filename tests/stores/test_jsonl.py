@@ -134,7 +134,7 @@ def test_nothing_is_touched_before_something_is_written_and_then_nobody_else_may
     before = os.umask(0)
     try:
         store = JsonlStore(tmp_path / "a")
-        assert (store.sessions(), store.end("a"), list(store.read("a")), list(store.verify())) == ([], 0, [], [])
+        assert (store.sessions(), store.length("a"), list(store.read("a")), list(store.verify())) == ([], 0, [], [])
         store.append("a", 0, []).result()
         store.delete("a")
         with pytest.raises(ConflictError):
@@ -150,7 +150,7 @@ def test_nothing_is_touched_before_something_is_written_and_then_nobody_else_may
 
 @pytest.mark.parametrize("path", ["", "a\0b", b"bytes"])
 def test_what_is_no_path_is_refused(path):
-    with pytest.raises(ConfigurationError, match="names no folder"):
+    with pytest.raises(ConfigurationError, match="is not a folder"):
         JsonlStore(path)
 
 
@@ -160,7 +160,7 @@ def test_durability_is_full_or_normal(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "what"), [("missing/a", "folder above"), ("file", "another folder"), ("file/a", "another")]
+    ("name", "what"), [("missing/a", "folder above"), ("file", "choose another path"), ("file/a", "another")]
 )
 def test_a_place_that_cannot_be_used_is_named_with_what_to_do(tmp_path, name, what):
     (tmp_path / "file").write_bytes(b"")
@@ -182,12 +182,12 @@ def test_a_large_append_is_read_in_parts(tmp_path):
 def test_what_is_known_of_a_file_takes_few_bytes_a_record_and_grows_with_it(tmp_path):
     store = JsonlStore(tmp_path / "a")
     appended(store, "a", 9)
-    assert store.end("a") == 9
+    assert store.length("a") == 9
     content = file_of(store, "a").read_bytes()
     file_of(store, "a").write_bytes(content.replace(b'"at":3,', b'"at":9,'))  # what was read is not read again
     appended(store, "a", 3, first=9)
-    assert store.end("a") == 12
-    with pytest.raises(CorruptionError, match="place 3 "):
+    assert store.length("a") == 12
+    with pytest.raises(CorruptionError, match="position 3 "):
         list(store.read("a"))
     index, number = Index("a"), 50_000
     forms = [lines.form_of(Record("message", at, b"{}", 1)) for at in range(number)]
@@ -211,7 +211,7 @@ def test_what_is_locked_for_too_long_is_unavailable_and_available_again(tmp_path
     with file_of(store, "a").open("rb+") as other, locked(other.fileno(), "", 1):
         with pytest.raises(StoreUnavailableError, match=r"locked .*`timeout`"):
             appended(store, "a", 1, first=2)
-        assert store.end("a") == 2, "reading waits for nobody"
+        assert store.length("a") == 2, "reading waits for nobody"
         appended(store, "b", 1)
     appended(store, "a", 1, first=2)
     assert not differs(store, "a")
@@ -257,7 +257,7 @@ def test_an_append_that_is_cancelled_in_time_is_not_made(tmp_path):
         assert (held.cancel(), queued.cancel()) == (False, True)
     held.result()
     store.close()
-    assert store.end("a") == 2
+    assert store.length("a") == 2
 
 
 def test_appends_that_wait_together_are_written_together(tmp_path):
@@ -315,7 +315,7 @@ def test_a_fork_of_an_earlier_version_is_read_and_written(tmp_path):
     assert [stored.record for stored in store.read("b")] == [record("a", at) for at in range(20)]
     again = JsonlStore(tmp_path / "a")
     again.append("b", 20, [record("b", 20)]).result()
-    assert (again.end("b"), store.end("b"), store.sessions()) == (21, 21, ["a", "b"])
+    assert (again.length("b"), store.length("b"), store.sessions()) == (21, 21, ["a", "b"])
     assert (store.find("b", seq=3), store.find("b", seq=20)) == (3, 20)
     assert list(store.verify()) == []
     store.close()
@@ -326,7 +326,7 @@ def test_forks_of_an_earlier_version_go_with_what_they_share(tmp_path):
     store = JsonlStore(tmp_path / "a")
     appended(store, "a", 3)
     forked(store, "a", "b", 2)
-    with pytest.raises(ConflictError, match=r"its forks \['b'\]: delete them as well"):
+    with pytest.raises(ConflictError, match=r"its forks \['b'\]: delete them first"):
         store.delete("a")
     store.delete("a", cascade=True)
     assert (store.sessions(), list((tmp_path / "a").iterdir())) == ([], [])
@@ -372,7 +372,7 @@ def test_damage_in_the_past_is_found_through_a_fork(tmp_path):
     held = file_of(store, "a").read_bytes().splitlines(keepends=True)
     file_of(store, "a").write_bytes(b"".join([*held[:4], held[4].replace(b'"at":3', b'"at":4'), *held[5:]]))
     again = JsonlStore(tmp_path / "a")
-    with pytest.raises(CorruptionError, match=f"{file_name('a')}: line 5, .*place 3 "):
+    with pytest.raises(CorruptionError, match=f"{file_name('a')}: line 5, .*position 3 "):
         list(again.read("b"))
     assert [(problem.session, problem.at) for problem in again.verify()] == [("a", 3)]
     store.close()
@@ -398,7 +398,7 @@ def test_erasing_that_was_cut_short_leaves_the_session_or_nothing(tmp_path):
     store = JsonlStore(tmp_path / "a")
     appended(store, "a", 3)
     Path(f"{file_of(store, 'a')}-commits").unlink()  # what goes first
-    assert (store.sessions(), store.end("a"), list(store.verify())) == (["a"], 3, [])
+    assert (store.sessions(), store.length("a"), list(store.verify())) == (["a"], 3, [])
     store.delete("a")
     appended(store, "a", 2)
     file_of(store, "a").unlink()
@@ -411,7 +411,7 @@ def test_a_reader_of_what_is_erased_is_told(tmp_path):
     store, other = JsonlStore(tmp_path / "a", "normal"), JsonlStore(tmp_path / "a", "normal")
     for eraser in (store, other):
         for begins_again in (False, True):
-            store.append("a", store.end("a"), [Record("k", None, b"", 1)] * (BATCH + 1)).result()
+            store.append("a", store.length("a"), [Record("k", None, b"", 1)] * (BATCH + 1)).result()
             reading = store.read("a")
             next(reading)
             eraser.delete("a")
@@ -470,7 +470,7 @@ def test_a_later_version_is_refused_and_left_alone(tmp_path):
     path.write_bytes(lines.sealed(begun, 0) + rest)
     before = path.read_bytes()
     for action in (
-        lambda: store.end("a"),
+        lambda: store.length("a"),
         lambda: appended(store, "a", 1, 1),
         store.sessions,
         lambda: list(store.verify()),
@@ -494,7 +494,7 @@ def test_folder_that_was_removed_is_named_and_no_conflict(tmp_path):
         lambda: store.delete("s"),
         store.sessions,
     ):
-        with pytest.raises(StoreUnavailableError, match="the folder is gone: it was deleted, moved or unmounted"):
+        with pytest.raises(StoreUnavailableError, match="the folder was deleted, moved or unmounted"):
             action()
     assert not (tmp_path / "a").exists()
     (tmp_path / "b").rename(tmp_path / "a")
@@ -502,4 +502,4 @@ def test_folder_that_was_removed_is_named_and_no_conflict(tmp_path):
     assert len(context.get_messages()) == 2
     store.close()
     (tmp_path / "a").rename(tmp_path / "b")
-    assert store.end("s") == 0
+    assert store.length("s") == 0

@@ -82,7 +82,9 @@ def test_a_blob_that_is_gone_is_named(tmp_path):
     context.close()
     (blob,) = files(tmp_path)
     blob.unlink()
-    with pytest.raises(CorruptionError, match=f"session 's', the record at place 0: the blob {blob.name} is missing"):
+    with pytest.raises(
+        CorruptionError, match=f"session 's', the record at position 0: the blob {blob.name} is missing"
+    ):
         opened(tmp_path).get_messages()
 
 
@@ -154,7 +156,7 @@ def test_a_wrong_key_is_no_empty_session(tmp_path):
     context.append(TALK.say("user", "secret"))
     context.close()
     for session in ("s", "another"):
-        with pytest.raises(ConfigurationError, match="the encryption key is not the one that"):
+        with pytest.raises(ConfigurationError, match="`encryption_key` is not the key that"):
             opened(tmp_path, session, storage=StorageOptions(encryption_key=bytes(32))).get_messages()
     assert opened(tmp_path, storage=StorageOptions(encryption_key=KEY)).get_messages() == [TALK.say("user", "secret")]
 
@@ -193,13 +195,13 @@ def test_a_fork_is_offloaded_encrypted_and_redacted_like_its_origin_and_reports_
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"blob_store": "gs://bucket"}, "names no place for blobs"),
-        ({"blob_store": ""}, "names no folder"),
+        ({"blob_store": "gs://bucket"}, "`blob_store` has an unknown scheme"),
+        ({"blob_store": ""}, "is not a folder"),
         ({"blob_store": 7}, "`blob_store` must be a folder"),
         ({"blob_store": "s3://bucket?endpoint=http://example.com"}, "without TLS"),
         ({"blob_threshold_bytes": -1}, "`blob_threshold_bytes` must be a whole number of bytes"),
         ({"blob_threshold_bytes": "1k"}, "`blob_threshold_bytes` must be a whole number of bytes"),
-        ({"encryption_key": "short"}, "an encryption key is 32 random bytes"),
+        ({"encryption_key": "short"}, "`encryption_key` must be 32 random bytes"),
     ],
 )
 def test_what_can_never_work_is_refused_at_construction(tmp_path, options, told):

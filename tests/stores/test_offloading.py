@@ -70,7 +70,7 @@ def test_what_is_large_is_a_blob_and_the_record_a_pointer():
     assert all(len(each.record.body) < 300 for each in inner.read("a"))
     assert sorted(map(len, blobs.held.values())) == [101, 5_000]
     assert list(store.read("a")) == stored(0, records)
-    assert (store.find("a", key="key"), store.find("a", seq=2), store.end("a")) == (1, 2, 3)
+    assert (store.find("a", key="key"), store.find("a", seq=2), store.length("a")) == (1, 2, 3)
 
 
 def test_small_neighbours_are_read_without_fetching_large_ones():
@@ -80,7 +80,7 @@ def test_small_neighbours_are_read_without_fetching_large_ones():
     store.append("a", 0, [message(at, size) for at, size in enumerate(sizes)]).result()
     assert bodies(store, "a", 2, 3) == [b"C" * 10]
     reading = store.read("a")
-    assert next(reading).at == 0
+    assert next(reading).position == 0
     assert blobs.got == []
     next(reading)
     assert len(blobs.got) == 1
@@ -102,7 +102,7 @@ def test_what_looks_like_a_pointer_is_a_record_like_any_other():
 
 @pytest.mark.parametrize("over", [-1, 1.5, True, None, "64k"])
 def test_a_size_that_is_none_is_refused(over):
-    with pytest.raises(ConfigurationError, match="`blob_threshold_bytes` must be a whole number of bytes"):
+    with pytest.raises(ConfigurationError, match="must be a whole number of bytes"):
         OffloadingStore(MemoryStore(), FaultyBlobs(), over)
 
 
@@ -112,7 +112,7 @@ def test_internal_session_of_the_layer_is_hidden_and_refused():
     store.append("a", 0, [message(0, 5_000)]).result()
     assert store.sessions() == ["a"]
     (own,) = set(inner.sessions()) - {"a"}
-    for use in (store.end, store.read, store.delete, lambda name: store.append(name, 0, [])):
+    for use in (store.length, store.read, store.delete, lambda name: store.append(name, 0, [])):
         assert isinstance(failure(lambda use=use: use(own)), ConfigurationError)
 
 
@@ -134,7 +134,7 @@ def test_slow_blob_blocks_only_its_own_session():
     large = store.append("a", 0, [message(0, 5_000)])
     small = store.append("a", 1, [message(1, 10)])
     store.append("b", 0, [message(0, 10)]).result(timeout=10)
-    assert (inner.end("a"), large.done(), small.done()) == (0, False, False)
+    assert (inner.length("a"), large.done(), small.done()) == (0, False, False)
     blobs.put_slowly.set()
     small.result(timeout=10)
     assert large.done()
@@ -158,7 +158,7 @@ def test_a_close_waits_for_blobs():
     store.append("a", 0, [message(0, 5_000)])
     threading.Timer(0.05, blobs.put_slowly.set).start()
     store.close()
-    assert inner.end("a") == 1
+    assert inner.length("a") == 1
 
 
 def test_forking_and_erasing_wait_for_what_is_being_written():
@@ -212,7 +212,9 @@ def test_missing_or_altered_blob_is_named_and_others_readable():
             del blobs.held[name]
         else:
             blobs.held[name] = altered
-        with pytest.raises(CorruptionError, match=f"session 'a', the record at place 1: the blob {name} .*FaultyBlobs"):
+        with pytest.raises(
+            CorruptionError, match=f"session 'a', the record at position 1: the blob {name} .*FaultyBlobs"
+        ):
             list(store.read("a"))
         assert (bodies(store, "a", 0, 1), bodies(store, "a", 2)) == ([b"A" * 10], [b"C" * 10])
     blobs.held[name] = body
@@ -223,7 +225,7 @@ def test_missing_or_altered_blob_is_named_and_others_readable():
 def test_a_pointer_that_says_nothing_is_damage(body):
     store, inner, _ = made()
     inner.append("a", 0, [Record(KIND, 0, body, 1)]).result()
-    with pytest.raises(CorruptionError, match="session 'a', the record at place 0"):
+    with pytest.raises(CorruptionError, match="session 'a', the record at position 0"):
         list(store.read("a"))
 
 
@@ -381,10 +383,10 @@ def test_what_is_being_put_is_never_collected():
     class Late(MemoryStore):
         """Takes its time between blob and record."""
 
-        def append(self, session, first, records, **named):
+        def append(self, session, expected_position, records, **named):
             if records[0].kind == KIND:
                 counts.append(late.collect(older_than_seconds=0))
-            return super().append(session, first, records, **named)
+            return super().append(session, expected_position, records, **named)
 
     counts = []
     late = OffloadingStore(Late(), blobs, 100)

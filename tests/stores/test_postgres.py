@@ -79,22 +79,22 @@ def test_address_has_one_store_in_a_process_in_any_spelling():
 @pytest.mark.parametrize(
     ("address", "told"),
     [
-        ("postgresql:", "of the form postgresql://user"),
-        ("postgresql://host/db?schema=a b", "no name that needs no quotes"),
-        ("postgresql://host/db?schema=pg_mine", "no name that needs no quotes"),
-        ('postgresql://host/db?schema=a"b', "no name that needs no quotes"),
-        ("postgresql://host/db?schema=", "no name that needs no quotes"),
-        ("postgresql://host/db?connections=0", "connections is a number from 1"),
+        ("postgresql:", "the form postgresql://user"),
+        ("postgresql://host/db?schema=a b", "must have 1 to 63 ASCII letters"),
+        ("postgresql://host/db?schema=pg_mine", "must have 1 to 63 ASCII letters"),
+        ('postgresql://host/db?schema=a"b', "must have 1 to 63 ASCII letters"),
+        ("postgresql://host/db?schema=", "must have 1 to 63 ASCII letters"),
+        ("postgresql://host/db?connections=0", "`connections` must be a number from 1"),
         ("postgresql://host/db?mode=ro", 'invalid URI query parameter: "mode"'),
-        (f"postgresql://user:{SECRET}%zz@host/db", "cannot read the address"),
+        (f"postgresql://user:{SECRET}%zz@host/db", "cannot parse the address"),
         (f"postgresql://user:a@{SECRET}@host/db", "%40 and %2F"),
         (f"postgresql://user:{SECRET}/a@host/db", "%40 and %2F"),
         (f"postgresql://user:{SECRET}?/a@host/db", "%40 and %2F"),
         (f"postgresql://user:{SECRET}/db", "%40 and %2F"),
         (f"postgresql://host/db?passwort={SECRET}", 'invalid URI query parameter: "passwort"'),
-        (f"postgresql://host/db?password={SECRET}%zz", "cannot read the address"),
-        (f"postgresq://user:{SECRET}@host/db", "names no store"),
-        (f"mysql://host/db?password={SECRET}", "names no store"),
+        (f"postgresql://host/db?password={SECRET}%zz", "cannot parse the address"),
+        (f"postgresq://user:{SECRET}@host/db", "unknown scheme"),
+        (f"mysql://host/db?password={SECRET}", "unknown scheme"),
     ],
 )
 def test_impossible_address_is_refused_without_its_password(address, told):
@@ -118,10 +118,13 @@ def test_impossible_address_is_refused_without_its_password(address, told):
 def test_unreachable_server_error_has_a_remedy_and_no_password(address):
     """A server that cannot be reached is reported with what to do and without the password."""
     store = PostgresStore(address)
-    for action in (lambda: store.end("a"), lambda: appended(store, "a", 1), store.sessions, lambda: store.delete("a")):
-        with pytest.raises(
-            StoreUnavailableError, match=r"cannot be reached: .*is the server running, and are host"
-        ) as caught:
+    for action in (
+        lambda: store.length("a"),
+        lambda: appended(store, "a", 1),
+        store.sessions,
+        lambda: store.delete("a"),
+    ):
+        with pytest.raises(StoreUnavailableError, match=r"cannot be reached: .*check that the server runs") as caught:
             action()
         assert SECRET not in "".join(traceback.format_exception(caught.value))
     assert SECRET not in repr(store) + repr(store.address) + str(vars(store))
@@ -132,7 +135,7 @@ def test_without_the_extra_it_is_named():
     program = "import sys; sys.modules['psycopg'] = None; from backscroll.stores.addresses import open_store; "
     line = [sys.executable, "-c", f"{program}open_store({NOWHERE!r})"]
     done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
-    assert "ConfigurationError: a store in PostgreSQL needs psycopg" in done.stderr
+    assert "ConfigurationError: a PostgreSQL store needs psycopg" in done.stderr
     assert "pip install 'backscroll[postgres]'" in done.stderr
     assert SECRET not in done.stderr
 
@@ -146,9 +149,9 @@ def test_after_a_restart_the_next_call_works(own_server):
     for end in (own_server.stop, own_server.kill):
         end()
         with pytest.raises(StoreUnavailableError, match="cannot be reached"):
-            store.end("a")
+            store.length("a")
         own_server.start()
-        assert store.end("a") == 3
+        assert store.length("a") == 3
         end()
         own_server.start()
         assert not differs(store, "a"), "it was not used while the server was away"
@@ -164,7 +167,7 @@ def test_acknowledged_appends_survive_a_killed_server(own_server):
         at = 0
         while not over.is_set():
             try:
-                at = store.end(session)
+                at = store.length(session)
                 assert at >= acknowledged.get(session, 0)
                 store.append(session, at, [record(session, at), record(session, at + 1)]).result()
                 acknowledged[session] = at + 2
@@ -185,7 +188,7 @@ def test_acknowledged_appends_survive_a_killed_server(own_server):
             own_server.start()
             reader = PostgresStore(own_server.address)
             for session, end in before.items():
-                assert reader.end(session) >= end
+                assert reader.length(session) >= end
             reader.close()
     finally:
         over.set()
@@ -194,7 +197,7 @@ def test_acknowledged_appends_survive_a_killed_server(own_server):
     assert errors == []
     assert len(acknowledged) == 4
     for session, end in acknowledged.items():
-        assert store.end(session) - end in (0, 2), "a pair that was written, and the answer lost"
+        assert store.length(session) - end in (0, 2), "a pair that was written, and the answer lost"
         assert not differs(store, session)
     assert list(store.verify()) == []
     store.close()
@@ -204,15 +207,15 @@ def test_acknowledged_appends_survive_a_killed_server(own_server):
 def test_append_with_a_lost_answer_is_stored_exactly_once(pooler, postgres, keys):
     """An append whose answer was lost is neither lost nor doubled."""
     store = PostgresStore(pooler.address + "?schema=" + postgres().rpartition("=")[2])
-    store.end("a")
+    store.length("a")
     for at in range(3):
         pooler.losing = True
         store.append("a", at, [record("a", at)._replace(key=f"key {at}" if keys else None)]).result()
         assert not pooler.losing
-    assert store.end("a") == 3
+    assert store.length("a") == 3
     pooler.losing = True
     store.fork("a", "b", 2).result()
-    assert store.end("b") == 2
+    assert store.length("b") == 2
     for action in (lambda: store.append("a", 1, [record("a", 1)]), lambda: store.fork("a", "b", 2)):
         pooler.losing = True
         with pytest.raises(ConflictError):
@@ -225,7 +228,7 @@ def test_a_connection_that_the_server_ended_is_replaced(postgres, sql):
     appended(store, "a", 2)
     for _ in range(2):
         sql("select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'to_be_ended'")
-        assert store.end("a") == 2
+        assert store.length("a") == 2
     sql("select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'to_be_ended'")
     appended(store, "a", 3, 2)
     assert not differs(store, "a")
@@ -289,7 +292,7 @@ def test_process_opens_bounded_connections_and_closes_all(postgres, sql):
     while connections(sql, "two_of_them") and time.monotonic() < until:
         time.sleep(0.01)
     assert connections(sql, "two_of_them") == 0
-    assert all(store.end(f"s{number}") == 10 for number in range(20))
+    assert all(store.length(f"s{number}") == 10 for number in range(20))
     del store
     gc.collect()
     while connections(sql, "two_of_them") and time.monotonic() < until:
@@ -304,7 +307,7 @@ def threads():
 def test_threads_exist_only_between_first_append_and_close(postgres):
     """There are no threads before the first append and after the close."""
     store, before = PostgresStore(postgres()), len(threads())
-    assert store.end("a") == 0
+    assert store.length("a") == 0
     assert len(threads()) == before
     appended(store, "a", 3)
     assert len(threads()) == before + 1
@@ -317,7 +320,7 @@ def test_append_callback_may_close_the_store(postgres):
     pending = store.append("a", 0, [record("a", 0)])
     pending.add_done_callback(lambda _: (store.close(), closed.set()))
     assert closed.wait(20)
-    assert store.end("a") == 1
+    assert store.length("a") == 1
     store.close()
 
 
@@ -332,7 +335,7 @@ def test_an_append_that_is_cancelled_in_time_is_not_made(postgres):
         queued = store.append("a", 2, [record("a", 2)])
         assert (held.cancel(), queued.cancel()) == (False, True)
     held.result(60)
-    assert store.end("a") == 2
+    assert store.length("a") == 2
     store.close()
 
 
@@ -341,7 +344,7 @@ def test_what_comes_after_a_fork_waits_for_it(postgres):
     pending = [store.append("a", at, [record("a", at)]) for at in range(20)]
     pending += [store.fork("a", "b", 20), store.append("b", 20, [record("b", 20)])]
     assert [each.exception(60) for each in pending] == [None] * 22
-    assert store.end("b") == 21
+    assert store.length("b") == 21
     store.close()
 
 
@@ -349,7 +352,7 @@ def test_what_comes_after_a_fork_waits_for_it(postgres):
 def test_what_a_role_is_set_up_to_do_otherwise(postgres, sql, setting):
     """A stricter isolation changes nothing; one that only reads is told so."""
     store = PostgresStore(postgres())
-    store.end("a")
+    store.length("a")
     role = f"role_{schema_of(store)}"
     sql(f"create role {role} login")
     try:
@@ -361,9 +364,9 @@ def test_what_a_role_is_set_up_to_do_otherwise(postgres, sql, setting):
             together([partial(retried, theirs, "a", (b"call", b"result"))] * 8)
             assert [stored.record.body for stored in theirs.read("a")] == [b"call", b"result"] * 8
         else:
-            with pytest.raises(StoreUnavailableError, match=r"takes no writes, .* name the primary"):
+            with pytest.raises(StoreUnavailableError, match=r"is read-only, .* use the primary"):
                 appended(theirs, "a", 1)
-            assert theirs.end("a") == 0
+            assert theirs.length("a") == 0
         theirs.close()
     finally:
         sql(f"drop owned by {role}")
@@ -411,7 +414,7 @@ def test_a_later_schema_is_refused_and_left_alone(postgres, sql):
     appended(store, "a", 1)
     store.close()
     sql(f"update {schema_of(store)}.meta set version = 99")
-    for action in (lambda: store.end("a"), lambda: appended(store, "a", 2, 1), lambda: list(store.verify())):
+    for action in (lambda: store.length("a"), lambda: appended(store, "a", 2, 1), lambda: list(store.verify())):
         with pytest.raises(StoreUnavailableError, match=r"has schema 99, .* upgrade"):
             action()
     store.close()
@@ -444,8 +447,8 @@ def test_a_schema_of_another_program_is_left_alone(postgres, sql, table):
     store = PostgresStore(postgres())
     sql(f"create schema {schema_of(store)}")
     sql(f"create table {schema_of(store)}.{table}")
-    with pytest.raises(ConfigurationError, match=r"tables of another program .*another one by \?schema="):
-        store.end("a")
+    with pytest.raises(ConfigurationError, match=r"tables of another program .*another one with \?schema="):
+        store.length("a")
     tables = sql("select count(*) from pg_tables where schemaname = %s", schema_of(store)).fetchone()
     assert tables == (1,)
     store.close()
@@ -458,8 +461,8 @@ def test_role_needs_a_schema_that_was_made_for_it(postgres, sql):
     sql(f"create role {role} login")
     try:
         theirs = PostgresStore(postgres().replace("//postgres@", f"//{role}@"))
-        with pytest.raises(StoreUnavailableError, match="an administrator has to grant it the schema"):
-            theirs.end("a")
+        with pytest.raises(StoreUnavailableError, match="an administrator must grant it the schema"):
+            theirs.length("a")
         sql(f"create schema {schema_of(store)} authorization {role}")
         appended(theirs, "a", 3)
         theirs.delete("a")
@@ -494,7 +497,7 @@ def test_reader_of_an_erased_session_gets_an_error(postgres):
             store.append("a", 0, [Record("k", None, b"", 1)] * (BATCH + 1)).result()
         with pytest.raises(ConflictError, match="deleted while it was read"):
             list(reading)
-        store.append("a", store.end("a"), [Record("k", None, b"", 1)] * (BATCH + 1)).result()
+        store.append("a", store.length("a"), [Record("k", None, b"", 1)] * (BATCH + 1)).result()
     store.close()
 
 
@@ -522,7 +525,7 @@ def test_what_no_row_can_hold_is_refused_at_once(postgres, bad):
     store = PostgresStore(postgres())
     with pytest.raises(ConfigurationError, match="64 bits"):
         store.append("a", 0, [bad])
-    assert store.end("a") == 0
+    assert store.length("a") == 0
     assert store.find("a", seq=2**70) is None
     store.close()
 
@@ -560,7 +563,7 @@ def test_a_record_that_was_altered_is_named_and_never_handed_out(postgres, sql, 
     records = [record("a", place)._replace(key=f"key {place}" if place == 8 else None) for place in range(12)]
     store.append("a", 0, records).result()
     damaged(store, sql, statement)
-    with pytest.raises(CorruptionError, match=rf"schema=.*session 'a': the record at place {at} is") as caught:
+    with pytest.raises(CorruptionError, match=rf"schema=.*session 'a': the record at position {at} is") as caught:
         list(store.read("a"))
     assert "`verify()`" not in str(caught.value) or "backup" in str(caught.value)
     assert [stored.record for stored in store.read("a", 0, at)] == records[:at]
@@ -615,7 +618,7 @@ def test_tables_that_are_gone_are_no_empty_store(postgres, sql):
     store = PostgresStore(postgres())
     appended(store, "a", 1)
     sql(f"drop table {schema_of(store)}.record")
-    with pytest.raises(CorruptionError, match="its tables are not those that Backscroll made"):
+    with pytest.raises(CorruptionError, match="its tables differ from those that Backscroll created"):
         list(store.read("a"))
     store.close()
 
@@ -657,6 +660,6 @@ def test_password_of_one_letter_leaves_errors_readable(password):
     """What cannot be reached says why, and not without every letter that the password has."""
     store = PostgresStore(f"postgresql://user:{password}@127.0.0.1:1/database")
     with pytest.raises(StoreUnavailableError, match="connection to server") as caught:
-        store.end("a")
+        store.length("a")
     assert "***" not in str(caught.value)
     store.close()

@@ -25,7 +25,7 @@ def store(postgres):
 
 def index(store, session="a"):
     """Of a session that has begun."""
-    if store.end(session) == 0:
+    if store.length(session) == 0:
         store.append(session, 0, [record(session, 0)]).result()
     return PostgresSearch(store.server, session)
 

@@ -34,7 +34,7 @@ def survived(folder: Path, kind: str, durability: str):
                 store.sessions()
             except CorruptionError:
                 said = store.accept_loss() > 0
-            gone = sum(max(end - store.end(session), 0) for session, end in ends.items())
+            gone = sum(max(end - store.length(session), 0) for session, end in ends.items())
             assert not any(differs(store, session) for session in store.sessions())
             assert [problem for problem in store.verify() if not problem.harmless] == []
             store.close()

@@ -97,11 +97,15 @@ def holds_whole_pairs(address, writers, count):
 def test_full_disk_writes_nothing_half_and_resumes_later(kind, tmp_path):
     """Without room nothing is half written and with room it goes on."""
     together, full, again, opened = run("starve", address_of(kind, tmp_path))
-    assert together == ["NoneType"] * 5 + ["StoreUnavailableError"] + ["NoneType"] * 4, "only what is too large is refused"
+    assert together == ["NoneType"] * 5 + ["StoreUnavailableError"] + ["NoneType"] * 4, (
+        "only what is too large is refused"
+    )
     assert full["written"] > 0
     assert full["end"] == full["written"]
     assert not full["differs"]
-    assert all("a.db" in error and "disk" in error and "nothing was half written" in error for error in full["refused"])
+    assert all(
+        "a.db" in error and "disk" in error and "nothing was partly written" in error for error in full["refused"]
+    )
     assert again == {"end": full["written"] + 2, "differs": False, "problems": []}
     assert opened == {"end": full["written"] + 2, "sessions": [*"0123456789", "a"]}
 
@@ -109,7 +113,7 @@ def test_full_disk_writes_nothing_half_and_resumes_later(kind, tmp_path):
 def test_what_is_queued_is_written_before_the_process_ends(address):
     assert run("end", address) == ["queued"]
     store = open_store(address)
-    assert store.end("a") == 200
+    assert store.length("a") == 200
     assert not differs(store, "a")
     store.close()
 

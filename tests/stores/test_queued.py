@@ -24,7 +24,7 @@ def test_store_has_one_thread_until_closed_or_dropped(address):
     """A process has one thread for a store and none when it is closed or dropped."""
     store = open_store(address)
     path = store.path
-    assert store.end("a") == 0
+    assert store.length("a") == 0
     assert writers(path) == []
     for at in range(3):
         store.append("a", at, [record("a", at)]).result()
@@ -40,7 +40,7 @@ def test_store_has_one_thread_until_closed_or_dropped(address):
         time.sleep(0.01)
     assert writers(path) == []
     again = open_store(address)
-    assert again.end("a") == 60, "what was queued is written all the same"
+    assert again.length("a") == 60, "what was queued is written all the same"
     again.close()
 
 
@@ -61,5 +61,5 @@ def test_append_callback_may_close_the_store(address):
     pending = store.append("a", 0, [record("a", 0)])
     pending.add_done_callback(lambda _: (store.close(), closed.set()))
     assert closed.wait(20)
-    assert store.end("a") == 1
+    assert store.length("a") == 1
     store.close()

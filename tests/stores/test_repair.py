@@ -148,7 +148,7 @@ def honest(store, logs, deleted=()):
         assert done[0].what.rpartition(" ")[2] in done[-1].what
     assert list(store.verify()) == []
     for session in sorted(there)[:1]:
-        store.append(session, store.end(session), [record("new", 0)]).result()
+        store.append(session, store.length(session), [record("new", 0)]).result()
     store.close()
     return missing
 
@@ -229,13 +229,13 @@ NUMBER = 4 << 32  # where those of the records of "fork" begin
         ("update log set next = 7 where name = 'fork'", set(), "row in the list of sessions was lost"),
         ("delete from log where name = 'fork'", set(), "lost: the name of the session with the number 4"),
         ("delete from record where number = {24}", {("fork", 24)}, "nothing was left of this record"),
-        ("update record set seq = 99 where number = {24}", {("fork", 24)}, "not as it was written"),
+        ("update record set seq = 99 where number = {24}", {("fork", 24)}, "was damaged when"),
         ("update record set number = {99} where number = {24}", {("fork", 24)}, "nothing was left"),
-        ("drop index record_key", set(), "written anew"),
-        ("drop table lease", set(), "written anew"),
-        ("pragma user_version = 1", set(), "written anew"),
-        ("pragma user_version = 3", set(), "written anew"),
-        ("pragma application_id = 3", set(), "written anew"),
+        ("drop index record_key", set(), "a new file was written"),
+        ("drop table lease", set(), "a new file was written"),
+        ("pragma user_version = 1", set(), "a new file was written"),
+        ("pragma user_version = 3", set(), "a new file was written"),
+        ("pragma application_id = 3", set(), "a new file was written"),
     ],
 )
 def test_what_somebody_changed_is_put_right(closed, tmp_path, statement, gone, told):
@@ -293,7 +293,7 @@ def test_what_was_erased_comes_back_only_where_that_is_said(tmp_path):
     for place in lists[-4:]:
         again = left.lay(tmp_path / "b.db", "-wal", left.altered("-wal", place + PAGE - 20, 255))
         done = again.repair()
-        said = any("a session that they deleted may be there again" in each.what for each in done)
+        said = any("a session that they deleted may exist again" in each.what for each in done)
         assert sorted(again.sessions()) == (["one", "secret", "two"] if said else ["one", "two"])
         assert (b"secret" in Path(again.path).read_bytes()) == said
         again.close()
@@ -355,7 +355,7 @@ def test_what_is_whole_is_left_as_it_is(closed, tmp_path):
 
 def test_where_nothing_can_be_read_nothing_is_done(closed, tmp_path):
     store = closed.lay(tmp_path / "a.db", "", b"x" * 20_000)
-    with pytest.raises(CorruptionError, match=r"a\.db is damaged: SQLite reads nothing in it .*\.recover"):
+    with pytest.raises(CorruptionError, match=r"a\.db is damaged: SQLite can read nothing in it, .*\.recover"):
         store.repair()
     assert Path(store.path).read_bytes() == b"x" * 20_000
     Path(store.path).unlink()

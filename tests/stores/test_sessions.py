@@ -81,6 +81,6 @@ def test_pins_plans_and_usage_are_on_the_disk_as_well(place):
 
 
 def test_address_without_a_store_is_refused_at_construction():
-    """An address that names no store is refused at construction."""
-    with pytest.raises(backscroll.ConfigurationError, match="names no store"):
+    """An address that unknown scheme is refused at construction."""
+    with pytest.raises(backscroll.ConfigurationError, match="unknown scheme"):
         ContextManager(session="s", store="redis://somewhere")

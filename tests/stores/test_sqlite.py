@@ -78,12 +78,12 @@ def test_a_relative_path_is_of_the_folder_that_it_was_given_in(tmp_path, monkeyp
     appended(store, "a", 1)
     store.close()
     assert (tmp_path / "a?b#c%20.db").exists()
-    assert SqliteStore(tmp_path / "a?b#c%20.db").end("a") == 1
+    assert SqliteStore(tmp_path / "a?b#c%20.db").length("a") == 1
 
 
 @pytest.mark.parametrize("path", ["", ":memory:", "a\0b", b"bytes"])
 def test_what_is_no_path_is_refused(path):
-    with pytest.raises(ConfigurationError, match="names no file"):
+    with pytest.raises(ConfigurationError, match="must be the path of a file"):
         SqliteStore(path)
 
 
@@ -91,8 +91,8 @@ def test_what_is_no_path_is_refused(path):
 def test_a_place_that_cannot_be_opened_is_named_with_what_to_do(tmp_path, name):
     (tmp_path / "file").write_bytes(b"")
     store = SqliteStore(tmp_path / name)
-    for action in (lambda: store.end("a"), lambda: store.append("a", 0, [record("a", 0)]).result()):
-        with pytest.raises(StoreUnavailableError, match=rf"{re.escape(store.path)}: .*folder"):
+    for action in (lambda: store.length("a"), lambda: store.append("a", 0, [record("a", 0)]).result()):
+        with pytest.raises(StoreUnavailableError, match=rf"{re.escape(store.path)}.*folder"):
             action()
     store.close()
 
@@ -103,7 +103,7 @@ def test_what_cannot_be_opened_now_can_be_later(tmp_path):
         store.append("a", 0, [record("a", 0)]).result()
     (tmp_path / "later").mkdir()
     appended(store, "a", 3)
-    assert store.end("a") == 3
+    assert store.length("a") == 3
     store.close()
 
 
@@ -115,7 +115,7 @@ def test_the_file_of_another_program_is_left_alone(tmp_path):
         store.append("a", 0, [record("a", 0)]).result()
     (tmp_path / "b.db").write_bytes(b"no database, but a letter to somebody\n" * 99)
     with pytest.raises(CorruptionError, match=r"b\.db"):
-        SqliteStore(tmp_path / "b.db").end("a")
+        SqliteStore(tmp_path / "b.db").length("a")
     assert (tmp_path / "a.db").read_bytes() == before
 
 
@@ -143,13 +143,13 @@ def test_lower_commit_number_is_a_crash_and_no_loss(tmp_path):
     assert guard.read_bytes() == b"".join(number.to_bytes(8, "big") for number in range(6))
     for content in ((4).to_bytes(8, "big"), b"", b"\0\0", None):
         guard.unlink(missing_ok=True) if content is None else guard.write_bytes(content)
-        assert (store.end("a"), list(store.verify()), store.accept_loss()) == (5, [], 0)
+        assert (store.length("a"), list(store.verify()), store.accept_loss()) == (5, [], 0)
         store.close()
     guard.write_bytes((6).to_bytes(8, "big"))
     with pytest.raises(
         CorruptionError, match="6 commits were acknowledged, and the database holds 5: the last 1 are gone"
     ):
-        store.end("a")
+        store.length("a")
 
 
 def test_a_late_process_does_not_lower_the_number_of_commits(tmp_path):
@@ -172,7 +172,7 @@ def test_long_lock_is_unavailable_and_then_available_again(tmp_path):
     with blocked(store.path):
         with pytest.raises(StoreUnavailableError, match=r"locked .*`timeout`"):
             store.append("a", 2, [record("a", 2)]).result()
-        assert store.end("a") == 2, "reading waits for nobody"
+        assert store.length("a") == 2, "reading waits for nobody"
     store.append("a", 2, [record("a", 2)]).result()
     assert not differs(store, "a")
     store.close()
@@ -197,7 +197,7 @@ def test_an_append_that_is_cancelled_in_time_is_not_made(tmp_path):
         assert (begun.cancel(), queued.cancel()) == (False, True)
     begun.result()
     store.close()
-    assert store.end("a") == 2
+    assert store.length("a") == 2
     store.close()
 
 
@@ -218,18 +218,18 @@ def test_writer_knows_the_end_of_a_log_until_another_writes(tmp_path):
     """Its writer knows where a log ends until someone else wrote."""
     ours, theirs = SqliteStore(tmp_path / "a.db"), SqliteStore(tmp_path / "a.db")
     appended(ours, "a", 2)
-    assert ours.end("a") == 2
+    assert ours.length("a") == 2
     assert not ours._database.readers._idle, "no connection was opened to read that"
     appended(theirs, "a", 3, 2)
-    assert ours.end("a") == 5
+    assert ours.length("a") == 5
     theirs.delete("a")
-    assert ours.end("a") == 0
+    assert ours.length("a") == 0
     appended(theirs, "a", 1)
-    assert ours.end("a") == 1
+    assert ours.length("a") == 1
     appended(ours, "a", 1, 1)
-    assert (ours.end("a"), theirs.end("a"), ours.end("never begun")) == (2, 2, 0)
+    assert (ours.length("a"), theirs.length("a"), ours.length("never begun")) == (2, 2, 0)
     ours.close()
-    assert ours.end("a") == 2
+    assert ours.length("a") == 2
     ours.close()
     theirs.close()
 
@@ -330,7 +330,7 @@ def test_reader_of_an_erased_session_gets_an_error(tmp_path):
             store.append("a", 0, [Record("k", None, b"", 1)] * (BATCH + 1)).result()
         with pytest.raises(ConflictError, match="deleted while it was read"):
             list(reading)
-        store.append("a", store.end("a"), [Record("k", None, b"", 1)] * (BATCH + 1)).result()
+        store.append("a", store.length("a"), [Record("k", None, b"", 1)] * (BATCH + 1)).result()
     store.close()
 
 
@@ -375,7 +375,7 @@ def test_jobs_of_one_commit_see_each_other(tmp_path):
         bad = [store.append("c", 4, [Record("k", None, b"", 1, key)]) for key in ("key", "other key", "third key")]
         bad += [store.fork("a", "c", 1), store.append("b", 2, [record("b", 2)])]
     assert [type(each.exception()).__name__ for each in (*good, *bad)] == ["NoneType"] * 5 + ["ConflictError"] * 5
-    assert (store.end("a"), store.end("b"), store.end("c")) == (2, 3, 4)
+    assert (store.length("a"), store.length("b"), store.length("c")) == (2, 3, 4)
     assert list(store.verify()) == []
     store.close()
 
@@ -389,9 +389,9 @@ def test_damage_in_shared_records_is_reported_to_every_reader(tmp_path):
     store.close()
     altered(store.path, "update record set seq = 1 where number = ?", (1 << 32) + 7)
     for session in ("a", "fork"):
-        with pytest.raises(CorruptionError, match="session 'a': the record at place 7 "):
+        with pytest.raises(CorruptionError, match="session 'a': the record at position 7 "):
             list(store.read(session))
-        with pytest.raises(CorruptionError, match="session 'a': the record at place 7 "):
+        with pytest.raises(CorruptionError, match="session 'a': the record at position 7 "):
             store.find(session, seq=7)
         assert [(problem.session, problem.at) for problem in store.verify(session)] == [(session, 7)]
         assert store.find(session, seq=15) == 15
@@ -405,9 +405,9 @@ def test_a_fork_whose_parent_is_gone_says_so(tmp_path):
     store.fork("a", "fork", 20).result()
     store.append("fork", 20, [record("fork", 20)]).result()
     altered(store.path, "delete from log where name = 'a'")
-    with pytest.raises(CorruptionError, match="session 'fork': of the session that it was forked from"):
+    with pytest.raises(CorruptionError, match="session 'fork': the session that it was forked from"):
         list(store.read("fork"))
-    assert [stored.at for stored in store.read("fork", 20)] == [20]
+    assert [stored.position for stored in store.read("fork", 20)] == [20]
     assert ("fork", None) in [(problem.session, problem.at) for problem in store.verify()]
     store.close()
 
@@ -435,7 +435,7 @@ def test_damaged_lease_is_reported_and_repaired(tmp_path):
     store = SqliteStore(tmp_path / "a.db")
     store.lease("a", "worker", 600).result()
     altered(store.path, "update lease set owner = 'burglar'")
-    with pytest.raises(CorruptionError, match="who keeps it is not what was written"):
+    with pytest.raises(CorruptionError, match="the row of its lease is not what was written"):
         store.lease("a", "worker", 600).result()
     assert [problem.session for problem in store.verify()] == ["a"]
     assert store.repair()
@@ -450,7 +450,7 @@ def test_what_no_row_can_hold_is_refused_at_once(tmp_path, bad):
     store = SqliteStore(tmp_path / "a.db")
     with pytest.raises(ConfigurationError, match="64 bits"):
         store.append("a", 0, [bad])
-    assert store.end("a") == 0
+    assert store.length("a") == 0
     store.close()
 
 
@@ -510,7 +510,7 @@ def test_a_later_schema_is_refused_and_left_alone(tmp_path):
     store.close()
     altered(store.path, f"pragma user_version = {VERSION + 1}")
     before = (tmp_path / "a.db").read_bytes()
-    for action in (lambda: store.end("a"), lambda: appended(store, "b", 1), lambda: list(store.verify())):
+    for action in (lambda: store.length("a"), lambda: appended(store, "b", 1), lambda: list(store.verify())):
         with pytest.raises(StoreUnavailableError, match=rf"has schema {VERSION + 1}, .* up to {VERSION}: upgrade"):
             action()
     store.close()

@@ -67,8 +67,8 @@ def test_what_a_store_does_not_claim_is_absent_and_not_passed():
 class Overwriting(MemoryStore):
     """The last writer wins."""
 
-    def append(self, session, first, records, **named):
-        self._logs.setdefault(session, [])[first:] = records
+    def append(self, session, expected_position, records, **named):
+        self._logs.setdefault(session, [])[expected_position:] = records
         done = Future()
         done.set_result(None)
         return done
@@ -77,9 +77,9 @@ class Overwriting(MemoryStore):
 class HalfWriting(MemoryStore):
     """A conflict is noticed after the first record is kept."""
 
-    def append(self, session, first, records, **named):
-        super().append(session, self.end(session), records[:1])
-        return super().append(session, first + 1, records[1:])
+    def append(self, session, expected_position, records, **named):
+        super().append(session, self.length(session), records[:1])
+        return super().append(session, expected_position + 1, records[1:])
 
 
 class Trimming(MemoryStore):
@@ -93,34 +93,34 @@ class Trimming(MemoryStore):
 class Filing(MemoryStore):
     """A name is a file to it, on a system where case is none."""
 
-    def append(self, session, first, records, **named):
-        return super().append(session.lower(), first, records)
+    def append(self, session, expected_position, records, **named):
+        return super().append(session.lower(), expected_position, records)
 
     def read(self, session, start=0, stop=None):
         return super().read(session.lower(), start, stop)
 
-    def end(self, session):
-        return super().end(session.lower())
+    def length(self, session):
+        return super().length(session.lower())
 
 
 class Trusting(MemoryStore):
     """Takes any name."""
 
-    def end(self, session):
+    def length(self, session):
         return len(self._logs.get(session, ()))
 
 
 class Racing(MemoryStore):
     """Looks at the end first, and writes then."""
 
-    def append(self, session, first, records, **named):
+    def append(self, session, expected_position, records, **named):
         done = Future()
-        end = self.end(session)
-        if first != end:
+        end = self.length(session)
+        if expected_position != end:
             done.set_exception(ConflictError("no"))
             return done
         for record in records:
-            super().append(session, self.end(session), [record])
+            super().append(session, self.length(session), [record])
             time.sleep(0.001)
         done.set_result(None)
         return done
@@ -139,15 +139,15 @@ class Remembering(MemoryStore):
 class Forgetful(MemoryStore):
     """An append may mean any incarnation."""
 
-    def append(self, session, first, records, **named):
-        return super().append(session, first, records)
+    def append(self, session, expected_position, records, **named):
+        return super().append(session, expected_position, records)
 
 
 class Numbering(MemoryStore):
     """Every session of a name is the same one."""
 
     def tip(self, session):
-        return super().tip(session)._replace(incarnation=session if self.end(session) else None)
+        return super().tip(session)._replace(incarnation=session if self.length(session) else None)
 
 
 class Boasting(MemoryStore):
@@ -169,10 +169,10 @@ class Giving(MemoryStore):
 class Hasty(MemoryStore):
     """Makes nobody wait for a turn to end."""
 
-    def append(self, session, first, records, *, turn=None, **named):
+    def append(self, session, expected_position, records, *, turn=None, **named):
         if turn is not None:
             turn.end()
-        return self._now(session, first, records, **named)
+        return self._now(session, expected_position, records, **named)
 
     def _now(self, session, first, records, incarnation=None):
         done = Future()
@@ -209,7 +209,7 @@ class Closing(MemoryStore):
         (Boasting, "check_what_is_shared_is_seen_by_others"),
         (Hasty, "check_a_turn_is_one_writers_alone"),
         (Giving, "check_a_lease_keeps_a_session"),
-        (Closing, "check_use_after_close_opens_anew"),
+        (Closing, "check_use_after_close_opens_again"),
     ],
 )
 def test_a_store_that_breaks_a_promise_fails_its_check(broken, check):

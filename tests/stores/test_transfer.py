@@ -75,7 +75,7 @@ def test_cli_exports_and_imports_between_any_stores(tmp_path, address, here, the
     filled(source, ENDS)
     if "fork" in source.capabilities:
         source.fork("small", "forked", 1).result()
-    first = source.end("forked")
+    first = source.length("forked")
     source.append("forked", first, [Record("own", None, EVERY_BYTE, 1)]).result()
     command("export", address(here, "a"), tmp_path / "all.jsonl")
     command("import", tmp_path / "all.jsonl", address(there, "b"))
@@ -100,9 +100,9 @@ def test_session_is_copied_to_another_name_never_over_one(tmp_path):
     store = filled(MemoryStore(), {"a": 5, "b": 2})
     assert copy_session(store, "a", store, "c") == 5
     for name in ("b", "a", None):
-        with pytest.raises(ConflictError, match="another name, or delete"):
+        with pytest.raises(ConflictError, match="another `name`, or delete"):
             copy_session(store, "a", store, name)
-    with pytest.raises(ConfigurationError, match="no session 'x' to copy; there are 'a', 'b', 'c'"):
+    with pytest.raises(ConfigurationError, match="`session` 'x' does not exist; choose one of 'a', 'b', 'c'"):
         copy_session(store, "x", store, "y")
     assert [whole(store, name) for name in "abc"] == [
         list(records(name, end)) for name, end in zip("aba", (5, 2, 5), strict=True)
@@ -123,10 +123,10 @@ def test_a_fork_is_copied_with_what_it_shares(tmp_path):
 class Failing(MemoryStore):
     """Runs out of room after one batch."""
 
-    def append(self, session, first, records, **named):
-        if first:
+    def append(self, session, expected_position, records, **named):
+        if expected_position:
             raise StoreUnavailableError("no room")
-        return super().append(session, first, records, **named)
+        return super().append(session, expected_position, records, **named)
 
 
 class Keeping(Failing):
@@ -145,23 +145,25 @@ def test_failed_copy_leaves_nothing_or_says_so():
     assert target.sessions() == []
     with pytest.raises(StoreUnavailableError) as raised:
         copy_session(source, "large", Keeping())
-    assert raised.value.__notes__ == [f"session 'large' was copied in part: its first {BATCH} records are there"]
+    assert raised.value.__notes__ == [
+        f"session 'large' was copied in part: only its first {BATCH} records are in the target"
+    ]
 
 
 class Raced(MemoryStore):
     """Somebody else goes on with what is being copied."""
 
-    def append(self, session, first, records, **named):
-        if first:
-            super().append(session, first, [Record("theirs", None, b"", 1)]).result()
-        return super().append(session, first, records, **named)
+    def append(self, session, expected_position, records, **named):
+        if expected_position:
+            super().append(session, expected_position, [Record("theirs", None, b"", 1)]).result()
+        return super().append(session, expected_position, records, **named)
 
 
 def test_copy_extended_by_another_writer_is_not_removed():
     source, target = filled(MemoryStore(), ENDS), Raced()
     with pytest.raises(ConflictError):
         copy_session(source, "large", target)
-    assert target.end("large") == BATCH + 1
+    assert target.length("large") == BATCH + 1
 
 
 def test_memory_does_not_grow_with_the_session(tmp_path):
@@ -203,7 +205,7 @@ def test_sessions_go_to_a_file_and_back(tmp_path, address, kind):
         copy_session(file, session, target)
     assert target.sessions() == list(names)
     assert all(whole(target, name) == list(records(name, end)) for name, end in names.items())
-    assert [stored.at for stored in file.read("large", 5, 9)] == [5, 6, 7, 8]
+    assert [stored.position for stored in file.read("large", 5, 9)] == [5, 6, 7, 8]
     target.close()
 
 

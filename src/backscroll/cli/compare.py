@@ -1,7 +1,7 @@
-"""`backscroll compare`: options in, tables and exit codes out. Nothing is replayed or added up here.
+"""The command `backscroll compare`: options, tables and exit codes.
 
-Exit codes are those of `backscroll replay`: 0 fine; 1 a view was invalid or over its budget; 2 a bad file or option, or
-a job that failed; 3 requests were refused. Ctrl-C ends all processes, and the exit code is 130.
+Exit codes as of `backscroll replay`: 0 success; 1 a view was invalid or over its budget; 2 a bad file or option, or a
+failed job; 3 requests were refused. Ctrl-C ends all processes with exit code 130.
 """
 
 import json
@@ -26,16 +26,16 @@ from backscroll.evaluation.compare import ray_pool as cluster
 from backscroll.evaluation.compare.jobs import Job, Row
 from backscroll.evaluation.compare.pricing import TARIFFS, Tariff, tariff
 
-_SHOWN = 12  # transcripts up to which each is shown without being asked for
+_SHOWN = 12  # up to this many transcripts, each is shown by default
 
 
 def parse_budgets(ctx: click.Context | None, param: click.Parameter, value: str) -> list[int | float]:
-    """Budgets with commas between, each as `parse_budget` reads it."""
+    """Parse budgets separated by commas, each as `parse_budget` does."""
     return list(dict.fromkeys(parse_budget(ctx, param, one) for one in value.split(",")))
 
 
 def parse_strategies(ctx: click.Context | None, param: click.Parameter, value: str) -> dict[str, Chain]:
-    """What was asked for -> the chain it means: names with commas between, the parts of a chain joined by `+`."""
+    """Parse labels separated by commas into chains; `+` joins the strategies of a chain."""
     asked = list(dict.fromkeys(name.strip() for name in value.split(",")))
     chains = [name.replace("+", ",") for name in asked]
     return dict(zip(asked, parse_chains(ctx, param, chains), strict=True))
@@ -49,7 +49,7 @@ def _tariff(ctx: click.Context, param: click.Parameter, value: str) -> Tariff:
 
 
 def _share(ctx: click.Context | None, param: click.Parameter, value: str) -> float:
-    """A share over 0% to 100%."""
+    """Parse a share above 0% and up to 100%."""
     found = parse_budget(ctx, param, value if value.endswith("%") else value + "%")
     return float(found)
 
@@ -57,19 +57,20 @@ def _share(ctx: click.Context | None, param: click.Parameter, value: str) -> flo
 @app.command("compare", short_help="Compare strategies over your own transcripts.")
 @click.argument("names", nargs=-1, required=True, metavar="FILE_OR_FOLDER...", type=click.Path(exists=True))
 @click.option("--budget", "budgets", metavar="SIZES", default="32k", show_default=True, callback=parse_budgets,
-              help="Tokens a request, with commas between: 32k,128k; or 50% of each transcript.")  # fmt: skip
+              help="Tokens per request, separated by commas: 32k,128k; or 50% of each transcript.")  # fmt: skip
 @click.option("--strategies", metavar="NAMES", default="auto,clear,truncate", show_default=True,
-              callback=parse_strategies, help="With commas between; clip+truncate is one chain of two.")  # fmt: skip
+              callback=parse_strategies,
+              help="Strategies, separated by commas; excerpt+truncate is one chain of two.")  # fmt: skip
 @click.option("--prices", metavar="NAME|FILE", default="anthropic", show_default=True, callback=_tariff,
-              help=f"{', '.join(TARIFFS)}, or a TOML or JSON file with prices of your own.")  # fmt: skip
+              help=f"{', '.join(TARIFFS)}, or a TOML or JSON file with your own prices.")  # fmt: skip
 @click.option("--keep", metavar="SHARE", default="95%", show_default=True, callback=_share,
-              help="Share of what the best strategy keeps that a recommended one has to keep.")  # fmt: skip
+              help="Recommend only strategies that keep at least this share of what the best one keeps.")  # fmt: skip
 @model_option
 @click.option("--jobs", "processes", type=click.IntRange(min=1), metavar="N",
-              help="Processes; one for each core if not given.")  # fmt: skip
+              help="Number of processes; default: one per core.")  # fmt: skip
 @click.option("--ray", "address", metavar="[ADDRESS]", is_flag=False, flag_value=cluster.LOCAL,
               help="Run on Ray: on this machine, or on the cluster at ADDRESS.")  # fmt: skip
-@click.option("--each", is_flag=True, help=f"Show every transcript, also where there are more than {_SHOWN}.")
+@click.option("--each", is_flag=True, help=f"Show every transcript, even if there are more than {_SHOWN}.")
 @json_option
 @click.pass_context
 def compare_command(
@@ -87,13 +88,13 @@ def compare_command(
     each: bool,
     as_json: bool,
 ) -> None:
-    """Replay all transcripts of files and folders with each strategy at each budget, and say which one to take.
+    """Replay all transcripts of files and folders with each strategy at each budget, and recommend one.
 
-    A folder is searched at any depth, such as ~/.claude/projects or ~/.codex/sessions. No model is asked: recall and
-    reachable recall tell how much of what the recorded messages used next was still there.
+    A folder is searched at any depth, such as ~/.claude/projects or ~/.codex/sessions. No model is called: recall and
+    reachable recall measure how much of what the recorded messages used next was still available.
 
-    Exit code: 0 if every view is valid and fits, 1 if not, 2 for a bad option or if anything failed, 3 if requests were
-    refused because what must stay does not fit.
+    Exit code: 0 if every view is valid and fits; 1 if not; 2 for a bad option or a failed job; 3 if requests were
+    refused because messages that must stay do not fit.
     """
     found = _look(names)
     chains = {label: None if chain is None else tuple(chain) for label, chain in strategies.items()}
@@ -151,14 +152,14 @@ def _look(names: Sequence[str]) -> files.Found:
     for reason in found.left_out:
         click.echo(f"left out: {screen.line(reason)}", err=True)
     if found.silent:
-        click.echo(f"left out: {found.silent} conversations in which nobody answers", err=True)
+        click.echo(f"left out: {found.silent} conversations without an assistant message", err=True)
     if not found.sources:
-        raise BadInput(f"{', '.join(names)}: no transcript with a request is in there")
+        raise BadInput(f"{', '.join(names)}: found no transcript with a request")
     return found
 
 
 def _run(jobs: Sequence[Job], processes: int | None, address: str | None) -> list[Row]:
-    """All rows in the order of the jobs."""
+    """Return all rows in the order of the jobs."""
     if address is None:
         start = partial(pools.rows, jobs, min(processes or pools.cores(), len(jobs)))
     else:
@@ -181,16 +182,16 @@ Tick = Callable[[str, int], None]
 
 @contextmanager
 def _bar(what: str, total: int) -> Iterator[Tick]:
-    """A bar with an estimate of the time left, on standard error while a terminal is there to see it."""
+    """Show a bar with the estimated time left on standard error, if it is a terminal."""
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
         TextColumn("left:"), TimeRemainingColumn(),
     )  # fmt: skip
-    if not console.is_terminal:  # where older versions of rich write an empty line
+    if not console.is_terminal:  # older versions of rich write an empty line otherwise
         yield lambda *_: None
         return
-    # jobs differ in length: the speed of the last ten minutes tells more than that of the last seconds
+    # jobs differ in length, so the speed of the last seconds would mislead
     with Progress(*columns, console=console, transient=True, speed_estimate_period=600) as bar:
         task = bar.add_task(what, total=total)
         yield lambda name, steps: bar.update(task, advance=steps, description=f"{what} {screen.line(name)[-40:]}")

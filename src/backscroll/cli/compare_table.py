@@ -1,4 +1,4 @@
-"""Rows and sums as tables and as JSON. No replaying, no adding up and no printing may live here."""
+"""Rows and sums as tables and as JSON."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -16,21 +16,21 @@ from backscroll.evaluation.compare.pricing import Tariff
 UNITS = {
     "budget": "tokens a request as an int, a share of each transcript as a float",
     "cost": "millions of input tokens at the given prices: a kept prefix at `read`, the rest at `write`",
-    "cost_whole": "the same, for sending everything at each request that was not refused",
-    "output_cost": "the same unit: what the recorded assistant messages cost to write, at `output`; in no other cost",
+    "cost_whole": "the same, for sending the whole history at each request that was not refused",
+    "output_cost": "the same unit: writing the recorded assistant messages, at `output`; not part of the other costs",
     "tokens_sent": "tokens, summed over the requests",
     "peak_tokens": "tokens of the largest request",
     "prefix_kept": "share 0 to 1 of the tokens after the first request",
-    "milliseconds": "CPU in the context manager a request, adding the messages before it included",
+    "milliseconds": "CPU time of the context manager per request, including adding the messages before it",
     "facts": "facts that requests over the budget needed",
-    "recall": "share 0 to 1 of them that stood in the view in their context: the mean over a transcript's requests, in "
+    "recall": "share 0 to 1 of them that were in the view in their context: the mean over a transcript's requests, in "
     "sums over the transcripts",
-    "reachable": "share 0 to 1 that stood in the view at all, or behind the one reference that was recalled",
-    "far_facts": "those last mentioned further back than the budget; far_recall and far_reachable are of these alone",
+    "reachable": "share 0 to 1 that were anywhere in the view, or behind the one reference that was recalled",
+    "far_facts": "those last mentioned further back than the budget; far_recall and far_reachable cover only these",
 }
-"""What the figures of the JSON form mean; everything else is a plain count."""
+"""The meaning of the figures of the JSON form; all others are plain counts."""
 
-_SHORTEST, _LONGEST = 12, 36  # columns that a name gets at least, and characters of it that are shown
+_SHORTEST, _LONGEST = 12, 36  # minimum columns of a name, and its maximum characters
 _COLUMNS = {
     "cost": "cost\nMtok-eq",
     "tokens_sent": "sent\ntok",
@@ -52,7 +52,7 @@ _WARNING = {"refused": "yellow", "invalid": "bold red", "over_budget": "bold red
 
 
 def tables(sums: Sequence[Sum], tariff: Tariff, width: int) -> Iterator[RenderableType]:
-    """A table for each budget with a line a strategy, and what its headers mean."""
+    """Yield a table for each budget with a line per strategy, and the legend."""
     for budget in dict.fromkeys(one.budget for one in sums):
         group = [one for one in sums if one.budget == budget]
         number = group[0].transcripts + group[0].failed
@@ -62,16 +62,16 @@ def tables(sums: Sequence[Sum], tariff: Tariff, width: int) -> Iterator[Renderab
     prices = tariff.input
     yield Text(
         f"Mtok-eq: millions of input tokens; prices of {line(tariff.name)}: a kept prefix at {prices.read:g}, "
-        f"the rest at {prices.write:g}; answers ({tariff.output:g}) are the same for all and not in it",
+        f"the rest at {prices.write:g}; output ({tariff.output:g}) is the same for all and not included",
         style="dim",
     )
-    yield Text("recall: of what was used next and had occurred before, the share that stood in the view", style="dim")
-    yield Text("reachable: there, or found by recalling one reference of the view", style="dim")
-    yield Text("far: of what was last mentioned further back than the budget; ms: CPU", style="dim")
+    yield Text("recall: the share of earlier facts used next that was in the view", style="dim")
+    yield Text("reachable: in the view, or found by recalling one reference of it", style="dim")
+    yield Text("far: facts last mentioned further back than the budget; ms: CPU time", style="dim")
 
 
 def each(rows: Sequence[Row], width: int) -> Iterator[RenderableType]:
-    """A table a transcript and budget, with a line a strategy."""
+    """Yield a table per transcript and budget, with a line per strategy."""
     for name, budget in dict.fromkeys((row.name, row.asked) for row in rows):
         group = [row for row in rows if (row.name, row.asked) == (name, budget)]
         lines = [(row.strategy, added(row.strategy, budget, [row])) for row in group]
@@ -79,7 +79,7 @@ def each(rows: Sequence[Row], width: int) -> Iterator[RenderableType]:
 
 
 def notes(rows: Sequence[Row]) -> Iterator[Text]:
-    """What went wrong in single jobs."""
+    """Yield what went wrong in single jobs."""
     for row in rows:
         name = f"{line(row.name)}, {line(row.strategy)} at {size(row.asked)}"
         if row.failure:
@@ -93,7 +93,7 @@ def notes(rows: Sequence[Row]) -> Iterator[Text]:
 
 
 def as_json(rows: Sequence[Row], sums: Sequence[Sum], advised: Sequence[Advice], tariff: Tariff) -> dict[str, Any]:
-    """Everything, for `json.dumps`."""
+    """Return everything, for `json.dumps`."""
     return {
         "rows": [_row(row) for row in rows],
         "sums": [asdict(one) for one in sums],
@@ -104,12 +104,12 @@ def as_json(rows: Sequence[Row], sums: Sequence[Sum], advised: Sequence[Advice],
 
 
 def size(budget: int | float) -> str:
-    """A budget as people read it."""
+    """Return a budget as text."""
     return f"{budget:,} tokens" if isinstance(budget, int) else f"{budget:.3g} of each transcript"
 
 
 def _row(row: Row) -> dict[str, Any]:
-    """The figures of its own sum; the same names as in `sums`."""
+    """Return the figures of one row, under the same names as in `sums`."""
     figures = asdict(added(row.strategy, row.asked, [row]))
     for name in ("transcripts", "failed"):
         del figures[name]
@@ -128,11 +128,11 @@ def _label(name: str) -> str:
 
 
 def _fitting(title: str, header: str, lines: Sequence[tuple[str, Sum]], width: int) -> Table:
-    """With a line for each, or where that is too wide turned round; no figure is cut."""
+    """Return a table with a row per line, or transposed if it would be too wide; no figure is cut."""
     wide = Table(title=Text(title), title_justify="left")
     wide.add_column(header, overflow="fold", min_width=_SHORTEST)
-    for told in _COLUMNS.values():
-        wide.add_column(told, justify="right", no_wrap=True)
+    for column in _COLUMNS.values():
+        wide.add_column(column, justify="right", no_wrap=True)
     for name, one in lines:
         wide.add_row(Text(line(name)), *_cells(one))
     if Console(width=10_000).measure(wide).maximum <= width:
@@ -142,8 +142,8 @@ def _fitting(title: str, header: str, lines: Sequence[tuple[str, Sum]], width: i
     for name, _ in lines:
         turned.add_column(Text(line(name)), justify="right", overflow="fold", min_width=_SHORTEST)
     cells = [list(_cells(one)) for _, one in lines]
-    for told, *figures in zip(_COLUMNS.values(), *cells, strict=True):
-        turned.add_row(told.replace("-\n", "").replace("\n", " "), *figures)
+    for column, *figures in zip(_COLUMNS.values(), *cells, strict=True):
+        turned.add_row(column.replace("-\n", "").replace("\n", " "), *figures)
     return turned
 
 

@@ -1,6 +1,6 @@
-"""The command line's group of commands, its errors, and the options that several commands share.
+"""The command group, its errors, and the options that several commands share.
 
-No command is defined here, so that one command does not import another one for what both need.
+No command is defined here, so that commands need not import each other.
 """
 
 import re
@@ -14,9 +14,9 @@ from backscroll.cli import screen
 from backscroll.compaction.strategies import STRATEGIES
 
 NAMES = ("auto", *STRATEGIES)
-"""What a chain may hold; every strategy of the library, so that a new one needs no word here."""
+"""The names that a chain may hold, read from the library so that new strategies appear without a change here."""
 Chain = list[str] | None
-"""Strategies in the order of their use; None is `auto`."""
+"""Strategies in order of use; `None` is `auto`."""
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000}
 
@@ -24,7 +24,7 @@ _UNITS = {"": 1, "k": 1_000, "m": 1_000_000}
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="backscroll")
 def app() -> None:
-    """Look after stored sessions, and replay recorded agent conversations under a token budget."""
+    """Manage stored sessions, and replay recorded agent conversations under a token budget."""
 
 
 class BadInput(click.ClickException):
@@ -38,23 +38,23 @@ class BadInput(click.ClickException):
 
 
 def parse_budget(ctx: click.Context | None, param: click.Parameter | None, value: str) -> int | float:
-    """`32000`, `32k` and `1.5m` are tokens, an int; `50%` is a share of each transcript, a float."""
+    """Parse a budget: `32000`, `32k` and `1.5m` are tokens (int); `50%` is a share of each transcript (float)."""
     found = re.fullmatch(r"([0-9][0-9_]*(?:\.[0-9]+)?)([km%]?)", value.strip().lower())
     number, unit = (float(found[1].replace("_", "")), found[2]) if found else (0.0, "")
     if unit == "%" and 0 < number <= 100:
         return number / 100
     if unit == "%" or number * _UNITS[unit] < 1:
-        what = f"{value!r} is no budget; write tokens as 32000 or 32k, or a share over 0% to 100%"
+        what = f"{value!r} is not a budget; write tokens as 32000 or 32k, or a share above 0% and up to 100%"
         raise click.BadParameter(what, ctx, param)
     return int(number * _UNITS[unit])
 
 
 def parse_chains(ctx: click.Context | None, param: click.Parameter | None, values: Sequence[str]) -> list[Chain]:
-    """Each value names strategies with commas between; `auto` stands alone and means everything (None)."""
+    """Parse chains of strategies: names separated by commas; `auto` must be the only name and means all (`None`)."""
     chains = [_chain(value, ctx, param) for value in values]
     twice = next((value for at, value in enumerate(values) if chains[at] in chains[:at]), None)
     if twice is not None:
-        raise click.BadParameter(f"{twice!r} is given twice; give each chain once", ctx, param)
+        raise click.BadParameter(f"{twice!r} is given twice; pass each chain once", ctx, param)
     return chains
 
 
@@ -62,14 +62,14 @@ def _chain(value: str, ctx: click.Context | None, param: click.Parameter | None)
     names = [name.strip() for name in value.split(",")]
     unknown = [name for name in names if name not in NAMES]
     if unknown:
-        raise click.BadParameter(f"{unknown[0]!r} is no strategy; choose from {', '.join(NAMES)}", ctx, param)
+        raise click.BadParameter(f"{unknown[0]!r} is not a strategy; choose from {', '.join(NAMES)}", ctx, param)
     if len(set(names)) < len(names) or ("auto" in names and len(names) > 1):
-        raise click.BadParameter("name each strategy once, and 'auto' (everything) alone", ctx, param)
+        raise click.BadParameter("name each strategy once, and use 'auto' (all strategies) alone", ctx, param)
     return None if names == ["auto"] else names
 
 
 def strategy_option(callback: Callable[..., Any], more: str = "") -> Decorator:
-    """The option for strategies, with `callback` for what it may hold."""
+    """Return the option for strategies; `callback` checks its value."""
     return click.option(
         "--strategy",
         "chosen",
@@ -78,7 +78,7 @@ def strategy_option(callback: Callable[..., Any], more: str = "") -> Decorator:
         show_default=True,
         multiple=True,
         callback=callback,
-        help=f"Strategies with commas between: {', '.join(NAMES)}.{more}",
+        help=f"Strategies, separated by commas: {', '.join(NAMES)}.{more}",
     )
 
 
@@ -88,7 +88,7 @@ budget_option: Decorator = click.option(
     default="32k",
     show_default=True,
     callback=parse_budget,
-    help="Tokens a request: 32k, 32000, or 50% of each transcript.",
+    help="Tokens per request: 32k, 32000, or 50% of each transcript.",
 )
-model_option: Decorator = click.option("--model", metavar="NAME", help="The model whose token counts are used.")
+model_option: Decorator = click.option("--model", metavar="NAME", help="The model whose token counts to use.")
 json_option: Decorator = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")

@@ -1,4 +1,4 @@
-"""The entry point of the command line. Only starting and stopping may live here: it must import without extras."""
+"""The entry point of the command line. It imports without the packages of extras."""
 
 import sys
 from collections.abc import Sequence
@@ -7,18 +7,21 @@ _EXTRA = ("click", "rich")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run `backscroll` with `arguments` (default: those of the process) and return the exit code.
+    """Run `backscroll` and return the exit code.
 
-    2 with one line on standard error where the packages of the extra `backscroll[cli]` are missing, which `--version`
-    does not need.
+    Without the packages of the extra `backscroll[cli]`, which `--version` does not need, it prints one line to standard
+    error and returns 2.
+
+    Args:
+        arguments: The arguments. `None`: those of the process.
     """
     if list(sys.argv[1:] if arguments is None else arguments) == ["--version"]:
-        from backscroll import __version__  # noqa: PLC0415  it is looked up
+        from backscroll import __version__  # noqa: PLC0415  reads the metadata, which is slow
 
         sys.stdout.write(f"backscroll, version {__version__}\n")
         return 0
     try:
-        import click  # noqa: PLC0415  the extra may be missing, and that is found out here
+        import click  # noqa: PLC0415  the extra may be missing
 
         from backscroll.cli import compare, replay, view  # noqa: F401, PLC0415  each adds its command to the group
         from backscroll.cli.group import app  # noqa: PLC0415  needs the extra as well

@@ -1,7 +1,7 @@
-"""The command `backscroll replay`: options in, tables and exit codes out. Nothing is computed or parsed here.
+"""The command `backscroll replay`: options, tables and exit codes.
 
-Exit codes: 0 fine; 1 a view was invalid or over its budget; 2 a bad file or option; 3 requests were refused, because
-what must stay in a view does not fit the budget.
+Exit codes: 0 success; 1 a view was invalid or over its budget; 2 a bad file or option; 3 requests were refused, because
+messages that must stay do not fit the budget.
 """
 
 import json
@@ -31,11 +31,11 @@ from backscroll.notices import BackscrollWarning
 @app.command("replay")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @budget_option
-@strategy_option(parse_chains, " Give it several times to compare.")
+@strategy_option(parse_chains, " Repeat the option to compare.")
 @click.option(
     "--model",
     metavar="NAME",
-    help="The model whose token counts are used, and that writes summaries if any are wanted.",
+    help="The model whose token counts to use, and that writes summaries with --summarizer.",
 )
 @summary_options
 @json_option
@@ -51,14 +51,14 @@ def replay_command(
     as_json: bool,
     **summary: Any,
 ) -> None:
-    """Replay every request of the transcripts in FILE... and print what it costs and what its views kept.
+    """Replay every request of the transcripts in FILE... and print its cost and what its views kept.
 
-    A FILE of - reads standard input; a folder is searched for .json, .jsonl and .traj files. With --strategy given
-    several times, each transcript is replayed with each, and the strategies are compared. No model is asked, unless
-    --summarizer names a client: then a model writes summaries, and the cost holds what they took.
+    A FILE of - reads standard input; a folder is searched for .json, .jsonl and .traj files. If --strategy is repeated,
+    each transcript is replayed with each chain, and the chains are compared. No model is called, unless --summarizer
+    names a client: then a model writes summaries, and the cost includes them.
 
-    Exit code: 0 if every view is valid and fits, 1 if not, 2 for a bad file or option or if no summary could be had, 3
-    if requests were refused because what must stay does not fit.
+    Exit code: 0 if every view is valid and fits; 1 if not; 2 for a bad file or option, or if every summary failed; 3 if
+    requests were refused because messages that must stay do not fit.
     """
     asked = asked_for(chosen, model, **summary)
     loaded = load(files)
@@ -86,13 +86,13 @@ def _code(outcomes: Sequence[Outcome]) -> int:
     unheard = sums["summaries_failed"] and not sums["summaries"]
     if unheard:
         reason = next(outcome.summary_failure for outcome in outcomes if outcome.summary_failure)
-        click.echo(f"backscroll: no summary could be had: {screen.line(reason)}", err=True)
+        click.echo(f"backscroll: every summary failed: {screen.line(reason)}", err=True)
     return 1 if sums["invalid"] or sums["over_budget"] else 2 if unheard else 3 if sums["refused"] else 0
 
 
 @contextmanager
 def _failures_in_the_report() -> Iterator[None]:
-    """Summaries that failed are told with the figures; no warning has to say it again."""
+    """Silence warnings of failed summaries: the report counts them."""
     with warnings.catch_warnings():
         begins = events.WARNINGS[events.SUMMARY_FAILED].partition("{")[0]
         warnings.filterwarnings("ignore", begins, BackscrollWarning)
@@ -107,8 +107,8 @@ def _notes(transcripts: Sequence[Transcript], outcomes: Sequence[Outcome], sever
         if outcome.refusal:
             yield Text(f"refused: {name}: {screen.line(outcome.refusal)}", style="yellow")
         if outcome.summary_failure:
-            told = f"{outcome.summaries_failed} without a summary: {name}: {screen.line(outcome.summary_failure)}"
-            yield Text(told, style="yellow")
+            failed = f"{outcome.summaries_failed} without a summary: {name}: {screen.line(outcome.summary_failure)}"
+            yield Text(failed, style="yellow")
     for transcript in transcripts:
         if transcript.skipped:
             reasons = ", ".join(f"{count} x {reason}" for reason, count in transcript.reasons.items())
@@ -117,9 +117,9 @@ def _notes(transcripts: Sequence[Transcript], outcomes: Sequence[Outcome], sever
 
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[str], None]]:
-    """A bar on standard error while a terminal is there to see it."""
+    """Show a bar on standard error, if it is a terminal."""
     console = Console(stderr=True)
-    if not console.is_terminal:  # where older versions of rich write an empty line
+    if not console.is_terminal:  # older versions of rich write an empty line otherwise
         yield lambda _: None
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

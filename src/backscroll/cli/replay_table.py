@@ -1,6 +1,6 @@
-"""Outcomes of replays as tables and as JSON. No replaying and no printing may live here.
+"""Outcomes of replays as tables and as JSON.
 
-With one strategy there is a row a transcript, with several a row a transcript and strategy, and a comparison of them.
+With one strategy there is a row per transcript; with several, a row per transcript and strategy, and a comparison.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,34 +12,34 @@ from rich.table import Table
 from rich.text import Text
 
 from backscroll.cli.screen import line
-from backscroll.compaction.cache_pricing import CachePricing
+from backscroll.compaction.options import CachePricing
 from backscroll.evaluation.retention import mean
 from backscroll.evaluation.run import Outcome
 from backscroll.evaluation.summarizers import OUTPUT
 
-_PRICES = CachePricing()  # those of a replay without any
+_PRICES = CachePricing()  # the defaults of a replay
 UNITS = {
-    "strategy": "names of strategies with commas between, in the order of their use",
-    "budget": "tokens a request",
+    "strategy": "names of strategies in order of use, separated by commas",
+    "budget": "tokens per request",
     "raw_tokens": "tokens, each message once",
     "tokens_sent": "tokens, summed over the requests",
     "prefix_kept": "share 0 to 1 of the tokens after the first request",
-    "facts": "facts that recorded messages use and their histories mention, each once a message; only requests whose "
-    "history is over the budget count",
-    "recall": "share 0 to 1 of these facts that stood in the view in their context: the mean over a transcript's "
+    "facts": "facts that recorded messages use and their histories mention, each once per message; only requests "
+    "whose history is over the budget count",
+    "recall": "share 0 to 1 of these facts that were in the view in their context: the mean over a transcript's "
     "requests with facts, in totals the mean over the transcripts; a refused request kept none",
-    "reachable": "share 0 to 1 that stood in the view at all, or behind the one reference that was recalled",
-    "far_facts": "those last mentioned further back than the budget; far_recall and far_reachable are of these alone",
-    "summary_cost": f"millions of input tokens: what the summarizer read counts 1, what it wrote {OUTPUT:g}, times its "
-    "own price",
+    "reachable": "share 0 to 1 that were anywhere in the view, or behind the one reference that was recalled",
+    "far_facts": "those last mentioned further back than the budget; far_recall and far_reachable cover only these",
+    "summary_cost": f"millions of input tokens: a token that the summarizer read counts 1, one it wrote {OUTPUT:g}, "
+    "times its own price",
     "cost": f"millions of input tokens; a kept prefix counts {_PRICES.read}, the rest {_PRICES.write}; "
-    "with summary_cost",
-    "cost_whole": "the same, for sending everything at each request that was not refused",
-    "cpu_seconds": "seconds of CPU in the context manager, without a summarizer's client",
+    "includes summary_cost",
+    "cost_whole": "the same, for sending the whole history at each request that was not refused",
+    "cpu_seconds": "CPU seconds of the context manager, without the summarizer's client",
 }
-"""What the figures of the JSON form mean; everything else is a plain count."""
+"""The meaning of the figures of the JSON form; all others are plain counts."""
 
-_NAME = 12  # columns that a transcript's or strategy's name gets at least; it is folded into them
+_NAME = 12  # minimum columns of a transcript's or strategy's name, which is folded
 _LONGEST_NAME = 36
 _SUMMED = (
     "messages",
@@ -87,23 +87,23 @@ _COLUMNS = {
     "over_budget": "over\nbudget",
     "cpu_seconds": "CPU\ns",
 }
-_ALIKE = ("messages", "requests")  # left out where strategies are compared, so that their rows fit into 160 columns
+_ALIKE = ("messages", "requests")  # omitted when comparing strategies, so that rows fit 160 columns
 _OF_SUMMARIES = (
     "summary_calls",
     "summary_input_tokens",
     "summary_output_tokens",
     "summary_cost",
-)  # where there are any
+)  # only if there are summaries
 _RECALLS = ("recall", "reachable", "far_recall", "far_reachable")
 _COMPARED = ("far_recall", "recall", "cost", "prefix_kept", "refused", "invalid", "over_budget")
 _WARNING = {"refused": "yellow", "invalid": "bold red", "over_budget": "bold red"}
 _LEGEND = (
-    "recall: of what was used next and had occurred before, the share that stood in the view",
-    "reachable: there, or found by recalling one reference of the view",
-    "far: of what was last mentioned further back than the budget",
+    "recall: the share of earlier facts used next that was in the view",
+    "reachable: in the view, or found by recalling one reference of it",
+    "far: facts last mentioned further back than the budget",
     f"Mtok-eq: millions of input tokens, a kept prefix at {_PRICES.read}, the rest at {_PRICES.write}",
 )
-_SUMMARY_LEGEND = f"summaries: what was read at 1, what was written at {OUTPUT:g}, times their price; it is in the cost"
+_SUMMARY_LEGEND = f"summaries: input at 1, output at {OUTPUT:g}, times their price; part of the cost"
 
 Figures = dict[str, Any]
 
@@ -112,7 +112,7 @@ Figures = dict[str, Any]
 
 
 def totals(outcomes: Sequence[Outcome]) -> Figures:
-    """Sums over all outcomes; `prefix_kept` is weighted by tokens; recalls are means over them."""
+    """Return sums over all outcomes; `prefix_kept` is weighted by tokens, recalls are means."""
     sums: Figures = {name: sum(getattr(outcome, name) for outcome in outcomes) for name in _SUMMED}
     sums["prefix_kept"] = sums["tokens_kept"] / sums["tokens_after_first"] if sums["tokens_after_first"] else None
     sums.update((name, mean(getattr(outcome, name) for outcome in outcomes)) for name in _RECALLS)
@@ -120,7 +120,8 @@ def totals(outcomes: Sequence[Outcome]) -> Figures:
 
 
 def compared(outcomes: Sequence[Outcome]) -> list[Figures]:
-    """The totals of each strategy, under `strategy` its name: most far recall, then most recall, then the cheapest.
+    """Return the totals of each strategy with its name: highest far recall first, then highest recall, then lowest
+    cost.
 
     Shares that print alike count as equal, so that cost decides between them.
     """
@@ -141,9 +142,9 @@ def _of(strategy: str, outcomes: Sequence[Outcome]) -> list[Outcome]:
 
 
 def as_json(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """`outcomes`, `totals` and the `units` of both, for `json.dumps`.
+    """Return `outcomes`, `totals` and their `units`, for `json.dumps`.
 
-    With several strategies `totals` is a list, an item a strategy as `compared` sorts them.
+    With several strategies `totals` is a list with one item per strategy, sorted as by `compared`.
     """
     rows = [_row(outcome) for outcome in outcomes]
     sums = compared(outcomes) if len(_strategies(outcomes)) > 1 else totals(outcomes)
@@ -154,7 +155,7 @@ def as_json(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 class _Line(NamedTuple):
-    """A row of the wide table, a column of the turned one."""
+    """A row of the wide table, or a column of the transposed one."""
 
     name: str
     strategy: str
@@ -163,10 +164,9 @@ class _Line(NamedTuple):
 
 
 def as_tables(outcomes: Sequence[Outcome], width: int) -> list[RenderableType]:
-    """What a terminal of `width` columns shows: all outcomes with their totals, of several strategies a comparison as
-    well, and what the headers mean.
+    """Return what a terminal of `width` columns shows: outcomes with totals, a comparison of strategies, and a legend.
 
-    A table whose figures do not fit is turned round and split, a few transcripts at a time. No figure is cut.
+    A table that would be too wide is transposed and split into blocks of a few transcripts. No figure is cut.
     """
     names = _strategies(outcomes)
     asked = any(outcome.summary_calls for outcome in outcomes)
@@ -180,31 +180,31 @@ def as_tables(outcomes: Sequence[Outcome], width: int) -> list[RenderableType]:
         ranked = _fitting(ranking, _COMPARED, len(names), width)
         ranked[0].title = Text("most far recall, then most recall, then the cheapest")
         shown += ranked
-    return [*shown, *(Text(told, style="dim") for told in (*_LEGEND, *([_SUMMARY_LEGEND] if asked else [])))]
+    return [*shown, *(Text(text, style="dim") for text in (*_LEGEND, *([_SUMMARY_LEGEND] if asked else [])))]
 
 
 def _lines(outcomes: Sequence[Outcome]) -> Iterator[_Line]:
-    """The lines of one transcript stand together, and so do the totals."""
+    """Yield the lines, grouped by transcript, then the totals."""
     for label, outcome in zip(_labels(outcomes), outcomes, strict=True):
         yield _Line(label, line(outcome.strategy), _row(outcome), False)
     names = _strategies(outcomes)
     transcripts = len(outcomes) // max(1, len(names))
     if len(names) > 1 and transcripts == 1:
-        return  # each line is its own total, and the comparison says it once more
+        return  # each line is its own total, which the comparison repeats
     for name in names or [""]:
         yield _Line(f"total of {transcripts}", line(name), totals(_of(name, outcomes)), True)
 
 
 def _fitting(lines: list[_Line], columns: Sequence[str], strategies: int, width: int) -> list[Table]:
     whole = _wide(lines, columns, strategies)
-    # names may be folded down to _NAME columns, figures must never be cut
+    # names may be folded to _NAME columns, figures must not be cut
     named = [[shown.name for shown in lines], [shown.strategy if strategies > 1 else "" for shown in lines]]
     spare = sum(max(0, max(map(len, names), default=0) - _NAME) for names in named)
     if Console(width=10_000).measure(whole).maximum - spare <= width:
         return [whole]
     headed = max(len(_header(name)) for name in columns)
     at_once = max(1, (width - headed - 4) // (_NAME + 3))
-    # of several strategies a table shows one transcript, as evenly split as may be
+    # with several strategies a table shows one transcript, split as evenly as possible
     step = at_once if strategies < 2 else -(-strategies // -(-strategies // at_once))
     blocks = [lines] if strategies < 2 else [lines[at : at + strategies] for at in range(0, len(lines), strategies)]
     return [
@@ -232,7 +232,7 @@ def _wide(lines: Sequence[_Line], columns: Sequence[str], strategies: int) -> Ta
 
 
 def _turned(lines: Sequence[_Line], columns: Sequence[str], strategies: int) -> Table:
-    """A column a line: headed by transcripts, or under the name of their transcript by strategies."""
+    """Return the transposed table: a column per line."""
     name = lines[0].name if strategies > 1 else ""
     table = Table(title=Text(name) if name else None, title_justify="left")
     table.add_column("strategy" if strategies > 1 else "", no_wrap=True)
@@ -250,9 +250,7 @@ def _header(column: str) -> str:
 
 
 def _labels(outcomes: Sequence[Outcome]) -> list[str]:
-    """The names without the folder that all share and without control characters; of a long path its end, which tells
-    files apart.
-    """
+    """Return the names without their common folder and without control characters; long paths keep their end."""
     paths = [outcome.name.split("/") for outcome in outcomes]
     shared = 0
     if len({outcome.name for outcome in outcomes}) > 1:

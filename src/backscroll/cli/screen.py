@@ -1,7 +1,7 @@
-"""Text from transcripts made safe and readable for a terminal. Everything printed passes through here; nothing is read.
+"""Makes text from transcripts safe and readable for a terminal. All output passes through here.
 
-A transcript holds what tools printed: escape sequences that recolour, retitle or rewrite a terminal, and direction
-marks that make text read differently from what it is. They are shown as escapes and never sent.
+Transcripts hold what tools printed: escape sequences that recolor, retitle or rewrite a terminal, and direction marks
+that make text read differently. These are printed as escapes, never sent.
 """
 
 import os
@@ -15,28 +15,30 @@ from rich.text import Text
 from backscroll.evaluation.transcript import Message
 from backscroll.messages import read_message
 
-_PIPE_WIDTH = 200  # columns where no terminal sets a width: wide enough that no table is cut
+_PIPE_WIDTH = 200  # columns without a terminal: wide enough for every table
 # C0 without tab and newline, DEL and C1, direction marks, line separators, surrogates
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
-    r"""`text` with every character that could steer a terminal as an escape such as `\x1b`; line ends are kept."""
+    r"""Return `text` with every character that could control a terminal as an escape such as `\x1b`; line ends are
+    kept.
+    """
     return _UNSAFE.sub(lambda found: ascii(found[0])[1:-1], text.replace("\r\n", "\n"))
 
 
 def line(text: str) -> str:
-    """`clean`, on one line."""
+    """Return `clean(text)` on one line."""
     return clean(text).replace("\n", "\\n").replace("\t", " ")
 
 
 def width() -> int:
-    """Columns that standard output has, in characters."""
+    """Return the width of standard output in columns."""
     return Console().width if sys.stdout.isatty() else _PIPE_WIDTH
 
 
 def show(*items: RenderableType) -> None:
-    """Prints to standard output. A reader that went away (`| head`) ends the output, not the program."""
+    """Print to standard output. A closed reader (`| head`) ends the output, not the program."""
     buffer = StringIO()
     console = Console(file=buffer, force_terminal=sys.stdout.isatty(), width=width())
     for item in items:
@@ -45,18 +47,18 @@ def show(*items: RenderableType) -> None:
 
 
 def write(text: str) -> None:
-    """Writes to standard output as it is, with what its encoding lacks as escapes."""
+    """Write to standard output, with escapes for characters that its encoding lacks."""
     encoding = sys.stdout.encoding or "utf-8"
     try:
         sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
         sys.stdout.flush()
     except BrokenPipeError:
-        # the interpreter flushes once more when it ends; give that something to write to
+        # the interpreter flushes again at exit and would fail on the closed pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def message(number: int | str, shown: Message, tokens: int, more: str = "") -> Text:
-    """One message: a header with its number or reference, role, tokens and what `more` there is, then its parts."""
+    """Format a message: a header with number or reference, role, tokens and `more`, then its parts."""
     text = Text()
     text.append(f"[{number}] {line(str(shown['role']))}", style="bold")
     text.append(f"  {tokens:,} tokens{f', {line(more)}' if more else ''}\n", style="dim")

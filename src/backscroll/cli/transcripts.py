@@ -1,4 +1,4 @@
-"""From the names of files, folders and standard input to transcripts, and from their errors to exit codes."""
+"""Loads transcripts from files, folders and standard input, and turns their errors into exit codes."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -16,15 +16,15 @@ from backscroll.evaluation.readers import Transcript, TranscriptError, read
 
 
 class Loaded(NamedTuple):
-    """What was found."""
+    """The transcripts that were loaded."""
 
     transcripts: list[Transcript]
     skipped: list[str]
-    """Files of folders that hold no transcript, with the reason."""
+    """Files of folders without a transcript, each with the reason."""
 
 
 def load(names: Sequence[str]) -> Loaded:
-    """All transcripts of files, folders and standard input. A named file must hold one; what a folder holds may not."""
+    """Load all transcripts. A named file must hold one; a file of a folder need not."""
     loaded = Loaded([], [])
     for name in names:
         if name == "-":
@@ -53,12 +53,12 @@ def _read_folder(folder: Path, loaded: Loaded) -> None:
         except TranscriptError as error:
             loaded.skipped.append(str(error))
     if len(loaded.transcripts) == before:
-        raise BadInput(f"{folder}: no file in this folder holds a transcript (looked at {', '.join(SUFFIXES)})")
+        raise BadInput(f"{folder}: no file in this folder holds a transcript (searched: {', '.join(SUFFIXES)})")
 
 
 @contextmanager
 def blamed_on(name: str) -> Iterator[None]:
-    """An error inside is one of the transcript `name`."""
+    """Report errors inside as errors of the transcript `name`."""
     try:
         yield
     except BackscrollError as error:

@@ -1,4 +1,4 @@
-"""The command `backscroll view`: one request of a transcript, as it would have been sent, and why."""
+"""The command `backscroll view`: one request of a transcript as it would be sent, and why."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ from backscroll.tokens.engines import resolve
 def _only_chain(ctx: click.Context | None, param: click.Parameter | None, values: Sequence[str]) -> Chain:
     if len(values) > 1:
         raise click.BadParameter(
-            f"a view is made by one chain, not by {len(values)}; give the option once, names with commas between",
+            f"a view uses one chain, not {len(values)}; pass the option once, with names separated by commas",
             ctx,
             param,
         )
@@ -38,12 +38,10 @@ def _only_chain(ctx: click.Context | None, param: click.Parameter | None, values
 @app.command("view")
 @click.argument("file", metavar="FILE")
 @click.option("--at", type=click.IntRange(min=1), required=True, metavar="N",
-              help="The request before the N-th assistant message, counted from 1.")  # fmt: skip
+              help="Show the request before the N-th assistant message, counted from 1.")  # fmt: skip
 @click.option("--transcript", "number", type=click.IntRange(min=1), metavar="K",
-              help="The K-th conversation of a file that holds several, counted from 1.")  # fmt: skip
-@click.option(
-    "--explain", is_flag=True, help="Print why each message is in the request as it is, instead of the request."
-)
+              help="Use the K-th conversation of a file with several, counted from 1.")  # fmt: skip
+@click.option("--explain", is_flag=True, help="Print the state of each message and its reason instead of the request.")
 @budget_option
 @strategy_option(_only_chain)
 @model_option
@@ -61,7 +59,7 @@ def view_command(
 ) -> None:
     """Print the request before the N-th assistant message of FILE, after replaying everything before it.
 
-    Exit code: 0, 2 for a bad file or option, 3 if that request was refused because what must stay does not fit.
+    Exit code: 0; 2 for a bad file or option; 3 if the request was refused because messages that must stay do not fit.
     """
     transcript = _choose(load((file,)).transcripts, file, number)
     with blamed_on(transcript.name):
@@ -83,7 +81,7 @@ def view_command(
 class _Found(NamedTuple):
     view: list[dict[str, Any]]
     tokens: list[int]
-    """Of each message of the view."""
+    """The tokens of each message of the view."""
     budget: int
     before: int
     explained: list[Any]
@@ -97,7 +95,7 @@ def _request_at(transcript: Transcript, at: int, budget: int | float, strategies
     if at > len(spoken):
         raise BadInput(f"{transcript.name}: --at {at}: there are only {len(spoken)} assistant messages")
     if spoken[at - 1] == 0:
-        raise BadInput(f"{transcript.name}: --at {at}: nothing stands before this message, so there was no request")
+        raise BadInput(f"{transcript.name}: --at {at}: there is no message before it, so there was no request")
     weigh = Weigher(resolve("auto").count)
     tokens = budget_tokens(budget, sum(weigh(message) for message in transcript.messages))
     manager: Any = backscroll_manager(strategies, model)(tokens, _ignore)
@@ -114,7 +112,7 @@ def _request_at(transcript: Transcript, at: int, budget: int | float, strategies
 
 
 def _ignore(*_event: object) -> None:
-    """A view is shown, not judged: events do not matter."""
+    """Ignore events: the view is only shown."""
 
 
 def _explained_json(item: Any) -> dict[str, Any]:
@@ -134,7 +132,7 @@ def _explain_table(explained: list[Any], transcript: Transcript) -> Table:
 
 def _choose(transcripts: list[Transcript], file: str, chosen: int | None) -> Transcript:
     if chosen is None and len(transcripts) > 1:
-        raise BadInput(f"{file}: holds {len(transcripts)} conversations; choose one with --transcript K")
+        raise BadInput(f"{file}: it holds {len(transcripts)} conversations; choose one with --transcript K")
     if (chosen or 1) > len(transcripts):
         raise BadInput(f"{file}: --transcript {chosen}: it holds only {len(transcripts)}")
     return transcripts[(chosen or 1) - 1]

@@ -5,9 +5,14 @@ survive a restart follows from events; the rest is marked below. `policy.py` dec
 """
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from backscroll.compaction.report import CompactionResult
+from backscroll import events
+from backscroll.compaction.candidates import floor_seqs
+from backscroll.compaction.result import CompactionResult
+from backscroll.history.groups import MessageGroup
+from backscroll.history.history import History
 from backscroll.history.log import (
     CompactionSkipped,
     LaneEvent,
@@ -21,13 +26,15 @@ from backscroll.history.log import (
     Tried,
     UsageObserved,
 )
-from backscroll.history.plan import Plan, until
+from backscroll.history.plan import GAPS, Plan, covers, until, without
+from backscroll.ports import Notification
 from backscroll.tokens.model_profiles import Counting, ModelProfile, counting_of, family_that_counts
 from backscroll.tokens.reported_usage import ReportedUsage
 from backscroll.tokens.usage import Estimate, Report, SummarizerUsage, UsageCalibrator
 from backscroll.view.view import RenderContext, View
 
 REFUSED = 0.8  # of a request that a provider rejected as too long: the limit of the next one
+BETTER = 0.80  # of the budget: a request below this no longer suffers from compactions that win too little
 _UNDO_DEPTH = 32
 NOTHING_SPENT, NOT_TRIED = SummarizerUsage(0, 0, 0, 0), Tried()
 
@@ -201,6 +208,32 @@ class LaneState:
         if self.sent is None:
             return None
         return Overflowed(self.name, self.meter.total(self.sent, self.budget).upper, limit)
+
+    # -- what comes back into the view --
+
+    def restore_required(self, history: History) -> list[Notification]:
+        """Restore what was pinned, or became the user's last message or the newest one by a rewind."""
+        protected, gaps, rewritten = history.protected, list(self.plan.gaps()), self.plan.rewritten()
+        required = floor_seqs(history) | history.newest_seqs
+        groups = [group for seq in sorted(required) if (group := history.group_of(seq))]
+        lost = {seq for group in groups if covers(gaps, group.first) for seq in group.members}
+        lost |= {seq for seq in protected if seq in rewritten}
+        return self._bring_back(sorted(lost))
+
+    def readmit(self, group: MessageGroup) -> list[Notification]:
+        """Restore a call that was left out and whose result came late: the model has seen neither."""
+        edits = self.plan.edits
+        if not edits or group.first > (edits[-1].last if isinstance(edits[-1], GAPS) else edits[-1].seq):
+            return []  # nothing this new is left out, which is nearly always so
+        gaps = list(self.plan.gaps())
+        return self._bring_back(group.members) if any(covers(gaps, seq) for seq in group.members) else []
+
+    def _bring_back(self, seqs: Sequence[int]) -> list[Notification]:
+        if not seqs:
+            return []
+        self.plan = without(self.plan, seqs, self.plan.number)
+        self.meter.forget()
+        return [(events.PLAN_CHANGED, {"lane": self.name, "restored": list(seqs)})]
 
     # -- checkpoints --
 

@@ -66,6 +66,52 @@ class ToolResultPreview:
 
 
 @dataclass(frozen=True, slots=True)
+class CachePricing:
+    """Prices of an input token, relative to one that is neither read from nor written to the prompt cache.
+
+    Args:
+        read: Price of a token read from the cache; 0 to 1.
+        write: Price of a token written to the cache; at least `read`.
+        ttl_seconds: Seconds after a request for which the provider keeps it cached; above 0, `float("inf")` for always.
+            The next request after that pays for everything again, so a lane is compacted at half of the way from its
+            target to its threshold.
+
+    The defaults are Anthropic's for its cache of 5 minutes, which each use renews. For its cache of one hour they are
+    0.1, 2.0 and 3600 (its documentation on prompt caching, as of October 2025). If writing costs nothing extra (OpenAI,
+    Gemini), `write` is 1.0.
+
+    Raises:
+        ConfigurationError: A value is out of range.
+    """
+
+    read: float = 0.1
+    write: float = 1.25
+    ttl_seconds: float = 300.0
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        given = self.read, self.write, self.ttl_seconds
+        if any(type(value) not in (int, float) for value in given):
+            raise ConfigurationError(f"`read`, `write` and `ttl_seconds` must be numbers, not {given}")
+        if not self.ttl_seconds > 0:
+            raise ConfigurationError(f"`ttl_seconds` must be a number of seconds above 0, not {self.ttl_seconds}")
+        if not 0 <= self.read <= 1 or self.write < self.read:
+            raise ConfigurationError(
+                f"`read` must be from 0 to 1 and `write` at least `read`, not {self.read} and {self.write}"
+            )
+
+    def cost(self, sent: int, kept: int) -> float:
+        """Price a request, in millions of input token equivalents.
+
+        Args:
+            sent: Input tokens of the request.
+            kept: How many of them the cache held. All others count as written, as if the whole prompt were marked for
+                caching.
+        """
+        return (self.read * kept + self.write * (sent - kept)) / 1e6
+
+
+@dataclass(frozen=True, slots=True)
 class CompactionOptions:
     """When a lane is compacted and how far.
 

@@ -5,80 +5,46 @@ once. Its result is a `Decision`, which takes effect when its event is recorded.
 whether there is anything to decide and must stay cheap. The work itself may run in a thread.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from backscroll.compaction.cache_pricing import CachePricing, batch
-from backscroll.compaction.candidates import Strategy, build_window, protect_recent
-from backscroll.compaction.lane_state import LaneState
+from backscroll.compaction.cache_pricing import batch
+from backscroll.compaction.candidates import build_window, protect_recent
+from backscroll.compaction.decision import NOTHING_DUE, Decision, PolicyInput
+from backscroll.compaction.lane_state import BETTER, LaneState
 from backscroll.compaction.options import CompactionOptions
 from backscroll.compaction.pipeline import compact, over_message_limit
 from backscroll.compaction.plan_builder import PlanBuilder
 from backscroll.compaction.report import (
-    CompactionResult,
-    Trigger,
     attachments_left_out,
     refusals,
     reports_of,
+    result_of,
     rules_left_out,
     too_large,
     too_large_as_measured,
 )
 from backscroll.compaction.required import staying, won_little
+from backscroll.compaction.result import CompactionResult, Trigger
 from backscroll.compaction.strategies.preview import arrivals, preview, shown_whole
 from backscroll.compaction.summarization import Order, Summaries
 from backscroll.compaction.trim import TrimRequest, chosen_by, fold
 from backscroll.compaction.upcoming import may_try, next_order, worth_summarizing
-from backscroll.history.history import History
 from backscroll.history.log import CompactionSkipped, PlanRecorded
 from backscroll.history.plan import DigestLine, hidden
 from backscroll.ports import Notification
-from backscroll.tokens.budget import NO_LIMITS, Limits, TokenTargets
+from backscroll.tokens.budget import NO_LIMITS, TokenTargets
 from backscroll.tokens.usage import Estimate
-from backscroll.view.view import Ephemeral, View
+from backscroll.view.view import View
 
 LOOK_AGAIN = 0.9  # of a batch: after a check that found too little, a tenth more has to come before the next
 WORTH = 0.05  # a compaction that frees less than this share of the room costs more in rewritten cache than it saves
 MEASURED_TRIES = 6  # attempts to find a budget for which a view meets the budget in the caller's measure
 MEASURED_SLACK = 0.97  # cut a little deeper than requested, so that one further try usually suffices
 ENOUGH = 0.5  # of what a compaction should free: the view must grow by this before the next one, unless it does not fit
-STAYS, BETTER = 0.85, 0.80  # of the budget: required messages take too much above the first, and not below the second
+STAYS = 0.85  # of the budget: required messages that take more are too much; below `BETTER` they no longer are
 EARLY = 0.5  # of the way from target to threshold: a summary starts there, and a lane with a cold cache is compacted
-
-
-class PolicyInput(NamedTuple):
-    """What a decision about a lane depends on, in addition to the lane's own state."""
-
-    history: History
-    options: CompactionOptions
-    strategies: Sequence[Strategy]
-    ephemerals: Sequence[Ephemeral]
-    prompt: str | None
-    prices: CachePricing | None = None
-    """Prices for clearing batches of old results. `None`: no such batches."""
-    seconds: float | None = None
-    """The time of a monotonic clock, in seconds. `None`: unknown."""
-    limits: Limits = NO_LIMITS
-    """Limits that the caller sets for this request in addition to its budget."""
-
-
-class Decision(NamedTuple):
-    """The decision on a lane. It takes effect when the lane applies it, with its event recorded."""
-
-    event: PlanRecorded | CompactionSkipped | None
-    """The event to record, if any."""
-    reports: list[Notification]
-    view: View | None = None
-    """The view under the recorded plan."""
-    expired: int = 0
-    """Ephemeral messages with a lower number are not in it."""
-    compaction: CompactionResult | None = None
-    little: bool | None = None
-    """Whether it freed too little because so much is required. `None`: unknown."""
-
-
-NOTHING_DUE = Decision(None, [])
 
 
 class Due(NamedTuple):
@@ -235,7 +201,7 @@ def next_compaction(lane: LaneState, now: PolicyInput) -> tuple[int, CompactionR
     used = estimate.upper
     draft = _draft(lane, now, targets)
     compact(draft, now.strategies, now.options)
-    return targets.threshold, CompactionResult.of(lane.name, draft, used, draft.rebuild_and_count(), "manual")
+    return targets.threshold, result_of(lane.name, draft, used, draft.rebuild_and_count(), "manual")
 
 
 def _is_due(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> bool:
@@ -404,7 +370,7 @@ def _wins_little(lane: LaneState, draft: PlanBuilder, won: int, after: int) -> t
 def _recorded(
     lane: LaneState, now: PolicyInput, draft: PlanBuilder, used: int, *, after: int, trigger: Trigger
 ) -> Decision:
-    done = CompactionResult.of(lane.name, draft, used, after, trigger)
+    done = result_of(lane.name, draft, used, after, trigger)
     reports = [*reports_of(done, draft), *rules_left_out(lane.name, draft)]
     reports += attachments_left_out(lane.name, draft)
     expired = max((found.number + 1 for found in now.ephemerals), default=lane.expired)

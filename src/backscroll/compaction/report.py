@@ -2,52 +2,25 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
 
 from backscroll import events
 from backscroll.compaction.plan_builder import LAST_CUT, PlanBuilder
+from backscroll.compaction.result import CompactionResult, Trigger
 from backscroll.errors import BudgetError
 from backscroll.history.log import Overflowed
 from backscroll.history.plan import GAPS, Clear, Excerpt, Plan, covers
 from backscroll.ports import Notification
 from backscroll.view.view import EPHEMERAL
 
-Trigger = Literal["threshold", "messages", "cache_savings", "large_result", "cache_expired", "manual", "retained"]
-"""Why a lane is compacted: too many tokens (`threshold`) or `messages`; old results are worth a batch; a new result is
-too large to be shown whole; the provider's cache has expired; the caller requests it (`manual`); this request must
-show a message that the plan leaves out (`retained`).
-"""
 
-
-@dataclass(frozen=True, slots=True)
-class CompactionResult:
-    """What a compaction did. Figures in tokens are upper estimates of the whole request."""
-
-    lane: str
-    before_tokens: int
-    after_tokens: int
-    before_messages: int
-    after_messages: int
-    messages_dropped: int
-    """Messages of the previous view that are left out now."""
-    parts_shortened: int
-    """Parts that are excerpted or cleared."""
-    target_tokens: int
-    budget: int
-    trigger: Trigger
-
-    @classmethod
-    def of(cls, lane: str, draft: PlanBuilder, used: int, after: int, trigger: Trigger) -> "CompactionResult":
-        """Compare a plan with the previous view, of `used` and `after` tokens."""
-        before, view, targets = draft.before, draft.view, draft.targets
-        shown = {segment.key for segment in view.segments}
-        removed = sum(
-            len(segment.messages) for segment in before.segments if segment.group and segment.key not in shown
-        )
-        shortened = sum(1 for edit in view.plan.edits if not isinstance(edit, GAPS))
-        sizes = used, after, len(before.messages), len(view.messages)
-        return cls(lane, *sizes, removed, shortened, targets.target, targets.total, trigger)
+def result_of(lane: str, draft: PlanBuilder, used: int, after: int, trigger: Trigger) -> CompactionResult:
+    """Compare a plan with the previous view, of `used` and `after` tokens."""
+    before, view, targets = draft.before, draft.view, draft.targets
+    shown = {segment.key for segment in view.segments}
+    removed = sum(len(one.messages) for one in before.segments if one.group and one.key not in shown)
+    shortened = sum(1 for edit in view.plan.edits if not isinstance(edit, GAPS))
+    sizes = used, after, len(before.messages), len(view.messages)
+    return CompactionResult(lane, *sizes, removed, shortened, targets.target, targets.total, trigger)
 
 
 def refusals(lane: str, draft: PlanBuilder) -> list[Notification]:

@@ -1,8 +1,8 @@
-"""Codex sessions: items of OpenAI's Responses interface, a record a line, as chat messages.
+"""Codex sessions: items of OpenAI's Responses API, one record per line, as chat messages.
 
-The one conversion between dialects there is: Responses items are no messages, since text and calls of one answer are
-items of their own. Whatever a request would hold comes along; reasoning does not, which only its provider can read.
-Source: the rollout files that Codex writes under `~/.codex/sessions`, with and without an envelope around each item.
+This is the only conversion between dialects: in the Responses API, text and calls of one response are separate items.
+Everything that a request would hold is kept, except reasoning, which only its provider can read. Source: the rollout
+files that Codex writes under `~/.codex/sessions`, with and without an envelope around each item.
 """
 
 import json
@@ -18,12 +18,12 @@ _TEXTS = ("input_text", "output_text", "text", "summary_text")
 
 
 def is_session(values: list[Any]) -> bool:
-    """Whether these lines are a Codex session."""
+    """Return whether these lines are a Codex session."""
     return any(_item_of(value) is not None for value in values)
 
 
 def codex(records: list[Record], name: str) -> Transcript:
-    """The session, in OpenAI chat."""
+    """Return the session as OpenAI chat."""
     reasons: Counter[str] = Counter()
     messages: list[Message] = []
     for place, value in records:
@@ -42,7 +42,7 @@ def codex(records: list[Record], name: str) -> Transcript:
 
 
 def _item_of(value: Any) -> dict[str, Any] | None:
-    """The item that a line holds; None for what the program noted for itself."""
+    """Return the item of a line; `None` for the program's own notes."""
     if not isinstance(value, dict):
         return None
     if value.get("type") == "response_item" and isinstance(value.get("payload"), dict):
@@ -65,7 +65,7 @@ def _message(item: dict[str, Any], where: str) -> Message:
 
 
 def _content(content: Any) -> Any:
-    """A text where all parts are texts; else the parts as chat has them."""
+    """Return a text if all parts are texts; else the parts in chat form."""
     if not isinstance(content, list):
         return content
     if all(isinstance(part, dict) and part.get("type") in _TEXTS for part in content):
@@ -84,7 +84,7 @@ def _part(part: Any) -> Any:
 
 
 def _add_call(messages: list[Message], item: dict[str, Any]) -> None:
-    """Calls of one answer, and the text before them, are one message."""
+    """Add a call to the assistant message before it: text and calls of one response are one message."""
     if item["type"] == "custom_tool_call":
         called = {"type": "custom", "custom": {"name": item.get("name"), "input": item.get("input")}}
     elif item["type"] == "function_call":
@@ -103,7 +103,7 @@ def _id(item: dict[str, Any]) -> Any:
 
 
 def _output(output: Any) -> Any:
-    """What a tool answered: a text, parts, or an object around one of them."""
+    """Return a tool's output: a text, parts, or an object around one of them."""
     if isinstance(output, dict):
         output = output.get("content", output.get("output", output))
     if isinstance(output, list):

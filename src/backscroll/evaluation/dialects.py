@@ -1,6 +1,7 @@
-"""The oracle's own eyes: calls, results and texts of a message in any dialect. Nothing here judges.
+"""The oracle's own reader: calls, results and texts of a message in any dialect.
 
-Kept apart from `backscroll.messages` on purpose: a mistake in the reader that builds views must not blind their judge.
+Separate from `backscroll.messages` on purpose: a mistake in the reader that builds views must not also blind their
+judge.
 """
 
 import json
@@ -11,21 +12,21 @@ Message = dict[str, Any]
 
 
 class Call(NamedTuple):
-    """One tool call of an assistant message."""
+    """A tool call of an assistant message."""
 
     id: str
     arguments: Any
-    """A JSON text or a structured value, as the dialect has it; None for free text that need not be JSON."""
+    """A JSON text or a structured value, depending on the dialect; `None` for free text that need not be JSON."""
 
 
 def blocks(message: Message) -> list[dict[str, Any]]:
-    """The content blocks of a message; none where the content is a text."""
+    """Return the content blocks of a message; none if the content is a text."""
     content = message.get("content")
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
 def calls(message: Message) -> list[Call]:
-    """Calls beside the content, and those inside it that do not repeat one of them."""
+    """Return the calls next to the content, and those inside it that do not repeat one of them."""
     listed = message.get("tool_calls")
     found = [_listed(call) for call in listed if isinstance(call, dict)] if isinstance(listed, list) else []
     legacy = message.get("function_call")
@@ -49,12 +50,12 @@ def _listed(call: dict[str, Any]) -> Call:
 
 
 def in_blocks(message: Message) -> bool:
-    """Whether its calls stand in the content, where providers join neighbouring messages of one role."""
+    """Return whether the calls are in the content, where providers merge adjacent messages of one role."""
     return any(block.get("type") == "tool_use" or "toolUse" in block for block in blocks(message))
 
 
 def results(message: Message) -> list[str]:
-    """Ids of the calls that a message answers."""
+    """Return the ids of the calls that a message answers."""
     if message.get("role") == "tool":
         return [str(message.get("tool_call_id") or "")]
     if message.get("role") == "function":
@@ -69,7 +70,7 @@ def results(message: Message) -> list[str]:
 
 
 def text(message: Message) -> str:
-    """All text of a message that its author wrote: no calls, no results."""
+    """Return all text that the author of a message wrote: no calls, no results."""
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -77,11 +78,9 @@ def text(message: Message) -> str:
 
 
 def sameness(message: Message) -> tuple[str, str]:
-    """What two messages have in common that say the same: role and content; bookkeeping keys and nulls may come and
-    go.
-    """
+    """Return a key that equal messages share: role and content, without annotations and nulls."""
     content = message.get("content") or ""
-    # a text is its own key: Python remembers its hash, and a judge sees every message many times
+    # a text is its own key: Python caches its hash, and a judge sees every message many times
     text = content if isinstance(content, str) else json.dumps(_without_nulls(content), sort_keys=True)
     return str(message.get("role")), text
 
@@ -93,23 +92,23 @@ def _without_nulls(value: Any) -> Any:
 
 
 def is_system(message: Message) -> bool:
-    """Whether this is an instruction of the host and no part of the dialogue."""
+    """Return whether this is an instruction of the host, not part of the dialogue."""
     return message.get("role") in ("system", "developer")
 
 
 def is_injected(message: Message) -> bool:
-    """Whether a host put it in (a hook, a reminder), so that it counts as nobody's own words."""
+    """Return whether the host inserted it (a hook, a reminder), so that it is not the user's own text."""
     metadata = message.get("metadata")
     return isinstance(metadata, dict) and (metadata.get("source") == "hook" or metadata.get("ephemeral") is True)
 
 
 def is_users(message: Message) -> bool:
-    """Whether a user wrote it: no tool results, nothing injected."""
+    """Return whether a user wrote it: no tool results, nothing inserted."""
     return message.get("role") == "user" and not results(message) and not is_injected(message)
 
 
 class Shape:
-    """One message, of which everything is looked for once; what is not always asked for, when it is."""
+    """A message whose calls and results are read once; everything else is read on first use."""
 
     def __init__(self, message: Message) -> None:
         self._message = message
@@ -119,28 +118,28 @@ class Shape:
 
     @cached_property
     def in_blocks(self) -> bool:
-        """Whether its calls stand in the content."""
+        """Whether the calls are in the content."""
         return in_blocks(self._message)
 
     @cached_property
     def block_results(self) -> list[bool]:
-        """Of each content block, whether it is a result; empty where none is one in a user's message."""
+        """For each content block, whether it is a result; empty unless a user's message has one."""
         found = ["toolResult" in block or block.get("type") == "tool_result" for block in blocks(self._message)]
         return found if self.role == "user" and True in found else []
 
     @cached_property
     def is_bedrock(self) -> bool:
-        """Whether its results are Bedrock's."""
+        """Whether the results are Bedrock's."""
         return any("toolResult" in block for block in blocks(self._message))
 
     @cached_property
     def text(self) -> str:
-        """All text that its author wrote."""
+        """All text that the author wrote."""
         return text(self._message)
 
     @cached_property
     def sameness(self) -> tuple[str, str]:
-        """What it has in common with those that say the same."""
+        """The key that equal messages share."""
         return sameness(self._message)
 
     @cached_property

@@ -1,8 +1,8 @@
-r"""What a fact is for the measure of recall, and where it stands. No history, no views, no sums.
+"""Facts for the measure of recall, and finding them in texts.
 
-A fact is specific enough that it cannot be guessed: whoever writes it down read it before. Kinds, in the order in which
-they are recognised: lines that an edit replaces, quoted phrases, URLs, addresses, UUIDs, dates, paths, file names, hex
-digits, ids, numbers and identifiers. Texts come from `read_message`, so that every dialect is read alike.
+A fact is specific enough that it cannot be guessed: a message that uses it must have read it before. Kinds, in order of
+detection: lines that an edit replaces, quoted phrases, URLs, addresses, UUIDs, dates, paths, file names, hex digits,
+ids, numbers and identifiers. Texts come from `read_message`, so that every dialect is read alike.
 """
 
 import json
@@ -17,7 +17,7 @@ from backscroll.evaluation.transcript import Message
 from backscroll.messages import Part, read_message
 
 MOST = 60
-"""Facts of one message that count at most. Of more, those with the smallest CRC-32 do: a fixed sample."""
+"""Maximum facts per message. Of more, those with the smallest CRC-32 count: a fixed sample."""
 
 _LONGEST = 200  # characters of a fact; a line may have 300
 _SUFFIXES = (
@@ -27,11 +27,11 @@ _SUFFIXES = (
 )
 _EVERYWHERE = frozenset(
     ["README.md", "package.json", "/dev/null", "node_modules", "CLAUDE.md", "main.go", "index.ts", "stdout", "stderr"]
-)  # known without having read them
+)  # known without reading
 _REPLACED = frozenset(("old_string", "old_str", "oldText", "old_text", "search", "old_content"))
-"""Arguments that hold what an edit replaces, which has to be known letter by letter."""
+"""Arguments with the text that an edit replaces, which must be known exactly."""
 
-# The looks behind keep a long run of letters from being entered at each of them, which would cost its square.
+# Without the lookbehinds a long run of letters would be tried at each position, at quadratic cost.
 _PATTERNS = {
     "url": r"""https?://[^\s"'<>)\]}`|\\]+""",
     "email": r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+",
@@ -45,7 +45,7 @@ _PATTERNS = {
     "name": r"\b[A-Za-z_$][A-Za-z0-9_]*\b",
 }
 _KINDS = {kind: re.compile(pattern) for kind, pattern in _PATTERNS.items()}
-_INSIDE = {  # what stands inside one of these is told by it
+_INSIDE = {  # a match inside one of these kinds is covered by it
     **dict.fromkeys(("email", "date", "file", "hex", "id", "name"), ("url", "uuid", "email", "date")),
     "number": ("url", "uuid", "email", "date", "hex", "id"),
     "path": ("url",),
@@ -54,11 +54,11 @@ _QUOTED = re.compile(r'"([^"\n]{8,100})"|`([^`\n]{8,100})`')
 _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _YEAR_OR_ROUND = re.compile(r"(?:19|20)\d\d|[10]\.0+|0+")
 _NEIGHBOUR = re.compile(r"[A-Za-z_]{3,}")
-_REACH = 60  # characters on each side of a fact that are its surroundings
+_REACH = 60  # characters of surroundings on each side of a fact
 
 
 class Fact(NamedTuple):
-    """Something specific, as it was written."""
+    """A specific text."""
 
     text: str
     kind: str
@@ -68,8 +68,8 @@ class Fact(NamedTuple):
 # Texts
 
 
-def told(message: Message) -> str:
-    """What a model reads of a message: its text, the calls' names and values, and results; no reasoning."""
+def readable_text(message: Message) -> str:
+    """Return what a model reads of a message: text, names and values of calls, and results; no reasoning."""
     parts = read_message(message).parts
     said = [part.text for part in parts if part.kind in ("text", "result")]
     return "\n".join([*(said or [""]), *_asked([part for part in parts if part.kind == "call"])])
@@ -81,15 +81,15 @@ def _asked(calls: list[Part]) -> Iterator[str]:
         yield from (value for _, value in _values(part.text))
 
 
-@lru_cache(maxsize=4096)  # a view is read at every request, mostly with the same calls
+@lru_cache(maxsize=4096)  # successive views mostly have the same calls
 def _values(arguments: str) -> tuple[tuple[str, str], ...]:
-    """The texts and numbers of a call's arguments in their order, each with its nearest name."""
+    """Return the texts and numbers of a call's arguments in order, each with its nearest name."""
     try:
         waiting: list[tuple[str, Any]] = [("", json.loads(arguments))]
     except (ValueError, RecursionError):
-        return (("", arguments),)  # free text, which some tools take
+        return (("", arguments),)  # some tools accept free text
     found = []
-    while waiting:  # no recursion: arguments may be nested as deep as the JSON reader goes
+    while waiting:  # not recursive: arguments may be nested as deep as the JSON reader allows
         name, value = waiting.pop()
         if isinstance(value, dict):
             waiting += reversed(value.items())
@@ -100,11 +100,11 @@ def _values(arguments: str) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-# Recognising
+# Detecting
 
 
 def facts(message: Message) -> list[Fact]:
-    """The facts that an assistant message uses, each once and at most `MOST`."""
+    """Return the facts that an assistant message uses, each once and at most `MOST`."""
     parts = read_message(message).parts
     values = [pair for part in parts if part.kind == "call" for pair in _values(part.text)]
     texts = ["\n".join(part.text for part in parts if part.kind == "text"), *(value for _, value in values)]
@@ -133,7 +133,7 @@ def _in_text(text: str) -> Iterator[Fact]:
         for match in pattern.finditer(text):
             known = match[0].rstrip(".,:;") if kind in ("url", "path") else match[0]
             start, end = match.start(), match.start() + len(known)
-            # of a number the first digit decides: "2024-01-02.5" is no number after a date
+            # a number counts by its first digit: "2024-01-02.5" holds no number after the date
             last = start + 1 if kind == "number" else end
             if any(_covers(spans, start, last) for spans in around) or not _specific(kind, known):
                 continue
@@ -142,13 +142,13 @@ def _in_text(text: str) -> Iterator[Fact]:
 
 
 def _covers(spans: list[tuple[int, int]], start: int, end: int) -> bool:
-    """Whether one of these spans, which stand in order and apart, holds all from `start` to `end`."""
+    """Return whether one of these sorted, disjoint spans contains `start` to `end`."""
     at = bisect_right(spans, (start, float("inf"))) - 1
     return at >= 0 and end <= spans[at][1]
 
 
 def _specific(kind: str, known: str) -> bool:
-    """Whether a match is special enough to be no matter of chance."""
+    """Return whether a match is too specific to occur by chance."""
     if known in _EVERYWHERE or len(known) > _LONGEST:
         return False
     if kind == "name":
@@ -162,18 +162,18 @@ def _specific(kind: str, known: str) -> bool:
 
 
 def _is_path(known: str) -> bool:
-    """`and/or` is none; `/etc/hosts`, `src/main.py` and `a/b/c` are."""
+    """Return whether this is a path: `/etc/hosts`, `src/main.py` and `a/b/c` are, `and/or` is not."""
     if len(known) < 6 or not any(map(str.isalpha, known)):
         return False
     steps = [step for step in known.split("/") if step]
     return len(steps) >= 3 or (len(steps) == 2 and (known[0] in "/~." or "." in steps[-1]))
 
 
-# Finding again
+# Finding
 
 
-def stands(fact: Fact, text: str) -> bool:
-    """Whether the fact stands in `text` by itself: not in a longer word, and of a number every digit."""
+def occurs(fact: Fact, text: str) -> bool:
+    """Return whether the fact occurs in `text` by itself: not in a longer word, and a number with all digits."""
     if fact.kind in ("line", "quote"):
         return fact.text in text
     at = text.find(fact.text)
@@ -193,7 +193,7 @@ def _in_word(character: str) -> bool:
 
 
 def surroundings(fact: Fact, text: str, most: int) -> list[frozenset[str]]:
-    """The words within 60 characters of each of the last `most` places where the fact is written."""
+    """Return the words within 60 characters of each of the last `most` occurrences of the fact."""
     found: list[frozenset[str]] = []
     end = len(text)
     while len(found) < most:

@@ -1,6 +1,6 @@
-"""From recorded values to messages: one function a format. No files, no JSON texts, and no conversion between dialects.
+"""Recorded values to messages: one function per format.
 
-Only the wrapping of the recording program is taken off; what a request would hold stays as it is.
+Only the recording program's envelope is removed; the content of requests is unchanged, also its dialect.
 """
 
 from collections import Counter
@@ -11,29 +11,29 @@ from backscroll.evaluation.transcript import Message, Transcript, bad
 
 
 class Record(NamedTuple):
-    """A JSON value and where it stood: `line 3`, `item 2`, or nothing for a whole file."""
+    """A JSON value and its place: `line 3`, `item 2`, or empty for a whole file."""
 
     place: str
     value: Any
 
 
 def kind(value: Any) -> str:
-    """What a JSON value is, for errors."""
+    """Return the kind of a JSON value, for errors."""
     names = {dict: "an object", list: "a list", str: "a text", bool: "a boolean", type(None): "null"}
     return names.get(type(value), "a number")
 
 
 def keys(value: dict[str, Any]) -> str:
-    """The first keys of an object on one line, for errors."""
+    """Return the first keys of an object on one line, for errors."""
     shown = [key if key.isprintable() else ascii(key) for key in sorted(value)[:6]]
     return f"keys: {', '.join(shown) or 'none':.80}"
 
 
-# Chat: messages as they are
+# Chat: unchanged messages
 
 
 def chat(records: list[Record], name: str) -> Transcript:
-    """One message a record; a first record without a role is the recorder's own line about the session."""
+    """Read one message per record; a first record without a role is the recorder's line about the session."""
     reasons: Counter[str] = Counter()
     if "role" not in records[0].value:
         records = records[1:]
@@ -43,11 +43,11 @@ def chat(records: list[Record], name: str) -> Transcript:
 
 
 def conversation(record: Record, name: str) -> Transcript:
-    """An object with `messages`: a saved conversation or a request body; its other keys are no messages."""
+    """Read an object with `messages`: a saved conversation or a request body; its other keys are not messages."""
     reasons: Counter[str] = Counter()
     if record.value.get("system"):
-        # Anthropic's and Bedrock's request bodies: sent beside the messages, so it is overhead and no message
-        reasons["system prompt beside the messages"] += 1
+        # In Anthropic's and Bedrock's request bodies it is separate from the messages, so it counts as overhead.
+        reasons["system prompt outside the messages"] += 1
     messages = _checked(_within(record, "messages"), name)
     return Transcript(name, dialect(messages), messages, dict(reasons))
 
@@ -70,7 +70,7 @@ def _checked(records: Iterable[Record], name: str) -> list[Message]:
 
 
 def dialect(messages: list[Message]) -> str:
-    """The dialect that the calls and results of these messages are written in; `openai` where nothing tells."""
+    """Return the dialect of calls and results of these messages; `openai` if it cannot be detected."""
     for message in messages:
         calls, content = message.get("tool_calls"), message.get("content")
         for call in calls if isinstance(calls, list) else ():
@@ -91,21 +91,21 @@ def _dialect_of_block(block: dict[str, Any]) -> str | None:
     return "bedrock" if "type" not in block and not {"toolUse", "toolResult", "text"}.isdisjoint(block) else None
 
 
-# Claude Code: a session file, a record a line
+# Claude Code: a session file, one record per line
 
 
 def is_session_line(value: Any) -> bool:
-    """Whether this is a message line of a Claude Code session."""
+    """Return whether this is a message line of a Claude Code session."""
     if not isinstance(value, dict) or not isinstance(value.get("message"), dict):
         return False
     return value.get("type") in ("user", "assistant")
 
 
 def claude_code(records: list[Record], name: str) -> list[Transcript]:
-    """The session, and each of its sidechains (sub-agents) as a transcript of its own.
+    """Return the session, and each of its sidechains (sub-agents) as its own transcript.
 
-    Assistant lines with one `message.id` are one message that was written down in pieces, while its first tools already
-    ran: their blocks are joined at the place of the first piece, so results follow the whole message.
+    Assistant lines with one `message.id` are one message that was written in pieces, while its first tools already ran.
+    Their blocks are joined at the place of the first piece, so that results follow the whole message.
     """
     reasons: Counter[str] = Counter()
     chains: dict[str, _Chain] = {"": _Chain()}
@@ -149,7 +149,7 @@ def _left_out(line: dict[str, Any], seen: set[str]) -> str | None:
 
 
 def _chain_of(line: dict[str, Any], roots: dict[str, str]) -> str:
-    """The sidechain that a line belongs to: its agent, else its first ancestor there; "" is the session itself."""
+    """Return the sidechain of a line: its agent, else its first ancestor there; "" is the session itself."""
     uuid = str(line.get("uuid"))
     if not line.get("isSidechain"):
         roots[uuid] = ""
@@ -187,7 +187,7 @@ def _blocks(content: Any) -> list[Any]:
 
 
 def _joined(first: list[Any], more: list[Any]) -> list[Any]:
-    """All blocks in order; a call that a piece repeats is kept once."""
+    """Return all blocks in order; a call that a piece repeats is kept once."""
     calls = {_call_id(block) for block in first} - {None}
     return first + [block for block in more if _call_id(block) not in calls]
 
@@ -203,7 +203,7 @@ _REQUEST_KEYS = ("role", "content", "tool_calls", "tool_call_id", "name", "think
 
 
 def swe_agent(record: Record, name: str) -> Transcript:
-    """The `history` of a trajectory file; without one, messages are made from its `trajectory` steps."""
+    """Read the `history` of a trajectory file, or without one the steps of its `trajectory`."""
     history = record.value.get("history")
     if isinstance(history, list) and history:
         messages = [_request_keys(message) for message in _checked(_within(record, "history"), name)]
@@ -219,17 +219,17 @@ def swe_agent(record: Record, name: str) -> Transcript:
 def _request_keys(message: Message) -> Message:
     kept = {key: message[key] for key in _REQUEST_KEYS if message.get(key) is not None}
     if "content" in message:
-        kept["content"] = message["content"]  # null is what OpenAI writes beside calls
+        kept["content"] = message["content"]  # OpenAI writes null next to calls
     answered = message.get("tool_call_ids")
     if message["role"] == "tool" and "tool_call_id" not in kept and isinstance(answered, list) and answered:
-        kept["tool_call_id"] = answered[0]  # SWE-agent keeps a list and sends its first
+        kept["tool_call_id"] = answered[0]  # SWE-agent stores a list and sends the first
     return kept
 
 
 def _step(step: dict[str, Any], first: bool) -> list[Message]:
     query = step.get("query")
     before: list[Message] = []
-    if first and isinstance(query, list):  # what the model had been sent before its first answer
+    if first and isinstance(query, list):  # what the model received before its first response
         before = [_request_keys(message) for message in query if isinstance(message, dict) and message.get("role")]
     said = step.get("response") or "\n".join(str(step[key]) for key in ("thought", "action") if step.get(key))
     observed = str(step.get("observation") or "")
@@ -244,5 +244,5 @@ def _step(step: dict[str, Any], first: bool) -> list[Message]:
 
 
 def tau_bench(record: Record, name: str) -> Transcript:
-    """The `traj` of one run; its messages are OpenAI chat."""
+    """Read the `traj` of one run; its messages are OpenAI chat."""
     return Transcript(name, "tau-bench", _checked(_within(record, "traj"), name))

@@ -1,6 +1,6 @@
-"""From bytes to transcripts. Only decoding, JSON and telling formats by content may live here, nothing about messages.
+"""Bytes to transcripts: decoding, JSON, and detecting the format by content.
 
-A file name says nothing about what a file holds, so the name is used in errors only.
+A file name does not determine the format, so names are only used in errors.
 """
 
 import json
@@ -19,11 +19,18 @@ __all__ = ["Transcript", "TranscriptError", "read"]
 
 
 def read(source: Path | bytes | BinaryIO, name: str | None = None) -> list[Transcript]:
-    """All conversations that `source` holds, in file order; at least one, and at least one message in all.
+    """Return all conversations of a source, in file order: at least one, with at least one message in all.
 
-    Formats, told by content: OpenAI chat as JSON (a list of messages, an object or request body with `messages`, a list
-    of such objects) or as JSON Lines (a message or a conversation a line), Claude Code and Codex sessions, SWE-agent
-    files, tau-bench runs, Amplifier transcripts. Raises `TranscriptError` with file and line for anything else.
+    Formats, detected by content: OpenAI chat as JSON (a list of messages, an object or request body with `messages`, a
+    list of such objects) or as JSON Lines (one message or conversation per line), Claude Code and Codex sessions,
+    SWE-agent files, tau-bench runs, Amplifier transcripts.
+
+    Args:
+        source: A path, the content, or an open binary file.
+        name: The name for errors and transcripts. `None`: the path.
+
+    Raises:
+        TranscriptError: The source is anything else; the error names file and line.
     """
     name = name or (str(source) if isinstance(source, Path) else "input")
     text = _decode(_load(source, name), name)
@@ -56,12 +63,12 @@ def _decode(data: bytes, name: str) -> str:
 
 class _Records(NamedTuple):
     lines: bool
-    """Whether every record stood on a line of its own."""
+    """Whether every record was on its own line."""
     all: list[Record]
 
 
 def _records(text: str, name: str) -> _Records:
-    """The JSON values of a file: of each line where the first line is an object of its own, else of the whole."""
+    """Return the JSON values of a file: one per line if the first line is an object, else one for the whole file."""
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if len(lines) == 1 or not _is_object(lines[0][1]):
         return _Records(False, [Record("", _parse(text, name, None))])
@@ -84,7 +91,7 @@ def _line(line: str, name: str, number: int, last: bool) -> Any:
 
 
 def _parse(text: str, name: str, line: int | None, last: bool = False) -> Any:
-    """`line` is the number of the only line in `text`; None where `text` is the whole file."""
+    """Parse JSON. `line`: the number of the only line in `text`; `None` if `text` is the whole file."""
     try:
         return json.loads(text, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
@@ -111,7 +118,7 @@ def _no_constant(word: str) -> Any:
 
 
 def _line_of_constant(text: str, error: ValueError) -> int:
-    """The parser names no place for NaN and its like: the first such word that stands where a value may stand."""
+    """Return the line of NaN or a similar word, which the parser does not locate: the first in a value's place."""
     word = str(error).split(" ", 1)[0]
     found = re.search(rf"[:\[,]\s*{re.escape(word)}\b", text)
     return text.count("\n", 0, found.end()) + 1 if found else 1
@@ -163,7 +170,7 @@ Reader = Callable[[Record, str], Transcript]
 
 
 def _from_many(records: list[Record], name: str) -> list[Transcript]:
-    """One conversation a record."""
+    """Read one conversation per record."""
     found: list[Transcript] = []
     for number, record in enumerate(records, 1):
         own = name if len(records) == 1 else f"{name}#{number}"

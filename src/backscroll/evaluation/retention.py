@@ -1,7 +1,7 @@
-"""Recall and reachable recall of the views of one replay, without a model. Only looking up and adding up may live here.
+"""Recall and reachable recall of the views of one replay, without a model.
 
-The recorded assistant message says what the request before it had to hold: each fact that it uses and that occurred
-before. docs/compare.md tells the rules; a slow form of them, written down once more, is in the tests.
+The recorded assistant message shows what the request before it had to contain: each fact that it uses and that occurred
+before. docs/compare.md defines the rules; the tests hold a slow, independent version of them.
 """
 
 import math
@@ -14,16 +14,16 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from backscroll.errors import BackscrollError
-from backscroll.evaluation.facts import Fact, facts, stands, surroundings, told
+from backscroll.evaluation.facts import Fact, facts, occurs, readable_text, surroundings
 from backscroll.evaluation.transcript import Message
 from backscroll.messages import read_message
 
 ANSWER = 4_000
-"""Tokens of what one recall answers that count; of a longer answer its beginning."""
-_ALIKE = 3  # words of its old surroundings among which a fact must stand, or all where it had fewer
-_AT_MENTION, _IN_ALL, _BACK, _IN_VIEW = 3, 6, 60, 8  # surroundings that are compared, and messages they are taken from
-_IN_ONE = 3  # references in a message up to which all of it names them; of more, each line names its own
-_NAMING = 4_000  # characters of a message that name its references
+"""Tokens of a recall's answer that count, from its beginning."""
+_ALIKE = 3  # words of earlier surroundings that must be near a fact, or all of fewer
+_AT_MENTION, _IN_ALL, _BACK, _IN_VIEW = 3, 6, 60, 8  # surroundings compared, and messages searched for them
+_IN_ONE = 3  # up to this many references are named by the whole message, more by their own lines
+_NAMING = 4_000  # characters of a message that count as names of its references
 _REFERENCE = re.compile(r"\[ref:([\w.-]+)\]")
 _LETTERS = re.compile(r"\w+")
 _CUE = re.compile(r"[A-Za-z_][\w./-]{3,}")
@@ -34,14 +34,14 @@ class Need(NamedTuple):
 
     fact: Fact
     last: int
-    """The message that mentions it last."""
+    """Index of the last message that mentions it."""
 
 
 class Needs:
-    """What each request of a transcript needed. The same for every strategy and budget."""
+    """What each request of a transcript needed; the same for every strategy and budget."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
-        self.texts = [told(message) for message in messages]
+        self.texts = [readable_text(message) for message in messages]
         uses = {at: facts(message) for at, message in enumerate(messages) if at and message["role"] == "assistant"}
         finder = _Finder(dict.fromkeys(fact for used in uses.values() for fact in used))
         read = [read_message(message) for message in messages]
@@ -60,11 +60,11 @@ class Needs:
                     self._needs.setdefault(at, []).append(Need(fact, places[fact][before - 1]))
 
     def at(self, at: int) -> list[Need]:
-        """What the message `at` needed."""
+        """Return what the message at this index needed."""
         return self._needs.get(at, [])
 
     def contexts(self, need: Need) -> tuple[frozenset[str], ...]:
-        """The words among which it stood at its last mention, and in messages before that one."""
+        """Return the words near the fact at its last mention, and in messages before that one."""
         if need not in self._contexts:
             self._contexts[need] = tuple(self._surroundings(need))
         return self._contexts[need]
@@ -79,7 +79,7 @@ class Needs:
 
 
 class _Finder:
-    """Finds given facts in texts; a text is searched only for those one of whose words it holds."""
+    """Finds given facts in texts. It searches a text only for facts that share a word with it."""
 
     def __init__(self, wanted: Sequence[Fact] | dict[Fact, None]) -> None:
         self._by_word: dict[str, list[Fact]] = {}
@@ -87,7 +87,7 @@ class _Finder:
         for fact in wanted:
             words = _LETTERS.findall(fact.text)
             if fact.kind in ("line", "quote"):
-                words = words[1:-1]  # those at its ends may be parts of longer words
+                words = words[1:-1]  # words at the ends may be parts of longer words
             if words:
                 self._by_word.setdefault(max(words, key=len), []).append(fact)
             else:
@@ -96,32 +96,37 @@ class _Finder:
     def __call__(self, text: str) -> list[Fact]:
         words = self._by_word.keys() & set(_LETTERS.findall(text))
         near = [fact for word in words for fact in self._by_word[word]]
-        return [fact for fact in (*self._anywhere, *near) if stands(fact, text)]
+        return [fact for fact in (*self._anywhere, *near) if occurs(fact, text)]
 
 
 class Recalled(NamedTuple):
-    """What the views of a replay held. Shares are 0 to 1, means over the requests that needed anything; None without
-    such a request.
+    """What the views of a replay held. Shares are 0 to 1, means over the requests that needed a fact; `None` without
+    such
+    a request.
     """
 
     requests: int
     """Requests over the budget that needed at least one fact."""
     facts: int
-    """Facts they needed, each once a request."""
+    """Facts they needed, each once per request."""
     recall: float | None
-    """Share that stood in the view among the words it stood among before."""
+    """Share that was in the view, near words that were near it before."""
     reachable: float | None
-    """Share that stood in the view at all, or in the answer to one recall of a reference in it."""
+    """Share that was anywhere in the view, or in the answer to one recall of a reference in it."""
     far_facts: int
-    """Facts whose last mention lies further back than the budget, so that no sliding window has them."""
+    """Facts last mentioned further back than the budget, so that no sliding window holds them."""
     far_recall: float | None
     far_reachable: float | None
 
 
 class Measure:
-    """Adds up request by request.
+    """Sums up the recall of each request.
 
-    `weights` are the tokens of each message, `budget` those of a request, `count` counts a text's tokens.
+    Args:
+        needs: What the requests need.
+        weights: Tokens of each message.
+        budget: Tokens of a request.
+        count: Counts the tokens of a text.
     """
 
     def __init__(self, needs: Needs, weights: Sequence[int], budget: int, count: Callable[[str], int]) -> None:
@@ -130,21 +135,21 @@ class Measure:
         self._all, self._far = _Shares(), _Shares()
 
     def __call__(self, before: int, view: Sequence[Message] | None, recall: Callable[[str], Any] | None) -> None:
-        """Adds the request before message `before`; `recall` answers a reference, None where nothing can be recalled.
+        """Add the request before message `before`. `recall` answers a reference; `None`: nothing can be recalled.
 
-        A refused request has no view and so kept nothing; below the budget all can be sent.
+        A refused request has no view and so kept nothing. Requests below the budget are skipped: everything fits.
         """
         needs = self._needs.at(before)
         if self._before[before] <= self._budget or not needs:
             return
-        text = "\n".join(map(told, view or ()))
-        here = {need for need in needs if stands(need.fact, text)}
+        text = "\n".join(map(readable_text, view or ()))
+        here = {need for need in needs if occurs(need.fact, text)}
         kept = {need for need in here if _in_context(need.fact, text, self._needs.contexts(need))}
         missing = [need.fact for need in needs if need not in here]
         reached: set[Fact] = set()
         if missing and view and recall is not None:
             answer = self._answer(recall, _best_reference(view, self._needs.texts[before], missing))
-            reached = {fact for fact in missing if stands(fact, answer)}
+            reached = {fact for fact in missing if occurs(fact, answer)}
         reachable = {need for need in needs if need in here or need.fact in reached}
         self._all.add(needs, kept, reachable)
         far = [need for need in needs if self._before[before] - self._before[need.last] > self._budget]
@@ -156,12 +161,12 @@ class Measure:
         try:
             text = str(recall(reference))
         except (BackscrollError, LookupError, ValueError):
-            return ""  # a transcript may hold what looks like a reference and is none
+            return ""  # a transcript may hold text that only looks like a reference
         tokens = self._count(text)
         return text if tokens <= ANSWER else text[: len(text) * ANSWER // tokens]
 
     def result(self) -> Recalled:
-        """The shares so far."""
+        """Return the shares so far."""
         every, far = self._all, self._far
         return Recalled(
             every.requests, every.facts, *every.means(), far_facts=far.facts, far_recall=far.means()[0],
@@ -190,7 +195,7 @@ class _Shares:
 
 
 def mean(shares: Iterable[float | None]) -> float | None:
-    """The mean over transcripts: of the shares that are known. None where none is."""
+    """Return the mean of the known shares; `None` if none is known."""
     known = [share for share in shares if share is not None]
     return sum(known) / len(known) if known else None
 
@@ -199,7 +204,7 @@ def mean(shares: Iterable[float | None]) -> float | None:
 
 
 def _in_context(fact: Fact, text: str, contexts: Sequence[frozenset[str]]) -> bool:
-    """Whether it stands among words it stood among before: a bare list of names tells nothing."""
+    """Return whether the fact is near words that were near it before: a bare list of names does not count."""
     if fact.kind == "line":
         return True
     return any(
@@ -213,8 +218,9 @@ def _in_context(fact: Fact, text: str, contexts: Sequence[frozenset[str]]) -> bo
 
 
 def _best_reference(view: Sequence[Message], said: str, missing: Sequence[Fact]) -> str | None:
-    """The reference whose naming words share the most, rare words first, with what was said next less the missing
-    facts: what an agent would choose that knows what it is about to do, and not the facts themselves.
+    """Return the reference whose names share the most words with the next message, rare words counting more.
+
+    The missing facts are removed from that message first: an agent knows its next step, not the facts themselves.
     """
     for fact in missing:
         said = said.replace(fact.text, " ")
@@ -246,9 +252,9 @@ def _references(view: Sequence[Message]) -> Iterator[tuple[str, frozenset[str]]]
             yield from _named(text, call)
 
 
-@lru_cache(maxsize=2048)  # the same messages stand in view after view
+@lru_cache(maxsize=2048)  # successive views hold the same messages
 def _named(text: str, call: str) -> tuple[tuple[str, frozenset[str]], ...]:
-    """The references of one message, each with the words that tell what is behind it."""
+    """Return the references of one message, each with the words that describe what is behind it."""
     found = _REFERENCE.findall(text)
     if len(found) <= _IN_ONE:
         words = cue_words(f"{text[:_NAMING]} {call}")
@@ -258,5 +264,5 @@ def _named(text: str, call: str) -> tuple[tuple[str, frozenset[str]], ...]:
 
 
 def cue_words(text: str) -> frozenset[str]:
-    """Words of at least four letters by which a reference is chosen, in small letters."""
+    """Return the lowercase words of at least four letters by which a reference is chosen."""
     return frozenset(word.lower() for word in _CUE.findall(text))

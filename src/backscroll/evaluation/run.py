@@ -1,7 +1,6 @@
-"""Replaying a transcript: a view before each assistant message, and what all of that would have cost. No output here.
+"""Replays a transcript: a view before each assistant message, and the cost of all of them.
 
-What is judged is counted independently of the manager that is judged: by its own walk over the view, by `validity` and
-by `retention`.
+Views are judged independently of the manager: by this module's own token count, by `validity` and by `retention`.
 """
 
 import time
@@ -10,19 +9,19 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from backscroll import events
-from backscroll.compaction.cache_pricing import CachePricing
+from backscroll.compaction.options import CachePricing
 from backscroll.compaction.strategies import AUTO, masks_batches
 from backscroll.errors import BudgetError, ConfigurationError
 from backscroll.evaluation.retention import Measure, Needs, Recalled
-from backscroll.evaluation.summarizers import TELLING, Asked, Bill, Summarizing
+from backscroll.evaluation.summarizers import SUMMARIZING_STRATEGIES, Asked, Bill, Summarizing
 from backscroll.evaluation.transcript import Message, Transcript
 from backscroll.evaluation.validity import Judge
 from backscroll.manager.sync_manager import ContextManager
 from backscroll.messages import read_message
 from backscroll.tokens.engines import resolve
 
-_PER_MESSAGE = 4  # what chat formats spend to frame a message: role, separators
-_PER_CALL = 8  # and a tool call: its id, keys and brackets
+_PER_MESSAGE = 4  # tokens to frame a message: role, separators
+_PER_CALL = 8  # tokens to frame a tool call: id, keys, brackets
 _PROBLEMS_KEPT = 5  # enough to see a pattern; `invalid` counts them all
 
 EventHandler = Callable[[str, dict[str, Any]], Any]
@@ -32,67 +31,67 @@ class Manager(Protocol):
     """What a replay needs of a context manager; `ContextManager` is one."""
 
     def add_message(self, message: Message) -> None:
-        """Keep a message."""
+        """Add a message."""
         ...
 
     def get_messages_for_request(self, token_budget: int | None = None) -> list[Message]:
-        """The view for a request of at most `token_budget` tokens."""
+        """Return the view for a request of at most `token_budget` tokens."""
         ...
 
 
 MakeManager = Callable[[int, EventHandler], Manager]
-"""Makes a fresh manager from the budget in tokens and an event handler."""
+"""Creates a new manager from the budget in tokens and an event handler."""
 Witness = Callable[["Step", Manager], object]
-"""Is shown each request right after it was made, and the manager that made it."""
+"""Called with each request and its manager, right after the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one replay sent. Tokens are those of the named tokenizer, framing included, media not."""
+    """The figures of one replay. Tokens are those of the named tokenizer, including framing, without media."""
 
     name: str
     strategy: str
-    """What made the views, as `chain` writes it."""
+    """The strategies, as `chain` names them."""
     format: str
     messages: int
     budget: int
-    """Tokens that each request was allowed."""
+    """Tokens allowed per request."""
     raw_tokens: int
     """Tokens of the whole transcript, each message once."""
     requests: int
-    """Requests made, those that were refused included."""
+    """Requests made, including refused ones."""
     tokens_sent: int
     """Sum over all requests that were not refused."""
     tokens_after_first: int
-    """`tokens_sent` without the first request: what could have stood in a prompt cache."""
+    """`tokens_sent` without the first request: the most that a prompt cache could have held."""
     tokens_kept: int
-    """Of these, what stood in the message prefix that a request shares with the one before it."""
+    """Of these, the tokens in the message prefix that a request shares with the one before it."""
     compactions: int
     """Events named `context:compaction`."""
     summary_calls: int
-    """Calls of a summarizer, those that failed included."""
+    """Calls of the summarizer, including failed ones."""
     summaries: int
-    """That it gave and that could be used."""
+    """Usable summaries."""
     summaries_failed: int
     summary_failure: str
-    """Why the first of these failed; empty without one."""
+    """Why the first of these failed; empty without a failure."""
     summary_input_tokens: int
     summary_output_tokens: int
-    """As its provider counted them."""
+    """Tokens as the summarizer's provider counted them."""
     summary_cost: float
-    """Millions of input token equivalents: what it read at 1, what it wrote at `summarizing.OUTPUT`."""
+    """Millions of input token equivalents: input at 1, output at `summarizers.OUTPUT`."""
     cost: float
     """Millions of input token equivalents: a kept prefix at the price of reading from the prompt cache, everything
-    else at that of writing to it; with `summary_cost`.
+    else at that of writing to it; includes `summary_cost`.
     """
     cost_whole: float
-    """The same for sending the whole history at each of these requests, whether it fits or not. Refused requests cost
-    nothing in either figure, so that the two compare.
+    """The same for sending the whole history at each of these requests, even if it does not fit. Refused requests
+    cost nothing in either figure, so that the two are comparable.
     """
     refused: int
-    """Requests for which the manager raised `BudgetError`: what must stay does not fit."""
+    """Requests for which the manager raised `BudgetError`: messages that must stay do not fit."""
     refusal: str
-    """What the first of these errors said; empty without one."""
+    """Text of the first of these errors; empty without one."""
     invalid: int
     """Views with at least one problem."""
     problems: tuple[str, ...]
@@ -103,20 +102,20 @@ class Outcome:
     """Tokens of the largest view."""
     facts: int
     """Facts that the recorded messages use and their histories mention, at requests whose history is over the budget.
-    Facts are paths, URLs, identifiers, numbers, ids, quoted phrases and edited lines; each counts once a message.
+    Facts are paths, URLs, identifiers, numbers, ids, quoted phrases and edited lines; each counts once per message.
     """
     recall: float | None
-    """Share (0 to 1) of these facts that stood in the view among the words they stood among before, as a mean over the
-    requests that have any; None without such a request. A refused request kept nothing.
+    """Share (0 to 1) of these facts that were in the view near words that were near them before: the mean over the
+    requests that need any; `None` without such a request. A refused request kept nothing.
     """
     reachable: float | None
-    """Share that stood in the view at all, or in the answer to one recall of a reference in it."""
+    """Share that was anywhere in the view, or in the answer to one recall of a reference in it."""
     far_facts: int
-    """Those of the facts whose last mention lies further back than the budget, so that no sliding window has them."""
+    """Facts last mentioned further back than the budget, so that no sliding window holds them."""
     far_recall: float | None
     far_reachable: float | None
     cpu_seconds: float
-    """CPU spent in the manager: adding all messages and making all views. Without that of a summarizer's client."""
+    """CPU seconds of the manager: adding all messages and building all views, without the summarizer's client."""
 
     @property
     def prefix_kept(self) -> float | None:
@@ -138,13 +137,27 @@ def replay(
     needs: Needs | None = None,
     witness: Witness | None = None,
 ) -> Outcome:
-    """Feeds `transcript` to a manager, asking for a view before each assistant message, and judges every view.
+    """Feed a transcript to a manager, request a view before each assistant message, and judge every view.
 
-    `budget`: tokens (int, at least 1) or a share of the transcript's own tokens (float, over 0 to 1). `strategies`:
-    names of compaction strategies; None means everything, "auto". `summaries`: who writes summaries, for strategies
-    that have a place for them. `progress` is called after each request. `make_manager` replaces Backscroll by another
-    manager; `strategies` then only names the outcome. `needs`: of this transcript, where that was worked out before.
-    Raises `ConfigurationError` for a budget or name that cannot be, and `MessageError` for a message that cannot.
+    Args:
+        transcript: The conversation.
+        budget: Tokens of a request (int, at least 1), or a share of the transcript's own tokens (float, above 0 to 1).
+        strategies: Names of compaction strategies. `None`: all of them, "auto".
+        model: The model whose token counts to use.
+        tokenizer: As for `ContextManager`.
+        summaries: How to write summaries, for strategies that use them. `None`: without a model.
+        progress: Called after each request.
+        make_manager: Creates another manager instead of Backscroll's; `strategies` then only names the outcome.
+        prices: Prices of the prompt cache. `None`: the defaults of `CachePricing`.
+        needs: What the requests of this transcript need, if it was computed before.
+        witness: Called with each request and its manager.
+
+    Returns:
+        The figures of the replay.
+
+    Raises:
+        ConfigurationError: The budget or a name cannot be used.
+        MessageError: A message of the transcript is not valid.
     """
     weigher = Weigher(_counter(tokenizer))
     weights = [weigher(message) for message in transcript.messages]
@@ -166,25 +179,25 @@ def replay(
 
 
 def chain(strategies: Sequence[str] | None) -> str:
-    """The name of a list of strategies: `clip,truncate`; `auto` for None, `none` for an empty one."""
+    """Return the name of a list of strategies: `excerpt,truncate`; `auto` for `None`, `none` for an empty list."""
     return "auto" if strategies is None else ",".join(strategies) or "none"
 
 
 def requests_of(transcript: Transcript) -> int:
-    """How many requests a replay makes: the assistant messages with at least one message before them."""
+    """Return the number of requests of a replay: assistant messages with at least one message before them."""
     return sum(message["role"] == "assistant" for message in transcript.messages[1:])
 
 
 def budget_tokens(budget: int | float, raw_tokens: int) -> int:
-    """The budget in tokens: an int is that many, a float is a share (over 0 to 1) of `raw_tokens`."""
+    """Return the budget in tokens: an int unchanged, or a float (above 0 to 1) as a share of `raw_tokens`."""
     if isinstance(budget, float):
         if not 0 < budget <= 1:
             raise ConfigurationError(
-                f"a budget of {budget} is no share of a transcript; give a float over 0 to 1, or an int"
+                f"a budget of {budget} is not a share of a transcript; pass a float above 0 and at most 1, or an int"
             )
         return max(1, int(raw_tokens * budget))
     if budget < 1:
-        raise ConfigurationError(f"a budget of {budget} tokens holds nothing; give at least 1")
+        raise ConfigurationError(f"a budget of {budget} tokens is too small; pass at least 1")
     return budget
 
 
@@ -195,9 +208,9 @@ def backscroll_manager(
     summaries: Asked | None = None,
     prices: CachePricing | None = None,
 ) -> MakeManager:
-    """Makes Backscroll's own manager, in memory, with these options.
+    """Return a function that creates Backscroll's own manager, in memory, with these options.
 
-    `prices` are for the strategies that look at prices; None: their own default.
+    `prices` are for strategies that use prices; `None`: their own default.
     """
 
     def make(budget: int, on_event: EventHandler) -> Manager:
@@ -210,16 +223,16 @@ def backscroll_manager(
         }
         if prices is not None and masks_batches(options["strategies"]):
             options["cache_pricing"] = prices
-        if summaries is None or not tells(strategies):
+        if summaries is None or not summarizes(strategies):
             return ContextManager(**options)
         return Summarizing(summaries, **options)
 
     return make
 
 
-def tells(strategies: Sequence[str] | None) -> bool:
-    """Whether a chain has a place for summaries."""
-    return strategies is None or not TELLING.isdisjoint(strategies)
+def summarizes(strategies: Sequence[str] | None) -> bool:
+    """Return whether a chain uses summaries."""
+    return strategies is None or not SUMMARIZING_STRATEGIES.isdisjoint(strategies)
 
 
 # Driving
@@ -229,15 +242,15 @@ class Step(NamedTuple):
     """One request."""
 
     before: int
-    """How many messages the history holds at it."""
+    """Number of messages in the history at this request."""
     view: list[Message] | None
-    """What would be sent; None if the manager refused."""
+    """The messages to send; `None` if the manager refused."""
     refusal: str
     """Why it refused."""
 
 
 def steps(transcript: Transcript, manager: Manager, budget: int, clock: "_Clock | None" = None) -> Iterator[Step]:
-    """Adds message by message and yields a request before each assistant message."""
+    """Add message by message and yield a request before each assistant message."""
     clock = clock or _Clock()
     for at, message in enumerate(transcript.messages):
         if at and message["role"] == "assistant":
@@ -256,7 +269,7 @@ def _request(manager: Manager, budget: int, before: int, clock: "_Clock") -> Ste
 
 
 class _Clock:
-    """CPU seconds of the process spent inside its `with` blocks."""
+    """CPU seconds of the process inside its `with` blocks."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -278,14 +291,14 @@ def _counter(tokenizer: str | Callable[[str], int]) -> Callable[[str], int]:
 
 
 class Weigher:
-    """Tokens of a message in any dialect; each text is counted once. Media weigh nothing here."""
+    """Counts the tokens of messages in any dialect; each text is counted once. Media count as 0."""
 
     def __init__(self, count: Callable[[str], int]) -> None:
         self.count = count
         self._known: dict[str, int] = {}
 
     def __call__(self, message: Message) -> int:
-        """Tokens of one message with its framing."""
+        """Return the tokens of one message with its framing."""
         total = _PER_MESSAGE
         for part in read_message(message).parts:
             total += self._text(part.text)
@@ -317,13 +330,13 @@ class _Ledger:
         self.refusal = self.failure = ""
 
     def on_event(self, name: str, payload: dict[str, Any]) -> None:
-        """Counts compactions, and keeps why a summary failed."""
+        """Count compactions, and keep why a summary failed."""
         self.compactions += name == events.COMPACTION
         if name == events.SUMMARY_FAILED:
             self.failure = self.failure or str(payload["reason"])
 
     def take(self, step: Step, history: list[Message]) -> None:
-        """Adds one request."""
+        """Add one request."""
         self.requests += 1
         if step.view is None:
             self.refused += 1
@@ -353,7 +366,7 @@ class _Ledger:
         self._view = view
 
     def outcome(self, transcript: Transcript, strategy: str, recalled: Recalled, clock: _Clock, bill: Bill) -> Outcome:
-        """The sums, under their public names."""
+        """Return the sums under their public names."""
         return Outcome(
             name=transcript.name,
             strategy=strategy,

@@ -1,8 +1,8 @@
-"""Summaries by a model in a replay: who is asked, when the answer is there, and what it cost. No output here.
+"""Summaries by a model in a replay, and their cost.
 
-In a live session a summary is begun at one request and is there some requests later, as a model's turn takes longer
-than a summary. A replay makes all requests at once, so there each summary is waited for where it is begun. That gives
-the views of a session that waits for summaries (`wait_seconds`), and the same views each time.
+In a live session a summary is started at one request and is ready some requests later, since a model's turn takes
+longer than a summary. A replay makes all requests at once, so it waits for each summary where it starts. That gives the
+views of a session that waits for summaries (`wait_seconds`), and the same views each time.
 """
 
 import inspect
@@ -23,29 +23,29 @@ SUMMARIZERS: dict[str, Callable[..., SummarizerFunction]] = {
     "anthropic": AnthropicSummarizer,
 }
 OUTPUT = 5.0
-"""Price of a token that a model writes, relative to one that it reads without a cache: Anthropic's, for all of its
-models since Claude 3 (list of November 2025). What a summarizer reads counts 1, as no cache has it.
+"""Price of an output token relative to an uncached input token: Anthropic's, for all of its models since Claude 3 (list
+of November 2025). A summarizer's input counts 1, since no cache holds it.
 """
-TELLING = frozenset(("digest", "importance"))
-"""The strategies that tell of what left a view, so that a summary has a place."""
-_PATIENCE = 3_600.0  # seconds; none of them passes, since an answer is there when it is asked for
+SUMMARIZING_STRATEGIES = frozenset(("digest", "importance"))
+"""The strategies that use summaries of what left a view."""
+_PATIENCE = 3_600.0  # seconds; none of them passes, since the summary is ready when it is requested
 
 
 class Asked(NamedTuple):
-    """How summaries are made in a replay."""
+    """How summaries are written in a replay."""
 
     summarizer: SummarizerFunction
     window: int = 32_000
-    """Tokens that one call of it may take in."""
+    """Maximum input tokens of one call."""
     price: float = 1.0
-    """Of its tokens, relative to those of the conversation's model."""
+    """Price of its tokens relative to those of the conversation's model."""
 
 
 class Bill(NamedTuple):
-    """What summaries took."""
+    """The cost of summaries."""
 
     calls: int = 0
-    """Of the summarizer; a long summary takes several."""
+    """Calls of the summarizer; a long summary takes several."""
     made: int = 0
     failed: int = 0
     input_tokens: int = 0
@@ -53,11 +53,11 @@ class Bill(NamedTuple):
     cost: float = 0.0
     """Millions of input token equivalents."""
     cpu_seconds: float = 0.0
-    """CPU of the summarizer itself, such as its client."""
+    """CPU seconds of the summarizer itself, such as its client."""
 
 
 class AtOnce(BackgroundTask):
-    """Does what is begun before going on."""
+    """Runs an operation when it is started."""
 
     def __init__(self) -> None:
         self._results: list[Any] = []
@@ -68,30 +68,30 @@ class AtOnce(BackgroundTask):
         return bool(self._results)
 
     def start(self, operation: Operation[Any]) -> None:
-        """Does it."""
+        """Run the operation."""
         self._results = [run_unlocked(operation)]
 
     def wait(self, seconds: float) -> None:
-        """It is done."""
+        """Do nothing: the operation is done."""
 
     def fetch(self) -> Any:
-        """The result, once."""
+        """Return the result, once."""
         return self._results.pop() if self._results else None
 
     def cancel(self) -> None:
-        """Forgets the result."""
+        """Discard the result."""
         self._results = []
 
 
 class Summarizing(ContextManager):
-    """The manager of a replay with summaries. Takes the options of `ContextManager`, and whom to ask."""
+    """The manager of a replay with summaries. Takes the options of `ContextManager`, and how to summarize."""
 
     def __init__(self, asked: Asked, **options: Any) -> None:
         self._price = asked.price
         self._calls, self._seconds = 0, 0.0
         self._asked = asked.summarizer
         super().__init__(summarizer=Summarizer(self._ask, asked.window, _PATIENCE), **options)
-        self._session.clock = None  # how long a summary takes here says nothing of a cache that is cold
+        self._session.clock = None  # the time of a summary here does not age the provider's cache
 
     def _make_background(self) -> BackgroundTask:
         self._background = AtOnce()
@@ -107,8 +107,8 @@ class Summarizing(ContextManager):
             self._seconds += time.process_time() - start
 
     def bill(self) -> Bill:
-        """What its summaries took so far."""
-        run_sync(self._opened, enter(self._session))  # the newest one may not be taken in yet
+        """Return the cost of its summaries so far."""
+        run_sync(self._opened, enter(self._session))  # the newest one may not be applied yet
         spent = self.usage().summarizer
         cost = self._price * (spent.input_tokens + OUTPUT * spent.output_tokens) / 1e6
         made, failed, tokens = spent.summaries, spent.failures, (spent.input_tokens, spent.output_tokens)

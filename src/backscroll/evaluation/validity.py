@@ -1,7 +1,7 @@
-"""An oracle for views: what a provider would refuse, and what the design forbids. It may use nothing of the library.
+"""An oracle for views: what a provider would reject, and what the design forbids. It uses no code of the library.
 
-It judges by the messages alone, so it holds for any context manager and any dialect. It is strict where a provider is
-strict, and where a rule has an exception the exception is written beside it.
+It judges only by messages, so it works for any context manager and any dialect. It is strict where a provider is
+strict, and each exception to a rule is documented next to it.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from backscroll.evaluation.dialects import Call, Message, Shape
 
-_SHARED = 16  # characters at one end by which a clipped text is known again; a clip keeps more of either end
+_SHARED = 16  # characters at one end that identify an excerpt; excerpts keep more at either end
 _REFERENCE = re.compile(r"\[ref:(\d+)[\].]")
 _MARKS = ("[ref:", "<summary>", "[no result recorded]")
 _NAMES = frozenset(
@@ -22,19 +22,17 @@ _NAMES = frozenset(
 
 
 class Judge:
-    """Judges the requests of one session. What was read of a message of its history is not read again, so these must
-    stay as they are.
-    """
+    """Judges the requests of one session. Each message of the history is read once, so it must not change."""
 
     def __init__(self) -> None:
         self._read: dict[int, Shape] = {}
 
     def problems(self, view: list[Message], history: list[Message]) -> list[str]:
-        """What is wrong with `view` as a request that stands for `history`, one line each; empty when nothing is.
+        """Return what is wrong with `view` as a request that represents `history`, one line each; empty if it is valid.
 
-        Found: results without their call, calls without all results (allowed only at the end of both, where they are
-        pending), arguments that are no JSON although they were, a changed order, a missing first or last user message
-        or leading system message, and two messages of one role in a row where the history had none.
+        Problems: results without their call; calls without all results (allowed only at the end of both, where they are
+        pending); arguments that are no longer JSON; a changed order; a missing first or last user message or leading
+        system message; and two messages of one role in a row where the history had none.
         """
         if not history:
             return [] if not view else ["the view holds messages although the history is empty"]
@@ -43,20 +41,21 @@ class Judge:
         return list(_problems([Shape(message) for message in view], [self._shape(message) for message in history]))
 
     def _shape(self, message: Message) -> Shape:
-        known = self._read.get(id(message))  # what holds the message keeps its id from another one
+        known = self._read.get(id(message))  # the history keeps the message alive, so its id is not reused
         if known is None:
             known = self._read[id(message)] = Shape(message)
         return known
 
 
 def problems(view: list[Message], history: list[Message]) -> list[str]:
-    """What a `Judge` finds who saw nothing before."""
+    """Return the problems that a new `Judge` finds."""
     return Judge().problems(view, history)
 
 
 def strangers(view: list[Message], history: list[Message]) -> list[str]:
-    """What `view` shows of nobody: texts that no message of `history` holds, that lead to none by a reference, and that
-    are not marked as synthetic. One line each; system messages may come from elsewhere.
+    """Return texts of `view` that no message of `history` holds, one line each.
+
+    Texts with a reference and those marked as synthetic do not count. System messages may come from elsewhere.
     """
     known = {text for message in history for text in _texts(message)}
     return [
@@ -69,7 +68,7 @@ def strangers(view: list[Message], history: list[Message]) -> list[str]:
 
 
 def _texts(value: Any, key: str = "") -> Iterator[str]:
-    """Every text in a message that its author wrote, at any depth; not what names or sorts things."""
+    """Yield every text that the author of a message wrote, at any depth; not names and types."""
     if isinstance(value, str):
         if value and key not in _NAMES:
             yield value
@@ -104,7 +103,7 @@ def _pairs(view: list[Shape], history: list[Shape]) -> Iterator[str]:
                 yield f"view[{at}]: result for call {known!r} without that call before it"
             else:
                 waiting[known] -= 1
-        # neighbouring assistant messages of block dialects are one turn to the provider, so their calls add up
+        # for the provider, adjacent assistant messages of block dialects are one turn with all their calls
         joined = bool(asks) and asked == at - 1 and message.in_blocks and view[at - 1].in_blocks
         if not answered and not joined:
             yield from _unanswered(waiting, asked, f"before view[{at}]")
@@ -117,21 +116,22 @@ def _pairs(view: list[Shape], history: list[Shape]) -> Iterator[str]:
 
 
 def _blocks(view: list[Shape]) -> Iterator[str]:
-    """Results in blocks: behind their calls, before anything else in a message; with Bedrock, whose roles alternate, in
-    one message. Anthropic joins messages of one role itself.
+    """Check results in blocks: after their calls, and first in their message; with Bedrock, whose roles alternate, in
+    one
+    message. Anthropic merges messages of one role itself.
     """
     for at, message in enumerate(view):
         answered = message.block_results
         if not answered:
             continue
         if not all(answered[: sum(answered)]):
-            yield f"view[{at}]: results stand behind other content"
+            yield f"view[{at}]: results come after other content"
         before = view[at - 1] if at else None
         if before is not None and before.block_results:
             if message.is_bedrock:
-                yield f"view[{at}]: the results of one round stand in two messages"
+                yield f"view[{at}]: the results of one round are in two messages"
         elif before is None or not before.calls:
-            yield f"view[{at}]: results that do not stand directly behind their calls"
+            yield f"view[{at}]: results that do not directly follow their calls"
 
 
 def _unanswered(waiting: Counter[str], asked: int, where: str) -> Iterator[str]:
@@ -140,7 +140,7 @@ def _unanswered(waiting: Counter[str], asked: int, where: str) -> Iterator[str]:
 
 
 def _pending(history: list[Shape]) -> Counter[str]:
-    """Calls without a result in the last round of calls, if no assistant message follows it."""
+    """Return the calls without a result in the last round of calls, if no assistant message follows it."""
     answered: Counter[str] = Counter()
     for message in reversed(history):
         asks = message.calls
@@ -163,7 +163,7 @@ def _arguments(view: list[Shape], history: list[Shape]) -> Iterator[str]:
             if originals is None:
                 yield f"view[{at}]: call {call.id!r} was never made"
             elif all(_is_json(original.arguments) for original in originals) and not _is_json(call.arguments):
-                yield f"view[{at}]: arguments of call {call.id!r} are not JSON any more"
+                yield f"view[{at}]: arguments of call {call.id!r} are no longer JSON"
             elif type(call.arguments) not in {type(original.arguments) for original in originals}:
                 yield f"view[{at}]: arguments of call {call.id!r} changed their type to {type(call.arguments).__name__}"
 
@@ -172,7 +172,7 @@ def _is_json(arguments: Any) -> bool:
     return _parses(arguments) if isinstance(arguments, str) else arguments is not None
 
 
-@lru_cache(maxsize=4096)  # the same arguments are judged again in every view that holds them
+@lru_cache(maxsize=4096)  # successive views hold the same arguments
 def _parses(arguments: str) -> bool:
     try:
         json.loads(arguments)
@@ -189,13 +189,13 @@ def _leading(view: list[Shape], history: list[Shape]) -> Iterator[str]:
         if not message.is_system:
             return
         if at >= len(view) or view[at].sameness != message.sameness:
-            yield f"view[{at}]: leading system message history[{at}] is not there as it was"
+            yield f"view[{at}]: leading system message history[{at}] is missing or changed"
 
 
 def _users(view: list[Shape], history: list[Shape]) -> Iterator[str]:
     own = [at for at, message in enumerate(history) if message.is_users]
     for which, at in (("first", own[0]), ("last", own[-1])) if own else ():
-        if not any(_stands_for(message, history[at], at) for message in view):
+        if not any(_represents(message, history[at], at) for message in view):
             yield f"the {which} user message, history[{at}], is not in the view"
     begins = next((message for message in history if not message.is_system and not message.results), None)
     after = next((at for at, message in enumerate(view) if not message.is_system), None)
@@ -203,8 +203,8 @@ def _users(view: list[Shape], history: list[Shape]) -> Iterator[str]:
         yield f"view[{after}]: the dialogue begins with no user message although the history does"
 
 
-def _stands_for(shown: Shape, original: Shape, at: int) -> bool:
-    """Equal, or a clipped form: both ends of a long text, or its reference."""
+def _represents(shown: Shape, original: Shape, at: int) -> bool:
+    """Return whether a message equals the original or is its excerpt: both ends of a long text, or its reference."""
     if shown.role != original.role or shown.results:
         return False
     if shown.sameness == original.sameness:
@@ -222,14 +222,14 @@ _Key = tuple[str, ...]
 
 
 class _Item(NamedTuple):
-    """A message of the timeline: the history with every result behind its call, which is the order a view must have."""
+    """A message of the timeline: the history with every result after its call, the order that a view must have."""
 
     role: str
     key: _Key
     at: int
-    """Where it stood in the history; -1 for the answer that a call never got."""
+    """Its index in the history; -1 for the missing result of a call."""
     early: int | None
-    """Place of the round that it stood inside, if any: before that round it may stand, too."""
+    """Index of the round around it, if any: it may also come before that round."""
     answers: frozenset[str]
 
 
@@ -241,7 +241,7 @@ def _timeline(history: list[Shape]) -> list[_Item]:
     for at, message in enumerate(history):
         answered = message.results
         if at in behind or (answered and not message.calls):
-            continue  # stands behind its call, or is an orphan, which no view may hold
+            continue  # it follows its call, or is an orphan, which no view may hold
         early = inside.get(at)
         items.append(_Item(str(message.role), _key(message), at, early, frozenset()))
         if not message.calls:
@@ -253,7 +253,7 @@ def _timeline(history: list[Shape]) -> list[_Item]:
         if len(answers) == len(message.calls):
             continue
         missing = Counter(call.id for call in message.calls) - Counter(answers) - pending
-        if missing:  # a view supplies this answer, and nothing can stand between it and its call
+        if missing:  # a view supplies this result, and nothing can come between it and its call
             items.append(_Item("user" if message.in_blocks else "tool", (), -1, None, frozenset(missing)))
     return items
 
@@ -262,8 +262,9 @@ _Rounds = dict[int, list[tuple[int, list[str]]]]
 
 
 def _rounds(history: list[Shape]) -> tuple[_Rounds, dict[int, list[str]], dict[int, int]]:
-    """Results by the place of their last call; ids answered by the place of the call; for each message inside a round,
-    the place of that round's call.
+    """Return results by the index of their last call; answered ids by the index of the call; and for each message
+    inside a
+    round, the index of that round's call.
     """
     waiting: dict[str, list[int]] = {}
     rounds: _Rounds = {}
@@ -282,7 +283,7 @@ def _rounds(history: list[Shape]) -> tuple[_Rounds, dict[int, list[str]], dict[i
         for start, answers in rounds.items()
         for between in range(start + 1, max(at for at, _ in answers))
     }
-    for left in waiting.values():  # pending rounds reach to the end, unless the assistant spoke again
+    for left in waiting.values():  # pending rounds reach to the end, unless another assistant message follows
         for start in left:
             if not any(message.role == "assistant" for message in history[start + 1 :]):
                 inside |= dict.fromkeys(range(start + 1, len(history)), start)
@@ -295,9 +296,9 @@ def _key(message: Shape) -> _Key:
 
 
 def _places(view: list[Shape], history: list[Shape], timeline: list[_Item]) -> tuple[list[int | None], list[str]]:
-    """The place of each view message in the timeline, None for what nobody wrote; and what stands out of order.
+    """Return the place of each view message in the timeline, `None` for synthetic ones, and the messages out of order.
 
-    Always the earliest place behind the one before: where any order-keeping assignment exists, this one finds it.
+    It takes the earliest place after the previous message: if any assignment keeps the order, this one does.
     """
     by_key: dict[_Key, list[int]] = {}
     index = {item.at: number for number, item in enumerate(timeline) if item.at >= 0}
@@ -317,7 +318,7 @@ def _places(view: list[Shape], history: list[Shape], timeline: list[_Item]) -> t
         if behind:
             last = behind[0]
         elif known:
-            found.append(f"view[{at}]: out of order, history[{timeline[known[-1]].at}] stood before the one before it")
+            found.append(f"view[{at}]: out of order, history[{timeline[known[-1]].at}] precedes the message before it")
         places.append(behind[1] if behind else known[0] if known else None)
     return places, found
 
@@ -335,7 +336,7 @@ def _answer_place(answered: set[str], timeline: list[_Item], last: float) -> int
 
 
 def _by_reference(message: Shape, history: list[Shape], index: dict[int, int]) -> list[int]:
-    """A clipped or masked message names its entry; a digest, in tags, names entries that it is not."""
+    """Return the entry that an excerpted or cleared message names; a digest, in tags, names other entries."""
     shown = message.text
     synthetic = shown.startswith("<summary>") and shown.endswith("</summary>")
     found = None if synthetic else _REFERENCE.search(shown)
@@ -360,7 +361,7 @@ def _alternation(view: list[Shape], timeline: list[_Item], places: list[int | No
 
 
 def _one_run(first: int | None, second: int | None, role: str, timeline: list[_Item]) -> bool:
-    """Whether nothing but messages of this role stood between the two."""
+    """Return whether only messages of this role were between the two."""
     if first is None or second is None:
         return False
     low, high = sorted((first, second))

@@ -252,7 +252,7 @@ class Journal:
 
     def place_at_end(self) -> Operation[int]:
         """Return the position after the last record."""
-        end: int = yield Ask(self.store.end, (self.session,))
+        end: int = yield Ask(self.store.length, (self.session,))
         return end
 
     def checkpoint_at(self, place: int) -> Operation[tuple[Checkpoint | None, list[LogEvent]]]:
@@ -311,14 +311,14 @@ class Journal:
     def _events_of(self, kinds: Collection[str], start: int, stop: int | None) -> list[tuple[int, LogEvent]]:
         codec = Codec(self._fetch)
         read = self.store.read(self.session, start, stop)
-        return [(stored.at, self._decode(codec, stored)) for stored in read if stored.record.kind in kinds]
+        return [(stored.position, self._decode(codec, stored)) for stored in read if stored.record.kind in kinds]
 
     def _page_from(self, place: int, most: int, codec: Codec) -> list[tuple[int, LogEvent]]:
         read = self.store.read(self.session, place, place + most)
-        return [(stored.at, self._decode(codec, stored)) for stored in read]
+        return [(stored.position, self._decode(codec, stored)) for stored in read]
 
     def _decode(self, codec: Codec, stored: Stored) -> LogEvent:
-        with self.at(stored.at):
+        with self.at(stored.position):
             return codec.decode(stored)
 
     @contextmanager
@@ -339,9 +339,9 @@ class Journal:
 
     def _branch_goes_on(self, seq: int, behind: int) -> int:
         following = self.store.find(self.session, seq=seq + 1)
-        stop = self.store.end(self.session) if following is None else following
+        stop = self.store.length(self.session) if following is None else following
         read = self.store.read(self.session, behind, stop)
-        return next((stored.at for stored in read if stored.record.kind == "rewind"), stop)
+        return next((stored.position for stored in read if stored.record.kind == "rewind"), stop)
 
     def _fetch(self, at: int) -> Stored:
         for stored in self.store.read(self.session, at, at + 1):
@@ -376,7 +376,7 @@ class Journal:
                     found = self._decode(codec, page[number])
                     assert isinstance(found, Checkpoint)
                     tail = page[number + 1 :] + tail
-                    with self.at(page[number].at):
+                    with self.at(page[number].position):
                         found = _with_plans(found, codec)
                     return found, [self._decode(codec, stored) for stored in tail]
             tail = page + tail
@@ -396,11 +396,13 @@ class Journal:
             while missing and at is not None:
                 start, at = at, None
                 for stored in self.store.read(self.session, start, start + missing + _BETWEEN):
-                    at = stored.at + 1
+                    at = stored.position + 1
                     if stored.record.seq is not None and stored.record.seq <= last:
                         event = self._decode(self._codec, stored)
                         if not isinstance(event, MessageAdded) or event.seq != last - missing + 1:
-                            raise CorruptionError(f"session {self.session!r}: record {stored.at} holds no such message")
+                            raise CorruptionError(
+                                f"session {self.session!r}: record {stored.position} holds no such message"
+                            )
                         found.append(event)
                         missing -= 1
                     if not missing:  # the next records may be large, and stored elsewhere

@@ -1,8 +1,8 @@
-"""How providers refuse a request as too long, and the sizes that they name. Reads errors; changes and logs nothing.
+"""How providers reject a request as too long, and the sizes that their errors name.
 
-Each says it in words of its own, and some of them in a code. A request that is refused for its rate, in words that
-sound alike, is not too long. Sources, read in October and November 2026: the error pages of Anthropic, OpenAI, Google,
-Mistral, xAI, Groq and OpenRouter; what vLLM, llama.cpp, LM Studio and LiteLLM answer.
+Each provider has its own wording, some also an error code. Rate-limit errors with similar wording do not count as too
+long. Sources, read in October and November 2026: the error pages of Anthropic, OpenAI, Google, Mistral, xAI, Groq and
+OpenRouter, and the responses of vLLM, llama.cpp, LM Studio and LiteLLM.
 """
 
 import re
@@ -37,19 +37,19 @@ _RATE = re.compile(
     r"rate[ _-]?limit|too many requests|throttling ?(?:error|exception)|service ?unavailable|tokens per (?:minute|day)",
     re.IGNORECASE,
 )
-_SEARCHED = 4_000  # characters of an error that are searched
-_DEEPEST = 6  # causes and mappings that are looked into, one within the other
+_SEARCHED = 4_000  # characters of an error
+_DEEPEST = 6  # nested causes and mappings
 _FIELDS = ("message", "msg", "code", "type", "error", "body", "error_type", "exception", "stop_reason")
 
 
 def is_overflow(error: object) -> bool:
-    """Return whether a provider refused a request because it is too long for the model's window.
+    """Return whether a provider rejected a request because it is too long for the model's window.
+
+    If so, call `observe_overflow` with `overflow_sizes`, and get the view again: it is shorter.
 
     Args:
-        error: The exception of any provider's client, its text, or its body as a mapping. An exception's own text and
-            class, and the errors that caused it, are looked through.
-
-    Then call `observe_overflow`, with `overflow_sizes`, and ask for the view again: it is shorter.
+        error: The exception of any provider's client, its text, or its body as a mapping. The text and class of an
+            exception and of the errors that caused it are searched.
     """
     text = _text_of(error)
     if _RATE.search(text):
@@ -58,7 +58,7 @@ def is_overflow(error: object) -> bool:
 
 
 def overflow_sizes(error: object) -> tuple[int | None, int | None]:
-    """Return the tokens that were requested and those that are allowed, where an error names both; else None twice.
+    """Return the tokens that were requested and those that are allowed, if the error names both; else `None` twice.
 
     Args:
         error: As for `is_overflow`.
@@ -77,7 +77,7 @@ def _text_of(error: object) -> str:
 
 
 def _words(error: object, depth: int) -> Iterator[str]:
-    """What an error says, its fields and causes included."""
+    """Yield the texts of an error, including its fields and causes."""
     if error is None or depth > _DEEPEST:
         return
     if isinstance(error, str):

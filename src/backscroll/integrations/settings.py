@@ -1,7 +1,7 @@
-"""What the settings of all adapters share: strict pydantic models, and errors that say what to change.
+"""Shared by the settings of all adapters: strict pydantic models, and errors that say what to change.
 
-A model is the only source of a setting: its annotation gives type and range, the docstring behind it the meaning that
-stands in errors and in the tables of the documents (`docs/write_settings.py`).
+A model is the only source of a setting: its annotation gives type and range, and the docstring after it gives the
+meaning, which appears in errors and in the tables of the documents (`docs/write_settings.py`).
 """
 
 import re
@@ -26,7 +26,7 @@ _MAPPING = re.compile("valid dictionary or instance of .*")
 
 
 class SettingsModel(BaseModel):
-    """A group of settings: no key that it does not name, no value that is converted."""
+    """A group of settings that rejects unknown keys and converts no value."""
 
     model_config = ConfigDict(
         strict=True, extra="forbid", frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True
@@ -47,13 +47,13 @@ class Row(NamedTuple):
     """A setting as the documents show it."""
 
     name: str
-    """With the keys that lead to it: `compression.window_size`."""
+    """With its parent keys: `compression.window_size`."""
     default: Any
     meaning: str
 
 
 def rows(model: type[SettingsModel], part: str = "") -> Iterator[Row]:
-    """Every setting of a model, each group of settings behind the key that holds it."""
+    """Yield every setting of a model; a group's settings follow its own key."""
     for name, field in model.model_fields.items():
         yield Row(part + name, field.default, " ".join((field.description or "").split()))
         for inner in get_args(field.annotation):
@@ -62,16 +62,23 @@ def rows(model: type[SettingsModel], part: str = "") -> Iterator[Row]:
 
 
 def read(model: type[M], given: Mapping[str, Any], part: str = "") -> M:
-    """The settings that a user gave; None is the default. `part`: the keys that lead here, each with a dot behind it.
+    """Return the settings that a user gave; `None` means the default.
 
-    Raises `ConfigurationError` with every unknown key and every value that cannot work. A text or a number is quoted,
-    of everything else the type: a connection or a client may hold a secret.
+    An error quotes texts and numbers, and of any other value only the type: a connection or a client may hold a secret.
+
+    Args:
+        model: The pydantic model of the settings.
+        given: The user's values.
+        part: Parent keys, each followed by a dot.
+
+    Raises:
+        ConfigurationError: Names every unknown key and every value that cannot work.
     """
     try:
         return model.model_validate(given)
     except ValidationError as error:
         problems = error.errors(include_url=False)
-    # Raised behind the handler: as the context of this error pydantic's own would reach logs, with all values in it.
+    # Raised outside the handler: as this error's context, pydantic's own would reach logs with all values in it.
     found: dict[tuple[Any, ...], list[Any]] = {}
     for problem in problems:
         found.setdefault(tuple(_keys(problem["loc"], given)), []).append(problem)
@@ -83,19 +90,20 @@ def read(model: type[M], given: Mapping[str, Any], part: str = "") -> M:
 
 
 def unknown_key(name: Any, known: Iterable[str]) -> str:
-    """A question after the known key that looks like this one, else all that are known."""
+    """Return a question with the known key closest to this one, or the list of known keys."""
     return nearest(name, known) or f"known are {', '.join(map(repr, known))}"
 
 
 def nearest(name: Any, known: Iterable[str]) -> str | None:
-    """A question after the known key that looks like this one; None where none does."""
+    """Return a question with the known key closest to this one; `None` if none is close."""
     near = get_close_matches(str(name), list(known), n=1)
     return f"did you mean {near[0]!r}?" if near else None
 
 
 def shown(value: Any) -> str:
-    """A value as errors quote it: a number; a text without the password of an address, up to 80 characters; of anything
-    else the type.
+    """Return a value as errors quote it: a number; up to 80 characters of a text, without the password of an address;
+    or
+    the type.
     """
     if not isinstance(value, str | int | float):
         return f"a value of the type {type(value).__name__}"
@@ -103,7 +111,7 @@ def shown(value: Any) -> str:
 
 
 def _keys(place: Sequence[Any], value: Any) -> Iterator[Any]:
-    """The keys of a place; what pydantic calls the types of a union is left out."""
+    """Yield the keys of a location, without pydantic's names for the types of a union."""
     for key in place:
         if (isinstance(value, Mapping) and key in value) or (isinstance(value, list) and type(key) is int):
             value = value[key]
@@ -113,7 +121,7 @@ def _keys(place: Sequence[Any], value: Any) -> Iterator[Any]:
 def _sentence(
     path: tuple[Any, ...], problems: Sequence[Any], values: Any, meanings: Mapping[str, str], part: str
 ) -> str:
-    """What is wrong in one place; a value that fits no type of a union has a problem for each type."""
+    """Describe what is wrong in one place; a value that fits no type of a union has one problem a type."""
     for problem in problems:
         if isinstance(own := problem.get("ctx", {}).get("error"), ConfigurationError):
             return str(own)
@@ -124,5 +132,5 @@ def _sentence(
         return f"unknown key `{name:.60}`; {unknown_key(key, known)}"
     wanted = " or ".join(_MAPPING.sub("mapping of its settings", _SHOULD.sub("", each["msg"])) for each in problems)
     verb = "" if wanted.startswith("have ") else "be "  # at least 1 character
-    told = f" ({meanings[name]})" if name in meanings else ""
-    return f"`{name}` must {verb}{wanted}, not {shown(reduce(getitem, path, values))}{told}"
+    meaning = f" ({meanings[name]})" if name in meanings else ""
+    return f"`{name}` must {verb}{wanted}, not {shown(reduce(getitem, path, values))}{meaning}"

@@ -1,5 +1,5 @@
-"""What users hold, and the shell that drives the core.
+"""The public managers, and the shell that runs the core.
 
-`sync_manager.py` and `async_manager.py` are the two managers, `base.py` what they share. `assembly.py` builds a session
-from names and options; `driver.py` runs its operations, waiting or awaiting; `lock.py` keeps one of them at a time.
+`sync_manager.py` and `async_manager.py` hold the two managers, `base.py` what they share. `assembly.py` builds a
+session from names and options, `driver.py` runs its operations, and `lock.py` runs them one at a time.
 """

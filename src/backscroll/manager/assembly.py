@@ -1,6 +1,6 @@
-"""The composition room: names and options in, a working session out. No logic of its own.
+"""The composition root: builds a working session from names and options.
 
-The only place that knows both the core and the edges it is put together from.
+It is the only module that knows both the core and the adapters around it.
 """
 
 import inspect
@@ -13,8 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 from backscroll import events
-from backscroll.compaction.cache_pricing import CachePricing
-from backscroll.compaction.options import CompactionOptions
+from backscroll.compaction.options import CachePricing, CompactionOptions
 from backscroll.compaction.strategies import choose, masks_batches
 from backscroll.compaction.summarization import Summaries, Summarizer, SummarizerFunction
 from backscroll.history.journal import Journal
@@ -38,17 +37,17 @@ from backscroll.tokens.model_profiles import COUNTED, UNKNOWN, ModelProfile, fam
 
 @dataclass(frozen=True, slots=True)
 class SessionRuntime:
-    """A session with everything it needs around it."""
+    """A session with the objects that run it."""
 
     name: str
     session: SessionState
     store: Store | None
     inner: Store | None
-    """The store without the layers around it, which report to this session."""
+    """The store without its wrappers, which report to this session: a fork wraps it again."""
     measurer: Measurer
     search: Index
     everywhere: Callable[[str, int], Found] | None
-    """The search over all sessions of the store."""
+    """Searches all sessions of the store."""
     on_event: EventHandler | None
     telemetry: Telemetry | None
     compile: Callable[[str], Pattern] = LimitedPattern
@@ -58,10 +57,9 @@ class SessionRuntime:
 def open_session(
     options: ManagerOptions, background: BackgroundTask, *, write: Write | None = None, reads_only: bool = False
 ) -> SessionRuntime:
-    """Put a session together. Raises `ConfigurationError` for what can never work."""
-    reports: deque[Notification] = (
-        deque()
-    )  # tokenizer and store report into the session's queue, from where they find a fault
+    """Build a session. Raises `ConfigurationError` for options that can never work."""
+    # Tokenizer and store find faults outside an operation, so they report into the session's queue.
+    reports: deque[Notification] = deque()
     name = new_name() if options.session is None else options.session
     counter = resolve(options.tokenizer, partial(_reported, reports))
     measurer = Measurer(counter)
@@ -72,7 +70,7 @@ def open_session(
     kept = store if store is None or traced is None else traced.store(store)
     session = SessionState(
         config,
-        journal=_logbook(kept, name, options.lease),
+        journal=_journal(kept, name, options.lease),
         summaries=_summaries(options.summarizer, background, traced),
         pending_notifications=reports,
         clock=monotonic,
@@ -86,7 +84,7 @@ def open_session(
 def _config(
     options: ManagerOptions, counter: Tokenizer, measurer: Measurer, write: Write | None, reads_only: bool
 ) -> SessionConfig:
-    """The part of the options that decisions rest on."""
+    """Return the options that the core decides by."""
     return SessionConfig(
         budget=options.budget if isinstance(options.budget, BudgetOptions) else BudgetOptions(options.budget),
         compaction=CompactionOptions(
@@ -116,7 +114,7 @@ def _checked_overhead(tokens: int | None) -> int | None:
     return tokens
 
 
-def _logbook(store: Store | None, session: str, seconds: float | None) -> Journal | None:
+def _journal(store: Store | None, session: str, seconds: float | None) -> Journal | None:
     lease = None if seconds is None else Lease(store, session, seconds)
     return None if store is None else Journal(store, session, lease)
 
@@ -138,14 +136,15 @@ def _reported(reports: deque[Notification], name: str, payload: dict[str, Any]) 
 
 
 def new_name() -> str:
-    """A name for a session that nobody named."""
+    """Return a new name for a session."""
     return uuid4().hex
 
 
 def _families(model: str | ModelProfile | None, counted: bool, counter: Tokenizer) -> Callable[[str], ModelProfile]:
-    """A lane named after a model counts as that model; any other lane as the session's model.
+    """Return the function that finds a lane's model profile.
 
-    Estimated counts are never taken as exact, whatever the family: their upper estimate gets the wide margin.
+    A lane named after a model counts as that model, any other lane as the session's model. Estimated counts are never
+    exact, whichever the profile: their upper estimate gets the wide margin.
     """
 
     def family(lane: str) -> ModelProfile:

@@ -1,9 +1,9 @@
-"""`AsyncContextManager`: what users call. It runs operations; every decision is made in the core."""
+"""`AsyncContextManager`, the public manager for asyncio. It runs operations; the core makes every decision."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from backscroll.compaction.report import CompactionResult
+from backscroll.compaction.result import CompactionResult
 from backscroll.compaction.trim import TrimRequest
 from backscroll.errors import ConfigurationError
 from backscroll.manager.background import Task
@@ -23,40 +23,48 @@ from backscroll.session.window_report import WindowReport, window_report
 
 
 class AsyncContextManager(ManagerBase):
-    """Keeps a conversation whole and hands out, before each request, the best view of it that fits.
+    """Keep a whole conversation and return, before each request, the best view of it that fits the budget.
 
-    Safe for concurrent tasks and threads. `async with` closes it at the end. `ContextManager` is the same for callers
-    without an event loop. Options are given by name.
+    Safe for concurrent tasks and threads. `async with` closes it at the end. `ContextManager` has the same methods for
+    callers without an event loop. Pass options by name.
 
     Args:
         store: Where the session is kept: an address (`"sqlite:///agent.db"`), the path of an SQLite file or a `Store`.
             `None`: in memory only.
         session: The session's name in the store. `None`: a new name, which `session_id` returns.
-        lease: Exclusive-writer lease in seconds, renewed by every change; another writer gets a `ConflictError` at
-            once. `None`: several writers, each of which takes in what the others wrote.
-        budget: Input tokens of a request where neither the call nor the provider names a budget; or a `BudgetOptions`,
-            which also says what is kept free of a provider's window.
+        lease: Exclusive-writer lease in seconds, above 0 and up to 86,400; every change renews it, and other writers
+            get a `ConflictError`. `None`: optimistic concurrency.
+        budget: Input tokens of a request if neither the call nor the provider names a budget; or a `BudgetOptions`,
+            which also sets what is kept free of a provider's window.
         compact_threshold: Share of the budget at which a compaction starts; above 0, at most 1.
         target_usage: Share of the budget at which a compaction ends; above 0, below `compact_threshold`.
-        strategies: `"auto"` (everything, least harm first); or a list of names (`"deduplicate"`, `"excerpt"`,
-            `"clear"`, `"digest"`, `"importance"`, `"truncate"`) and strategy objects, which run in that order. `None`:
-            nothing but the last resort. protect: `Protection(recent, results, first, last)`: what compaction spares.
-            tool_result_preview: `ToolResultPreview(threshold_tokens, preview_tokens, when)`: long tool results stand in
-            views as head and tail. `None`: only as a compaction needs it. max_messages: Maximum messages of a view, at
-            least 8; older ones are digested. `None`: no limit. clear_at_least_tokens: Clear old tool results early only
-            if this frees at least this many tokens. `None`: never. overhead_tokens: Tokens of a request outside the
-            messages, such as tool definitions. `None`: learned from `observe_response` and `observe_usage`. tokenizer:
-            `"auto"` (exact o200k, offline), the name of another one, or a function from a text to its tokens. model:
-            The model's name, for its token factor and image rules; or a `ModelProfile`, which replaces the table's.
-            cache_pricing: `CachePricing(read, write, ttl_seconds)` of the provider's prompt cache. `None`: 0.1, 1.25
-            and 300 seconds. summarizer: A function, plain or async, from a `SummaryRequest` to a text; or a
-            `Summarizer`, which also says how it is called. `None`: the digest is written by code alone. storage:
-            `StorageOptions(blob_store, blob_threshold_bytes, encryption_key)`: where a store keeps large messages, and
-            whether it is encrypted. redact: A plain function of a message that returns what may be kept of it. Runs
-            before anything is counted, stored or shown; what it raises refuses the message. Run over its own result it
-            must change nothing. on_event: Called with the name and the payload of each event; may be async.
-            `backscroll.events` has the names. telemetry: Whether spans and metrics go to OpenTelemetry (extra `otel`):
-            names, numbers and types of errors, no word of a conversation.
+        strategies: `"auto"` (all, least harmful first), or a list of names (`"deduplicate"`, `"excerpt"`, `"clear"`,
+            `"digest"`, `"importance"`, `"truncate"`) and strategy objects, which run in that order. `None`: only the
+            last resort, which runs when the view would not fit otherwise.
+        protect: `Protection(recent, results, first, last)`: the messages that compaction spares.
+        tool_result_preview: `ToolResultPreview(threshold_tokens, preview_tokens, when)`: show only head and tail of
+            long tool results. `None`: only when a compaction needs it.
+        max_messages: Maximum messages per view, at least 8; older ones are summarized. `None`: no limit.
+        clear_at_least_tokens: Clear old tool results early only if this frees at least this many tokens. `None`: never
+            clear early.
+        overhead_tokens: Tokens of a request outside the messages, such as tool definitions. `None`: learned from
+            `observe_response` and `observe_usage`.
+        tokenizer: `"auto"` (exact o200k, offline), the name of another tokenizer, or a function that returns the number
+            of tokens of a text.
+        model: The model's name, for its token factor and image rules; or a `ModelProfile`, which replaces the built-in
+            one. `None`: each lane's name is used.
+        cache_pricing: `CachePricing(read, write, ttl_seconds)` of the provider's prompt cache. `None`: 0.1, 1.25 and
+            300 seconds.
+        summarizer: A function, plain or async, that returns a summary for a `SummaryRequest`; or a `Summarizer`, which
+            also sets how it is called. `None`: no model is called, and code writes the digest.
+        storage: `StorageOptions(blob_store, blob_threshold_bytes, encryption_key)`: where large messages are stored,
+            and encryption.
+        redact: A plain function that returns the message to keep for a message. It runs before anything is counted,
+            stored or shown; if it raises, the message is rejected. Applying it to its own result must change nothing.
+        on_event: A function, plain or async, called with the name and payload of each event. `backscroll.events` lists
+            the names.
+        telemetry: Whether to send spans and metrics to OpenTelemetry (extra `otel`): names, numbers and types of
+            errors, never text of a conversation.
 
     Raises:
         ConfigurationError: A value can never work, or an option does not exist.
@@ -72,7 +80,7 @@ class AsyncContextManager(ManagerBase):
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    if not TYPE_CHECKING:  # a checker is to say the same
+    if not TYPE_CHECKING:  # type checkers report it themselves
 
         def __enter__(self) -> NoReturn:
             raise ConfigurationError(
@@ -80,66 +88,136 @@ class AsyncContextManager(ManagerBase):
             )
 
         def __exit__(self, *_: object) -> None:
-            """Never reached."""
+            """Do nothing: the method above raises first."""
 
-    # -- Amplifier's protocol --
+    # -- methods of Amplifier's context contract --
 
     async def add_message(self, message: Any) -> None:
-        """Adds one message: a mapping, or what a client answered (an object with `model_dump()`, or a whole answer
-        with one message in it). Views leave out what only answers hold. Raises `MessageError`; then nothing was added.
+        """Add one message to the conversation.
+
+        Args:
+            message: A mapping with a role, or what a provider's client returned: an object with `model_dump()`, or a
+                whole response that holds one message. Views leave out the fields that only responses have.
+
+        Raises:
+            MessageError: It is not a message, or holds a value that is not JSON; nothing was added.
+            ConflictError: Another writer stored messages that this one does not follow; nothing was added.
+            StoreError: The store failed.
         """
         await run_async(self._opened, append(self._session, (message,)))
 
     async def get_messages_for_request(
         self, token_budget: int | None = None, provider: Any = None, *, lane: str = "main", overhead_tokens: int = 0
     ) -> list[dict[str, Any]]:
-        """The view to send: fits the budget, breaks no tool pair, extends the view before it wherever it can.
+        """Return the view to send to the model.
 
-        `token_budget`: input tokens of the whole request; else the provider's window less its output; else
-        `max_tokens`. `lane`: requests of one line share a plan; name lanes after models. `overhead_tokens`: what stands
-        outside the messages (system prompt, tool definitions), as far as the caller can tell; it counts until
-        reported usage says better. Raises `BudgetError` if the messages that must stay do not fit. What is returned is
-        a copy: changing it changes nothing here.
+        The view fits the budget, breaks no tool pair, and extends the lane's previous view wherever it can, so that the
+        provider's prompt cache is reused.
+
+        Args:
+            token_budget: Input tokens of the whole request. `None`: the provider's window less its output reserve;
+                without a provider, the `budget` of the manager.
+            provider: The object whose model will answer; its window sets the budget. `None`: no provider.
+            lane: The lane of the request. A lane is a sequence of requests that share one plan and one prompt cache,
+                usually one per model: use the model's name.
+            overhead_tokens: Tokens of the request outside the messages, such as the system prompt and tool definitions,
+                as far as the caller knows. Reported usage replaces this figure.
+
+        Returns:
+            A copy of the messages; changing it does not change the session.
+
+        Raises:
+            BudgetError: The messages that must stay do not fit the budget.
+            ConfigurationError: The budget is out of its range.
+            StoreError: The store failed.
         """
         return await run_async(
             self._opened, request(self._session, token_budget, provider, lane, outside=overhead_tokens)
         )
 
     async def get_messages(self) -> list[dict[str, Any]]:
-        """Everything stored on the current branch, as it came. Compaction never changes it."""
+        """Return every message of the current branch as it was added. Compaction never changes these.
+
+        Raises:
+            StoreError: The store failed.
+        """
         return await run_async(self._opened, get_messages(self._session))
 
     async def set_messages(self, messages: Sequence[Any]) -> None:
-        """Makes the conversation these messages: rewinds to what both begin with and appends the rest."""
+        """Make the conversation hold these messages: rewind to the common beginning and append the rest.
+
+        Args:
+            messages: The whole conversation, oldest first.
+
+        Raises:
+            MessageError: One of them is not a message; nothing was changed.
+            StoreError: The store failed.
+        """
         await run_async(self._opened, replace(self._session, messages))
 
     async def clear(self) -> None:
-        """Empties the conversation. The log keeps what was said, and recall by reference still finds it."""
+        """Empty the conversation. The log keeps all messages, and `recall` by reference still finds them.
+
+        Raises:
+            StoreError: The store failed.
+        """
         await run_async(self._opened, clear(self._session))
 
-    # -- more --
+    # -- further methods --
 
     async def append(self, *messages: Any, idempotency_key: str | None = None) -> int:
-        """Adds several messages in one step and answers the last `seq`.
+        """Add several messages in one step, all or none. With a store they are on disk when this returns.
 
-        `idempotency_key`; the same key with the same messages adds nothing and answers the same. Raises
-        `ConflictError` if it was used for other messages.
+        Args:
+            messages: Each as for `add_message`.
+            idempotency_key: Name of this call. Repeating the key with the same messages adds nothing and returns the
+                same result. `None`: every call adds.
+
+        Returns:
+            The number (`seq`) of the last message; the first message of a session is 0.
+
+        Raises:
+            MessageError: One of them is not a message; nothing was added.
+            ConflictError: The key was used for other messages, or another writer stored messages that these do not
+                follow; nothing was added.
+            StoreError: The store failed.
         """
         return await run_async(self._opened, append(self._session, messages, idempotency_key))
 
     async def pin(self, seq: int) -> None:
-        """Keeps message `seq`, and its whole tool pair, in every view from now on. Raises `ReferenceNotFoundError`."""
+        """Keep a message and its whole tool pair in every view from now on.
+
+        Args:
+            seq: The number of the message.
+
+        Raises:
+            ReferenceNotFoundError: The session has no message of this number.
+        """
         await run_async(self._opened, pin(self._session, seq, True))
 
     async def unpin(self, seq: int) -> None:
-        """Takes a pin back; `critical` messages stay protected. Raises `ReferenceNotFoundError`."""
+        """Remove a pin. Messages marked `critical` stay protected.
+
+        Args:
+            seq: The number of the message.
+
+        Raises:
+            ReferenceNotFoundError: The session has no message of this number.
+        """
         await run_async(self._opened, pin(self._session, seq, False))
 
     async def compact(self, focus: str | None = None, *, lane: str = "main") -> CompactionResult | None:
-        """Compacts the lane now, down to `target_usage` of its last budget; None if there was nothing to win.
+        """Compact the lane now, down to `target_usage` of its last budget.
 
-        `focus`: what matters most, for the summarizer; then a summary is made first, and waited for. Raises
-        `ConfigurationError` where there is no summarizer.
+        Args:
+            focus: What matters most, for the summarizer; a summary is then made first. `None`: no new summary.
+            lane: The lane to compact.
+
+        Returns:
+            What was done; `None` if compaction would save nothing.
+
+        Raises:
+            ConfigurationError: `focus` was given without a summarizer.
         """
         return await run_each_async(self._opened, self._compaction(lane, focus))
 
@@ -148,13 +226,13 @@ class AsyncContextManager(ManagerBase):
     ) -> CompactionResult | None:
         """Drop the oldest messages from the lane's view now and summarize them in the digest.
 
-        What must stay in every view stays.
+        Messages that must stay in every view stay.
 
         Args:
             keep_last: Newest messages that stay; 0 or more.
             fraction: Share of the view's messages that may go, counted from the oldest; above 0, at most 1.
-            only: `"all"`, `"tools"` (calls and their results) or `"messages"` (what was said).
-            summarize: Whether a summary is made first, where there is a summarizer.
+            only: `"all"`, `"tools"` (calls and their results) or `"messages"` (all others).
+            summarize: Whether to make a summary first, if there is a summarizer and `only` is `"all"`.
             lane: The lane whose view is trimmed.
 
         Returns:
@@ -168,47 +246,89 @@ class AsyncContextManager(ManagerBase):
         )
 
     async def undo_compaction(self, *, lane: str = "main") -> bool:
-        """Brings back the plan before the lane's newest compaction; False if there is none.
+        """Restore the plan before the lane's newest compaction.
 
-        If the view is over its budget then, the next request compacts again: raise the budget first.
+        If the restored view is over its budget, the next request compacts again: raise the budget first.
+
+        Args:
+            lane: The lane whose plan is restored.
+
+        Returns:
+            Whether there was a compaction to undo.
         """
         return await run_async(self._opened, undo_compaction(self._session, lane))
 
     async def history(self, at: int | None = None) -> list[dict[str, Any]]:
-        """The messages of the branch: now, or as they were when message `at` had just been added.
+        """Return the messages of the branch, now or at an earlier point.
 
-        Raises `ReferenceNotFoundError`.
+        Args:
+            at: Number of the message that had just been added at that point. `None`: now.
+
+        Returns:
+            The messages as they were added, oldest first.
+
+        Raises:
+            ReferenceNotFoundError: The session has no message of this number.
         """
         operation = get_messages(self._session) if at is None else messages_at(self._session, at)
         return await run_async(self._opened, operation)
 
     async def view(self, at: int | None = None, *, lane: str = "main") -> list[dict[str, Any]]:
-        """The view without a new compaction: now, or the last that was sent, or would have been, before a message came
-        behind `at`. Without ephemeral messages, which are never stored. Raises `ReferenceNotFoundError`.
+        """Return the lane's view without compacting it, now or at an earlier point.
+
+        Args:
+            at: Number of a message: return the last view that was sent, or would have been, before a message came after
+                it. `None`: the view now.
+            lane: The lane of the view.
+
+        Returns:
+            The messages of the view without ephemeral ones, which are never stored.
+
+        Raises:
+            ReferenceNotFoundError: The session has no message of this number.
         """
         return await run_async(self._opened, view_at(self._session, at, lane))
 
     async def rewind(self, to: int) -> None:
-        """Ends the conversation behind message `to`; -1 empties it. The log keeps what came later, and recall by
-        reference still finds it. Raises `ReferenceNotFoundError` for what is not on the current branch.
+        """End the conversation after a message. The log keeps later messages, and `recall` by reference still finds
+        them.
+
+        Args:
+            to: Number of the message that becomes the last; -1 empties the conversation.
+
+        Raises:
+            ReferenceNotFoundError: The message is not on the current branch.
         """
         await run_async(self._opened, rewind(self._session, to))
 
     async def fork(self, session: str | None = None, at: int | None = None) -> "AsyncContextManager":
-        """A manager of a new session that shares this one's past up to message `at`, or all of it; both go on by
-        themselves. Nothing is copied.
+        """Start a new session that shares this one's past. Nothing is copied; afterwards both grow independently.
 
-        `session`: its name; None = one of its own. Raises `ConflictError` where it has begun already,
-        `ReferenceNotFoundError` for an `at` that is not there, `ConfigurationError` without a store that can fork.
+        Args:
+            session: The name of the new session. `None`: a new name.
+            at: Number of the last message that both share. `None`: all messages.
+
+        Returns:
+            A manager of the new session with the same options.
+
+        Raises:
+            ConflictError: A session of this name exists already.
+            ReferenceNotFoundError: The session has no message `at`.
+            ConfigurationError: There is no store, or the store cannot fork.
         """
         name = self._fork_name(session)
         await run_async(self._opened, fork(self._session, name, at))
         return AsyncContextManager(**self._options.as_arguments() | {"session": name, "store": self._opened.inner})
 
     async def delete(self, *, cascade: bool = False) -> None:
-        """Leaves nothing of the session, in its store or here. It can begin anew.
+        """Delete the session and all its data. The name can be reused.
 
-        Raises `ConflictError` while forks share its past, and names them, unless they go as well: `cascade`.
+        Args:
+            cascade: Whether to delete the sessions that were forked from it as well.
+
+        Raises:
+            ConflictError: Forks share its past and `cascade` is false; the message names them.
+            StoreError: The store failed.
         """
         await run_async(self._opened, delete(self._session, cascade))
         self._forget_search()
@@ -225,32 +345,45 @@ class AsyncContextManager(ManagerBase):
         around: int = 0,
         everywhere: bool = False,
     ) -> RecallResult:
-        """What a view left out, word for word.
+        """Return what a view left out, verbatim, or search for it.
 
-        - `ref`: `12`, `12-40`, `12.1` or as it stands in a view, `[ref:12]`. One part alone comes back byte for byte.
-        - `query`: words, names or paths; the best passages of everything ever added, each under its reference: first
-          those that the newest view left out, best first, then those that it shows.
-        - `pattern`: a regular expression in Python's syntax, or in that of the package `regex`; the lines it finds, in
-          `ref` or in the whole conversation.
-        - `lines`: first and last line of `ref`, counted from 1; with a pattern, where it looks.
-        - `around`: lines before and behind each that the pattern finds, 0 to 50.
-        - `offset`: characters to skip, as `.next_offset` of the page before said.
-        - `limit`: tokens of a page; by default 4,000, at most a quarter of the budget.
-        - `everywhere`: whether a `query` searches every session of the store. Each hit tells its `session`, whose own
-          manager recalls more of it. The tool that a model gets never does that.
+        Args:
+            ref: A reference: `12`, `12-40`, `12.1`, or the form in a view, `[ref:12]`. A single part is returned byte
+                for byte.
+            query: Words, names or paths to search for in every message ever added. Returns the best passages, each
+                under its reference: first those that the newest view left out, best first, then those that it shows.
+            pattern: A regular expression in the syntax of Python's `re` or the package `regex`, without recursion.
+                Returns the lines that match, in `ref` or in the whole conversation.
+            lines: First and last line of `ref`, counted from 1. With `pattern`, the lines to search.
+            offset: Characters to skip: `next_offset` of the previous page.
+            limit: Tokens of a page, at least 1. `None`: 4,000, but at most a quarter of the budget.
+            around: Lines before and after each match of `pattern`, 0 to 50.
+            everywhere: Whether `query` searches every session of the store. Each hit names its `session`; recall more
+                of it with a manager of that session. The tool for models never searches other sessions.
 
-        Raises `ReferenceNotFoundError` for a reference that names nothing, `ConfigurationError` for arguments that do
-        not go together and for a pattern that takes longer than about two seconds.
+        Returns:
+            A page of text, with `next_offset` if there is more, `hits` of a search and `media` of a message.
+
+        Raises:
+            ReferenceNotFoundError: The reference names nothing.
+            ConfigurationError: The arguments cannot be combined, or the pattern takes longer than about 2 seconds.
         """
         return await run_async(
             self._opened, self._recall(ref, query, pattern, lines, offset, limit, around, everywhere)
         )
 
     def recall_tool(self, format: str = "openai") -> tuple[dict[str, Any], Callable[..., Awaitable[str]]]:
-        """The `recall` tool for a model: its definition (`openai`, `anthropic` or `strands`) and the function behind
-        it.
+        """Return the `recall` tool for a model: its definition and the function that handles calls.
 
-        The function never raises for what a model may get wrong; it answers what to do instead.
+        Args:
+            format: The dialect of the definition: `"openai"`, `"anthropic"` or `"strands"`.
+
+        Returns:
+            The definition and the handler. The handler takes the model's arguments by name and returns text; if the
+            model makes a mistake, the text explains what to do instead.
+
+        Raises:
+            ConfigurationError: There is no such dialect.
         """
 
         async def handler(**arguments: Any) -> str:
@@ -259,33 +392,66 @@ class AsyncContextManager(ManagerBase):
         return tool_definition(format), handler
 
     async def explain(self, lane: str = "main") -> list[MessageStatus]:
-        """What became of each message in the lane's newest view, and why."""
+        """Return what happened to each message in the lane's newest view, and why.
+
+        Args:
+            lane: The lane of the view.
+
+        Returns:
+            One `MessageStatus` for each message of the branch, oldest first.
+        """
         return await run_async(self._opened, explain(self._session, lane))
 
     async def list_requests(self, start: int = 0, stop: int | None = None) -> list[RequestRecord]:
-        """The requests that were made, oldest first, each with its place in the log, by which `get_request` finds it.
+        """Return the requests that were made, oldest first.
 
-        `start`, `stop`: places between which to look; one behind the last that is known finds what came since. A
-        request is stored with the next change of the session or by `aclose`: one that was made directly before a kill
-        is not among them.
+        A request is stored with the next change of the session or by `aclose`; one made just before a crash is missing.
+
+        Args:
+            start: First position in the session's log to look at. To poll, pass one more than the last known position.
+            stop: Position to stop before. `None`: the end of the log.
+
+        Returns:
+            The records, each with its position, which `get_request` takes.
         """
         return await run_async(self._opened, list_requests(self._session, start, stop))
 
     async def get_request(self, request: int) -> RequestSnapshot:
-        """What `get_messages_for_request` returned for the request at that place, and why each message stood there.
+        """Return what `get_messages_for_request` returned for an earlier request, and why each message was in it.
 
-        Ephemeral messages, which are never stored, stand as `{"role": ..., "ephemeral": SHA-256}`. Costs as much as
-        the view is long, from the nearest checkpoint on. Raises `ReferenceNotFoundError`.
+        Ephemeral messages, which are never stored, appear as `{"role": ..., "ephemeral": SHA-256}`. The cost grows with
+        the length of the view, counted from the nearest checkpoint.
+
+        Args:
+            request: The position of the request in the log, from `list_requests`.
+
+        Returns:
+            The messages of the request with the reason for each.
+
+        Raises:
+            ReferenceNotFoundError: There is no request at this position.
         """
         return await run_async(self._opened, get_request(self._session, request))
 
     async def window_report(self, lane: str = "main") -> WindowReport:
-        """What the lane's window is made of, what takes the most of it, and what a compaction now would do."""
+        """Return the parts of the lane's window, its largest messages and what a compaction now would do. Changes
+        nothing.
+
+        Args:
+            lane: The lane of the window.
+
+        Returns:
+            The report; all figures in tokens.
+        """
         return await run_async(self._opened, window_report(self._session, lane))
 
     async def aclose(self) -> None:
-        """Stores what is not stored yet and frees what the session holds open. It can still be used: it opens anew what
-        it needs.
+        """Store what is buffered, discard a running summary and close what the session holds open.
+
+        The manager remains usable: it reopens what it needs.
+
+        Raises:
+            StoreError: The store failed.
         """
         await run_async(self._opened, flush(self._session))
         await self._background.cancel()

@@ -1,4 +1,4 @@
-"""Doing one thing beside the rest: in a task of the event loop, or in a thread. Decides nothing."""
+"""Runners of one background operation: a task of the event loop, or a thread."""
 
 import asyncio
 import threading
@@ -9,34 +9,34 @@ from backscroll.ports import Operation
 
 
 class Task:
-    """In the event loop that is running when it is begun."""
+    """Runs an operation in the event loop that is running when it starts."""
 
     def __init__(self) -> None:
         self._task: asyncio.Task[Any] | None = None
 
     @property
     def running(self) -> bool:
-        """Whether something was begun whose result was not fetched yet."""
+        """Whether an operation was started and its result not fetched yet."""
         return self._task is not None
 
     def start(self, operation: Operation[Any]) -> None:
-        """Begins an operation."""
+        """Start an operation."""
         self._task = asyncio.get_running_loop().create_task(run_unlocked_async(operation))
 
     async def wait(self, seconds: float) -> None:
-        """Waits until it is done, or so long."""
+        """Wait until it is done, at most this many seconds."""
         if self._task is not None:
             await asyncio.wait([self._task], timeout=seconds)
 
     def fetch(self) -> Any:
-        """The result, once. What was cancelled, by us or with its event loop, has none."""
+        """Return the result, once; `None` if it was cancelled, by us or with its event loop."""
         if self._task is None or not self._task.done():
             return None
         task, self._task = self._task, None
         return None if task.cancelled() else task.result()
 
     async def cancel(self) -> None:
-        """Ends what is running, and waits until it has ended."""
+        """Cancel what is running and wait until it has ended."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
@@ -44,7 +44,7 @@ class Task:
 
 
 class Thread:
-    """In a thread of its own, which does not keep the interpreter from ending."""
+    """Runs an operation in a daemon thread, which does not keep the interpreter alive."""
 
     def __init__(self) -> None:
         self._thread: threading.Thread | None = None
@@ -52,11 +52,11 @@ class Thread:
 
     @property
     def running(self) -> bool:
-        """Whether something was begun whose result was not fetched yet."""
+        """Whether an operation was started and its result not fetched yet."""
         return self._thread is not None
 
     def start(self, operation: Operation[Any]) -> None:
-        """Begins an operation."""
+        """Start an operation."""
         results = self._results = []
 
         def run() -> None:
@@ -66,17 +66,17 @@ class Thread:
         self._thread.start()
 
     def wait(self, seconds: float) -> None:
-        """Waits until it is done, or so long."""
+        """Wait until it is done, at most this many seconds."""
         if self._thread is not None:
             self._thread.join(seconds)
 
     def fetch(self) -> Any:
-        """The result, once."""
+        """Return the result, once."""
         if self._thread is None or self._thread.is_alive():
             return None
         self._thread = None
         return self._results[0] if self._results else None
 
     def cancel(self) -> None:
-        """A thread cannot be ended: its result is forgotten."""
+        """Discard the result: a thread cannot be cancelled."""
         self._thread, self._results = None, []

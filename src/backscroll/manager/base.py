@@ -1,6 +1,4 @@
-"""What both managers share: construction, and what needs no waiting. Nothing async and nothing of a framework may live
-here.
-"""
+"""What both managers share: construction and the methods that never wait."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Generator, Sequence
@@ -8,10 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Never, TypeVar
 
-from backscroll.compaction.cache_pricing import CachePricing
 from backscroll.compaction.candidates import Strategy
-from backscroll.compaction.options import Protection, ToolResultPreview
-from backscroll.compaction.report import CompactionResult
+from backscroll.compaction.options import CachePricing, Protection, ToolResultPreview
+from backscroll.compaction.result import CompactionResult
 from backscroll.compaction.strategies import AUTO
 from backscroll.compaction.summarization import Summarizer, SummarizerFunction
 from backscroll.compaction.trim import TrimRequest
@@ -42,17 +39,17 @@ _DEFAULT_BUDGET, _DEFAULT_PROTECTION, _IN_THE_STORE = BudgetOptions(), Protectio
 
 T = TypeVar("T")
 Steps = Generator[Operation[Any], Any, T]
-"""Operations, one after the other, each with the lock for itself."""
+"""Operations to run in order; each one acquires and releases the lock."""
 SystemPrompt = Callable[[], str | Awaitable[str]]
 
 
 class ManagerBase(ABC):
-    """A session with its options; the managers add the methods that wait."""
+    """A session with its options; the two managers add the methods that wait."""
 
     _write_view: Write | None = None
-    """Makes of each view what the caller sends: an adapter's own, as a static method."""
+    """Converts each view to what the caller sends; an adapter sets it as a static method."""
     _reads_only = False
-    """Whether lanes count as the program did that made their requests."""
+    """Whether lanes count tokens like the program that made their requests: true for the inspector."""
 
     def __init__(
         self,
@@ -84,45 +81,59 @@ class ManagerBase(ABC):
             store, session, lease, budget, compact_threshold, target_usage, strategies, protect, tool_result_preview,
             max_messages, clear_at_least_tokens, overhead_tokens, tokenizer, model, cache_pricing, summarizer, storage,
             redact, on_event, telemetry,
-        )  # fmt: skip  # one thought
+        )  # fmt: skip  # one line an option would hide the call
         background = self._make_background()
         self._opened = open_session(self._options, background, write=self._write_view, reads_only=self._reads_only)
         self._session = self._opened.session
         self._begin_search()
-        _warn_of_useless_name(self._options)
+        _warn_of_unused_name(self._options)
 
     @abstractmethod
     def _make_background(self) -> BackgroundTask:
-        """What summaries are made in."""
+        """Return the runner for summaries."""
 
     def _fork_name(self, session: str | None) -> str:
-        """What a fork is called. Raises `ConfigurationError` where there cannot be one."""
+        """Return the name for a fork. Raises `ConfigurationError` if the session cannot be forked."""
         if self._opened.store is None:
-            raise ConfigurationError("a session that is kept in memory only cannot be forked: give it a store")
+            raise ConfigurationError(
+                'a session in memory cannot be forked: pass a `store`, such as store="sqlite:///agent.db"'
+            )
         if "fork" not in self._opened.store.capabilities:
             raise ConfigurationError(
-                f'{self._opened.store!r} cannot fork sessions, use SQLite: store="sqlite:///agent.db"'
+                f'{self._opened.store!r} cannot fork sessions: use SQLite, store="sqlite:///agent.db"'
             )
         return new_name() if session is None else session
 
     @property
     def session_id(self) -> str:
-        """The session's name in its store: the one that was given, or one of its own."""
+        """The session's name in its store: the one that was given, or a generated one."""
         return self._opened.name
 
     def set_system_prompt_factory(self, factory: SystemPrompt | None) -> None:
-        """A function, plain or async, that is asked for the system prompt at every request; None removes it.
+        """Set the function that returns the system prompt for every request.
 
-        Its text stands in place of the stored system messages, save those that hooks added.
+        Its text replaces the stored system messages in views, except those that hooks added.
+
+        Args:
+            factory: A function without arguments, plain or async, that returns the text. `None`: remove it.
         """
         self._session.prompt = factory
 
     def usage(self, lane: str = "main") -> Usage:
-        """What is in the lane's window, by kind; each figure says whether it is measured or estimated.
+        """Return window size, tokens by kind and free space of the lane, each marked `measured` or `estimated`.
 
-        It is about the newest view that was made here. Before the first one it reads what is stored, which takes as
-        long as a resume and waits for the store (`status` does not block an event loop); then it raises `StoreError`
-        where the store fails.
+        The figures describe the newest view that this manager made. Before its first view this reads the stored
+        session, which takes as long as a resume and blocks the calling thread; `window_report` does not block an event
+        loop.
+
+        Args:
+            lane: The lane of the window.
+
+        Returns:
+            The usage; all figures in tokens.
+
+        Raises:
+            StoreError: The store failed.
         """
         return usage(self._session, lane) or run_unlocked(usage_as_stored(self._session, lane))
 
@@ -135,27 +146,36 @@ class ManagerBase(ABC):
         cache_write_tokens: int = 0,
         lane: str = "main",
     ) -> None:
-        """Tells what the provider counted for the view last handed out on this lane: the anchor of all further figures.
+        """Record the provider's token count for the lane's last view. Later estimates are calibrated against it.
 
-        Use `observe_response` where you have the response of one of the clients that it reads. `input_tokens` and the
-        two cache figures are added up, as Anthropic reports them; where the provider's figure includes the cache
-        (OpenAI, Gemini), subtract the two from `input_tokens`, or give it alone. Only for a single call that was not
-        aborted. A figure that cannot be about that view is ignored, and totals of several requests and cached tokens
-        that were counted twice are corrected, with an event and a warning.
+        Use `observe_response` if you have the response of a supported client. `input_tokens` and the two cache figures
+        are added up, as Anthropic reports them. If the provider's figure includes cached tokens (OpenAI, Gemini),
+        subtract both cache figures from `input_tokens`, or pass only `input_tokens`. Report single calls that were not
+        aborted.
+
+        A figure that cannot belong to that view is ignored. Totals of several requests and cached tokens that were
+        counted twice are corrected. Both emit an event and a warning.
+
+        Args:
+            input_tokens: Uncached input tokens of the call.
+            output_tokens: Output tokens of the call.
+            cache_read_tokens: Input tokens read from the provider's prompt cache.
+            cache_write_tokens: Input tokens written to the provider's prompt cache.
+            lane: The lane whose view was sent.
         """
         counted = Counted(input_tokens, cache_read_tokens, cache_write_tokens, output_tokens)
         observe_usage(self._session, lane, counted)
 
     def observe_response(self, response: object, *, lane: str = "main") -> None:
-        """Reads from a provider's response what it counted for the view last handed out on this lane.
+        """Record the token count in a provider's response for the lane's last view.
 
         Does the same as `observe_usage`, and knows for OpenAI (chat and Responses), Anthropic, Gemini and Bedrock
         Converse which figures include cached tokens.
 
         Args:
             response: The response as the provider's client returns it, its usage alone, or either as a dict. Of a
-                stream, the event or chunk that holds the usage. A response without usage is ignored, with an event
-                and a warning.
+                stream, the event or chunk that holds the usage. A response without usage is ignored, with an event and
+                a warning.
             lane: The lane whose view was sent.
 
         Raises:
@@ -170,24 +190,28 @@ class ManagerBase(ABC):
     def observe_overflow(
         self, *, requested_tokens: int | None = None, limit_tokens: int | None = None, lane: str = "main"
     ) -> None:
-        """Tells that the provider refused the view last handed out on this lane as too long.
+        """Record that the provider rejected the lane's last view as too long.
 
-        `requested_tokens`, `limit_tokens`: what the request took and what it might have taken, where the provider's
-        error says both. The next view of the lane, and all that follow, keep to that limit, else to four fifths of what
-        was refused, whatever the budget says; with an event and a warning. A limit that had to be guessed before
-        anything was known of what stands outside the messages is lifted by the first usage that is reported.
+        The next view of the lane, and all later ones, keep to `limit_tokens`, or else to four fifths of the rejected
+        size, even if the budget is larger; with an event and a warning. A limit that was guessed before the overhead
+        outside the messages was known is removed by the first reported usage.
+
+        Args:
+            requested_tokens: Tokens of the rejected request, if the provider's error names both figures.
+            limit_tokens: Tokens that the provider allows, if its error names both figures.
+            lane: The lane whose view was sent.
         """
         observe_overflow(self._session, lane, requested_tokens, limit_tokens)
 
     def _compaction(self, lane: str, focus: str | None) -> Steps[CompactionResult | None]:
-        """What `compact` has to do, step by step: a summary is waited for without the lock."""
+        """Yield the operations of `compact`; the summary is awaited without the lock."""
         if focus is not None:
             yield from self._summarise(lane, focus, None)
         done: CompactionResult | None = yield compact(self._session, lane)
         return done
 
     def _trimming(self, lane: str, wish: TrimRequest, summarize: bool) -> Steps[CompactionResult | None]:
-        """The same of `trim`; of a kind of messages only the digest tells."""
+        """Yield the operations of `trim`; without a summary for one kind of messages, which only the digest covers."""
         if summarize and self._session.summaries is not None and wish.only == "all":
             yield from self._summarise(lane, None, wish)
         done: CompactionResult | None = yield trim(self._session, lane, wish)
@@ -230,9 +254,9 @@ class ManagerBase(ABC):
         return (yield from recalling.recall(scroll, self._finder, self._opened.measurer.tokenizer.count, wanted))
 
 
-def _warn_of_useless_name(options: ManagerOptions) -> None:
-    if options.session is not None and options.store is None and not options.telemetry:  # spans bear the name
+def _warn_of_unused_name(options: ManagerOptions) -> None:
+    if options.session is not None and options.store is None and not options.telemetry:  # spans carry the name
         warn(
-            f"the session {options.session!r} is kept in memory only, and its name is of no use: give it a place, such "
-            'as store="sqlite:///agent.db", or leave out `session`'
+            f"`session` is {options.session!r}, but the session is kept in memory, where its name has no effect: pass "
+            'a `store`, such as store="sqlite:///agent.db", or omit `session`'
         )

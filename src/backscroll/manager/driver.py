@@ -1,8 +1,8 @@
-"""Driving operations: answering what the core asks, awaiting or waiting, and emitting events. Decides nothing.
+"""Drivers of operations: call what the core asks for, wait or await, and emit events.
 
-What happens around an operation (lock, events, failing listeners) is one generator as well; the two drivers below
-differ only in how they wait. Events are taken while the lock is held, so that they are in order, and emitted after it
-is released, so that a handler may use the session.
+The work around an operation (lock, events, failing listeners) is one generator too, so the two drivers differ only in
+how they wait. Events are collected while the lock is held, which keeps them in order, and emitted after its release, so
+that a handler may use the session.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ _VALUES = frozenset((type(None), int, float, str, tuple, list, dict))
 
 
 async def run_async(opened: SessionRuntime, operation: Operation[T]) -> T:
-    """Runs an operation on the present event loop."""
+    """Run an operation on the running event loop."""
     if opened.telemetry is None:
         return await _driven_async(opened, operation)
     with opened.telemetry.operation(_name(operation)):
@@ -32,7 +32,7 @@ async def run_async(opened: SessionRuntime, operation: Operation[T]) -> T:
 
 
 def run_sync(opened: SessionRuntime, operation: Operation[T]) -> T:
-    """Runs an operation in the calling thread; awaitables run in an event loop of their own."""
+    """Run an operation in the calling thread; awaitables run in an event loop of their own."""
     if opened.telemetry is None:
         return _driven(opened, operation)
     with opened.telemetry.operation(_name(operation)):
@@ -40,7 +40,7 @@ def run_sync(opened: SessionRuntime, operation: Operation[T]) -> T:
 
 
 async def run_each_async(opened: SessionRuntime, steps: Generator[Operation[Any], Any, T]) -> T:
-    """Runs operations one after the other, each with the lock for itself; what each answers is sent back."""
+    """Run operations in order, each with its own hold of the lock, and send each result back."""
     answer = None
     try:
         while True:
@@ -53,7 +53,7 @@ async def run_each_async(opened: SessionRuntime, steps: Generator[Operation[Any]
 
 
 def run_each(opened: SessionRuntime, steps: Generator[Operation[Any], Any, T]) -> T:
-    """The same in the calling thread."""
+    """Run operations in order in the calling thread, as `run_each_async` does."""
     answer = None
     try:
         while True:
@@ -66,7 +66,7 @@ def run_each(opened: SessionRuntime, steps: Generator[Operation[Any], Any, T]) -
 
 
 def _name(operation: Any) -> str:
-    """What a generator's function is called."""
+    """Return the name of a generator's function."""
     return str(operation.__name__).strip("_")
 
 
@@ -105,7 +105,7 @@ def _driven(opened: SessionRuntime, operation: Operation[T]) -> T:
 
 
 def run_unlocked(operation: Operation[T]) -> T:
-    """Runs an operation that needs no lock, or whose caller holds it, in the calling thread; reports stay queued."""
+    """Run an operation in the calling thread, for callers that hold the lock or need none. Reports stay queued."""
     answer = None
     try:
         while True:
@@ -122,7 +122,7 @@ def run_unlocked(operation: Operation[T]) -> T:
 
 
 async def run_unlocked_async(operation: Operation[T]) -> T:
-    """The same on the present event loop."""
+    """Run an operation on the running event loop, as `run_unlocked` does."""
     answer = None
     try:
         while True:
@@ -139,7 +139,7 @@ async def run_unlocked_async(operation: Operation[T]) -> T:
 
 
 def _steps(opened: SessionRuntime, operation: Operation[T]) -> Operation[T]:
-    """The operation, then what it has to report. An `Ask` is answered by a value or by the exception that came."""
+    """Run the operation under the lock, then emit its reports. An `Ask` is answered by its value or its exception."""
     held = False
     answer: Any = None
     failure: Exception | None = None
@@ -172,15 +172,15 @@ def _steps(opened: SessionRuntime, operation: Operation[T]) -> Operation[T]:
 
 
 def _emit(opened: SessionRuntime, name: str, payload: dict[str, Any]) -> Operation[None]:
-    """A listener's fault must not fail the conversation, nor go unnoticed."""
+    """Emit one event. A failing listener must neither fail the conversation nor go unnoticed."""
     if opened.telemetry is not None:
         opened.telemetry.heard(name, payload)
-    if name in events.WARNINGS and name != events.TOKENIZER_FALLBACK:  # the tokenizer warned of that itself
+    if name in events.WARNINGS and name != events.TOKENIZER_FALLBACK:  # the tokenizer has warned already
         warn(events.sentence(name, payload))
     if opened.on_event is not None:
         answer = yield Ask(opened.on_event, (name, payload))
         if isinstance(answer, Exception):
-            warn(f"`on_event` raised {answer!r} for {name}, and the session goes on: correct that function")
+            warn(f"`on_event` raised {answer!r} for the event {name}; the session continues: fix that function")
 
 
 async def _answer_async(question: Ask) -> Any:
@@ -197,9 +197,9 @@ async def _answer_async(question: Ask) -> Any:
 
 
 async def _in_thread(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    """Calls a function in a thread of its own, which takes a tenth of a millisecond.
+    """Call a function in a thread of its own, at a cost of about 0.1 ms.
 
-    Not in one of the event loop's: these are few, and all of them may be waiting for the lock that is held here.
+    Not in the event loop's pool: its threads are few, and all may be waiting for the lock that is held here.
     """
     done: Future[Any] = Future()
     context = copy_context()
@@ -216,7 +216,7 @@ async def _in_thread(function: Callable[..., Any], arguments: tuple[Any, ...]) -
 
 
 def _is_awaitable(answer: Any) -> bool:
-    """Whether an answer is to be awaited; asked of what is answered at every step, it looks at the type alone."""
+    """Return whether to await an answer. Called at every step, so it checks common types first."""
     return type(answer) not in _VALUES and inspect.isawaitable(answer)
 
 
@@ -231,7 +231,7 @@ def _answer(question: Ask) -> Any:
 
 
 def _run(awaitable: Any) -> Any:
-    """Runs an awaitable for a caller that cannot await: in a thread of its own, as this one may have a running loop."""
+    """Run an awaitable in a thread of its own: the calling thread may have a running loop."""
 
     async def awaited() -> Any:
         return await awaitable

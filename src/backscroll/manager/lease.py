@@ -1,4 +1,4 @@
-"""Keeping a session for one writer: when its lease is taken, renewed and given back. Nothing else may live here."""
+"""The exclusive-writer lease of a session: when it is acquired, renewed and released."""
 
 import os
 import socket
@@ -11,9 +11,10 @@ from backscroll.ports import Store
 
 
 class Lease:
-    """A lease on one session, for `seconds` each time; renewed by a change when a third of them is over.
+    """A lease on one session; a change renews it after a third of its time.
 
-    Raises `ConfigurationError` for seconds that cannot be, and for a store that leases nothing.
+    Raises:
+        ConfigurationError: The seconds are out of range, or the store has no leases.
     """
 
     def __init__(self, store: Store | None, session: str, seconds: float) -> None:
@@ -21,30 +22,27 @@ class Lease:
             raise ConfigurationError(f"`lease` must be a number of seconds, above 0 and up to 86,400, not {seconds!r}")
         if store is None or "lease" not in store.capabilities:
             raise ConfigurationError(
-                f"`lease` needs a store that keeps sessions for one writer, and {store!r} cannot, use SQLite: "
-                'store="sqlite:///agent.db"'
+                f'`lease` requires a store with leases, and {store!r} has none: use SQLite, store="sqlite:///agent.db"'
             )
         self._store, self._session, self._seconds = store, session, float(seconds)
         self._owner = f"{socket.gethostname()[:100]} {os.getpid()} {uuid4().hex[:8]}"
         self._renew_at = 0.0
 
     def keep(self) -> Any:
-        """Has the store keep the session for this writer, unless that was done a moment ago; fails with `ConflictError`
-        while another one has it.
-        """
+        """Acquire or renew the lease if it is due; fails with `ConflictError` while another writer holds it."""
         now = time.monotonic()
         if now < self._renew_at:
             return None
         pending: Any = self._store.lease(self._session, self._owner, self._seconds)
-        self._renew_at = now + self._seconds / 3  # by the time before the call: never later than the store thinks
+        self._renew_at = now + self._seconds / 3  # from the time before the call: never later than the store's
         return pending
 
     def refused(self) -> None:
-        """The store said no: the next change asks again."""
+        """Note that the store refused, so that the next change asks again."""
         self._renew_at = 0.0
 
     def release(self) -> Any:
-        """Gives the session back, if it was taken."""
+        """Release the lease if it was acquired."""
         if not self._renew_at:
             return None
         self._renew_at = 0.0

@@ -1,7 +1,7 @@
-"""One lock for tasks and threads alike. Nothing else may live here.
+"""A lock for both tasks and threads.
 
-`asyncio.Lock` belongs to one event loop and `threading.Lock` blocks the loop; a session may be used from both at once.
-Waiters are served in the order of their arrival.
+`asyncio.Lock` belongs to one event loop and `threading.Lock` blocks the loop, but a session may be used from both at
+once. Waiters are served in order of arrival.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from concurrent.futures import Future
 
 
 class FairLock:
-    """A fair, not re-entrant lock."""
+    """A fair, non-reentrant lock."""
 
     def __init__(self) -> None:
         self._mutex = threading.Lock()  # held for a few instructions only, never while waiting
@@ -28,7 +28,7 @@ class FairLock:
             return turn
 
     def acquire(self) -> None:
-        """Blocks the thread until it is its turn; an interrupted waiter passes it on."""
+        """Block the thread until it is its turn; an interrupted waiter passes the turn on."""
         turn = self._enter(None)
         if turn is None:
             return
@@ -39,7 +39,7 @@ class FairLock:
             raise
 
     async def acquire_async(self) -> None:
-        """Awaits the turn; a cancelled waiter passes it on."""
+        """Await the turn; a cancelled waiter passes it on."""
         turn = self._enter(asyncio.get_running_loop())
         if turn is None:
             return
@@ -54,12 +54,12 @@ class FairLock:
             self.release()  # the turn had just been granted
 
     def release(self) -> None:
-        """Lets the next one in."""
+        """Pass the lock to the next waiter."""
         with self._mutex:
             while self._waiting:
                 turn, loop = self._waiting.popleft()
                 if loop is not None and loop.is_closed():
-                    continue  # a task that will never run again
+                    continue  # its task will never run again
                 if turn.set_running_or_notify_cancel():
                     turn.set_result(None)
                     return

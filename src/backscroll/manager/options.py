@@ -1,4 +1,4 @@
-"""The options of a manager: their names and types. Opens nothing."""
+"""The options of a manager: names, types and type checks."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -7,9 +7,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from backscroll.compaction.cache_pricing import CachePricing
 from backscroll.compaction.candidates import Strategy
-from backscroll.compaction.options import Protection, ToolResultPreview
+from backscroll.compaction.options import CachePricing, Protection, ToolResultPreview
 from backscroll.compaction.strategies import AUTO
 from backscroll.compaction.summarization import Summarizer, SummarizerFunction
 from backscroll.errors import ConfigurationError
@@ -23,7 +22,7 @@ __all__ = ["CHECKS", "ManagerOptions", "StorageOptions", "check_names"]
 
 
 class Option(NamedTuple):
-    """What a value has to be."""
+    """The check for the type of an option, and its description for errors."""
 
     fits: Callable[[Any], bool]
     wants: str
@@ -46,7 +45,7 @@ def _plain_function(value: Any) -> bool:
 
 
 def _address_or(*methods: str) -> Callable[[Any], bool]:
-    """A text, a path, or an object with these methods."""
+    """Accept a text, a path, or an object with these methods."""
 
     def fits(value: Any) -> bool:
         known = isinstance(value, str | Path)
@@ -69,7 +68,7 @@ _SHARE = Option(_number, "a share of the budget, from 0 to 1")
 CHECKS: Mapping[str, Option] = {
     "session": _or_none(_text, 'a name such as "support-42"'),
     "store": _or_none(
-        _address_or("append", "read", "end", "tip", "find"),
+        _address_or("append", "read", "length", "tip", "find"),
         'an address such as "sqlite:///agent.db", a Path or a Store',
     ),
     "lease": _or_none(_number, "a number of seconds"),
@@ -90,16 +89,16 @@ CHECKS: Mapping[str, Option] = {
     "overhead_tokens": _or_none(*_TOKENS),
     "tokenizer": Option(
         lambda value: _text(value) or callable(value) or inspect.getattr_static(value, "count", None) is not None,
-        "a name, a function from a text to its tokens, or a Tokenizer",
+        "a name, a function that returns the number of tokens of a text, or a Tokenizer",
     ),
-    "model": _or_none(lambda value: isinstance(value, str | ModelProfile), "the model's name or a Family"),
-    "cache_pricing": _or_none(lambda value: isinstance(value, CachePricing), "a Prices(read=..., write=...)"),
+    "model": _or_none(lambda value: isinstance(value, str | ModelProfile), "the model's name or a ModelProfile"),
+    "cache_pricing": _or_none(lambda value: isinstance(value, CachePricing), "a CachePricing(read=..., write=...)"),
     "summarizer": _or_none(
         lambda value: callable(value) or isinstance(value, Summarizer),
-        "a function from a SummaryRequest to a text, or a Summarizer(fn, ...)",
+        "a function that returns a text for a SummaryRequest, or a Summarizer(fn, ...)",
     ),
     "storage": Option(lambda value: isinstance(value, StorageOptions), "a StorageOptions(blob_store=...)"),
-    "redact": _or_none(_plain_function, "a plain function from a message to a message"),
+    "redact": _or_none(_plain_function, "a plain function that returns a message for a message"),
     "on_event": _or_none(callable, "a function of a name and a payload"),
     "telemetry": Option(lambda value: type(value) is bool, "True or False"),
 }
@@ -107,9 +106,10 @@ CHECKS: Mapping[str, Option] = {
 
 @dataclass(frozen=True, slots=True)
 class ManagerOptions:
-    """What a manager was given, with the type of each option checked. Ranges are checked by who uses an option.
+    """The options of a manager, with their types checked. The parts that use an option check its range.
 
-    Raises `ConfigurationError` for a value of the wrong type.
+    Raises:
+        ConfigurationError: A value is of the wrong type.
     """
 
     store: str | Path | Store | None
@@ -140,17 +140,17 @@ class ManagerOptions:
                 raise ConfigurationError(f"`{name}` must be {wants}, not {value!r:.80}")
 
     def as_arguments(self) -> dict[str, Any]:
-        """The same as arguments of a manager."""
+        """Return the options as arguments of a manager."""
         return {name: getattr(self, name) for name in CHECKS}
 
 
 def check_names(misplaced: Sequence[object], unknown: Iterable[str]) -> None:
-    """Raise `ConfigurationError` for options that were given without a name, or with one that no option has."""
+    """Raise `ConfigurationError` for options without a name and for unknown names."""
     if misplaced:
         raise ConfigurationError(
-            'options are given by name, so that no address is taken for a name: write store="sqlite:///agent.db" '
-            'for where a session is kept, and session="support-42" for what it is called there'
+            'options must be passed by name: write store="sqlite:///agent.db" for where the session is kept and '
+            'session="support-42" for its name there'
         )
     for name in unknown:
         near = get_close_matches(name, CHECKS, n=1, cutoff=0.0)[0]
-        raise ConfigurationError(f"there is no option `{name}`: the nearest is `{near}`")
+        raise ConfigurationError(f"unknown option `{name}`: did you mean `{near}`?")

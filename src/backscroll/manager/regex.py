@@ -1,7 +1,7 @@
-"""Regular expressions that a model writes, with a limit on the time and the room they take. Nothing else may live here.
+"""Regular expressions written by models, with limits on time and memory.
 
-The syntax is that of Python's `re` with what the package `regex` adds, but no recursion. Python's own engine cannot be
-stopped: a pattern like `(a|aa)*b` would hold up everything for ever.
+The syntax is that of Python's `re` plus that of the package `regex`, without recursion. Python's own engine cannot be
+interrupted: a pattern like `(a|aa)*b` would block everything for ever.
 """
 
 import re
@@ -11,25 +11,25 @@ from typing import Any
 from backscroll.errors import ConfigurationError
 
 LIMIT = 2.0
-"""Seconds that a pattern may take longer than patterns usually do, in all."""
-LONGEST = 5_000  # characters of a pattern: compiling takes some microseconds for each
-_MOST_NODES = 50_000  # of a compiled pattern, where a repetition is written out: about 300 bytes each
-_PER_LINE = 20e-6  # seconds of processor time; a pattern that does no harm takes a tenth of that
+"""Seconds that a pattern may take in total, beyond what harmless patterns take."""
+LONGEST = 5_000  # characters of a pattern: compiling takes some microseconds each
+_MOST_NODES = 50_000  # of a compiled pattern with repetitions written out: about 300 bytes each
+_PER_LINE = 20e-6  # seconds of processor time; a harmless pattern takes a tenth of it
 _PER_CHARACTER = 50e-9
-_AT_ONCE = 0.02  # seconds for which other threads may be kept waiting; letting them go costs more than most searches
+_AT_ONCE = 0.02  # seconds other threads may wait; releasing the GIL costs more than most searches
 _RECURSION = re.compile(r"\(\?(?:R|[+-]?\d|&|P>)")
 _TOKEN = re.compile(r"(?P<least>\{\s*(\d*)\s*(?:,\s*\d*\s*)?\}[?+]?)|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\s+|.", re.DOTALL)
 
 
 class LimitedPattern:
-    """A compiled pattern. Its time is counted over all lines that it is asked about."""
+    """A compiled pattern whose time limit covers all lines that it searches."""
 
     def __init__(self, pattern: str, limit: float = LIMIT) -> None:
         self._pattern, self._left = pattern, limit
         self._expression = _compiled(pattern)
 
     def finds(self, line: str) -> bool:
-        """Whether it matches somewhere in the line. Raises `ConfigurationError` where that takes too long."""
+        """Return whether the pattern matches in the line. Raises `ConfigurationError` if its time is used up."""
         start, found = time.thread_time(), False
         if self._left > 0:
             try:
@@ -59,25 +59,25 @@ def _compiled(pattern: str) -> Any:
             f"{pattern!r:.80} is no regular expression that is taken: it has {len(pattern)} characters, at most "
             f"{LONGEST} are allowed"
         )
-    if _RECURSION.search(pattern):  # stacks up hundreds of megabytes in the time that a pattern has
+    if _RECURSION.search(pattern):  # uses hundreds of megabytes within the time limit
         raise ConfigurationError(f"{pattern!r:.80} is no regular expression that is taken: write it without recursion")
     if nodes(pattern) > _MOST_NODES:
         raise ConfigurationError(
             f"{pattern!r:.80} is no regular expression that is taken: it repeats too much, write smaller numbers"
         )
     try:
-        return regex.compile(pattern, cache_pattern=False)  # which would keep hundreds, of any size
+        return regex.compile(pattern, cache_pattern=False)  # its cache keeps hundreds, of any size
     except (regex.error, ValueError, LookupError, TypeError, RecursionError, OverflowError, MemoryError) as error:
         raise ConfigurationError(f"{pattern!r:.80} is no regular expression: {error}") from None
 
 
 def nodes(pattern: str) -> int:
-    """At least as many nodes as the compiled pattern has: what must come n times is written out n times.
+    """Return an upper bound on the nodes of the compiled pattern, with repetitions written out.
 
-    Not a parser. Where it is unclear what a number repeats, it is taken to be the largest that stands before it.
+    This is not a parser. If it is unclear what a number repeats, the largest element before it is assumed.
     """
     groups: list[tuple[int, int]] = []
-    total, largest, single = 0, 1, False  # of the group that is open: all nodes, and those of its largest member
+    total, largest, single = 0, 1, False  # of the open group: all nodes, and those of its largest member
     for token in _TOKEN.finditer(pattern):
         text = token[0]
         if token["least"]:

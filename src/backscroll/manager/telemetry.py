@@ -1,8 +1,8 @@
-"""Spans and metrics of what a session does, through the API of OpenTelemetry. Only telling may live here.
+"""Spans and metrics of a session through the OpenTelemetry API.
 
-Without an SDK that somebody set up, that API does nothing. Names follow OpenTelemetry's conventions for generative AI
-where these have one (`gen_ai.*`, version 1.37); all others begin with `backscroll.`. No word of a conversation is told:
-only names, numbers, and the types of errors.
+Without a configured SDK the API does nothing. Names follow OpenTelemetry's conventions for generative AI where one
+exists (`gen_ai.*`, version 1.37); all others begin with `backscroll.`. Text of a conversation is never exported: only
+names, numbers and types of errors.
 """
 
 import inspect
@@ -18,20 +18,20 @@ from backscroll.compaction.summarization import SummaryRequest, SummaryResponse
 from backscroll.errors import ConfigurationError
 from backscroll.ports import Record, Store, Stored
 
-_TEXTS = ("lane", "trigger", "model")  # of an event's payload: everything else that is no number may quote a message
+_TEXTS = ("lane", "trigger", "model")  # of an event's payload: any other text may quote a message
 _BUCKETS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10)  # seconds
 _TOKENS = (1_000, 4_000, 16_000, 32_000, 64_000, 128_000, 256_000, 512_000, 1_000_000)
 
 
 class Begun(NamedTuple):
-    """A span, and how it ends."""
+    """A started span and how to end it."""
 
     span: Any
     failed: Any
-    """The status of what failed."""
+    """The status for errors."""
 
     def end(self, error: BaseException | None = None) -> None:
-        """An error is told by its type alone: its text may quote a message."""
+        """End the span. Of an error only the type is exported: its text may quote a message."""
         if error is not None:
             self.span.set_attribute("error.type", type(error).__qualname__)
             self.span.set_status(self.failed)
@@ -39,17 +39,17 @@ class Begun(NamedTuple):
 
 
 class Telemetry:
-    """Tells of one session. Raises `ConfigurationError` without the extra `otel`."""
+    """The telemetry of one session. Raises `ConfigurationError` without the extra `otel`."""
 
     def __init__(self, session: str) -> None:
         try:
             trace, metrics = import_module("opentelemetry.trace"), import_module("opentelemetry.metrics")
         except ImportError as error:
             raise ConfigurationError(
-                "telemetry needs the API of OpenTelemetry: pip install 'backscroll[otel]'"
+                "`telemetry` requires the OpenTelemetry API: pip install 'backscroll[otel]'"
             ) from error
         self._trace, self._session = trace, session
-        version = import_module("importlib.metadata").version("backscroll")  # loads much that nobody else needs
+        version = import_module("importlib.metadata").version("backscroll")  # slow to import, and used only here
         self._tracer = trace.get_tracer("backscroll", version)
         meter = metrics.get_meter("backscroll", version)
         histogram, self._count = meter.create_histogram, meter.create_counter("backscroll.compactions")
@@ -60,44 +60,44 @@ class Telemetry:
 
     @contextmanager
     def operation(self, name: str) -> Iterator[None]:
-        """Around one operation of the session; what happens in it is inside of its span."""
-        told = {"backscroll.operation": name}
-        with self.span(f"backscroll {name}", told), self._timed(self._seconds, told):
+        """Trace and time one operation of the session."""
+        attributes = {"backscroll.operation": name}
+        with self.span(f"backscroll {name}", attributes), self._timed(self._seconds, attributes):
             yield
 
     def shown(self, lane: str, tokens: int, messages: int) -> None:
-        """A view was handed out."""
+        """Record a view that was returned."""
         self._trace.get_current_span().set_attributes(
             {"backscroll.lane": lane, "backscroll.view.tokens": tokens, "backscroll.view.messages": messages}
         )
         self._view.record(tokens, {"backscroll.lane": lane})
 
     def heard(self, name: str, payload: Mapping[str, Any]) -> None:
-        """An event of the session."""
-        told = {
+        """Record an event of the session."""
+        attributes = {
             f"backscroll.{key}": value
             for key, value in payload.items()
             if type(value) in (int, float, bool) or (key in _TEXTS and type(value) is str)
         }
-        self._trace.get_current_span().add_event(name, told)
+        self._trace.get_current_span().add_event(name, attributes)
         if name == events.COMPACTION:
-            self._count.add(1, {key: told[key] for key in ("backscroll.lane", "backscroll.trigger")})
+            self._count.add(1, {key: attributes[key] for key in ("backscroll.lane", "backscroll.trigger")})
         elif name in (events.SUMMARY_READY, events.SUMMARY_FAILED):
             about = {"gen_ai.operation.name": "chat", "gen_ai.response.model": str(payload["model"])}
             for kind in ("input", "output"):
                 self._tokens.record(payload[f"{kind}_tokens"], about | {"gen_ai.token.type": kind})
 
     def summarizer(self, ask: Callable[[SummaryRequest], Any]) -> Callable[[SummaryRequest], Any]:
-        """The same, with a span around each call."""
+        """Return the summarizer with a span around each call."""
 
         async def awaited(answer: Awaitable[Any], request: SummaryRequest) -> Any:
-            with self._calling(request) as told:
-                return told(await answer)
+            with self._calling(request) as recorded:
+                return recorded(await answer)
 
         def waited(request: SummaryRequest) -> Any:
-            with self._calling(request) as told:
+            with self._calling(request) as recorded:
                 answer = ask(request)
-                return awaited(answer, request) if inspect.isawaitable(answer) else told(answer)
+                return awaited(answer, request) if inspect.isawaitable(answer) else recorded(answer)
 
         async def called(request: SummaryRequest) -> Any:
             return await awaited(ask(request), request)
@@ -106,19 +106,19 @@ class Telemetry:
         return called if is_async else waited
 
     def store(self, store: Store) -> Store:
-        """The same, with a span around everything that is done to it."""
+        """Return the store with a span around each call."""
         traced: Any = _TracedStore(store, self)
         kept: Store = traced
         return kept
 
     def begin(self, name: str, about: Mapping[str, Any]) -> "Begun":
-        """A span that somebody else ends."""
+        """Start a span that the caller ends."""
         span = self._tracer.start_span(name, attributes={**about, "gen_ai.conversation.id": self._session})
         return Begun(span, self._trace.StatusCode.ERROR)
 
     @contextmanager
     def span(self, name: str, about: Mapping[str, Any]) -> Iterator[Any]:
-        """Around what happens inside."""
+        """Trace what runs inside."""
         begun = self.begin(name, about)
         with self._trace.use_span(begun.span, record_exception=False, set_status_on_exception=False):
             try:
@@ -133,7 +133,7 @@ class Telemetry:
         about = {"gen_ai.operation.name": "chat", "gen_ai.request.max_tokens": request.max_tokens}
         with self.span("chat", about) as span, self._timed(self._call, {"gen_ai.operation.name": "chat"}):
 
-            def told(answer: Any) -> Any:
+            def recorded(answer: Any) -> Any:
                 if isinstance(answer, SummaryResponse):
                     known = {
                         "gen_ai.response.model": answer.model,
@@ -143,7 +143,7 @@ class Telemetry:
                     span.set_attributes({name: value for name, value in known.items() if value not in (None, "")})
                 return answer
 
-            yield told
+            yield recorded
 
     @contextmanager
     def _timed(self, histogram: Any, about: Mapping[str, Any]) -> Iterator[None]:
@@ -158,7 +158,7 @@ class Telemetry:
 
 
 class _TracedStore:
-    """A store in spans; what is not of the port goes through."""
+    """A store whose calls are traced; attributes outside the port pass through."""
 
     def __init__(self, store: Store, telemetry: Telemetry) -> None:
         self._store, self._telemetry = store, telemetry
@@ -168,7 +168,7 @@ class _TracedStore:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._store, name)
-        if name not in ("end", "tip", "find", "fork", "lease", "turn", "delete", "sessions"):
+        if name not in ("length", "tip", "find", "fork", "lease", "turn", "delete", "sessions"):
             return found
 
         def traced(*arguments: Any, **named: Any) -> Any:
@@ -178,25 +178,31 @@ class _TracedStore:
         return traced
 
     def append(
-        self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
+        self,
+        session: str,
+        expected_position: int,
+        records: Sequence[Record],
+        *,
+        incarnation: str | None = None,
+        turn: Any = None,
     ) -> Any:
-        """Its span ends when the records are as safe as the store promises."""
+        """Trace an append; the span ends when the records are as safe as the store promises."""
         size = sum(len(record.body) for record in records)
         about = {"db.operation.name": "append", "db.operation.batch.size": len(records), "backscroll.bytes": size}
         begun = self._telemetry.begin("backscroll store append", about)
         try:
-            pending = self._store.append(session, first, records, incarnation=incarnation, turn=turn)
+            pending = self._store.append(session, expected_position, records, incarnation=incarnation, turn=turn)
         except BaseException as error:
             begun.end(error)
             raise
-        if isinstance(pending, Future):  # the plain method: that of a store may wake its thread, and so cost a switch
+        if isinstance(pending, Future):  # not the store's own method, which may wake its thread and cost a switch
             Future.add_done_callback(pending, lambda done: begun.end(None if done.cancelled() else done.exception()))
         else:
             begun.end()
         return pending
 
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
-        """Its span ends when the last record was taken."""
+        """Trace a read; the span ends after the last record."""
         begun, failure = self._telemetry.begin("backscroll store read", {"db.operation.name": "read"}), None
         try:
             yield from self._store.read(session, start, stop)

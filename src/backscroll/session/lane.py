@@ -4,14 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from backscroll import events
-from backscroll.compaction.candidates import floor_seqs
-from backscroll.compaction.lane_state import LaneState
-from backscroll.compaction.plan_builder import newest_seq
-from backscroll.compaction.policy import BETTER, Decision, PolicyInput
-from backscroll.history.groups import MessageGroup
-from backscroll.history.history import History
+from backscroll.compaction.decision import Decision, PolicyInput
+from backscroll.compaction.lane_state import BETTER, LaneState
 from backscroll.history.log import PlanRecorded, RequestRecorded
-from backscroll.history.plan import GAPS, Plan, covers, without
+from backscroll.history.plan import Plan
 from backscroll.ports import Notification
 from backscroll.tokens.usage import Estimate
 from backscroll.view.view import Ephemeral, View
@@ -66,36 +62,6 @@ def _rebuilt(lane: LaneState, now: PolicyInput, ephemerals: Sequence[Ephemeral])
     return view, reports
 
 
-# -- what comes back into the view --
-
-
-def restore_required(lane: LaneState, history: History) -> list[Notification]:
-    """Restore what was pinned, or became the user's last message or the newest one by a rewind."""
-    protected, gaps, rewritten = history.protected, list(lane.plan.gaps()), lane.plan.rewritten()
-    floor = floor_seqs(history) | history.newest_seqs
-    groups = [group for seq in sorted(floor) if (group := history.group_of(seq))]
-    lost = {seq for group in groups if covers(gaps, group.first) for seq in group.members}
-    lost |= {seq for seq in protected if seq in rewritten}
-    return _bring_back(lane, sorted(lost))
-
-
-def readmit(lane: LaneState, group: MessageGroup) -> list[Notification]:
-    """Restore a call that was left out and whose result came late: the model has seen neither."""
-    edits = lane.plan.edits
-    if not edits or group.first > (edits[-1].last if isinstance(edits[-1], GAPS) else edits[-1].seq):
-        return []  # nothing this new is left out, which is nearly always so
-    gaps = list(lane.plan.gaps())
-    return _bring_back(lane, group.members) if any(covers(gaps, seq) for seq in group.members) else []
-
-
-def _bring_back(lane: LaneState, seqs: Sequence[int]) -> list[Notification]:
-    if not seqs:
-        return []
-    lane.plan = without(lane.plan, seqs, lane.plan.number)
-    lane.meter.forget()
-    return [(events.PLAN_CHANGED, {"lane": lane.name, "restored": list(seqs)})]
-
-
 # -- decisions --
 
 
@@ -109,7 +75,7 @@ def apply_decision(lane: LaneState, decision: Decision) -> None:
 
 def undo(lane: LaneState, now: PolicyInput, earlier: Plan) -> PlanRecorded:
     """Return the event that restores the plan before the newest compaction."""
-    plan = replace(earlier, number=lane.plan.number + 1, last=newest_seq(now.history))
+    plan = replace(earlier, number=lane.plan.number + 1, last=now.history.last.seq if now.history.last else None)
     old = lane.view
     view = View.build(now.history, plan, lane.around, prompt=now.prompt, reuse=old)
     kept = {id(segment.messages) for segment in view.segments}

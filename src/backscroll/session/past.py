@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from backscroll.compaction.decision import PolicyInput
 from backscroll.compaction.lane_state import LaneState
-from backscroll.compaction.policy import PolicyInput
 from backscroll.history.journal import Journal
 from backscroll.history.loading import chunks
 from backscroll.history.log import MessageAdded, Rewound

@@ -5,9 +5,9 @@ from functools import partial
 
 from backscroll import events
 from backscroll.compaction import policy
+from backscroll.compaction.decision import NOTHING_DUE, Decision, PolicyInput
 from backscroll.compaction.lane_state import LaneState
-from backscroll.compaction.policy import NOTHING_DUE, Decision, PolicyInput
-from backscroll.compaction.report import CompactionResult
+from backscroll.compaction.result import CompactionResult
 from backscroll.compaction.trim import TrimRequest
 from backscroll.errors import StoreUnavailableError
 from backscroll.history.loading import load

@@ -8,11 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from backscroll.compaction.cache_pricing import CachePricing
 from backscroll.compaction.candidates import Strategy
+from backscroll.compaction.decision import PolicyInput
 from backscroll.compaction.lane_state import LaneState
-from backscroll.compaction.options import CompactionOptions
-from backscroll.compaction.policy import PolicyInput
+from backscroll.compaction.options import CachePricing, CompactionOptions
 from backscroll.compaction.summarization import Summaries
 from backscroll.errors import ReferenceNotFoundError
 from backscroll.history.codec import Codec
@@ -34,7 +33,6 @@ from backscroll.history.log import (
 from backscroll.history.plan import Plan
 from backscroll.messages import Message, ParsedMessage, Redact
 from backscroll.ports import Notification as Report
-from backscroll.session.lane import readmit, restore_required
 from backscroll.tokens.budget import BudgetOptions
 from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.usage import Count, Counts, UsageCalibrator
@@ -188,7 +186,7 @@ class SessionState:
         if isinstance(event, PlanRecorded):
             self.newest_lane = event.lane
             if event.undone:  # messages pinned since then must not leave the view again
-                self.pending_notifications += restore_required(lane, self.history)
+                self.pending_notifications += lane.restore_required(self.history)
 
     def _follow_in_lanes(self, event: MessageAdded | Rewound | PinChanged) -> None:
         """Restore what a lane's plan left out, if a change of the branch requires it."""
@@ -204,7 +202,7 @@ class SessionState:
         for lane in self.lanes.values():
             if isinstance(event, Rewound):
                 lane.rewound(event.to)
-            restored = readmit(lane, joined) if joined is not None else restore_required(lane, self.history)
+            restored = lane.readmit(joined) if joined is not None else lane.restore_required(self.history)
             self.pending_notifications += restored
 
     # -- lanes --

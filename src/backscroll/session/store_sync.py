@@ -6,8 +6,8 @@ Operations are generators that yield effects (`ports.py`). An event that could n
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from backscroll.compaction.decision import PolicyInput
 from backscroll.compaction.lane_state import LaneState
-from backscroll.compaction.policy import PolicyInput
 from backscroll.errors import ConflictError
 from backscroll.history.history import Entry
 from backscroll.history.journal import Journal

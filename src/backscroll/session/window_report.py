@@ -3,9 +3,10 @@
 from copy import copy
 from dataclasses import dataclass
 
+from backscroll.compaction.decision import PolicyInput
 from backscroll.compaction.lane_state import LaneState
-from backscroll.compaction.policy import PolicyInput, next_compaction
-from backscroll.compaction.report import CompactionResult
+from backscroll.compaction.policy import next_compaction
+from backscroll.compaction.result import CompactionResult
 from backscroll.history.history import Entry, History
 from backscroll.history.journal import Journal
 from backscroll.history.log import Overflowed, UsageObserved

@@ -1,26 +1,29 @@
-"""Places where a session can be kept, and the search over it. Each folder is one technology; no deciding happens here.
+"""Stores for sessions, and the search over them. Each folder is one technology.
 
-- `sqlite/`       sessions in an SQLite file
-- `jsonl/`        sessions in a folder of JSON Lines, and files of sessions that are sent and brought back
-- `postgres/`     sessions in a PostgreSQL database
-- `memory.py`     sessions in memory
-- `blobs/`        large bodies elsewhere: in a folder, or in a bucket that speaks S3
-- `encryption/`   a store whose records nobody can read without a key
-- `searching/`    the search over what is stored
+- `sqlite/`: sessions in an SQLite file
+- `jsonl/`: sessions in a folder of JSON Lines, and the file format for export and import
+- `postgres/`: sessions in a PostgreSQL database
+- `memory.py`: sessions in memory
+- `blobs/`: large bodies outside of the store, in a folder or an S3 bucket
+- `encryption/`: a layer that encrypts all records
+- `search/`: full-text search over stored messages
+- `conformance/`: the contract of a store as a test suite
 
-Around them:
+Opening and combining stores:
 
-- `addresses.py`  from an address to a store
-- `wrappers.py`     from options to what goes around a store
-- `transfer.py`   copying sessions from one store to another
+- `addresses.py`: open the store of an address
+- `wrappers.py`: put the layers that options ask for around a store
+- `transfer.py`: copy sessions from one store to another
 
-Below them:
+Shared parts:
 
-- `wrapper.py`      a store around another one
-- `group_commit.py`   one thread that does what is queued
-- `keyed_executor.py`   jobs in threads, in order for each session
-- `fork_lock.py`       no fork while something is open
-- `commit_counter.py`      the number of acknowledged commits
-- `names.py`      what a session, a key and a blob may be called
-- `problems.py`   what a look through a store finds, and what a repair does about it
+- `wrapper.py`: base class of layers
+- `queued_store.py`: base class of stores that write through a queue
+- `group_commit.py`: one thread that batches queued writes
+- `keyed_executor.py`: jobs in threads, in order for each session
+- `fork_lock.py`: keep the process from forking while a connection is open
+- `commit_counter.py`: the number of acknowledged commits, in a file next to the database
+- `turns.py`: a writer's exclusive turn to append
+- `names.py`: validate names of sessions, keys and blobs
+- `problems.py`: findings of `verify` and actions of `repair`
 """

@@ -1,10 +1,10 @@
-"""From an address to a store. Nothing else may live here.
+"""Open the store of an address.
 
 None, memory:                      in memory
-sqlite:///sessions.db              a file, from the working directory
-sqlite:////var/lib/sessions.db     a file, from the root
+sqlite:///sessions.db              a file, relative to the working directory
+sqlite:////var/lib/sessions.db     a file, by its absolute path
 sqlite:///sessions.db?durability=normal
-jsonl:///sessions                  a folder, from the working directory; durability as above
+jsonl:///sessions                  a folder, relative to the working directory; durability as above
 postgresql://user:password@host:5432/database?schema=backscroll
 """
 
@@ -27,21 +27,28 @@ if TYPE_CHECKING:  # it needs an extra
 KNOWN = (
     "memory:", "sqlite:///relative/path.db", "sqlite:////absolute/path.db", "jsonl:///folder",
     "postgresql://user@host/database",
-)  # fmt: skip  # as they are told
+)  # fmt: skip  # as error messages show them
 _PLACES: dict[str, type[SqliteStore] | type[JsonlStore]] = {"sqlite": SqliteStore, "jsonl": JsonlStore}
 _open: "weakref.WeakValueDictionary[str, SqliteStore | JsonlStore]" = weakref.WeakValueDictionary()
-"""By place: a process has one store for each, so that what it writes at one time is written together."""
+"""By place. A process has one store for each, so that concurrent writes share a commit."""
 _servers: "weakref.WeakValueDictionary[tuple[object, ...], PostgresStore]" = weakref.WeakValueDictionary()
-"""By schema: a process has one set of connections for each."""
+"""By schema. A process has one connection pool for each."""
 _lock = threading.Lock()
 
 
 def open_store(address: str | Path | Store | None, *, read_only: bool = False) -> Store:
-    """The store of an address; a path is an SQLite file; a store is its own. The same place or schema gives the same
-    object as long as anybody holds it.
+    """Return the store of an address. Opens no file and no connection.
 
-    Touches no file and no server. `read_only`: an object of its own, which makes no tables, and changes nothing of an
-    SQLite file. Raises `ConfigurationError` for an address that names nothing known.
+    The same place or schema gives the same object for as long as anything references it.
+
+    Args:
+        address: an address (see the module), a `Path` of an SQLite file, a `Store`, which is returned as is, or `None`
+            for a store in memory.
+        read_only: return an object of its own that creates no tables and changes no SQLite file.
+
+    Raises:
+        ConfigurationError: the scheme or an option of `address` is unknown, or the place is open with another
+            durability.
     """
     if address is None:
         return MemoryStore()
@@ -55,15 +62,17 @@ def open_store(address: str | Path | Store | None, *, read_only: bool = False) -
     if scheme in ("postgresql", "postgres"):
         return _postgres(address, read_only)
     if scheme not in _PLACES:
-        raise ConfigurationError(f"{shown(address)!r} names no store; known are {', '.join(KNOWN)}")
+        raise ConfigurationError(f"`store` has an unknown scheme: {shown(address)!r}; use one of {', '.join(KNOWN)}")
     parts = urlsplit(address)
     if not rest.startswith("///") or parts.netloc or parts.fragment or len(parts.path) < 2:
         forms = [known for known in KNOWN if known.startswith(scheme)]
-        raise ConfigurationError(f"{address!r} is not of the form {' or '.join(forms)}")
+        raise ConfigurationError(f"`store` is {address!r}; write it as {' or '.join(forms)}")
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     durability = options.pop("durability", "full")
     if options:
-        raise ConfigurationError(f"{address!r} has the option {next(iter(options))!r}; known is durability")
+        raise ConfigurationError(
+            f"`store` has the unknown option {next(iter(options))!r} in {address!r}; the only option is `durability`"
+        )
     return _of_place(scheme, unquote(parts.path[1:]), durability, read_only)
 
 
@@ -75,8 +84,8 @@ def _of_place(scheme: str, path: str, durability: str, read_only: bool) -> Store
         store = _open.setdefault(f"{scheme} {new.path}", new)
     if store.durability != durability:
         raise ConfigurationError(
-            f"{path} is open with durability={store.durability}, and a process has one store for a place: close and "
-            f"drop that one before opening it with durability={durability}"
+            f"{path} is already open with `durability` {store.durability!r}, and a process has one store per place: "
+            f"close and drop that store before you open it with `durability` {durability!r}"
         )
     return store
 
@@ -92,5 +101,5 @@ def _postgres(address: str, read_only: bool) -> "PostgresStore":
 
 
 def shown(address: str) -> str:
-    """An address to be printed: without what may be a password."""
+    """Return an address for messages, with its password replaced by `***`."""
     return re.sub(r"(//[^:/@]*):.*@", r"\1:***@", re.sub(r"(password=)[^&]*", r"\1***", address))

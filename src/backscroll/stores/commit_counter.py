@@ -1,12 +1,12 @@
-"""The number of acknowledged commits, in a small file beside the database. Nothing else may live here.
+"""The number of acknowledged commits, in a small file next to the database.
 
-SQLite cannot tell the end of its write-ahead log from a damaged place in it: one bad byte, and everything behind it is
-taken for never written. So each commit has a number, in the database and here. Here it is written after the commit and
-before the acknowledgement, and never synced: a number lower than the database's is a crash between the two, and normal.
-A higher one means that acknowledged commits are gone.
+SQLite cannot distinguish the end of its write-ahead log from damage in it: after one bad byte, it ignores everything
+behind. So each commit has a number, in the database and here. It is written here after the commit and before the
+acknowledgment, and never synced. A number below the database's is normal: a crash between the two. A number above it
+means that acknowledged commits are lost.
 
-Each number has a place of its own among sixteen, so that a process that is late overwrites nothing that is newer: no
-lock is needed. The highest one counts.
+Each number has its own slot among sixteen, so that a slow process overwrites no newer number and no lock is needed. The
+highest one counts.
 """
 
 import contextlib
@@ -18,26 +18,26 @@ _PLACES = 16
 
 
 class CommitCounter:
-    """The file beside one database. It is kept open between `raise_to` and `close`."""
+    """The file next to one database. It stays open between `raise_to` and `close`."""
 
     def __init__(self, database: str) -> None:
         self.path = f"{database}-commits"
         self._descriptor: int | None = None
 
     def read(self) -> int:
-        """Commits that were acknowledged; 0 where nothing is known."""
+        """Number of acknowledged commits; 0 if there is no file."""
         try:
             with open(self.path, "rb") as file:
-                told = file.read(_SIZE * _PLACES)
+                content = file.read(_SIZE * _PLACES)
         except FileNotFoundError:
             return 0
-        numbers = [told[start : start + _SIZE] for start in range(0, len(told), _SIZE)]
+        numbers = [content[start : start + _SIZE] for start in range(0, len(content), _SIZE)]
         return max([int.from_bytes(number, "big") for number in numbers if len(number) == _SIZE], default=0)
 
     def raise_to(self, commits: int) -> None:
-        """Notes a commit.
+        """Record a commit.
 
-        A failure is no reason to call a commit failed that is safely in the database: the number stays lower.
+        Errors are ignored: the commit is safe in the database, and a lower number is harmless.
         """
         try:
             if self._descriptor is None:
@@ -47,7 +47,7 @@ class CommitCounter:
             self.close()
 
     def lower_to(self, commits: int) -> None:
-        """Forgets what is gone."""
+        """Replace all numbers by a lower one, after a loss was accepted."""
         descriptor = self._open()
         try:
             os.ftruncate(descriptor, 0)
@@ -56,7 +56,7 @@ class CommitCounter:
             os.close(descriptor)
 
     def close(self) -> None:
-        """The next number opens the file anew."""
+        """Close the file. The next number opens it again."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             with contextlib.suppress(OSError):

@@ -1,8 +1,8 @@
-"""A gate that is shut while the process forks. Nothing else may live here.
+"""Keep the process from forking while a database connection is open.
 
-SQLite keeps in memory which locks a process holds. In the child of a fork that memory is wrong: it would wait for ever
-for locks of its parent, or go without locks that it needs. So a process forks only while no connection is open: whoever
-uses one does so inside the gate, and those that are kept for later are closed while it is shut.
+SQLite remembers in memory which locks the process holds. In the child of a fork that is wrong: it would wait forever
+for locks of its parent, or skip locks that it needs. So a process forks only while no connection is open. Code that
+uses a connection holds `GATE`, and idle connections are closed before the fork.
 """
 
 import contextlib
@@ -15,17 +15,17 @@ from typing import Protocol
 
 
 class Keeper(Protocol):
-    """Keeps connections open between uses."""
+    """Something that keeps connections open between uses."""
 
-    def let_go(self) -> None:
-        """Closes them; they are in no use now."""
+    def close_idle(self) -> None:
+        """Close them before a fork. No connection is in use."""
 
     def forked(self) -> None:
-        """Begins anew: in the child of a fork, where locks may be held by threads that are not there."""
+        """Reset in the child of a fork, where missing threads may hold locks."""
 
 
 class ForkLock:
-    """Any number may be inside; who shuts it waits until nobody is."""
+    """A shared lock for users of connections, and an exclusive one for a fork."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -46,16 +46,16 @@ class ForkLock:
                 self._changed.notify_all()
 
     def shut(self) -> None:
-        """Lets nobody in any more, and waits for those who are."""
+        """Take the lock exclusively: refuse new users, and wait for those inside."""
         with self._changed:
-            while self._shut:  # another thread forks as well
+            while self._shut:  # another thread is forking too
                 self._changed.wait()
             self._shut = True
             while self._inside:
                 self._changed.wait()
 
     def open(self) -> None:
-        """Lets them in again."""
+        """Release the exclusive lock."""
         with self._changed:
             self._shut = False
             self._changed.notify_all()
@@ -64,39 +64,70 @@ class ForkLock:
 
 
 GATE = ForkLock()
-"""One for the process, since a fork concerns all of it."""
+"""One per process, because a fork concerns all connections."""
 _keepers: "weakref.WeakSet[Keeper]" = weakref.WeakSet()
 
 
+_locks: "weakref.WeakSet[threading.Lock]" = weakref.WeakSet()
+_acquired: list[threading.Lock] = []
+"""Locks that the thread that forks holds meanwhile."""
+
+
 def closes_for_forks(keeper: Keeper) -> None:
-    """From now on a keeper lets go before a fork, as long as it lives."""
+    """Have an object close its idle connections before each fork, for as long as it lives."""
     _register()
     _keepers.add(keeper)
 
 
+def exclusive_lock() -> threading.Lock:
+    """Return a plain lock that also keeps the process from forking, for the only user of a connection.
+
+    It costs less than `GATE`, which many may enter. Its holder must not enter `GATE`: a fork shuts that first.
+    """
+    _register()
+    lock = threading.Lock()
+    with GATE:  # not while a fork is under way, which would not know of it
+        _locks.add(lock)
+    return lock
+
+
 @contextlib.contextmanager
 def alone() -> Iterator[None]:
-    """Nothing is open in this process meanwhile, of no store: for who works on a file without SQLite."""
+    """Close all connections of all stores in this process meanwhile: for work on a file without SQLite."""
     _before()
     try:
         yield
     finally:
-        GATE.open()
+        _resume()
 
 
 @functools.cache
 def _register() -> None:
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(before=_before, after_in_parent=GATE.open, after_in_child=_after)
+        os.register_at_fork(before=_before, after_in_parent=_resume, after_in_child=_after)
 
 
 def _before() -> None:
     GATE.shut()
+    for lock in list(_locks):
+        lock.acquire()
+        _acquired.append(lock)
     for keeper in list(_keepers):
-        keeper.let_go()
+        keeper.close_idle()
+
+
+def _resume() -> None:
+    _release()
+    GATE.open()
 
 
 def _after() -> None:
+    _release()
     GATE.forked()
     for keeper in list(_keepers):
         keeper.forked()
+
+
+def _release() -> None:
+    while _acquired:
+        _acquired.pop().release()

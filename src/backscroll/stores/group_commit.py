@@ -1,8 +1,8 @@
-"""One thread that does what is queued, and takes together what queued up meanwhile. It does not know what a job does.
+"""Group commit: one thread batches the writes that arrived while it was busy.
 
-Making something safe costs a wait for the disk, whatever it is: what queued up while one wait lasted shares the next.
-Only where a job is alone, and a thread waits for it, that thread does it by itself: to wake another one, and to be
-woken by it, takes as long as the rest of the work.
+Making a write durable costs a wait for the disk, however small it is: all jobs that queue up during one wait share the
+next. If a job is alone and a thread waits for its result, that thread performs it: to wake another thread and to be
+woken by it would take as long as the rest of the work.
 """
 
 import atexit
@@ -19,31 +19,31 @@ from backscroll.errors import BackscrollError, StoreUnavailableError
 from backscroll.ports import Tip
 from backscroll.stores.fork_lock import GATE, closes_for_forks
 
-MOST = 1_000  # jobs that are done together
-MOST_BYTES = 8_000_000  # of them, so that a large one does not hold up many small ones for long
-_DOZE = 0.005  # seconds: how long a job may have to wait that nobody waits for
+MOST = 1_000  # jobs per batch
+MOST_BYTES = 8_000_000  # per batch, so that large jobs do not delay many small ones for long
+_DOZE = 0.005  # seconds, the longest delay of a job whose result no caller waits for
 _LIVE: "set[Queue[Any]]" = set()
-"""Those that have something to finish before the interpreter ends."""
+"""Queues whose jobs must be done before the interpreter exits."""
 
 
 class Done(Future[Any]):
-    """Tells when a job is done; who waits for it in a thread may do it."""
+    """The result of a job. A thread that waits for it may perform the job itself."""
 
     queue: "Queue[Any] | None" = None
-    """Where the job is; None when it is done."""
+    """The queue with the job; `None` when the job is done."""
 
     def result(self, timeout: float | None = None) -> Any:
-        """Waits for it; raises what went wrong."""
+        """Wait for the result, at most `timeout` seconds. Raises the job's error."""
         self._hurry(timeout is None)
         return super().result(timeout)
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
-        """Waits for it; what went wrong."""
+        """Wait for the job, at most `timeout` seconds, and return its error."""
         self._hurry(timeout is None)
         return super().exception(timeout)
 
     def add_done_callback(self, fn: Callable[[Future[Any]], object]) -> None:
-        """Calls it when the job is done: what is awaited begins so."""
+        """Call `fn` when the job is done. Awaiting the future starts with this."""
         super().add_done_callback(fn)
         self._hurry(False)
 
@@ -57,21 +57,21 @@ class Done(Future[Any]):
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """What is to be done, and whom to tell."""
+    """A job and its result."""
 
     session: str
     done: Done = field(default_factory=Done, init=False)
     error: BackscrollError | None = field(default=None, init=False)
     answer: object = field(default=None, init=False)
-    """What came of it."""
+    """The result."""
 
     @property
     def size(self) -> int:
         """Bytes of bodies."""
         return 0
 
-    def tell(self, error: BaseException | None) -> None:
-        """Tells how it went."""
+    def resolve(self, error: BaseException | None) -> None:
+        """Hand the result, or an error, to the caller."""
         self.done.queue = None
         if error is None:
             self.done.set_result(self.answer)
@@ -84,18 +84,18 @@ Answer = tuple[J, BaseException | None]
 
 
 class Worker(Protocol[J]):
-    """Whoever does jobs, one after the other or together. Never from two threads at once."""
+    """Performs jobs, one by one or together. Never called from two threads at once."""
 
     def perform(self, jobs: list[J]) -> Iterable[Sequence[Answer[J]]]:
-        """Does jobs in their order, and says how it went with those that were done together. Must not raise."""
+        """Perform jobs in order; yield the results of those that were done together. Must not raise."""
         ...
 
     def tip(self, session: str) -> Tip | None:
-        """Where a log ends, as far as it still knows that from its last job; else None."""
+        """The tip of a log, if it is known from earlier jobs; else `None`."""
         ...
 
-    def let_go(self) -> None:
-        """Closes what it has open between two uses."""
+    def close_idle(self) -> None:
+        """Close what stays open between two jobs."""
         ...
 
 
@@ -107,18 +107,18 @@ class Queue(Generic[J]):
         self._jobs: deque[J] = deque()
         self._ending = False
         self._put = 0
-        """Jobs that were ever queued."""
+        """Number of jobs ever queued."""
         self._dozing = False
-        """Whether the thread looks by itself soon, and need not be woken."""
+        """Whether the thread checks the queue soon and need not be woken."""
         self._woken = threading.Lock()
-        """Released to wake it."""
+        """Released to wake the thread."""
         self._woken.acquire()
-        self._turn = threading.Lock()
-        """Held by whoever takes jobs out of the queue, until they are done: so their order stays."""
+        self._performing = threading.Lock()
+        """Held from taking jobs out of the queue until they are done, which keeps their order."""
         self._thread = threading.Thread(target=self._run, name=f"writes {name}", daemon=True)
 
     def start(self) -> None:
-        """Begins. Raises `StoreUnavailableError` where the interpreter is ending and starts no more threads."""
+        """Start the thread. Raises `StoreUnavailableError` if the interpreter is exiting and starts no more threads."""
         _at_exit()
         closes_for_forks(self)
         _LIVE.add(self)
@@ -126,10 +126,10 @@ class Queue(Generic[J]):
             self._thread.start()
         except RuntimeError as error:
             _LIVE.discard(self)
-            raise StoreUnavailableError(f"{self._name}: the interpreter is ending, nothing was written") from error
+            raise StoreUnavailableError(f"{self._name}: the interpreter is exiting: nothing was written") from error
 
     def put(self, job: J) -> None:
-        """Queues a job. Must not be called after `stop`."""
+        """Queue a job. Must not be called after `stop`."""
         job.done.queue = self
         self._jobs.append(job)
         self._put += 1
@@ -137,63 +137,63 @@ class Queue(Generic[J]):
             self.wake()
 
     def stop(self) -> None:
-        """No job comes after this."""
+        """End the thread when all jobs are done. No job may follow."""
         self._ending = True
         self.wake()
 
     def wake(self) -> None:
-        """Has the thread look at once."""
-        with contextlib.suppress(RuntimeError):  # it was released before
+        """Have the thread check the queue now."""
+        with contextlib.suppress(RuntimeError):  # the thread was woken already
             self._woken.release()
 
     def help(self, done: Future[Any]) -> None:
-        """Does the job that somebody is about to wait for, if it is the only one; else has it done at once."""
-        if not self._turn.locked():
-            with self._turn:
+        """Perform the job that the caller waits for, if it is the only one; else wake the thread."""
+        if not self._performing.locked():
+            with self._performing:
                 alone = len(self._jobs) == 1 and self._jobs[0].done is done
                 answers = self._tried([self._jobs.popleft()]) if alone else ()
             if alone:
-                _tell(answers)
+                _resolve(answers)
                 return
         if not done.done():
             self.wake()
 
     def tip(self, session: str) -> Tip | None:
-        """What the worker knows of a log's end; None where it does not, or is busy."""
-        if not self._turn.acquire(blocking=False):
+        """The tip of a log, if the worker knows it and is not busy; else `None`."""
+        if not self._performing.acquire(blocking=False):
             return None
         try:
             return self._worker.tip(session)
         finally:
-            self._turn.release()
+            self._performing.release()
 
     def join(self) -> None:
-        """Waits until everything is done."""
-        if threading.current_thread() is not self._thread:  # told of a job, somebody may close the store at once
+        """Wait until all jobs are done."""
+        if threading.current_thread() is not self._thread:  # a callback of a job may close the store
             self._thread.join()
 
-    def let_go(self) -> None:
-        """Closes what is open, while it is not in use."""
-        self._worker.let_go()
+    def close_idle(self) -> None:
+        """Close the worker's idle connection before a fork."""
+        self._worker.close_idle()
 
     def forked(self) -> None:
-        """In the child of a fork there is no such thread, and nothing for it to finish."""
+        """Forget the queue in the child of a fork: its thread and jobs are the parent's."""
         _LIVE.discard(self)
 
     def _run(self) -> None:
         while not self._ending or self._jobs:
             if not self._jobs:
                 self._rest()
-            with self._turn:
+            with self._performing:
                 answers = self._tried(self._next())
-            _tell(answers)
-            del answers  # while it waits, nothing of them is kept alive
-        with self._turn, GATE:
-            self._worker.let_go()
+            _resolve(answers)
+            del answers  # an idle thread must keep nothing alive
+        with self._performing, GATE:
+            self._worker.close_idle()
         _LIVE.discard(self)
 
     def _rest(self) -> None:
-        """Waits until it is woken, or has something to do: as long as jobs come one after the other, it only dozes."""
+        """Wait for a job. As long as jobs keep coming, only doze, which saves waking the thread for each."""
         before, self._dozing = -1, True
         while before != self._put and not self._ending:
             before = self._put
@@ -204,7 +204,7 @@ class Queue(Generic[J]):
             self._woken.acquire()
 
     def _next(self) -> list[J]:
-        """What is queued, as far as it is done together."""
+        """Take the next batch out of the queue."""
         jobs: list[J] = []
         size = 0
         while self._jobs and len(jobs) < MOST and size < MOST_BYTES:
@@ -213,25 +213,26 @@ class Queue(Generic[J]):
         return jobs
 
     def _tried(self, jobs: list[J]) -> Sequence[Answer[J]]:
-        """Does all jobs that nobody cancelled, and says how it went with the last ones; whom others were done for need
-        not wait for these, and is told.
+        """Perform all jobs that are not cancelled. Resolve all but those done last, and return the results of these.
+
+        The caller resolves them without the lock: a callback may append and wait for its own job.
         """
         jobs = [job for job in jobs if job.done.set_running_or_notify_cancel()]
         last: Sequence[Answer[J]] = ()
         for answers in self._worker.perform(jobs) if jobs else ():
-            _tell(last)
+            _resolve(last)
             last = answers
         return last
 
 
-def _tell(answers: Iterable[Answer[Any]]) -> None:
+def _resolve(answers: Iterable[Answer[Any]]) -> None:
     for job, error in answers:
-        job.tell(error)
+        job.resolve(error)
 
 
 @functools.cache
 def _at_exit() -> None:
-    """What is queued is done also by a process that ends without closing."""
+    """Perform queued jobs also when the process ends without closing the store."""
     atexit.register(_finish)
 
 

@@ -1,7 +1,7 @@
-"""Jobs in threads: those of one key in their order, those of different keys at once.
+"""Jobs in threads: those of one key in order, those of different keys concurrently.
 
-A session is a key. So appends that nobody waited for arrive in their order, no session waits for another, and an append
-whose bytes travel over a network holds up no event loop.
+A session is a key. So its appends arrive in order, no session waits for another, and an append over a network blocks no
+event loop.
 """
 
 import sys
@@ -20,17 +20,19 @@ _Job: TypeAlias = tuple[Future[Any], Callable[[], Any]]
 
 @dataclass(slots=True)
 class _Line:
-    """Jobs of a key, and of every other key that goes by the same line."""
+    """Queued jobs of one or more keys."""
 
     keys: list[str]
     jobs: deque[_Job]
-    """The first one is being done."""
+    """The first one is running."""
 
 
 class KeyedExecutor:
-    """Runs jobs in threads that begin when they are needed, at most `threads` of them at once; `None`: no limit.
+    """Runs jobs in threads that start on demand. Queued jobs also run when the interpreter exits.
 
-    A limit suits jobs that never wait for one another. What is queued is done also when the interpreter ends.
+    Args:
+        name: prefix of the names of the threads.
+        threads: maximum number of threads. `None`: no limit. A limit requires that jobs never wait for one another.
     """
 
     def __init__(self, name: str, threads: int | None = None) -> None:
@@ -38,11 +40,11 @@ class KeyedExecutor:
         self.forked()
         closes_for_forks(self)
 
-    def let_go(self) -> None:
-        """Before a fork: nothing to do, as the parent keeps its threads."""
+    def close_idle(self) -> None:
+        """Do nothing before a fork: the parent keeps its threads."""
 
     def forked(self) -> None:
-        """Begin again in the child of a fork, which has no such thread, and nothing for it to do."""
+        """Reset in the child of a fork, which has no such threads and no jobs."""
         self._lock = threading.Lock()
         self._executor: ThreadPoolExecutor | None = None
         self._lines: dict[str, _Line] = {}
@@ -53,10 +55,15 @@ class KeyedExecutor:
         return key not in self._lines
 
     def put(self, key: str, job: Callable[[], Any], *, begins: str | None = None) -> Future[Any]:
-        """Queue a job. `begins`: another key whose jobs come after this one from now on.
+        """Queue a job.
+
+        Args:
+            key: jobs with one key run in order.
+            job: called in a thread.
+            begins: another key whose jobs come after this one from now on.
 
         Raises:
-            StoreUnavailable: the interpreter is ending and takes no more jobs.
+            StoreUnavailableError: the interpreter is exiting and takes no more jobs.
         """
         done: Future[Any] = Future()
         with self._lock:
@@ -73,7 +80,7 @@ class KeyedExecutor:
         return done
 
     def close(self) -> None:
-        """Wait for what is queued, and end the threads. The next job begins new ones."""
+        """Wait for queued jobs, and end the threads. The next job starts new ones."""
         with self._lock:
             executor, self._executor = self._executor, None
         if executor is not None:  # a job's own thread, which may close the store, cannot wait for itself
@@ -85,7 +92,7 @@ class KeyedExecutor:
                 self._executor = ThreadPoolExecutor(self._threads, self._name)
             self._executor.submit(self._drain, line)
         except RuntimeError as error:
-            raise StoreUnavailableError("the interpreter is ending: nothing was written") from error
+            raise StoreUnavailableError("the interpreter is exiting: nothing was written") from error
 
     def _drain(self, line: _Line) -> None:
         self._inside.now = True
@@ -95,21 +102,21 @@ class KeyedExecutor:
             wanted = done.set_running_or_notify_cancel()
             try:
                 answer = job() if wanted else None
-            except BaseException as error:  # whatever it was: somebody waits for it
+            except BaseException as error:  # every error: a caller waits for the result
                 failure = error
-            following = self._next(line)  # before the answer: a caller that gets it finds the key idle
+            following = self._next(line)  # before the result: a caller that has it must find the key idle
             if failure is not None:
                 done.set_exception(failure)
             elif wanted:
                 done.set_result(answer)
-            del done, job, answer, failure  # while the thread waits, nothing of it is kept alive
+            del done, job, answer, failure  # an idle thread must keep nothing alive
             if following is None:
                 break
             done, job = following
         self._inside.now = False
 
     def _next(self, line: _Line) -> _Job | None:
-        """Take what was done out of its line, and return what follows."""
+        """Remove the finished job from its line, and return the next one."""
         with self._lock:
             line.jobs.popleft()
             if line.jobs:

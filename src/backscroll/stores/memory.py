@@ -1,4 +1,4 @@
-"""Sessions in memory: for tests, and the plainest thing that keeps the contract of a store. No file is touched here."""
+"""Sessions in memory: for tests, and the simplest implementation of the store contract."""
 
 import secrets
 import threading
@@ -24,63 +24,69 @@ class _Log:
     records: list[Record] = field(default_factory=list)
     keys: dict[str, int] = field(default_factory=dict)
     seqs: list[tuple[int, int]] = field(default_factory=list)
-    """Of the records that have one, with their places."""
+    """`(seq, position)` of the records that have a `seq`."""
     id: str = field(default_factory=partial(secrets.token_hex, 8))
-    """Of this incarnation of the session."""
+    """The incarnation of the session."""
     shares: str | None = None
     """The session that this one was forked from."""
 
 
 class Turn:
-    """In which one writer alone can append to a session; over as well when nobody has it any more."""
+    """One writer's exclusive turn to append. It also ends when it is garbage collected."""
 
     def __init__(self, over: Callable[[], None]) -> None:
         self.over = weakref.finalize(self, over)
         self.over.atexit = False
 
     def end(self) -> None:
-        """Lets others in again."""
+        """Let other writers append again."""
         self.over()
 
 
 @dataclass(slots=True)
 class _Held:
-    """Who has a session's turn, and who waits."""
+    """The current turn of a session, and who waits for it."""
 
     now: Callable[[], Turn | None] = lambda: None
     waiting: deque[Future[Turn]] = field(default_factory=deque)
     late: list[tuple[Callable[[], str | ConflictError | None], Future[str | None]]] = field(default_factory=list)
-    """Appends of others."""
+    """Appends that other writers made during the turn."""
 
 
 class MemoryStore:
-    """Keeps sessions as long as the object lives. Safe for threads; a forked process has a copy of its own."""
+    """Keeps sessions for the lifetime of the object. Safe for threads. A forked process has its own copy."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._logs: dict[str, _Log] = {}
         self._turns: dict[str, _Held] = {}
         self._leases: dict[str, tuple[str, float]] = {}
-        """Owners, and until when by the monotonic clock."""
+        """Owner and expiry of each lease, by the monotonic clock."""
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """It neither survives the process nor is seen by another one."""
+        """What the store supports. It is neither durable nor shared."""
         return frozenset(("delete", "fork", "lease", "turn"))
 
     def append(
-        self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
+        self,
+        session: str,
+        expected_position: int,
+        records: Sequence[Record],
+        *,
+        incarnation: str | None = None,
+        turn: Any = None,
     ) -> Future[str | None]:
-        """Puts records behind the log's end, which must be `first`: at once, or after the turn of another one."""
+        """Append records at `expected_position`, the end of the log. Waits for the turn of another writer."""
         name, new = checked(session), checked_keys(records)
-        job, done = partial(self._append, name, first, new, incarnation), Future[str | None]()
+        job, done = partial(self._append, name, expected_position, new, incarnation), Future[str | None]()
         with self._lock:
             held = self._turns.get(name)
             if held is not None and held.now() is not turn:
                 held.late.append((job, done))
                 return done
             answer = job()
-        _tell(done, answer)
+        _resolve(done, answer)
         if turn is not None:
             turn.end()
         return done
@@ -100,7 +106,7 @@ class MemoryStore:
         return log.id if log.records else None
 
     def turn(self, session: str) -> Future[Turn]:
-        """Has appends of others wait until the one that is made with what this answers."""
+        """Reserve the session: appends of others wait until the one that passes this turn."""
         name, granted = checked(session), Future[Turn]()
         with self._lock:
             free = name not in self._turns
@@ -111,7 +117,7 @@ class MemoryStore:
         return granted
 
     def _next(self, name: str) -> None:
-        """A turn is over: does what waited for its end, and lets the next writer begin, if there is one."""
+        """End a turn: run the appends that waited, then grant the next turn, if one was requested."""
         with self._lock:
             held = self._turns[name]
             late, held.late = held.late, []
@@ -125,30 +131,30 @@ class MemoryStore:
                 del self._turns[name]
                 turn.over.detach()
         for done, answer in answers:
-            _tell(done, answer)
+            _resolve(done, answer)
         if granted is not None:
             granted.set_result(turn)
 
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
-        """Records from `start` to before `stop`, as they are at the call."""
+        """Yield records from `start` to before `stop`, as of the call."""
         with self._lock:
             log = self._log(session).records
             places = range(max(start, 0), len(log) if stop is None else min(stop, len(log)))
             return iter([Stored(at, log[at]) for at in places])
 
-    def end(self, session: str) -> int:
-        """The place behind the last record."""
+    def length(self, session: str) -> int:
+        """Number of records in the log; 0 for an unknown session."""
         with self._lock:
             return len(self._log(session).records)
 
     def tip(self, session: str) -> Tip:
-        """The same, with the session's incarnation."""
+        """Number of records, and the session's incarnation."""
         with self._lock:
             log = self._logs.get(checked(session))
         return Tip(0, None) if log is None else Tip(len(log.records), log.id)
 
     def find(self, session: str, *, seq: int | None = None, key: str | None = None) -> int | None:
-        """The place of the first record with a `seq` of at least this one, or of the record with this key."""
+        """Position of the first record with at least this `seq`, or of the record with this key."""
         with self._lock:
             log = self._log(session)
             if key is not None:
@@ -157,20 +163,20 @@ class MemoryStore:
             return log.seqs[at][1] if at < len(log.seqs) else None
 
     def fork(self, session: str, new: str, at: int) -> Future[None]:
-        """Begins a session with the first `at` records of another. What comes back is done already."""
+        """Start a session with the first `at` records of another. The result is already done."""
         name = checked(new)
         with self._lock:
             log = self._log(session)
             if not 0 < at <= len(log.records):
-                raise ConfigurationError(f"session {session!r} has {len(log.records)} records, and not {at} to share")
+                raise ConfigurationError(f"session {session!r} has {len(log.records)} records, so `at` cannot be {at}")
             if name in self._logs:
-                return _failed(ConflictError(f"session {name!r} has begun already"))
+                return _failed(ConflictError(f"session {name!r} exists already: choose another name for the fork"))
             self._logs[name] = _Log(shares=session)
             _extend(self._logs[name], log.records[:at])
         return _done(None)
 
     def lease(self, session: str, owner: str, seconds: float) -> Future[None]:
-        """Keeps a session for one writer for so many seconds from now on. What comes back is done already."""
+        """Lease a session to one writer for `seconds` from now. The result is already done."""
         name, (owner, seconds), now = checked(session), checked_lease(owner, seconds), time.monotonic()
         with self._lock:
             holder, until = self._leases.get(name, (owner, now))
@@ -182,17 +188,19 @@ class MemoryStore:
         return _done(None)
 
     def sessions(self) -> list[str]:
-        """Names, the session that began first before the others."""
+        """Names in the order of creation."""
         with self._lock:
             return list(self._logs)
 
     def delete(self, session: str, cascade: bool = False) -> None:
-        """Forgets a session; with `cascade` also what was forked from it."""
+        """Delete a session; with `cascade`, its forks as well."""
         name = checked(session)
         with self._lock:
             forks = [fork for fork, log in self._logs.items() if log.shares == name]
             if forks and not cascade:
-                raise ConflictError(f"session {name!r} shares its records with its forks {forks}: delete them as well")
+                raise ConflictError(
+                    f"session {name!r} shares records with its forks {forks}: delete them first, or pass `cascade=True`"
+                )
             going = [name]
             for each in going:  # grows on the way
                 going += [fork for fork, log in self._logs.items() if log.shares == each]
@@ -200,20 +208,20 @@ class MemoryStore:
                 self._leases.pop(each, None)
 
     def close(self) -> None:
-        """Nothing to wait for and nothing to free: the records live as long as the object."""
+        """Do nothing: there is nothing to wait for, and the records live as long as the object."""
 
     def _log(self, session: str) -> _Log:
         return self._logs.get(checked(session)) or _Log()
 
 
 def _why_not(log: _Log, first: int, new: Sequence[Record]) -> str | None:
-    """Why these records cannot be appended at `first`; None if they can."""
+    """Why these records cannot be appended at `first`; `None` if they can."""
     if first != len(log.records):
-        return f"its log ends before place {len(log.records)}, not before {first}"
+        return f"its log has {len(log.records)} records, so position {first} is not its end"
     seen = set(log.keys)
     for record in new:
         if record.key in seen:
-            return f"its log has a record with the key {record.key!r}"
+            return f"the key {record.key!r} is used already"
         if record.key is not None:
             seen.add(record.key)
     return None
@@ -234,7 +242,7 @@ def _done(answer: T) -> Future[T]:
     return done
 
 
-def _tell(done: Future[str | None], answer: str | ConflictError | None) -> None:
+def _resolve(done: Future[str | None], answer: str | ConflictError | None) -> None:
     if isinstance(answer, ConflictError):
         done.set_exception(answer)
     else:

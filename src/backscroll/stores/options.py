@@ -1,4 +1,4 @@
-"""Where a store keeps large messages, and whether what it keeps is encrypted."""
+"""Options for what surrounds a store: blobs and encryption."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,25 +10,30 @@ from backscroll.stores.blobs.offloading import OVER, checked_over
 
 @dataclass(frozen=True, slots=True)
 class StorageOptions:
-    """What stands around a store. Raises `ConfigurationError` for values that can never work."""
+    """Where large messages are kept, and how records are encrypted.
+
+    Raises:
+        ConfigurationError: a value can never work.
+    """
 
     blob_store: str | Path | BlobStore | None = None
     """Where messages above the threshold are kept: a folder, `"s3://bucket/prefix"` or a `BlobStore`. `None`: in the
-    store like all others.
+    store, like all others.
     """
     blob_threshold_bytes: int = OVER
-    """Bytes of a stored message from which it goes there; 0 or more."""
+    """Stored size in bytes, 0 or more. Messages above it go to `blob_store`."""
     encryption_key: bytes | str | None = field(default=None, repr=False)
-    """32 bytes, or these as base64 text, by which everything that is stored is encrypted. `None`: not encrypted."""
+    """32 bytes, or their base64 text. Encrypts everything that is stored. `None`: no encryption."""
 
     def __post_init__(self) -> None:
-        """Check the types; what is behind a name is checked when it is opened."""
+        """Check the types. The place behind a name is checked when it is opened."""
         checked_over(self.blob_threshold_bytes)
         blobs, methods = self.blob_store, ("put", "get", "delete", "names")
         known = blobs is None or isinstance(blobs, str | Path)
         if not known and (isinstance(blobs, type) or not all(callable(getattr(blobs, name, None)) for name in methods)):
             raise ConfigurationError(
-                f'`blob_store` must be a folder, an address such as "s3://bucket/prefix", or a Blobs, not {blobs!r:.80}'
+                "`blob_store` must be a folder, an address such as 's3://bucket/prefix', or a BlobStore, not "
+                f"{blobs!r:.80}"
             )
         if not isinstance(self.encryption_key, str | bytes | None):
             kind = type(self.encryption_key).__name__

@@ -1,27 +1,25 @@
-"""What is found by looking through a store for what is not as it was written, and what a repair did about it. Nothing
-else may live here.
-"""
+"""Findings of a store's `verify`, and actions of its `repair`."""
 
 from typing import NamedTuple
 
 
 class Problem(NamedTuple):
-    """Something in a store that is not as it was written."""
+    """Something in a store that differs from what was written."""
 
     session: str | None
-    """None where it concerns the whole store, or nobody can tell."""
+    """The session concerned. `None`: the whole store, or unknown."""
     at: int | None
-    """The place in the session's log; None where it concerns more than one, or none."""
+    """Position in the session's log. `None`: several positions, or none."""
     what: str
     harmless: bool = False
-    """Whether nothing is missing: it is told because somebody may ask what it is."""
+    """Whether nothing is missing: reported only to explain what is there."""
 
 
-class Mended(NamedTuple):
-    """What a repair did, and what it could not save."""
+class RepairAction(NamedTuple):
+    """One action of a repair, or one loss that it could not prevent."""
 
     session: str | None
-    """None where it concerns the whole store, or nobody can tell."""
+    """The session concerned. `None`: the whole store, or unknown."""
     at: int | None
-    """The place in the session's log; None where it concerns more than one, or none."""
+    """Position in the session's log. `None`: several positions, or none."""
     what: str

@@ -1,6 +1,4 @@
-"""A store on a disk whose changes go through a queue, which begins with the first one. What it writes, and how, others
-know; nothing else lives here.
-"""
+"""Base class of stores on disk whose writes go through a queue."""
 
 import threading
 import weakref
@@ -14,19 +12,19 @@ from backscroll.stores.fork_lock import closes_for_forks
 from backscroll.stores.group_commit import J, Queue, Worker
 
 DURABILITIES = ("full", "normal")
-TIMEOUT = 30.0  # seconds
+TIMEOUT = 30.0  # seconds to wait for other processes
 
 
 def checked_durability(durability: str) -> str:
-    """It as it came. Raises `ConfigurationError` for one that there is not."""
+    """Validate a durability. Raise `ConfigurationError` if it is unknown."""
     if durability not in DURABILITIES:
-        raise ConfigurationError(f"durability is one of {', '.join(DURABILITIES)}, and not {durability!r}")
+        raise ConfigurationError(f"`durability` must be one of {', '.join(DURABILITIES)}, not {durability!r}")
     return durability
 
 
 class QueuedStore(ABC, Generic[J]):
-    """What such stores share. A subclass makes what it needs itself before it calls `__init__`: from then on the
-    process may fork.
+    """What these stores share. A subclass sets its own attributes before it calls `__init__`: the process may fork
+    after it.
     """
 
     def __init__(self, path: str, durability: str) -> None:
@@ -41,11 +39,11 @@ class QueuedStore(ABC, Generic[J]):
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """Everything that a store can do."""
+        """What the store supports."""
         return frozenset(("durable", "shared", "delete", "fork", "lease", "turn"))
 
     def close(self) -> None:
-        """Waits for what is queued and frees everything. The next use opens anew."""
+        """Wait for queued jobs, then free all resources. The next use opens the store again."""
         with self._lock:
             queue = self._detach()
             if queue is not None:
@@ -55,11 +53,11 @@ class QueuedStore(ABC, Generic[J]):
         self._free()
 
     @abstractmethod
-    def let_go(self) -> None:
-        """Closes what is open between uses: for a fork, while nothing is in use."""
+    def close_idle(self) -> None:
+        """Close idle resources before a fork."""
 
     def forked(self) -> None:
-        """Begins anew, in the child of a fork. What the parent had queued is the parent's."""
+        """Reset in the child of a fork. The parent writes what it had queued."""
         self._lock = threading.Lock()
         self._detach()
 
@@ -69,14 +67,14 @@ class QueuedStore(ABC, Generic[J]):
                 queue = Queue[J](self.path, self._worker())
                 queue.start()
                 self._queue, self._unclosed = queue, weakref.finalize(self, queue.stop)
-                self._unclosed.atexit = False  # then the queue is waited for as well
+                self._unclosed.atexit = False  # the queue's own exit hook also waits for its jobs
             self._queue.put(job)
             if at_once:
                 self._queue.wake()
         return job.done
 
     def _known_tip(self, session: str) -> Tip | None:
-        """Where a log ends, if whoever writes knows that still: then nothing has to be read."""
+        """The tip of a log, if the worker still knows it: then nothing is read."""
         queue = self._queue
         return None if queue is None else queue.tip(session)
 
@@ -88,8 +86,8 @@ class QueuedStore(ABC, Generic[J]):
 
     @abstractmethod
     def _worker(self) -> Worker[J]:
-        """A new one, to do what is queued."""
+        """Return a new worker for queued jobs."""
 
     @abstractmethod
     def _free(self) -> None:
-        """Frees what was read with and what is known; nothing is queued any more."""
+        """Free connections and caches. No job is queued any more."""

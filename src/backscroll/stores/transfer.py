@@ -1,4 +1,4 @@
-"""Copying sessions from one store to another, record by record, as they are. No record is read or changed here."""
+"""Copy sessions from one store to another, record by record. Records are copied unread and unchanged."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
@@ -6,55 +6,67 @@ from typing import Protocol
 from backscroll.errors import ConfigurationError, ConflictError, StoreError
 from backscroll.ports import Pending, Record, Stored
 
-BATCH = 500  # records that are written at once
+BATCH = 500  # records per append
 BATCH_BYTES = 4_000_000
 
 Progress = Callable[[int], object]
-"""Hears how many more records are written."""
+"""Called with the number of records that were just written."""
 
 
 class Source(Protocol):
-    """What can be copied from: any store, or a file of sessions."""
+    """What sessions can be copied from: any store, or an exported file."""
 
     def sessions(self) -> list[str]:
-        """Names of all sessions, in the order of their beginning."""
+        """Names of all sessions, in the order of creation."""
         ...
 
-    def end(self, session: str) -> int:
-        """The place behind the last record."""
+    def length(self, session: str) -> int:
+        """Number of records in the log."""
         ...
 
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
-        """Records in order."""
+        """Yield records in order."""
         ...
 
 
 class Target(Protocol):
-    """What can be copied to: any store, or a file of sessions."""
+    """What sessions can be copied to: any store, or an exported file."""
 
-    def end(self, session: str) -> int:
-        """The place behind the last record; 0 for a session that has not begun."""
+    def length(self, session: str) -> int:
+        """Number of records in the log; 0 for an unknown session."""
         ...
 
-    def append(self, session: str, first: int, records: Sequence[Record]) -> Pending:
-        """Puts records at the end."""
+    def append(self, session: str, expected_position: int, records: Sequence[Record]) -> Pending:
+        """Append records at the end."""
         ...
 
 
 def copy_session(
     source: Source, session: str, target: Target, name: str | None = None, *, progress: Progress | None = None
 ) -> int:
-    """Copies a session as it is now; answers its number of records. Memory holds one batch of them at a time.
+    """Copy a session as of now, and return its number of records. Memory holds one batch at a time.
 
-    `name`: what it is called there; None = as here. A fork is copied whole, with what it shares. Raises
-    `ConfigurationError` where there is no such session, `ConflictError` where the other one has begun already. What
-    fails in between leaves nothing in a target that can delete.
+    A fork is copied with the records it shares. If copying fails, the incomplete copy is deleted where the target can
+    delete.
+
+    Args:
+        source: the store to read from.
+        session: the session's name there.
+        target: the store to write to.
+        name: the session's name in `target`. `None`: the same name.
+        progress: called with the number of records after each batch.
+
+    Raises:
+        ConfigurationError: `source` has no such session.
+        ConflictError: the session exists already in `target`.
     """
-    end, new = source.end(session), session if name is None else name
+    end, new = source.length(session), session if name is None else name
     if not end:
-        raise ConfigurationError(f"there is no session {session!r} to copy; there are {_names(source.sessions())}")
-    if target.end(new):
-        raise ConflictError(f"session {new!r} has begun already: copy it under another name, or delete that one first")
+        raise ConfigurationError(f"`session` {session!r} does not exist; choose one of {_names(source.sessions())}")
+    if target.length(new):
+        raise ConflictError(
+            f"session {new!r} exists already in the target: pass another `name`, or delete that session first"
+        )
     at = 0
     try:
         for records in _batches(source.read(session, 0, end)):
@@ -69,7 +81,7 @@ def copy_session(
 
 
 def _take_back(target: Target, new: str, at: int, error: BaseException) -> None:
-    """What was begun here goes; somebody else's session stays."""
+    """Delete the incomplete copy, but never a session that another writer created."""
     if not at or isinstance(error, ConflictError):
         return
     delete = getattr(target, "delete", None)
@@ -77,9 +89,9 @@ def _take_back(target: Target, new: str, at: int, error: BaseException) -> None:
         try:
             delete(new)
         except StoreError as failure:
-            error.add_note(f"session {new!r} was copied in part, and could not be deleted: {failure}")
+            error.add_note(f"session {new!r} was copied in part and could not be deleted ({failure}): delete it")
     else:
-        error.add_note(f"session {new!r} was copied in part: its first {at} records are there")
+        error.add_note(f"session {new!r} was copied in part: only its first {at} records are in the target")
 
 
 def _batches(stored: Iterator[Stored]) -> Iterator[list[Record]]:

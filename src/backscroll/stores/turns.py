@@ -1,32 +1,31 @@
-"""A turn: the one writer for whom a store keeps a session's log as it is, until that writer's append. No store is known
-here.
+"""A turn: one writer's exclusive right to append to a session, until its append.
 
-Who appends at a place that others took meanwhile reads what they wrote and appends behind it, where others may be first
-again. In its turn a writer cannot lose: the worker that writes has taken the log for itself, and waits for the append.
+A writer that loses a race reads the other's records and appends behind them, where it may lose again. In its turn it
+cannot lose: the worker that writes has locked the log and waits for the append.
 """
 
 import threading
 from concurrent.futures import Future
 from typing import Generic, TypeVar
 
-PATIENCE = 2.0  # seconds that a turn lasts at most: a writer that was stopped in its turn stops no other for longer
+PATIENCE = 2.0  # seconds, maximum of a turn: a writer that is stopped in its turn blocks others no longer
 
 J = TypeVar("J")
 
 
 class Turn(Generic[J]):
-    """Between the writer that has the turn and the worker that waits for its append."""
+    """Connects the writer that has the turn with the worker that waits for its append."""
 
     def __init__(self) -> None:
         self.granted: Future[Turn[J]] = Future()
-        """Done when the log is this writer's alone."""
+        """Done when the writer has the log to itself."""
         self._lock = threading.Lock()
         self._over = False
         self._came = threading.Event()
         self._given: J | None = None
 
     def give(self, append: J | None) -> bool:
-        """Hands over what is to be appended, which ends the turn; False where the turn was over already."""
+        """Hand over the append, which ends the turn; `False` if the turn was over already."""
         with self._lock:
             if self._over:
                 return False
@@ -35,11 +34,11 @@ class Turn(Generic[J]):
         return True
 
     def end(self) -> None:
-        """Ends the turn without an append."""
+        """End the turn without an append."""
         self.give(None)
 
     def wait(self) -> J | None:
-        """Has the worker let the writer begin, and wait for its append; None where none comes."""
+        """Grant the turn, and wait for the writer's append; `None` if none comes."""
         if not self.granted.set_running_or_notify_cancel():
             return None
         self.granted.set_result(self)
@@ -49,6 +48,6 @@ class Turn(Generic[J]):
         return self._given
 
     def fail(self, error: BaseException | None) -> None:
-        """Lets the writer know that there will be no turn, if it still waits for one."""
+        """Fail the writer's wait for its turn, if it still waits."""
         if not self.granted.done() and self.granted.set_running_or_notify_cancel():
             self.granted.set_exception(error or RuntimeError("the turn was never granted"))

@@ -1,6 +1,6 @@
-"""From options to the layers around a store. Nothing else may live here.
+"""Put the layers that options ask for around a store.
 
-Encryption is outside: what is offloaded is encrypted already.
+Encryption is the outer layer, so that blobs are encrypted too.
 """
 
 from backscroll.errors import ConfigurationError
@@ -14,9 +14,15 @@ __all__ = ["OVER", "Report", "layered"]
 
 
 def layered(store: Store | None, options: StorageOptions, on_failure: Report | None = None) -> Store | None:
-    """A store with what is asked for around it; None where nothing is to be kept. Touches nothing.
+    """Return a store with the layers of `options` around it. Opens nothing.
 
-    Raises `ConfigurationError` for what can never work, or goes with no store.
+    Args:
+        store: the store to wrap. `None`: nothing is stored.
+        options: blobs and encryption.
+        on_failure: called when a body could not be put into the blob store.
+
+    Raises:
+        ConfigurationError: an option can never work, or requires a store where there is none.
     """
     blobs, key = options.blob_store, options.encryption_key
     if store is None:

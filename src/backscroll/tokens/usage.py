@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Literal, NamedTuple
 
-from backscroll.messages import ParsedMessage
+from backscroll.messages.reader import ParsedMessage
 from backscroll.tokens.model_profiles import ModelProfile
 
 MESSAGE_TOKENS = 4  # role and delimiters of one message in the chat formats

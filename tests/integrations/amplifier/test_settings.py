@@ -319,7 +319,7 @@ async def test_persistence(config, files, tmp_path):
 @pytest.mark.parametrize("value", [True, {}, {"enabled": True}])
 @awaited
 async def test_persistence_needs_a_place(value):
-    with pytest.raises(ConfigurationError, match="persistence needs a place"):
+    with pytest.raises(ConfigurationError, match="`persistence` needs a place"):
         async with mounted({"persistence": value}):
             pass
 

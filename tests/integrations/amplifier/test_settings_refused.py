@@ -92,7 +92,7 @@ async def test_a_value_that_cannot_work_is_refused_by_its_name(name, value):
     ("config", "words"),
     [
         ({"max_tokens": "200k"}, "`max_tokens` must be a valid integer, not '200k' (input tokens of a request"),
-        ({"max_messages": 7}, "`max_messages` must be greater than or equal to 8, not 7 (messages of a request"),
+        ({"max_messages": 7}, "`max_messages` must be greater than or equal to 8, not 7 (maximum messages per request"),
         ({"compaction_strategy": "summarise"}, "must be one of auto, summarize, deduplicate, excerpt, "),
         ({"recall_tool": "no"}, "`recall_tool` must be a valid boolean or 'always', not 'no'"),
         ({"memory_files": ["A.md", 5]}, "`memory_files.1` must be a valid string, not 5"),
@@ -149,9 +149,9 @@ def test_every_option_that_can_be_wrong_is_in_the_table():
     ("config", "words"),
     [
         ({"encryption_key": "A" * 43 + "="}, "must not be in a configuration.*encryption_key_env"),
-        ({"compact_threshold": 0.8, "compaction_threshold": 0.9}, "two names of one option"),
+        ({"compact_threshold": 0.8, "compaction_threshold": 0.9}, "are the same option"),
         ({"compact_threshold": 0.5, "target_usage": 0.6}, "`target_usage` .* must be below `compact_threshold`"),
-        ({"persistence": {"enabled": True}, "recall_tool": False}, "persistence needs a place"),
+        ({"persistence": {"enabled": True}, "recall_tool": False}, "`persistence` needs a place"),
     ],
 )
 @awaited

@@ -137,7 +137,7 @@ async def test_summary_provider(config, serving, asked):
 @pytest.mark.parametrize(
     ("config", "words_of_it"),
     [
-        ({}, "no provider is mounted; there are: none"),
+        ({}, "no provider is mounted; mounted are: none"),
         ({"summary_provider": "other"}, "no provider 'other' is mounted"),
     ],
 )

@@ -19,7 +19,7 @@ from tests.integrations.amplifier.harness import awaited, call, chat, mounted, r
 from tests.integrations.amplifier.provider import Message
 from tests.integrations.amplifier.scenarios import REMINDER, words
 
-REFUSED = pytest.mark.filterwarnings("ignore:.+ cannot be read or written")  # the events are asserted instead
+REFUSED = pytest.mark.filterwarnings("ignore:.+ cannot fully read or write")  # the events are asserted instead
 """For tests in which a file fails; the event is what they look at."""
 
 

@@ -59,14 +59,14 @@ def test_the_defaults_are_those_of_the_table():
     ("config", "wants"),
     [
         ("autt", "`strategy` must be 'auto' or 'agentic', not 'autt'"),
-        (7, "a configuration is"),
+        (7, "`config` must be"),
         ({"compresion": True}, "did you mean 'compression'"),
         ({"compression": {"windowsize": 40}}, "did you mean 'window_size'"),
         (
             {"compression": {"window_size": 4}},
             "`compression.window_size` must be greater than or equal to 8, not 4 .*messages",
         ),
-        ({"compression": {"window_size": 20, "protect_last": 19}}, "cannot hold protect_first"),
+        ({"compression": {"window_size": 20, "protect_last": 19}}, "cannot hold `protect_first`"),
         ({"compression": {"summary_ratio": 0.3}}, "belongs to the method 'summarize'"),
         ({"compression": {"method": "summarize", "window_size": 40}}, "belongs to the method 'truncate'"),
         (
@@ -83,7 +83,7 @@ def test_the_defaults_are_those_of_the_table():
         ({"compression": "drop"}, "'truncate' or 'summarize'"),
         ({"compression": {"method": 1}}, "`compression.method` must be 'truncate' or 'summarize', not 1"),
         ({"compression": {"system_prompt": ""}}, "`compression.system_prompt` must have at least 1 character"),
-        ({"compression": {"model": object()}}, "must be a Strands model, .*not a value of the type object"),
+        ({"compression": {"model": object()}}, "must be a Strands model with .*not a value of the type object"),
         ({"compression": {"protect_first": True, "windowsize": 9}}, "valid integer, not True.*; unknown key `compr"),
         ({"colour": 1}, "unknown key `colour`; known are 'strategy', 'compression', 'offloader'"),
         ({"offloader": {"threshold": 100, "preview_tokens": 100}}, "must be below"),
@@ -132,7 +132,7 @@ def test_of_two_sizes_the_other_follows(given: dict[str, int], sizes: tuple[int,
 
 
 def test_the_default_sliding_window_gives_way_with_one_notice():
-    with pytest.warns(BackscrollWarning, match="default SlidingWindowConversationManager does not") as told:
+    with pytest.warns(BackscrollWarning, match="replaces the default SlidingWindowConversationManager") as told:
         agent = agent_of(Scripted(), context_manager=None)
     assert len(told) == 1
     assert isinstance(agent.conversation_manager, NullConversationManager)
@@ -142,7 +142,7 @@ def test_the_default_sliding_window_gives_way_with_one_notice():
     "manager", [SlidingWindowConversationManager(window_size=4, per_turn=True), SummarizingConversationManager()]
 )
 def test_of_two_managers_ours_wins_and_says_so(manager: Any):
-    with pytest.warns(BackscrollWarning, match=f"the {type(manager).__name__} given does not") as told:
+    with pytest.warns(BackscrollWarning, match=f"replaces the {type(manager).__name__} given") as told:
         agent = agent_of(Scripted(), conversation_manager=manager)
     assert len(told) == 1
     for turn in range(6):
@@ -157,7 +157,7 @@ def test_without_another_manager_nothing_is_said():
 
 
 def test_strands_own_context_manager_with_ours_is_refused():
-    with pytest.raises(ConfigurationError, match="give context_manager=False"):
+    with pytest.raises(ConfigurationError, match="pass context_manager=False"):
         agent_of(Scripted(), context_manager="auto")
 
 

@@ -90,7 +90,7 @@ def test_5_an_instance_or_its_settings_are_taken_alike():
 
 
 def test_6_of_two_managers_the_warning_says_which_wins():
-    with pytest.warns(BackscrollWarning, match="Backscroll manages this agent's context, and the .* given does not"):
+    with pytest.warns(BackscrollWarning, match="Backscroll manages this agent's context and replaces the .* given"):
         agent_of(Scripted(), conversation_manager=SlidingWindowConversationManager(window_size=6))
 
 

@@ -109,7 +109,7 @@ def test_edited_messages_replace_the_history_from_there():
 def test_two_agents_with_one_stored_session_are_refused(tmp_path):
     plugin = ContextManagerPlugin("auto", store=f"sqlite:///{tmp_path}/ours.db", session="shared")
     agent = agent_of(Scripted(), plugin)
-    with pytest.raises(ConfigurationError, match="the session 'shared' is another agent's already"):
+    with pytest.raises(ConfigurationError, match="the session 'shared' belongs to another agent"):
         agent_of(Scripted(), plugin)
     agent("Hello")
 

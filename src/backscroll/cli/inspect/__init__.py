@@ -1,8 +1,8 @@
-"""The inspector: a page, on this machine only, that shows what was sent and why. An edge over the public manager.
+"""The inspector: a local page that shows what was sent and why.
 
-- `command.py`   the command: options in, a server or a file out
-- `server.py`    who may ask, and what is answered
-- `export.py`    the same page as one file that needs no server
-- `data.py`   a store, or a replayed transcript, as values of JSON
-- `page/`        the page itself; what messages hold is put into it as text, never as HTML
+- `command.py`: the command, which serves the page or writes it to a file
+- `server.py`: access control and the server's responses
+- `export.py`: the page as one file that needs no server
+- `data.py`: a store, or a replayed transcript, as JSON values
+- `page/`: the page itself; it inserts messages as text, never as HTML
 """

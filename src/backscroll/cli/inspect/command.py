@@ -1,4 +1,4 @@
-"""The command `backscroll inspect`: options in, a server or a file out. Nothing is decided here."""
+"""The command `backscroll inspect`: serves the page, or writes it to a file."""
 
 import gc
 import json
@@ -32,12 +32,12 @@ from backscroll.tokens.engines import resolve
     show_default=True,
     callback=parse_budget,
     metavar="TOKENS",
-    help="Of a replay, where FILE is a transcript: 32000, 32k or 50%.",
+    help="Budget for replaying a transcript: 32000, 32k or 50%.",
 )
-@click.option("--port", type=click.IntRange(0, 65_535), default=0, help="The port; by default one that is free.")
-@click.option("--browser/--no-browser", default=True, help="Whether to open a browser.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=0, help="Port; default: any free one.")
+@click.option("--browser/--no-browser", default=True, help="Open the page in a browser.")
 @click.option("--export", "target", metavar="FILE.html", help="Write the page as one file instead of serving it.")
-@click.option("--session", "names", multiple=True, metavar="SESSION", help="Of an export: only this one. Repeatable.")
+@click.option("--session", "names", multiple=True, metavar="SESSION", help="Export only this session. Repeatable.")
 @click.option("--json", "as_json", is_flag=True, help="Print the address or the file's figures as JSON.")
 def inspect_command(
     *,
@@ -49,15 +49,15 @@ def inspect_command(
     names: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Show on a page what each request of a session held, what it left out, why, and what moved since the one before.
+    """Show what each request of a session contained, what it left out and why, and what changed since the one before.
 
     STORE_OR_FILE is a store, as an address or path, or a transcript, which is replayed in memory. The page is served on
-    this machine only, under an address that holds a token, until you interrupt it; nothing is changed.
+    this machine only, under an address with a secret token, until you press Ctrl-C. Changes nothing.
     """
     server, export = _rooms()
     _collect_seldom()
     with places.blamed():
-        inspected = export.Inspected(_store(place, budget), place)
+        inspected = export.StoreInspector(_store(place, budget), place)
         if target is not None:
             _write(export, inspected, target, names, as_json)
             return
@@ -66,7 +66,7 @@ def inspect_command(
 
 def _rooms() -> tuple[ModuleType, ModuleType]:
     try:
-        from backscroll.cli.inspect import export, server  # noqa: PLC0415  they need an extra
+        from backscroll.cli.inspect import export, server  # noqa: PLC0415  needs an extra
 
         __import__("uvicorn")
     except ModuleNotFoundError as error:
@@ -78,15 +78,17 @@ def _rooms() -> tuple[ModuleType, ModuleType]:
 
 
 def _collect_seldom() -> None:
-    """A walk through a session makes a great many values and hardly a circle: to look for circles as often as Python
-    does would take a third of its time.
+    """Run garbage collection rarely.
+
+    Replaying a session creates many values and hardly any cycles; at Python's default interval, collection would take a
+    third of the time.
     """
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
 
 
 def _store(place: str, budget: int | float) -> Store:
-    """The store that is meant, or one in memory that holds a replay of each conversation of a file."""
+    """Return the named store, or one in memory with a replay of each conversation of a file."""
     found = places.store_or_file(place)
     if not isinstance(found, Path):
         return found
@@ -107,7 +109,9 @@ def _replay(transcript: Transcript, store: Store, budget: int | float, tick: Any
             refused += step.view is None
             tick(1)
     if refused:
-        note = f"{screen.line(transcript.name)}: {refused:,} requests were refused: what must stay does not fit\n"
+        note = (
+            f"{screen.line(transcript.name)}: {refused:,} requests were refused: messages that must stay do not fit\n"
+        )
         click.echo(note, err=True, nl=False)
 
 
@@ -115,16 +119,16 @@ def _write(export: Any, inspected: Any, target: str, names: tuple[str, ...], as_
     known = [each["name"] for each in inspected.sessions()]
     missing = [name for name in names if name not in known]
     if missing:
-        raise BadInput(f"there is no session {missing[0]!r}; there are: {', '.join(map(repr, known[:10])) or 'none'}")
+        raise BadInput(f"no session {missing[0]!r} in this store; it has: {', '.join(map(repr, known[:10])) or 'none'}")
     with places.progress("requests", None) as tick:
         text = export.page(inspected, names or known, tick)
     try:
         with Path(target).open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise ConfigurationError(f"{target} is there already: name a new file, or remove that one") from None
+        raise ConfigurationError(f"{target} already exists: name a new file, or remove it") from None
     except OSError as error:
-        raise BadInput(f"{target}: {error.strerror}: does its folder exist, and may you write there?") from error
+        raise BadInput(f"{target}: {error.strerror}: check that its folder exists and is writable") from error
     number, size = len(names or known), Path(target).stat().st_size
     if as_json:
         screen.write(json.dumps({"file": target, "sessions": number, "bytes": size}) + "\n")
@@ -134,14 +138,14 @@ def _write(export: Any, inspected: Any, target: str, names: tuple[str, ...], as_
 
 
 def _serve(server: Any, inspected: Any, port: int, browser: bool, as_json: bool) -> None:
-    import uvicorn  # noqa: PLC0415  it needs an extra
+    import uvicorn  # noqa: PLC0415  needs an extra
 
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind(("127.0.0.1", port))
         except OSError as error:
-            raise BadInput(f"port {port}: {error.strerror}; name another one, or none") from error
+            raise BadInput(f"port {port}: {error.strerror}; pass another --port, or omit it") from error
         port, token = listening.getsockname()[1], server.new_token()
         address = f"http://127.0.0.1:{port}/{token}/"
         screen.write(json.dumps({"address": address}) + "\n" if as_json else f"{address}\nPress Ctrl+C to end.\n")
@@ -150,5 +154,5 @@ def _serve(server: Any, inspected: Any, port: int, browser: bool, as_json: bool)
         config = uvicorn.Config(
             server.application(inspected, token, port), log_level="warning", access_log=False, server_header=False,
             lifespan="off",
-        )  # fmt: skip  # one thought
+        )  # fmt: skip  # one setting a line would hide the call
         uvicorn.Server(config).run(sockets=[listening])

@@ -1,6 +1,6 @@
-"""Sessions of a store as values of JSON, for the page and for the file that stands for it. Nothing is rendered here.
+"""Sessions of a store as JSON values, for the served page and for the exported file.
 
-A reader of each session is kept, so that what comes in later is found by going on; it stores nothing.
+A reader of each session is kept, so that new records are found without starting over; it stores nothing.
 """
 
 import json
@@ -18,33 +18,33 @@ from backscroll.recall.retrieval import heading, part_text
 from backscroll.session.log_replay import LogReplay, Step
 from backscroll.session.request_log import RequestItem, RequestRecord, RequestSnapshot, left_out
 
-_AT_ONCE = 200  # records that a walk goes on by before the time is looked at
-PAGE = 100  # messages that were left out that are told at once
+_AT_ONCE = 200  # records replayed between checks of the time
+PAGE = 100  # left-out messages per response
 
 
-class Inspected:
+class StoreInspector:
     """The sessions of one store."""
 
     def __init__(self, store: Store, title: str) -> None:
         self.store, self.title = store, title
-        self._known: dict[str, Told] = {}
+        self._known: dict[str, SessionInspector] = {}
         self._lock = Lock()
 
     def sessions(self) -> list[dict[str, Any]]:
-        """Names, oldest first. Asked for every two seconds, so that nothing of each session is looked at."""
+        """Return the names, oldest first. Called every two seconds, so it reads nothing of the sessions."""
         return [{"name": name} for name in self.store.sessions()]
 
-    def session(self, name: str) -> "Told":
-        """One of them. Raises `KeyError` for one that has not begun."""
-        if not self.store.end(name):
+    def session(self, name: str) -> "SessionInspector":
+        """Return a session. Raises `KeyError` if it does not exist."""
+        if not self.store.length(name):
             raise KeyError(name)
         with self._lock:
             if name not in self._known:
-                self._known[name] = Told(self.store, name)
+                self._known[name] = SessionInspector(self.store, name)
             return self._known[name]
 
 
-class Told:
+class SessionInspector:
     """One session."""
 
     def __init__(self, store: Store, name: str) -> None:
@@ -54,11 +54,11 @@ class Told:
         self._lock = Lock()
 
     def requests(self, start: int) -> list[Any]:
-        """The requests from a place of the log on."""
+        """Return the requests from a position of the log on."""
         return [_request(each) for each in self._reader.list_requests(start)]
 
     def steps(self, known: int, seconds: float) -> dict[str, Any]:
-        """What each request was made of, behind those that are known; goes on for so long at most."""
+        """Return the parts of each request after the known ones; works for at most this many seconds."""
         with self._lock:
             ends = time.monotonic() + seconds
             done = False
@@ -67,9 +67,9 @@ class Told:
             return {"done": done, "steps": [_step(each) for each in self._steps[known:]]}
 
     def _go_on(self) -> bool:
-        """Whether there was anything to go on to."""
+        """Replay further records; return whether there were any."""
         walk, self._walk = self._walk, None
-        if walk is None:  # the first time, or the last one failed half way
+        if walk is None:  # the first call, or the last one failed midway
             walk, self._steps = LogReplay(self._reader._session), []
         before = walk.place
         self._steps += run_sync(self._reader._opened, walk.advance(_AT_ONCE))
@@ -77,19 +77,20 @@ class Told:
         return walk.place > before
 
     def request(self, at: int, before: int | None) -> dict[str, Any]:
-        """A request as it was sent, and where it first differs from the one before on its lane."""
-        # the older one first: the other is near it
+        """Return a request as it was sent, and where it first differs from the one before on its lane."""
+        # the older one first: the newer is replayed from near it
         earlier = None if before is None else self._reader.get_request(before)
         sent = self._reader.get_request(at)
         return {"lines": [line(each) for each in sent.lines], "moved": self.moved(earlier, sent)}
 
     def sent(self, at: int) -> RequestSnapshot:
-        """A request as it was sent."""
+        """Return a request as it was sent."""
         return self._reader.get_request(at)
 
     def moved(self, earlier: RequestSnapshot | None, sent: RequestSnapshot) -> dict[str, Any] | None:
-        """The first message that stands not as it stood, its JSON cut around the first character that differs, and the
-        tokens before that, about; None where everything stands as it stood.
+        """Return the first message that differs from the earlier request, its JSON split at the first differing
+        character,
+        and the approximate tokens before it; `None` if none differs.
         """
         if earlier is None:
             return None
@@ -105,22 +106,22 @@ class Told:
         return {"message": same, "character": at, "tokens": tokens, "text": [now[:at], now[at : at + 1], now[at + 1 :]]}
 
     def left_out(self, at: int, first: int, last: int) -> list[Any]:
-        """Messages that a request left out, some of them from the first on."""
-        told = run_sync(self._reader._opened, left_out(self._reader._session, at, first, min(last, first + PAGE - 1)))
-        return [[e.seq, e.role, e.state, e.reason, e.tokens, e.ref, message] for e, message in told]
+        """Return some of the messages that a request left out."""
+        found = run_sync(self._reader._opened, left_out(self._reader._session, at, first, min(last, first + PAGE - 1)))
+        return [[e.seq, e.role, e.state, e.reason, e.tokens, e.ref, message] for e, message in found]
 
     def kept(self) -> Iterator[list[Any]]:
-        """Every message of the branch, with its parts as recall gives them: a heading, what is read of it (None where
-        that is the message's content), and whether it is more than the name of a medium.
+        """Yield every message of the branch with its parts as recall returns them: a heading, the text (`None` if it is
+        the message's content), and whether there is more than a medium's name.
         """
-        told = self._reader.explain()
-        for some in chunks(told, PAGE):
+        statuses = self._reader.explain()
+        for some in chunks(statuses, PAGE):
             entries = run_sync(self._reader._opened, self._reader._entries([each.seq for each in some]))
             for each, entry in zip(some, entries, strict=True):
                 yield [each.seq, each.role, each.tokens, each.ref, entry.message, _parts(entry)]
 
     def search(self, query: str, offset: int) -> dict[str, Any]:
-        """What the recall tool answers to a query or a reference, and the places that were found."""
+        """Return the recall tool's answer to a query or a reference, and the passages found."""
         _, ask = self._reader.recall_tool()
         asked = {"ref": query} if query.strip("[]").startswith("ref:") else {"query": query}
         answer = ask(**asked, offset=offset)
@@ -149,7 +150,7 @@ def _step(each: Step) -> list[Any]:
 
 
 def line(each: RequestItem) -> list[Any]:
-    """In the order in which the page reads them."""
+    """Return a line as JSON, in the order in which the page reads it."""
     state = "pinned" if each.state == "whole" and each.reason in ("pinned", "critical") else each.state
     return [
         each.kind, each.role, each.first, each.last, state, each.reason, each.tokens, each.original, each.ref,
@@ -162,5 +163,5 @@ def _text(messages: Sequence[Any]) -> str:
 
 
 def packed(lines: Sequence[Any]) -> bytes:
-    """JSON in ASCII: half of a surrogate pair, which messages may hold, is no UTF-8."""
+    """Return JSON in ASCII: messages may hold lone surrogates, which UTF-8 cannot encode."""
     return json.dumps(lines, separators=(",", ":")).encode("ascii")

@@ -1,7 +1,7 @@
-"""Who may ask, and what is answered: the page, its parts and its data. Nothing leaves this machine.
+"""Access control and responses of the server: the page, its parts and its data. Nothing leaves this machine.
 
-Every address begins with a token that is made anew for each run; without it, or asked for under another name than this
-machine's own, nothing is told. The page may load nothing from elsewhere, and runs no script but its own.
+Every address begins with a token that is new for each run. Requests without it, or with a host name other than this
+machine's own, are rejected. The page may load nothing from elsewhere and runs only its own scripts.
 """
 
 import secrets
@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from backscroll.cli.inspect.data import Inspected, packed
+from backscroll.cli.inspect.data import StoreInspector, packed
 from backscroll.errors import BackscrollError
 
 HOSTS = ("127.0.0.1", "localhost")
@@ -32,8 +32,8 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-"""With every answer. Styles that a script sets are allowed, since charts do that; scripts that data brings are not."""
-_SECONDS = 0.4  # that an answer may take to go on through a long session
+"""Sent with every response. Inline styles are allowed, because the charts set them; inline scripts are not."""
+_SECONDS = 0.4  # time limit of one response while replaying a long session
 _FILES = {
     "": ("page.html", "text/html; charset=utf-8"),
     "page.css": ("page.css", "text/css; charset=utf-8"),
@@ -44,17 +44,17 @@ _FILES = {
 
 
 def page_file(name: str) -> str:
-    """A file of the page."""
+    """Return a file of the page."""
     return resources.files("backscroll.cli.inspect").joinpath("page", name).read_text(encoding="utf-8")
 
 
 def new_token() -> str:
-    """What an address begins with: 32 characters that nobody can guess."""
+    """Return a new token of 32 random characters."""
     return secrets.token_urlsafe(24)
 
 
-def application(inspected: Inspected, token: str, port: int) -> ASGIApp:
-    """The page over these sessions, for one token and one port."""
+def application(inspected: StoreInspector, token: str, port: int) -> ASGIApp:
+    """Return the server application for one token and one port."""
 
     def file(request: Request) -> Response:
         name, kind = _FILES[request.path_params.get("name", "")]
@@ -98,7 +98,7 @@ def _named(file: Callable[[Request], Response], name: str) -> Callable[[Request]
 
 
 def _data(path: str, make: Callable[[Request], Any]) -> Route:
-    """What is asked for, as JSON; what cannot be had, as its reason."""
+    """Return a route that answers with JSON, or with the reason of an error."""
 
     def answer(request: Request) -> Response:
         try:
@@ -121,12 +121,12 @@ def _number(request: Request, name: str, otherwise: Any = ...) -> Any:
     if given is None and otherwise is not ...:
         return otherwise
     if given is None or not given.isascii() or not given.isdecimal() or len(given) > 15:
-        raise HTTPException(400, f"{name} is a number, and not {given!r}")
+        raise HTTPException(400, f"`{name}` must be a number, not {given!r}")
     return int(given)
 
 
 class _Gate:
-    """Lets in who knows the token and means this machine, and sends the headers with everything."""
+    """Rejects requests without the token or with another host name, and sends the headers with every response."""
 
     def __init__(self, inner: ASGIApp, token: str, port: int) -> None:
         self._inner, self._token = inner, token.encode("ascii")
@@ -155,10 +155,10 @@ class _Gate:
     def _refused(self, scope: Scope) -> tuple[int, str] | None:
         hosts = [value for name, value in scope["headers"] if name == b"host"]
         if len(hosts) != 1 or hosts[0] not in self._hosts:
-            return 421, "this server answers for 127.0.0.1 only"
+            return 421, "this server answers only for 127.0.0.1"
         given, slash, _ = scope["path"].lstrip("/").partition("/")
         if not slash or not secrets.compare_digest(given.encode("utf-8", "surrogatepass"), self._token):
             return 403, "open the whole address that `backscroll inspect` printed"
         if scope["method"] not in ("GET", "HEAD"):
-            return 405, "there is nothing to change here"
+            return 405, "only GET and HEAD are allowed"
         return None

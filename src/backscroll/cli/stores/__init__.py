@@ -1,7 +1,8 @@
-"""The command line for stored sessions. An edge: everything here drives stores and the public manager.
+"""The commands for stored sessions, which drive stores and the public manager.
 
-- `commands.py` the commands: options in, tables, messages and exit codes out
-- `locate.py`   from what a user names to a store, and from errors to exit codes
-- `transfer.py`   export and import, also of what other programs recorded
-- `render.py`  a session read for showing it, and how that looks
+- `commands.py`: the commands: options, tables, messages and exit codes
+- `locate.py`: finds the store that a user names, and turns errors into exit codes
+- `transfer.py`: export and import, also of other programs' recordings
+- `render.py`: reads a session and formats it
+- `context_bar.py`: formats the window of a session
 """

@@ -1,6 +1,6 @@
-"""The commands for stored sessions: options in, tables, messages and exit codes out. Nothing is decided here.
+"""The commands for stored sessions: options, tables, messages and exit codes.
 
-Exit codes: 0 fine; 1 something that was read is not as it was written; 2 what was asked for cannot be done.
+Exit codes: 0 success; 1 corrupt data was read; 2 the request cannot be carried out.
 """
 
 import json
@@ -27,7 +27,7 @@ from backscroll.stores.search import search_everywhere
 
 _store = click.argument("place", metavar="STORE")
 _session = click.argument("session", metavar="SESSION")
-_as = click.option("--as", "name", metavar="NAME", help="What the one session is called there.")
+_as = click.option("--as", "name", metavar="NAME", help="Name of the one session in the target.")
 
 
 def _print(found: Any) -> None:
@@ -38,7 +38,7 @@ def _print(found: Any) -> None:
 @_store
 @json_option
 def sessions_command(*, place: str, as_json: bool) -> None:
-    """List the sessions of STORE, the oldest first.
+    """List the sessions of STORE, oldest first.
 
     STORE is an address such as sqlite:///agent.db or jsonl:///folder, or the path of a database file or folder.
     """
@@ -61,65 +61,64 @@ def sessions_command(*, place: str, as_json: bool) -> None:
 @app.command("show", short_help="Print the messages of a session.")
 @_store
 @_session
-@click.option("--from", "first", type=click.IntRange(min=0), default=0, metavar="SEQ", help="The first message.")
-@click.option("--to", "last", type=click.IntRange(min=0), metavar="SEQ", help="The last message.")
-@click.option("--plan", is_flag=True, help="Print what became of each message in the newest view, and why.")
-@click.option("--lane", default="main", show_default=True, metavar="NAME", help="The line of requests that is meant.")
+@click.option("--from", "first", type=click.IntRange(min=0), default=0, metavar="SEQ", help="First message to print.")
+@click.option("--to", "last", type=click.IntRange(min=0), metavar="SEQ", help="Last message to print.")
+@click.option("--plan", is_flag=True, help="Print the state of each message in the newest view, and why.")
+@click.option("--lane", default="main", show_default=True, metavar="NAME", help="Use this lane.")
 @json_option
 def show_command(
     *, place: str, session: str, first: int, last: int | None, plan: bool, lane: str, as_json: bool
 ) -> None:
     """Print the messages of SESSION as they were added, each under its reference.
 
-    Only the current branch is shown: what a rewind or clear took back is left out.
+    Shows only the current branch, without what a rewind or clear removed.
     """
     store = places.existing(place)
     places.known(store, session)
     with places.blamed():
         reader = Reader(store, session)
         every = reader.explain(lane)
-        told = [each for each in every if each.seq >= first and (last is None or each.seq <= last)]
+        chosen = [each for each in every if each.seq >= first and (last is None or each.seq <= last)]
         if plan or as_json:
-            _tell(reader, told, session, plan, as_json)
+            _show_plan(reader, chosen, session, plan, as_json)
             return
-        for page in reader.pages(told):
+        for page in reader.pages(chosen):
             screen.show(*(showing.entry(*each) for each in page))
-    screen.show(_summary(len(told), len(every), session))
+    screen.show(_summary(len(chosen), len(every), session))
 
 
-@app.command("status", short_help="Show what a session's window is made of.")
+@app.command("status", short_help="Show what fills a session's window.")
 @_store
 @click.argument("session", metavar="[SESSION]", required=False)
-@click.option("--lane", default="main", show_default=True, metavar="NAME", help="The line of requests that is meant.")
+@click.option("--lane", default="main", show_default=True, metavar="NAME", help="Use this lane.")
 @json_option
 def status_command(*, place: str, session: str | None, lane: str, as_json: bool) -> None:
-    """Show what the newest request of SESSION was made of, its largest messages, and what the next compaction would do.
+    """Show what the newest request of SESSION consists of, its largest messages, and what the next compaction would do.
 
-    Without SESSION: of the session that began last. Changes nothing.
+    Without SESSION, show the newest session. Changes nothing.
     """
     store = places.existing(place)
     with places.blamed():
         names = store.sessions() if session is None else [session]
     if not names:
-        raise BadInput("there is no session in this store")
+        raise BadInput("this store has no session")
     places.known(store, names[-1])
     with places.blamed():
-        status = Reader(store, names[-1], "auto").window_report(
-            lane
-        )  # of the digest, too, the count that its agent has
+        # "auto" counts like the session's agent, also the digest
+        status = Reader(store, names[-1], "auto").window_report(lane)
     if as_json:
         _print({"session": names[-1], **anatomy.as_json(status)})
     else:
         screen.show(*anatomy.shown(status, names[-1]))
 
 
-def _tell(reader: Reader, told: Sequence[Any], session: str, plan: bool, as_json: bool) -> None:
+def _show_plan(reader: Reader, chosen: Sequence[Any], session: str, plan: bool, as_json: bool) -> None:
     if not as_json:
-        screen.show(showing.plan_table(told), _summary(len(told), len(told), session))
+        screen.show(showing.plan_table(chosen), _summary(len(chosen), len(chosen), session))
     elif plan:
-        _print({"session": session, "messages": [showing.explained_json(each) for each in told]})
+        _print({"session": session, "messages": [showing.explained_json(each) for each in chosen]})
     else:
-        pages = [each for page in reader.pages(told) for each in page]
+        pages = [each for page in reader.pages(chosen) for each in page]
         _print(
             {"session": session, "messages": [showing.explained_json(each) | {"message": got} for each, got in pages]}
         )
@@ -130,19 +129,19 @@ def _summary(shown: int, every: int, session: str) -> Text:
     return Text(f"{screen.line(session)}: {part} {'message' if every == 1 else 'messages'}", style="bold")
 
 
-@app.command("search", short_help="Search everything that was ever said.")
+@app.command("search", short_help="Search all messages ever added.")
 @_store
 @click.argument("query", metavar="QUERY")
-@click.option("--session", "sessions", multiple=True, metavar="NAME", help="Only this one; may be given several times.")
-@click.option("--limit", type=click.IntRange(min=1), default=10, show_default=True, help="How many passages.")
+@click.option("--session", "sessions", multiple=True, metavar="NAME", help="Search only this session. Repeatable.")
+@click.option("--limit", type=click.IntRange(min=1), default=10, show_default=True, help="Maximum number of passages.")
 @json_option
 @click.pass_context
 def search_command(
     ctx: click.Context, *, place: str, query: str, sessions: tuple[str, ...], limit: int, as_json: bool
 ) -> None:
-    """Search everything that was ever said in the sessions of STORE for the words of QUERY, the best passages first.
+    """Search all messages ever added to the sessions of STORE for the words of QUERY; print the best passages first.
 
-    Exit code: 1 where a session cannot be read; the others are searched.
+    Exit code: 1 if a session cannot be read; the others are searched.
     """
     store = places.existing(place)
     for session in sessions:
@@ -163,7 +162,7 @@ def search_command(
     ctx.exit(1 if heard else 0)
 
 
-# -- moving --
+# -- export and import --
 
 
 @app.command("export", short_help="Copy sessions to another store or to a file.")
@@ -173,90 +172,90 @@ def search_command(
 @_as
 @json_option
 def export_command(*, place: str, target: str, sessions: tuple[str, ...], name: str | None, as_json: bool) -> None:
-    """Copy sessions of STORE, all or those named, to TARGET: another store, or one new file; - is standard output.
+    """Copy all sessions of STORE, or those named, to TARGET: another store, or a new file; - is standard output.
 
-    Records are copied as they are. A file is JSON Lines, and `backscroll import` brings it back.
+    Records are copied unchanged. A file is JSON Lines, and `backscroll import` reads it back.
     """
     if target == "-" and as_json:
-        raise BadInput("--json and a TARGET of - would both go to standard output: leave one out")
+        raise BadInput("--json and a TARGET of - both write to standard output: use only one")
     store = places.existing(place)
     with places.blamed():
         names = moving.chosen(store, sessions, name)
         if places.is_store(target):
-            told = moving.copied(store, places.any_store(target), names)
+            done = moving.copied(store, places.any_store(target), names)
         else:
             with moving.new_file(target) as file:
-                told = moving.copied(store, file, names)
+                done = moving.copied(store, file, names)
     if target != "-":
-        _moved(told, target, as_json)
+        _show_moved(done, target, as_json)
 
 
-@app.command("import", short_help="Bring in an exported file or a transcript.")
+@app.command("import", short_help="Import an exported file or a transcript.")
 @click.argument("source", metavar="SOURCE")
 @_store
 @click.argument("sessions", nargs=-1, metavar="[SESSION]...")
 @_as
 @json_option
 def import_command(*, source: str, place: str, sessions: tuple[str, ...], name: str | None, as_json: bool) -> None:
-    """Bring SOURCE into STORE: an exported file, another store, or what another program recorded.
+    """Import SOURCE into STORE: an exported file, another store, or another program's recording.
 
-    Read are transcripts of Amplifier, Claude Code, Codex, OpenAI chat, SWE-agent and tau-bench. Their messages become a
-    new session, which is named after the file if --as does not say otherwise. A SOURCE of - is standard input.
+    Reads transcripts of Amplifier, Claude Code, Codex, OpenAI chat, SWE-agent and tau-bench. Their messages become a
+    new session, named after the file unless --as names it. A SOURCE of - is standard input.
     """
     with places.blamed(), moving.source_of(source) as found:
         store = places.any_store(place)
         if not isinstance(found, list):
-            told = moving.copied(found, store, moving.chosen(found, sessions, name))
+            done = moving.copied(found, store, moving.chosen(found, sessions, name))
         elif sessions:
-            raise BadInput(f"{source}: a transcript has no sessions to choose from: leave them out")
+            raise BadInput(f"{source}: a transcript has no sessions to choose from: omit SESSION")
         else:
-            told = moving.added(found, store, source, name)
-    _moved(told, place, as_json)
+            done = moving.added(found, store, source, name)
+    _show_moved(done, place, as_json)
 
 
-def _moved(told: Sequence[dict[str, Any]], target: str, as_json: bool) -> None:
+def _show_moved(done: Sequence[dict[str, Any]], target: str, as_json: bool) -> None:
     if as_json:
-        _print({"to": shown(target), "sessions": told})
+        _print({"to": shown(target), "sessions": done})
         return
     lines = []
-    for each in told:
+    for each in done:
         number = _number(each["records"], "record") if "records" in each else _number(each["messages"], "message")
         name = each["as"] if each["as"] == each["session"] else f"{each['session']} as {each['as']}"
         lines.append(Text(f"{screen.line(name)}: {number}"))
         reasons = ", ".join(f"{count} x {reason}" for reason, count in each.get("left_out", {}).items())
         lines += [Text(f"  left out: {screen.line(reasons)}", style="dim")] if reasons else []
-    screen.show(*lines, Text(f"{_number(len(told), 'session')} to {screen.line(shown(target))}", style="bold"))
+    screen.show(*lines, Text(f"{_number(len(done), 'session')} to {screen.line(shown(target))}", style="bold"))
 
 
-# -- keeping --
+# -- maintenance --
 
 
-@app.command("verify", short_help="Tell what is not as it was written.")
+@app.command("verify", short_help="Check a store for corruption.")
 @_store
 @json_option
 @click.pass_context
 def verify_command(ctx: click.Context, *, place: str, as_json: bool) -> None:
-    """Read everything in STORE and tell what is not as it was written. Changes nothing.
+    """Read everything in STORE and report corruption. Changes nothing.
 
     Exit code: 0 if nothing is missing, 1 if something is.
     """
     store = places.existing(place)
-    found = _problems(store, "verify", "reading everything", "every record is checked when it is read")
+    found = _problems(store, "verify", "reading everything", "each record is checked when it is read")
     damage = [problem for problem in found if not problem.harmless]
     _report(found, as_json, _number(len(damage), "problem") if damage else "nothing is missing")
     ctx.exit(1 if damage else 0)
 
 
-@app.command("repair", short_help="Mend what can be mended.")
+@app.command("repair", short_help="Repair a corrupt store.")
 @_store
-@click.option("--yes", is_flag=True, help="Do not ask first.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @json_option
 def repair_command(*, place: str, yes: bool, as_json: bool) -> None:
-    """Mend what can be mended in STORE, so that the rest of it can be used. Tells what was done."""
+    """Repair STORE as far as possible, so that the rest can be used, and print what was done."""
     store = places.existing(place, read_only=False)
-    _ask(f"Repair {shown(place)}? What is not as it was written is lost then", yes)
-    found = _problems(store, "repair", "mending", "restore it from a backup")
-    _report(found, as_json, "mended" if found else "nothing was to be done")
+    _ask(f"Repair {shown(place)}? Corrupt data is then lost", yes)
+    found = _problems(store, "repair", "repairing", "restore it from a backup")
+    _report(found, as_json, "repaired" if found else "nothing to repair")
 
 
 def _number(count: int, what: str) -> str:
@@ -264,15 +263,15 @@ def _number(count: int, what: str) -> str:
 
 
 def _ask(question: str, yes: bool) -> None:
-    """Goes on only if the user wants to."""
+    """Continue only if the user agrees."""
     if not yes and not sys.stdin.isatty():
-        raise BadInput("there is nobody to ask whether that is meant: say --yes")
+        raise BadInput("confirmation needed but stdin is not a terminal; pass --yes")
     if not yes:
         click.confirm(screen.line(question), abort=True, err=True)
 
 
 def _problems(store: Store, what: str, doing: str, instead: str) -> list[Problem]:
-    """What a method tells that not every store has."""
+    """Return the problems that a store's method reports; not every store has the method."""
     method = getattr(store, what, None)
     if method is None:
         raise BadInput(f"a {type(store).__name__} cannot {what}: {instead}")
@@ -291,21 +290,21 @@ def _report(found: Sequence[Problem], as_json: bool, summary: str) -> None:
     screen.show(*shown, Text(summary, style="bold"))
 
 
-@app.command("delete", short_help="Leave nothing of a session.")
+@app.command("delete", short_help="Delete a session.")
 @_store
 @_session
 @click.option("--cascade", is_flag=True, help="Delete the sessions that were forked from it as well.")
-@click.option("--yes", is_flag=True, help="Do not ask first.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @json_option
-def erase_command(*, place: str, session: str, cascade: bool, yes: bool, as_json: bool) -> None:
-    """Leave nothing of SESSION in any file of STORE. It cannot be brought back.
+def delete_command(*, place: str, session: str, cascade: bool, yes: bool, as_json: bool) -> None:
+    """Delete SESSION and all its data from every file of STORE. This cannot be undone.
 
-    Refused while forks share its past, unless they go as well.
+    Refused while forks share its past, unless --cascade is given.
     """
     store = places.existing(place, read_only=False)
     places.known(store, session)
     _ask(f"Delete {session}{' and its forks' if cascade else ''} from {shown(place)}?", yes)
-    with places.blamed(), places.progress("erasing", None):
+    with places.blamed(), places.progress("deleting", None):
         before = store.sessions()
         store.delete(session, cascade)
         gone = [name for name in before if name not in set(store.sessions())]
@@ -315,19 +314,21 @@ def erase_command(*, place: str, session: str, cascade: bool, yes: bool, as_json
         screen.show(*(Text(f"deleted: {screen.line(name)}") for name in gone))
 
 
-@app.command("fork", short_help="Begin a session with the past of another.")
+@app.command("fork", short_help="Start a session with the past of another.")
 @_store
 @_session
 @click.argument("new", metavar="NEW")
-@click.option("--at", type=click.IntRange(min=0), metavar="SEQ", help="The last message that both share.")
+@click.option(
+    "--at", type=click.IntRange(min=0), metavar="SEQ", help="Last message that both share; default: all messages."
+)
 @json_option
 def fork_command(*, place: str, session: str, new: str, at: int | None, as_json: bool) -> None:
-    """Begin the session NEW with the past of SESSION, up to a message or all of it. Nothing is copied."""
+    """Start the session NEW with the past of SESSION, up to a message or all of it. Nothing is copied."""
     store = places.existing(place, read_only=False)
     places.known(store, session)
     with places.blamed():
         Reader(store, session).fork(new, at)
-        shared = store.end(new)
+        shared = store.length(new)
     if as_json:
         _print({"session": new, "from": session, "at": at, "records": shared})
     else:

@@ -1,4 +1,4 @@
-"""How a session's window looks in a terminal: a bar of its parts, its largest messages, its next compaction."""
+"""Formats a session's window for a terminal: a bar of its parts, its largest messages, its next compaction."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -20,19 +20,19 @@ COLORS = {
     "free": "default",
 }
 MARKS = {"overhead": "#", "system": "s", "digest": "d", "user": "u", "assistant": "a", "results": "r", "free": "."}
-"""What the bar is made of: letters, so that it can be read without colors."""
+"""The letters of the bar, which make it readable without colors."""
 _WIDEST = 100  # columns
 _NARROWEST = 20
 
 
 def shown(status: WindowReport, session: str) -> Iterator[Text | Table]:
-    """Everything that `backscroll status` prints."""
+    """Yield everything that `backscroll status` prints."""
     usage, window = status.usage, status.usage.window
     used = usage.used.tokens
     yield Text(f"{screen.line(session)}, lane {screen.line(status.lane)}", style="bold")
     yield Text(
-        f"{used:,} of {window:,} tokens ({_percent(used, window)}), {usage.used.source}; at most "
-        f"{usage.used_upper_bound:,}, on which compaction decides"
+        f"{used:,} of {window:,} tokens ({_percent(used, window)}), {usage.used.source}; upper bound "
+        f"{usage.used_upper_bound:,}, by which compaction decides"
     )
     yield Text(f"{usage.messages:,} of {usage.stored:,} messages, {usage.compactions:,} compactions")
     yield bar(status, max(_NARROWEST, min(_WIDEST, screen.width() - 2)))
@@ -42,7 +42,7 @@ def shown(status: WindowReport, session: str) -> Iterator[Text | Table]:
 
 
 def bar(status: WindowReport, width: int) -> Text:
-    """The window as so many letters. What is there at all gets one, and all that is not free as many as it is."""
+    """Return the window as a bar of `width` letters. Every nonempty part gets at least one."""
     total = sum(status.parts.values()) or 1
     letters = {part: max(1, round(status.parts[part] / total * width)) for part in PARTS if status.parts[part]}
     while sum(letters.values()) > width:
@@ -64,7 +64,7 @@ def _parts(status: WindowReport) -> Table:
 
 
 def _largest(status: WindowReport) -> Table:
-    table = Table(title="what takes the most of it", title_justify="left")
+    table = Table(title="largest messages", title_justify="left")
     for header in ("ref", "role", "tokens", "share", "begins"):
         table.add_column(header, justify="right" if header in ("tokens", "share") else "left", overflow="ellipsis")
     for each in status.largest:
@@ -75,18 +75,18 @@ def _largest(status: WindowReport) -> Table:
 
 
 def coming(status: WindowReport) -> str:
-    """When the next compaction comes, and what one now would do."""
+    """Describe when the next compaction comes and what one now would do."""
     left, does = status.threshold - status.usage.used_upper_bound, status.next_compaction
     when = f"in {left:,} tokens" if left > 0 else "with the next request"
-    begins = f"next compaction {when}, from {status.threshold:,} tokens on; one now would "
+    begins = f"next compaction {when}, at {status.threshold:,} tokens; one now would "
     if does.after_tokens >= does.before_tokens:
-        return begins + "win nothing: the view is at its target, or made of what must stay"
-    out = f"{does.messages_dropped:,} messages told by the digest, {does.parts_shortened:,} parts shortened in all"
-    return f"{begins}bring it to {does.after_tokens:,} tokens: {out}"
+        return begins + "save nothing: the view is at its target, or holds only what must stay"
+    out = f"{does.messages_dropped:,} messages covered by the digest, {does.parts_shortened:,} parts shortened in all"
+    return f"{begins}reduce it to {does.after_tokens:,} tokens: {out}"
 
 
 def as_json(status: WindowReport) -> dict[str, Any]:
-    """The same for programs."""
+    """Return the report for `json.dumps`."""
     return dataclasses.asdict(status)
 
 

@@ -1,4 +1,4 @@
-"""From what a user names to a store, from errors to exit codes, and the bar that long work shows."""
+"""Finds the store that a user names, turns errors into exit codes, and shows progress."""
 
 import os
 import re
@@ -19,38 +19,40 @@ from backscroll.stores.options import StorageOptions
 from backscroll.stores.wrappers import layered
 
 DATABASES = (".db", ".sqlite", ".sqlite3")
-"""Suffixes by which the path of a file that is not there yet is one of a database."""
+"""Suffixes that make the path of a missing file that of a new database."""
 _ADDRESSES = ", ".join(known for known in KNOWN if known != "memory:")
 _SQLITE = b"SQLite format 3\0"
 _SESSION = re.compile(r"\.[0-9a-f]{20}\.jsonl|^\.begun$")
-"""In the names of files of a folder that holds sessions."""
+"""Matches file names of a folder that holds sessions."""
 
 
 class Damaged(BadInput):
-    """Something that was read is not as it was written: exit code 1."""
+    """Corrupt data was read: exit code 1."""
 
     exit_code = 1
 
 
 @contextmanager
 def blamed() -> Iterator[None]:
-    """What goes wrong inside is told on one line, with the exit code that says what it was."""
+    """Report errors inside on one line, with the exit code of their kind."""
     try:
         yield
     except CorruptionError as error:
-        raise Damaged(_told(error)) from error
+        raise Damaged(_text_of(error)) from error
     except BackscrollError as error:
-        raise BadInput(_told(error)) from error
+        raise BadInput(_text_of(error)) from error
 
 
-def _told(error: BaseException) -> str:
+def _text_of(error: BaseException) -> str:
     return "; ".join([str(error), *getattr(error, "__notes__", ())])
 
 
 def existing(place: str, *, read_only: bool = True) -> Store:
-    """Open the store of an address or path that is there already. Raise `BadInput` for what is no store.
+    """Open an existing store by address or path. Raises `BadInput` if it is not a store.
 
-    `read_only`: nothing will change but the index of a search, also where the store is of an earlier version.
+    Args:
+        place: The address or path.
+        read_only: Whether to change nothing but the search index, even for a store of an earlier version.
     """
     with blamed():
         store = open_store(address_of(place), read_only=read_only)
@@ -59,7 +61,7 @@ def existing(place: str, *, read_only: bool = True) -> Store:
 
 
 def store_or_file(place: str) -> Store | Path:
-    """The store of an address or path, opened, or the path of another file. Raise `BadInput` where there is none."""
+    """Open the store at an address or path, or return the path of another file. Raises `BadInput` if neither."""
     path = Path(place)
     if is_address(place) or path.is_dir() or is_database(path):
         return existing(place)
@@ -69,11 +71,11 @@ def store_or_file(place: str) -> Store | Path:
 
 
 def _check_place(place: str, path: str | None) -> None:
-    """Raise `BadInput` for a file or folder that holds nothing of a store."""
+    """Raise `BadInput` for a file or folder without a store."""
     if path is None:
         return
     if not os.path.exists(path):
-        raise BadInput(f"{place}: there is no store: {path} does not exist")
+        raise BadInput(f"{place}: no store there: {path} does not exist")
     if os.path.isdir(path):
         names = os.listdir(path)
         if names and not any(map(_SESSION.search, names)):
@@ -83,7 +85,7 @@ def _check_place(place: str, path: str | None) -> None:
 
 
 def _with_layers(store: Store) -> Store:
-    """What its manager puts around it, as the environment tells: a key on a command line could be read by others."""
+    """Wrap the store as the environment says: other users could read a key on the command line."""
     blobs, key = (os.environ.get(name) or None for name in ("BACKSCROLL_BLOBS", "BACKSCROLL_ENCRYPTION_KEY"))
     found = layered(store, StorageOptions(blobs, encryption_key=key))
     assert found is not None
@@ -91,13 +93,13 @@ def _with_layers(store: Store) -> Store:
 
 
 def any_store(place: str) -> Store:
-    """The same, or one that is yet to be made."""
+    """Open an existing store or create a new one."""
     with blamed():
         return open_store(address_of(place))
 
 
 def address_of(place: str) -> str | Path:
-    """What `open_store` takes: an address as it is, a folder as JSON Lines, a database file as SQLite."""
+    """Return what `open_store` accepts: an address unchanged, a folder as JSON Lines, a database file as SQLite."""
     if is_address(place):
         return place
     path = Path(place)
@@ -107,25 +109,25 @@ def address_of(place: str) -> str | Path:
         return path
     if path.exists():
         raise BadInput(
-            f"{place}: not a Backscroll store: this file is no database; a store is one, a folder, or an address: "
+            f"{place}: not a Backscroll store: this file is not a database; pass a database, a folder or an address: "
             f"{_ADDRESSES}"
         )
-    raise BadInput(f"{place}: no such file or folder; a store that is yet to be made has an address: {_ADDRESSES}")
+    raise BadInput(f"{place}: no such file or folder; to create a store, pass an address: {_ADDRESSES}")
 
 
 def is_store(place: str) -> bool:
-    """Whether a text names a store, and not a file to write sessions to."""
+    """Return whether a text names a store, not a file to export to."""
     path = Path(place)
     return is_address(place) or path.is_dir() or path.suffix in DATABASES
 
 
 def is_address(place: str) -> bool:
-    """Whether a text is meant as the address of a store."""
+    """Return whether a text is an address of a store."""
     return "://" in place or place == "memory:"
 
 
 def is_database(path: Path) -> bool:
-    """Whether a path is an SQLite file; an empty one is taken for one."""
+    """Return whether a path is an SQLite file; an empty file counts as one."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -137,20 +139,20 @@ def _quoted(path: Path) -> str:
 
 
 def known(store: Store, session: str) -> None:
-    """Raises `BadInput` for a session that has not begun."""
+    """Raise `BadInput` for a session that does not exist."""
     with blamed():
-        if store.end(session):
+        if store.length(session):
             return
         names = store.sessions()
     shown = ", ".join(map(repr, names[:10])) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
-    raise BadInput(f"there is no session {session!r} in this store; there are: {shown or 'none'}")
+    raise BadInput(f"no session {session!r} in this store; it has: {shown or 'none'}")
 
 
 @contextmanager
 def progress(what: str, total: int | None) -> Iterator[Callable[[int], Any]]:
-    """A bar on standard error while a terminal is there to see it; without a total something that moves."""
+    """Show a bar (without a total, a spinner) on standard error, if it is a terminal."""
     console = Console(stderr=True)
-    if not console.is_terminal:  # where older versions of rich write an empty line
+    if not console.is_terminal:  # older versions of rich write an empty line otherwise
         yield lambda _: None
         return
     counted = (BarColumn(), MofNCompleteColumn()) if total is not None else (SpinnerColumn(),)

@@ -1,4 +1,4 @@
-"""A session read for showing it, and how that looks. Nothing is changed here."""
+"""Reads a session for display, and formats it."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -17,21 +17,21 @@ from backscroll.recall.pages import SearchHit
 from backscroll.session.explain import MessageStatus
 from backscroll.session.store_sync import enter, fetch
 
-PAGE = 50  # messages that are loaded and printed at once
+PAGE = 50  # messages per page
 
 
 class Reader(ContextManager):
-    """A session that is only looked at. Stores nothing: what opening it would note is never flushed."""
+    """A read-only session: what opening it would store is never flushed."""
 
     _reads_only = True
 
     def __init__(self, store: Store, session: str, tokenizer: str = "estimate") -> None:
         super().__init__(session=session, store=store, tokenizer=tokenizer)
 
-    def pages(self, told: Sequence[MessageStatus]) -> Iterator[list[tuple[MessageStatus, Message]]]:
-        """Messages with what is told of them, some at a time."""
-        for start in range(0, len(told), PAGE):
-            some = told[start : start + PAGE]
+    def pages(self, statuses: Sequence[MessageStatus]) -> Iterator[list[tuple[MessageStatus, Message]]]:
+        """Yield pages of messages with their status."""
+        for start in range(0, len(statuses), PAGE):
+            some = statuses[start : start + PAGE]
             entries = run_sync(self._opened, self._entries([each.seq for each in some]))
             yield [(each, entry.message) for each, entry in zip(some, entries, strict=True)]
 
@@ -41,7 +41,7 @@ class Reader(ContextManager):
 
 
 def messages_of(store: Store, session: str) -> int:
-    """How many messages ever came, by looking for the first number that none has."""
+    """Return how many messages were ever added, by binary search for the first unused number."""
     low, high = 0, 1
     while store.find(session, seq=high - 1) is not None:
         low, high = high, high * 2
@@ -55,21 +55,21 @@ def messages_of(store: Store, session: str) -> int:
 
 
 def session_row(store: Store, name: str) -> dict[str, Any]:
-    """Return the figures of a session; `bytes` and `changed` are None where the store cannot say."""
+    """Return the figures of a session; `bytes` and `changed` are `None` if the store does not know them."""
     extent = getattr(store, "extent", None)
     found: Extent | None = None if extent is None else extent(name)
     changed = None if found is None or found.changed is None else datetime.fromtimestamp(found.changed, UTC)
     return {
         "session": name,
         "messages": messages_of(store, name),
-        "records": store.end(name),
+        "records": store.length(name),
         "bytes": None if found is None else found.size,
         "changed": None if changed is None else changed.isoformat(timespec="seconds"),
     }
 
 
 def sessions_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """One row a session; what no row has gets no column."""
+    """Return a table with a row per session, without empty columns."""
     shown = Table()
     shown.add_column("session", overflow="fold")
     figures = [name for name in ("messages", "records", "bytes") if any(row[name] is not None for row in rows)]
@@ -85,16 +85,16 @@ def sessions_table(rows: Sequence[dict[str, Any]]) -> Table:
 
 
 def _local(moment: str) -> str:
-    """Return a moment by the clock on the wall."""
+    """Return a moment in local time."""
     return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-def plan_table(told: Sequence[MessageStatus]) -> Table:
-    """What became of each message in the newest view, one row each."""
+def plan_table(statuses: Sequence[MessageStatus]) -> Table:
+    """Return a table of the state of each message in the newest view."""
     shown = Table()
     for header in ("ref", "role", "state", "tokens", "reason"):
         shown.add_column(header, justify="right" if header == "tokens" else "left", overflow="fold")
-    for each in told:
+    for each in statuses:
         shown.add_row(
             *(Text(screen.line(cell)) for cell in (each.ref, each.role, each.state, f"{each.tokens:,}", each.reason))
         )
@@ -102,18 +102,18 @@ def plan_table(told: Sequence[MessageStatus]) -> Table:
 
 
 def explained_json(each: MessageStatus) -> dict[str, Any]:
-    """The same of one message, as JSON."""
+    """Return the status of a message as JSON."""
     return {name: getattr(each, name) for name in ("seq", "role", "state", "reason", "tokens", "ref")}
 
 
 def entry(each: MessageStatus, message: Message) -> Text:
-    """One message as it was added, under its reference."""
+    """Format a message as it was added, under its reference."""
     state = "" if each.state == "whole" else f"{each.state} in the view ({each.reason})"
     return screen.message(each.ref.strip("[]"), message, each.tokens, state)
 
 
 def hit(found: SearchHit, session: str | None) -> Text:
-    """One passage, under its reference."""
+    """Format a passage under its reference."""
     text = Text()
     if session is not None:
         text.append(f"{screen.line(session)} ", style="bold cyan")

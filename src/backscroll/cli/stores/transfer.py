@@ -1,4 +1,4 @@
-"""Export and import: between stores, to a file and back, and from what other programs recorded."""
+"""Export and import: between stores, to and from a file, and from other programs' recordings."""
 
 import contextlib
 import os
@@ -19,57 +19,57 @@ from backscroll.ports import Store
 from backscroll.stores.jsonl.portable import PortableFile, PortableWriter, is_portable
 from backscroll.stores.transfer import Source, Target, copy_session
 
-AT_ONCE = 100  # messages of a transcript that are added in one step
+AT_ONCE = 100  # messages per append
 
 Progress = Callable[[int], Any]
 
 
 def chosen(source: Source, sessions: Sequence[str], name: str | None) -> dict[str, str]:
-    """Which sessions are meant, and what each will be called. Raises `BadInput`."""
+    """Return the chosen sessions with their new names. Raises `BadInput`."""
     there = source.sessions()
     missing = [session for session in sessions if session not in there]
     if missing:
-        raise BadInput(f"there is no session {missing[0]!r}; there are: {', '.join(map(repr, there[:10])) or 'none'}")
+        raise BadInput(f"no session {missing[0]!r} in the source; it has: {', '.join(map(repr, there[:10])) or 'none'}")
     wanted = list(dict.fromkeys(sessions)) or there
     if name is not None and len(wanted) != 1:
-        raise BadInput(f"--as names one session, and {len(wanted)} are meant: name the one")
+        raise BadInput(f"--as renames one session, but {len(wanted)} are selected: name the one")
     return {session: session if name is None else name for session in wanted}
 
 
 def copied(source: Source, target: Target, names: dict[str, str]) -> list[dict[str, Any]]:
-    """Copies sessions, all that can be known to fail before the first; tells of each."""
-    begun = [name for name in names.values() if target.end(name)]
+    """Copy sessions and report each. What can be checked in advance fails before the first copy."""
+    begun = [name for name in names.values() if target.length(name)]
     if begun:
         raise ConflictError(
-            f"session {begun[0]!r} has begun already there: delete it first, or import one session with --as NAME"
+            f"session {begun[0]!r} already exists there: delete it first, or import one session with --as NAME"
         )
-    told = []
-    with places.progress("records", sum(map(source.end, names))) as tick:
+    done = []
+    with places.progress("records", sum(map(source.length, names))) as tick:
         for session, name in names.items():
             number = copy_session(source, session, target, name, progress=tick)
-            told.append({"session": session, "as": name, "records": number})
-    return told
+            done.append({"session": session, "as": name, "records": number})
+    return done
 
 
 @contextlib.contextmanager
 def new_file(place: str) -> Iterator[PortableWriter]:
-    """A file to export to, `-` for standard output. It stays only if it is whole."""
+    """Create a file to export to, `-` for standard output. The file is removed unless it is complete."""
     if place == "-":
         try:
             yield from _written(sys.stdout.buffer)
         except BrokenPipeError:
-            screen.write("")  # which gives the interpreter something to write its rest to
+            screen.write("")  # replaces the closed pipe, so that the interpreter can flush
             raise StoreUnavailableError(
-                "whoever reads standard output went away: what was exported is not whole"
+                "the reader of standard output closed it, so the export is incomplete: export again"
             ) from None
         return
     try:
         descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise ConfigurationError(f"{place} is there already: name a new file, or remove that one") from None
+        raise ConfigurationError(f"{place} already exists: name a new file, or remove it") from None
     except OSError as error:
         raise StoreUnavailableError(
-            f"{place}: {error.strerror}: does its folder exist, and may you write there?"
+            f"{place}: {error.strerror}: check that its folder exists and is writable"
         ) from error
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -78,7 +78,7 @@ def new_file(place: str) -> Iterator[PortableWriter]:
     except BaseException as error:
         os.unlink(place)
         if isinstance(error, OSError):
-            raise StoreUnavailableError(f"{place}: {error.strerror}: nothing was kept; export again") from error
+            raise StoreUnavailableError(f"{place}: {error.strerror}: the file was removed; export again") from error
         raise
 
 
@@ -92,15 +92,15 @@ def _written(file: BinaryIO) -> Iterator[PortableWriter]:
 
 
 STDIN = "standard input"
-"""What errors call it, and a transcript that came from it where no other name is given."""
+"""The name of standard input in errors, and the default name of a transcript from it."""
 
 
 @contextlib.contextmanager
 def source_of(place: str) -> Iterator[Source | list[Transcript]]:
-    """Open what is to be imported: an exported file, a store, or conversations that another program recorded.
+    """Open the source of an import: an exported file, a store, or another program's recording.
 
-    `-` is standard input: a copy of it is kept in a temporary file meanwhile, since an export is checked as a whole
-    before anything of it is written.
+    Standard input (`-`) is copied to a temporary file, since an export is checked as a whole before anything is
+    written.
     """
     if place != "-":
         yield _source_at(place)
@@ -120,23 +120,23 @@ def _source_at(place: str) -> Source | list[Transcript]:
 
 
 def added(transcripts: Sequence[Transcript], store: Store, place: str, name: str | None) -> list[dict[str, Any]]:
-    """Adds the messages of transcripts as new sessions; tells of each."""
+    """Add the messages of transcripts as new sessions and report each."""
     place = STDIN if place == "-" else place
     names = {_name(transcript, place, name): transcript for transcript in transcripts if transcript.messages}
-    begun = [session for session in names if store.end(session)]
+    begun = [session for session in names if store.length(session)]
     if begun:
-        raise ConflictError(f"session {begun[0]!r} has begun already there: delete it first, or import with --as NAME")
-    told = []
+        raise ConflictError(f"session {begun[0]!r} already exists there: delete it first, or import with --as NAME")
+    done = []
     with places.progress("messages", sum(len(each.messages) for each in names.values())) as tick:
         for session, transcript in names.items():
             _add(transcript, store, session, tick)
             number = len(transcript.messages)
-            told.append({"session": transcript.name, "as": session, "messages": number, "left_out": transcript.reasons})
-    return told
+            done.append({"session": transcript.name, "as": session, "messages": number, "left_out": transcript.reasons})
+    return done
 
 
 def _name(transcript: Transcript, place: str, name: str | None) -> str:
-    """The file's name without its suffix, or the one that was given; several of one file are told apart as there."""
+    """Return the file's name without its suffix, or the given name; transcripts of one file keep their numbers."""
     _, mark, number = transcript.name.removeprefix(place).rpartition("#")
     return (Path(place).stem if name is None else name) + (mark + number if mark else "")
 

@@ -1,4 +1,4 @@
-"""Rows added up by budget and strategy, and which strategy is recommended, and why. Nothing is printed here."""
+"""Sums of rows by budget and strategy, and the recommended strategy with its reasons."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,20 +7,20 @@ from backscroll.evaluation.compare.jobs import Row
 from backscroll.evaluation.retention import mean
 
 KEEP = 0.95
-"""Share of what the best strategy keeps that a recommended one has to keep."""
+"""Share of what the best strategy keeps that a recommended one must keep."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """What one strategy did with all transcripts at one budget. Recalls are means over transcripts."""
+    """The figures of one strategy over all transcripts at one budget. Recalls are means over transcripts."""
 
     strategy: str
     budget: int | float
-    """As it was asked for: tokens, or a share of each transcript."""
+    """As requested: tokens, or a share of each transcript."""
     transcripts: int
-    """That have figures."""
+    """Transcripts with figures."""
     failed: int
-    """That have none."""
+    """Transcripts without figures."""
     requests: int
     cost: float
     cost_whole: float
@@ -30,7 +30,7 @@ class Sum:
     prefix_kept: float | None
     compactions: int
     milliseconds: float | None
-    """CPU in the context manager for each request, adding the messages before it included."""
+    """CPU time of the context manager per request, including adding the messages before it."""
     facts: int
     recall: float | None
     reachable: float | None
@@ -48,12 +48,12 @@ class Sum:
 
     @property
     def kept(self) -> float:
-        """Share (0 to 1) kept of what was needed: what stood in the view counts 1, what was one recall away a half."""
+        """Share (0 to 1) of the needed facts that was kept: in the view counts 1, one recall away counts 1/2."""
         return ((self.recall or 0.0) + (self.reachable or 0.0)) / 2
 
 
 def sums(rows: Sequence[Row]) -> list[Sum]:
-    """A sum for each budget and strategy, in the order in which they first come."""
+    """Return a sum for each budget and strategy, in order of first appearance."""
     groups: dict[tuple[int | float, str], list[Row]] = {}
     for row in rows:
         groups.setdefault((row.asked, row.strategy), []).append(row)
@@ -61,7 +61,7 @@ def sums(rows: Sequence[Row]) -> list[Sum]:
 
 
 def added(strategy: str, budget: int | float, rows: Sequence[Row]) -> Sum:
-    """The sum of these rows."""
+    """Return the sum of these rows."""
     done = [row.outcome for row in rows if row.outcome]
     requests = sum(one.requests for one in done)
     after_first = sum(one.tokens_after_first for one in done)
@@ -93,17 +93,19 @@ def added(strategy: str, budget: int | float, rows: Sequence[Row]) -> Sum:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What is recommended for one budget, and why."""
+    """The recommendation for one budget, and why."""
 
     budget: int | float
     strategy: str | None
-    """None: nothing can be."""
+    """`None`: none can be recommended."""
     why: str
 
 
 def advice(found: Sequence[Sum], keep: float = KEEP) -> list[Advice]:
-    """For each budget the cheapest strategy of those whose requests could all be sent and that have at least `keep` of
-    the largest `kept` among these; of equally cheap ones that which keeps the most.
+    """Return the recommended strategy for each budget.
+
+    It is the cheapest of the strategies whose requests could all be sent and whose `kept` is at least `keep` of the
+    largest among these; of equally cheap ones, that which keeps the most.
     """
     budgets = dict.fromkeys(one.budget for one in found)
     return [_advised(budget, [one for one in found if one.budget == budget], keep) for budget in budgets]
@@ -113,13 +115,13 @@ def _advised(budget: int | float, found: Sequence[Sum], keep: float) -> Advice:
     sound = [one for one in found if one.sound]
     faults = [f"{one.strategy} ({_faults(one)})" for one in found if not one.sound]
     if not sound:
-        return Advice(budget, None, f"none, for no strategy could have sent every request: {', '.join(faults)}")
+        return Advice(budget, None, f"none, because no strategy could have sent every request: {', '.join(faults)}")
     best = max(one.kept for one in sound)
     keeping = [one for one in sound if one.kept >= keep * best]
     chosen = min(keeping, key=lambda one: (one.cost, -one.kept))
     why = f"{chosen.strategy}, the cheapest of {len(keeping)} whose requests could all be sent"
     if chosen.recall is None:
-        why += "; no request over the budget needed a fact, so that cost alone decides"
+        why += "; no request over the budget needed a fact, so only cost decides"
     else:
         why += (
             f" and that keep at least {keep:.0%} of the most that any keeps, where a fact in the view counts 1 and one "
@@ -135,5 +137,5 @@ def _shares(one: Sum) -> str:
 
 
 def _faults(one: Sum) -> str:
-    told = {"failed": one.failed, "refused": one.refused, "invalid": one.invalid, "over the budget": one.over_budget}
-    return ", ".join(f"{count} {what}" for what, count in told.items() if count)
+    faults = {"failed": one.failed, "refused": one.refused, "invalid": one.invalid, "over the budget": one.over_budget}
+    return ", ".join(f"{count} {what}" for what, count in faults.items() if count)

@@ -1,4 +1,4 @@
-"""Which files hold transcripts: those that are named, and those of folders. Nothing is replayed or printed here."""
+"""Finds the files that hold transcripts, in the named files and folders."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,18 +12,20 @@ from backscroll.evaluation.run import requests_of
 
 
 class Found(NamedTuple):
-    """What there is to replay."""
+    """The conversations to replay."""
 
     sources: list[Source]
-    """The longest first, so that the last jobs are short ones; those without a request are not among them."""
+    """Longest first, so that the last jobs are short; without those that have no request."""
     left_out: list[str]
-    """Files that hold no transcript, with the reason."""
+    """Files without a transcript, each with the reason."""
     silent: int
-    """Conversations without a request: nobody answered in them."""
+    """Number of conversations without a request, because they have no assistant message."""
 
 
 def listed(names: Sequence[str]) -> list[Path]:
-    """The files to look at, in order, each once: those named, and of folders all with a known suffix, at any depth."""
+    """Return the files to read, in order, each once: those named, and those in folders with a known suffix, at any
+    depth.
+    """
     found: dict[Path, None] = {}
     for name in names:
         path = Path(name)
@@ -32,7 +34,7 @@ def listed(names: Sequence[str]) -> list[Path]:
 
 
 def look(paths: Sequence[Path], tick: Callable[[str], object]) -> Found:
-    """Reads every file once and keeps what is to be known before a replay. `tick` hears the name of each."""
+    """Read every file once and keep what a replay must know in advance. `tick` is called with each name."""
     found = Found([], [], 0)
     silent = 0
     for path in paths:

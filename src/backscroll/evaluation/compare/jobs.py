@@ -1,6 +1,6 @@
-"""One transcript, one strategy, one budget: what is run in a process of its own, here or on a cluster. No output here.
+"""One transcript, one strategy, one budget: the job that a process runs, here or on a cluster.
 
-Everything that goes in and comes out can be pickled. Nothing that a job raises gets out: it is told in its row.
+All inputs and results can be pickled. A job never raises: its row reports the error.
 """
 
 import warnings
@@ -16,35 +16,37 @@ from backscroll.evaluation.run import Outcome, Weigher, replay
 from backscroll.evaluation.transcript import Transcript
 from backscroll.tokens.engines import resolve
 
-_WARNINGS_KEPT = 3  # different ones of a job
+_WARNINGS_KEPT = 3  # distinct warnings per job
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A conversation of a file, which the job reads by itself."""
+    """A conversation of a file, which the job reads itself."""
 
     path: str
     number: int
-    """Which one of the file, counted from 0."""
+    """Its index in the file, from 0."""
     name: str
     requests: int
     messages: int
 
     def load(self) -> Transcript:
-        """The transcript. Raises `TranscriptError` where the file changed meanwhile."""
+        """Return the transcript. Raises `TranscriptError` if the file changed meanwhile."""
         found = _read(self.path)
         if self.number >= len(found):
-            raise TranscriptError(f"{self.path}: held more conversations when it was looked at")
+            raise TranscriptError(
+                f"{self.path}: it held more conversations when it was first read; run the command again"
+            )
         return found[self.number]
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to replay, and how. `strategies`: names in their order; None is `auto`. `budget`: as of `replay`."""
+    """What to replay, and how. `strategies`: names in order, `None` is `auto`. `budget`: as for `replay`."""
 
     source: Source
     label: str
-    """Of the strategy, as it was asked for."""
+    """The strategy as the user named it."""
     strategies: tuple[str, ...] | None
     budget: int | float
     tariff: Tariff
@@ -53,30 +55,30 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What came of a job: figures, or why there are none."""
+    """The result of a job: figures, or why there are none."""
 
     name: str
     strategy: str
     asked: int | float
-    """The budget as it was asked for: tokens, or a share of the transcript."""
+    """The budget as requested: tokens, or a share of the transcript."""
     outcome: Outcome | None = None
-    """Its costs are at the prices that were asked for."""
+    """The figures, at the requested prices; `None` if the job failed."""
     output_cost: float = 0.0
     """Millions of input token equivalents to write the recorded assistant messages: the same for every strategy."""
     failure: str = ""
-    """Why there are no figures; empty where there are."""
+    """Why there are no figures; empty if there are."""
     warnings: tuple[str, ...] = ()
-    """What was warned of, each once."""
+    """Distinct warnings."""
 
 
 def run(job: Job, transcript: Transcript | None = None) -> Row:
-    """Replays and judges. `transcript` stands for what the source would read."""
+    """Replay and judge a job. `transcript`: what the source would read, if it is loaded already."""
     try:
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
             row = _replayed(job, transcript or job.source.load())
-        told = tuple(dict.fromkeys(str(warning.message) for warning in heard))[:_WARNINGS_KEPT]
-        return Row(job.source.name, job.label, job.budget, *row, warnings=told)
+        distinct = tuple(dict.fromkeys(str(warning.message) for warning in heard))[:_WARNINGS_KEPT]
+        return Row(job.source.name, job.label, job.budget, *row, warnings=distinct)
     except BackscrollError as error:
         return failed(job, str(error) or type(error).__name__)
     except Exception as error:
@@ -84,7 +86,7 @@ def run(job: Job, transcript: Transcript | None = None) -> Row:
 
 
 def failed(job: Job, why: str) -> Row:
-    """The row of a job without figures."""
+    """Return the row of a failed job."""
     return Row(job.source.name, job.label, job.budget, failure=why)
 
 
@@ -112,7 +114,7 @@ def _read(path: str) -> list[Transcript]:
 
 
 def _prepared(source: Source, transcript: Transcript) -> tuple[Needs, int]:
-    """What its requests need, and the tokens of its assistant messages."""
+    """Return what the requests need, and the tokens of the assistant messages."""
     if source not in _ready:
         _ready.clear()
         weigher = Weigher(resolve("auto").count)

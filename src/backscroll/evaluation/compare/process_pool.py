@@ -1,4 +1,4 @@
-"""Running jobs in processes of this machine, on `concurrent.futures`. Nothing is decided about their figures here."""
+"""Runs jobs in processes of this machine, with `concurrent.futures`."""
 
 import multiprocessing
 import os
@@ -14,15 +14,15 @@ Run = Callable[[Job], Row]
 
 
 def cores() -> int:
-    """Cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def rows(jobs: Sequence[Job], processes: int, work: Run = run) -> Generator[tuple[int, Row], None, None]:
-    """Yield the row of each job with its place, as they are done. One process: here; more: in that many of their own.
+    """Yield the row of each job with its index, as jobs finish. One process runs them here.
 
-    A process that dies breaks its pool. Each job that was not done by then is tried once more in a process of its own;
-    if that one dies too, the row of the job says so. Closing the iterator, as Ctrl-C does, ends all processes.
+    A process that dies breaks its pool. Each unfinished job is then tried once more in its own process; if that one
+    dies too, the job's row says so. Closing the iterator, as Ctrl-C does, ends all processes.
     """
     if processes <= 1:
         yield from ((at, work(job)) for at, job in enumerate(jobs))
@@ -33,14 +33,14 @@ def rows(jobs: Sequence[Job], processes: int, work: Run = run) -> Generator[tupl
         yield at, row
     for at, job in left.items():
         ((_, row),) = list(_in_pool({at: job}, 1, work)) or [
-            (at, failed(job, "its process died twice: is memory short?"))
+            (at, failed(job, "its process died twice: check for lack of memory"))
         ]
         yield at, row
 
 
 def _in_pool(jobs: dict[int, Job], processes: int, work: Run) -> Generator[tuple[int, Row], None, None]:
     """Yield rows until all jobs are done or a process dies."""
-    # spawned, because a forked copy of a process with threads may hang
+    # spawn: a forked copy of a process with threads may hang
     pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"))
     try:
         with _interrupts_blocked():
@@ -60,8 +60,8 @@ def _in_pool(jobs: dict[int, Job], processes: int, work: Run) -> Generator[tuple
 
 @contextmanager
 def _interrupts_blocked() -> Generator[None, None, None]:
-    """Hold Ctrl-C back. It reaches every process of a terminal, and only the one that started the others answers it: a
-    process that starts in here inherits the blocked signal, so that it never prints a traceback of its own.
+    """Block Ctrl-C. It reaches every process of a terminal, but only the parent handles it: a process started in here
+    inherits the blocked signal and never prints its own traceback.
     """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield

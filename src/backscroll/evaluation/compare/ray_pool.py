@@ -1,6 +1,6 @@
-"""Running jobs on Ray, on one machine or many. The only place that knows Ray, which is imported when it is asked for.
+"""Runs jobs on Ray, on one machine or many. Only this module knows Ray, and imports it on use.
 
-Transcripts are read here and travel with the jobs, so that the machines of a cluster need not see the files.
+Transcripts are read here and sent with the jobs, so that the machines of a cluster need no access to the files.
 """
 
 import os
@@ -11,27 +11,34 @@ from backscroll.errors import BackscrollError, ConfigurationError
 from backscroll.evaluation.compare.jobs import Job, Row, Source, failed, run
 
 LOCAL = "local"
-"""The address by which Ray is started on this machine, for these jobs alone."""
-_AHEAD = 4  # jobs handed over for each core of the cluster
+"""The address that starts Ray on this machine, for these jobs only."""
+_AHEAD = 4  # submitted jobs per core of the cluster
 
 
 def rows(
     jobs: Sequence[Job], address: str = LOCAL, processes: int | None = None
 ) -> Generator[tuple[int, Row], None, None]:
-    """The row of each job with its place, as they are done.
+    """Yield the row of each job with its index, as jobs finish.
 
-    `address`: `local`, or that of a cluster (`auto` for the one this machine belongs to, `ray://host:10001`), where
-    Backscroll of this version has to be installed. `processes`: cores to use of this machine, with `local`. Raises
-    `ConfigurationError` without the extra, and where no cluster answers.
+    Args:
+        jobs: The jobs.
+        address: `local`, or that of a cluster (`auto` for the one this machine belongs to, `ray://host:10001`), where
+            the same version of Backscroll must be installed.
+        processes: Cores of this machine to use, with `local`. `None`: all.
+
+    Raises:
+        ConfigurationError: The extra is missing, or no cluster answers.
     """
     try:
         import ray  # noqa: PLC0415  an extra
     except ImportError as error:
-        raise ConfigurationError("a comparison on Ray needs it; run: pip install 'backscroll[ray]'") from error
+        raise ConfigurationError(
+            "a comparison on Ray requires the extra `ray`; run: pip install 'backscroll[ray]'"
+        ) from error
     try:
         _start(ray, address, processes)
     except (ConnectionError, RuntimeError, ValueError) as error:
-        raise ConfigurationError(f"Ray at {address} cannot be used: {error}") from error
+        raise ConfigurationError(f"cannot use Ray at {address}: {error}") from error
     try:
         yield from _done(ray, jobs)
     finally:
@@ -41,7 +48,7 @@ def rows(
 def _start(ray: Any, address: str, processes: int | None) -> None:
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
     if address == LOCAL:
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would tell its makers of every start
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray reports every start to its vendor by default
         ray.init(address=LOCAL, num_cpus=processes, include_dashboard=False, **quiet)
     else:
         ray.init(address=address, **quiet)
@@ -55,7 +62,7 @@ def _done(ray: Any, jobs: Sequence[Job]) -> Generator[tuple[int, Row], None, Non
     for at, job in enumerate(jobs):
         try:
             if job.source not in sent:
-                sent.clear()  # jobs come transcript by transcript; what runs still holds its own
+                sent.clear()  # jobs come transcript by transcript; running jobs keep their own reference
                 sent[job.source] = ray.put(job.source.load())
         except BackscrollError as error:
             yield at, failed(job, str(error))
@@ -72,6 +79,6 @@ def _next(ray: Any, jobs: Sequence[Job], running: dict[Any, int]) -> tuple[int, 
     at = running.pop(ready)
     try:
         row: Row = ray.get(ready)
-    except ray.exceptions.RayError as error:  # its process or its machine is gone
+    except ray.exceptions.RayError as error:  # its process or machine died
         return at, failed(jobs[at], f"lost on Ray: {str(error).strip().splitlines()[0]}")
     return at, row

@@ -1,12 +1,12 @@
 """Backscroll as a context module of Amplifier, for the context contract 2.1.0 and the older 1.x.
 
-- `settings.py`  every option of the contract and of its reference modules, as a pydantic model
-- `context.py`   the context managers of both contracts
-- `hooks.py`   events to the host, and what is heard from it: usage and refusals
-- `providers.py` what is asked of the host's providers: the name of their model, and summaries
-- `transcript.py`     the transcript on disk, and memory files
-- `tool.py`      `recall` as a tool of the session
-- `mount.py`  `mount()`
+- `settings.py`: every option of the contract and of its reference modules, as a pydantic model
+- `context.py`: the context managers of both contracts
+- `hooks.py`: events to the host; usage and rejections from it
+- `providers.py`: calls to the host's providers, for the model's name and for summaries
+- `transcript.py`: the transcript on disk, and memory files
+- `tool.py`: `recall` as a tool of the session
+- `mount.py`: `mount()`
 
-Nothing of it imports amplifier-core before a session runs: the host brings it.
+Nothing here imports amplifier-core before a session runs: the host brings it.
 """

@@ -1,7 +1,7 @@
 """The context managers that are mounted: `AmplifierContext` for the contract 2.1.0, `OldContext` for 1.x.
 
-They are `backscroll.AsyncContextManager` with the protocol's ways: the provider's model is the lane, a host that
-restores its own filtered transcript changes nothing, and the transcript is kept in a file where that was asked for.
+They are `backscroll.AsyncContextManager` adapted to the protocol: the provider's model is the lane, a host that
+restores its own filtered transcript changes nothing, and a transcript file is kept if the configuration asks for it.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any
 
 from backscroll import events
-from backscroll.compaction.report import CompactionResult
+from backscroll.compaction.result import CompactionResult
 from backscroll.errors import BudgetError, MessageError
 from backscroll.integrations.amplifier import hooks as signals
 from backscroll.integrations.amplifier.errors import no_room
@@ -40,7 +40,10 @@ Message = dict[str, Any]
 
 
 class AmplifierContext(AsyncContextManager):
-    """One session. Made in `mount()`; opens no file before its first use, so that it may be made in vain."""
+    """The context manager of one session. It opens no file before its first use: the kernel may create it only to
+    validate
+    the module.
+    """
 
     _write_view = staticmethod(as_sent)
 
@@ -61,36 +64,41 @@ class AmplifierContext(AsyncContextManager):
         self._file = transcript
         self._memory_files = tuple(memory_files)
         self._opening = FairLock()
-        """One task at a time begins the conversation, from its files. Nothing is told to the host meanwhile."""
+        """Held by the one task that loads the conversation from its files. No event is emitted meanwhile."""
         self._writing = Lock()
         self._loaded = transcript is None and "store" not in options
         self._unread = False
-        """Whether the transcript could not be read: then it is added to, and never replaced."""
+        """Whether the transcript could not be read: then messages are appended to it, and it is never replaced."""
         self._saved = 0
         self._saved_epoch = 0
         self._system_prompt_factory: SystemPrompt | None = None
-        """The very object that was set last. Hooks compare it by identity, call it, and set a wrapper around it."""
+        """The object that was set last: hooks compare it by identity, call it, and set a wrapper around it."""
         self._prompt_text: str | None = None
-        """What it answered last."""
+        """Its last text."""
         self._sent = MAIN
-        """The lane that was asked last."""
+        """The lane of the newest request."""
         self._unreported = False
-        """Whether nobody told yet what became of the request that was handed out last."""
+        """Whether the newest request has no reported outcome yet."""
         self._claimed = False
-        """Whether a loop reports usage itself, by `foreground_usage`."""
+        """Whether a loop reports usage itself, with `foreground_usage`."""
         self._restoration = Restoration()
         signals.hear(USAGE_EVENTS, "usage", self._heard_usage)
         signals.hear(ERROR_EVENTS, "error", self._heard_error)
         signals.hear(PROMPT_EVENTS, "prompt", self._heard_prompt)
 
-    # -- the protocol --
+    # -- methods of the context contract --
 
     async def add_message(self, message: Any) -> None:
-        """Adds one message, as the host gives it. Raises `MessageError` for what is no message; then nothing was
-        added.
+        """Add one message as the host gives it.
 
-        A host that resumes a session by adding its messages once more changes nothing, up to the first that differs
-        and to the next prompt: they were loaded already.
+        When a host resumes a session by adding its messages again, those already loaded are skipped, up to the first
+        that differs or the next prompt.
+
+        Args:
+            message: The message.
+
+        Raises:
+            MessageError: It is not a message; nothing was added.
         """
         await self._load()
         cursor = self._restoration.cursor
@@ -98,7 +106,7 @@ class AmplifierContext(AsyncContextManager):
             await self.append(message)
 
     async def append(self, *messages: Any, idempotency_key: str | None = None) -> int:
-        """Adds several messages in one step and answers the last `seq`; see `AsyncContextManager.append`."""
+        """Add several messages in one step and return the last `seq`; see `AsyncContextManager.append`."""
         await self._load()
         await self._remember()
         await self._end_restoration()
@@ -114,12 +122,20 @@ class AmplifierContext(AsyncContextManager):
         lane: str | None = None,
         overhead_tokens: int = 0,
     ) -> list[Message]:
-        """The view to send; see `AsyncContextManager.get_messages_for_request`.
+        """Return the view to send; see `AsyncContextManager.get_messages_for_request`.
 
-        A budget of 0 is none. One that is given holds by our own count and by that of loops, `sending.loop_tokens`,
-        as far as a valid view can be made so small. The lane is the provider and its model, and without a provider the
-        one that was asked last. Contents are never None, and keys that begin with an underscore, other managers'
-        bookkeeping, are left out. A `BudgetError` is the kernel's `ContextLengthError` as well.
+        Contents are never None, and keys that begin with an underscore (bookkeeping of other managers) are removed.
+
+        Args:
+            token_budget: Input tokens of the request. It limits both our own count and that of loops,
+                `wire.loop_tokens`, as far as a valid view can be made that small. 0 or `None`: the provider's window.
+            provider: The provider that will be called.
+            lane: The lane. `None`: named after the provider and its model; without a provider, the lane of the newest
+                request.
+            overhead_tokens: Tokens of the request outside the messages.
+
+        Raises:
+            BudgetError: The messages that must stay do not fit. It is the kernel's `ContextLengthError` as well.
         """
         limits = Limits(measure=loop_tokens) if token_budget else NO_LIMITS
         return await self._request(token_budget, provider, limits, lane, overhead_tokens)
@@ -147,12 +163,18 @@ class AmplifierContext(AsyncContextManager):
         token_budget: int | None = None,
         hard_fit: bool = False,
     ) -> list[Message]:
-        """The capability `context.request_retention`: the view with certain reminders in it, word for word.
+        """Provide the capability `context.request_retention`: return the view with certain reminders in it, verbatim.
 
-        `retain_contents`: contents of user messages whose metadata says `ephemeral` and `persisted`; of each, the
-        newest stays in this request. `hard_fit`: `token_budget` is what the whole view may take, and nothing of it is
-        kept free. Raises the kernel's `ContextLengthError`, which is a `BudgetError` too, for a content that is not
-        held and for what cannot be made to fit; then nothing changed.
+        Args:
+            retain_contents: Contents of user messages whose metadata says `ephemeral` and `persisted`. The newest
+                message of each content stays in this request.
+            provider: The provider that will be called.
+            token_budget: Input tokens of the request.
+            hard_fit: Whether the view may use all of `token_budget`, with no margin.
+
+        Raises:
+            BudgetError: A content is not in the session, or the view cannot be made to fit; nothing changed. It is the
+                kernel's `ContextLengthError` as well.
         """
         await self._load()
         retained = set()
@@ -166,8 +188,9 @@ class AmplifierContext(AsyncContextManager):
         return await self._request(token_budget, provider, Limits(measure, hard_fit, frozenset(retained)))
 
     def foreground_usage(self) -> Callable[..., None]:
-        """The capability `context.foreground_usage`: what a loop calls after each answer of the main conversation. From
-        then on reports by events, which also come from calls of hooks, are not listened to.
+        """Provide the capability `context.foreground_usage`: return the function that a loop calls after each response.
+
+        From then on usage reported by events is ignored, since it may come from calls of hooks.
         """
         self._claimed = True
 
@@ -180,7 +203,7 @@ class AmplifierContext(AsyncContextManager):
         return record
 
     async def get_messages(self) -> list[Message]:
-        """Everything that was added and not cleared, as it came; never compacted, nothing synthetic in it."""
+        """Return every message that was added and not cleared, as it was added."""
         return await self._everything()
 
     async def _everything(self) -> list[Message]:
@@ -188,14 +211,22 @@ class AmplifierContext(AsyncContextManager):
         return await super().get_messages()
 
     async def set_messages(self, messages: Sequence[Any]) -> None:
-        """Makes the conversation these messages, unless they are only the host's filtered copy of what is held.
+        """Make the conversation hold these messages, unless they are the host's filtered copy of it.
 
-        Hosts write transcripts of their own, without system messages, empty values, thinking, or tool results. The
-        first that is set after a session was loaded is compared by what it holds at all: what is held already is the
-        better copy and stays, with an event; where the transcript ends before a user's message, or goes on otherwise,
-        so does the conversation. Later only a copy that lacks no more than system messages and empty values is
-        ignored. Everything else is taken as it is, behind memory files and without what was ephemeral: that was for
-        its own session. An empty list empties.
+        Hosts write transcripts of their own, without system messages, empty values, thinking or tool results. The first
+        list set after a session was loaded is compared without what such a copy lacks. Messages that match stay as they
+        are in the session, with an event, because the session's copy is better. If the list ends before a user's
+        message, or continues differently, so does the conversation.
+
+        Later, only a list that lacks nothing but system messages and empty values is ignored. Any other list replaces
+        the conversation, after the memory files and without ephemeral messages, which belonged to an earlier session.
+        An empty list empties it.
+
+        Args:
+            messages: The conversation, oldest first.
+
+        Raises:
+            MessageError: One of them is not a message; nothing was changed.
         """
         accepted = [validated(message) for message in messages]
         await self._load()
@@ -209,10 +240,10 @@ class AmplifierContext(AsyncContextManager):
         if await self._take([*remembered, *given], held, given):
             await self._save()
         else:
-            await self.tell(signals.RESTORE_IGNORED, {"messages": len(given), "kept": len(held)})
+            await self._emit(signals.RESTORE_IGNORED, {"messages": len(given), "kept": len(held)})
 
     async def _take(self, messages: list[Message], held: list[Message], given: list[Message]) -> bool:
-        """Makes the conversation these messages; whether that changed anything."""
+        """Make the conversation hold these messages; return whether that changed anything."""
         kept = self._restoration.copied_by(given)
         if kept is not None:
             return await run_async(self._opened, replace(self._session, messages, kept))
@@ -222,19 +253,20 @@ class AmplifierContext(AsyncContextManager):
         return True
 
     async def clear(self) -> None:
-        """Empties the conversation and its transcript."""
+        """Empty the conversation and its transcript."""
         await self._load()
         self._restoration.end()
         await super().clear()
         await self._save()
 
     async def compact(self, focus: str | None = None, *, lane: str | None = None) -> CompactionResult | None:
-        """Compacts the lane down to the target, by default the one that was asked last. A focus is ignored, with an
-        event, where no model writes summaries.
+        """Compact the lane (default: that of the newest request) to the target. Without a summarizer, `focus` is
+        ignored
+        with an event.
         """
         await self._load()
         if focus is not None and self._summarizer is None:
-            reason = "no model writes summaries here: set the option `summarizer`"
+            reason = "no model writes summaries: set the option `summarizer`"
             await self.warn(signals.OPTION_IGNORED, {"option": "focus", "reason": reason})
             focus = None
         try:
@@ -243,24 +275,23 @@ class AmplifierContext(AsyncContextManager):
             raise no_room(error, None) from error
 
     async def aclose(self) -> None:
-        """Hears nothing more of the session and frees what it holds open."""
+        """Unregister all hooks and close what the session holds open."""
         self._signals.close()
         await super().aclose()
 
-    async def set_system_prompt_factory(  # type: ignore[override]  # the protocol's is awaited, the manager's is not
+    async def set_system_prompt_factory(  # type: ignore[override]  # async in the contract, plain in the manager
         self, factory: SystemPrompt | None
     ) -> None:
-        """As `AsyncContextManager.set_system_prompt_factory`, and awaited, as every host does. Takes no lock: hooks
-        call it while a turn runs.
+        """Set the system prompt factory; see `AsyncContextManager.set_system_prompt_factory`.
 
-        Where the factory fails, its last text is sent once more, with a warning and an event; before its first, its
-        error ends the request.
+        Async, because every host awaits it. Takes no lock: hooks call it while a turn runs. If the factory fails, its
+        last text is sent again, with a warning and an event; before its first text, its error ends the request.
         """
         self._system_prompt_factory, self._prompt_text = factory, None
         super().set_system_prompt_factory(None if factory is None else self._ask_prompt)
 
     async def _ask_prompt(self) -> str:
-        """The text of the newest factory, asked once. A hook's wrapper calls the older ones itself."""
+        """Return the text of the newest factory. It is called once: a hook's wrapper calls older ones itself."""
         factory = self._system_prompt_factory
         if factory is None:
             return ""
@@ -275,18 +306,18 @@ class AmplifierContext(AsyncContextManager):
         self._prompt_text = text
         return text
 
-    # -- what a host restores --
+    # -- restoring --
 
     async def _is_replay(self, message: Any, cursor: int) -> bool:
-        """Whether a message is the next of those that were loaded."""
+        """Return whether a message is the next of those that were loaded."""
         found = await run_async(self._opened, following(self._session, cursor, validated(message), kept_of))
         return self._restoration.went_on(found)
 
     async def _end_restoration(self) -> None:
-        """What is added from now on is new."""
+        """Treat all further messages as new."""
         replayed = self._restoration.end()
         if replayed:
-            await self.tell(signals.REPLAY_IGNORED, {"messages": replayed})
+            await self._emit(signals.REPLAY_IGNORED, {"messages": replayed})
 
     def _was_loaded(self) -> None:
         self._loaded = True
@@ -296,12 +327,12 @@ class AmplifierContext(AsyncContextManager):
     # -- files --
 
     async def _load(self) -> None:
-        """Takes in what is kept, once: the conversation goes on there."""
+        """Load the stored conversation, once."""
         if self._loaded:
             return
         if self._file is None:
             await run_async(self._opened, enter(self._session))
-            if not self._loaded:  # another task may have been quicker
+            if not self._loaded:  # another task may have loaded it meanwhile
                 self._was_loaded()
             return
         problem: dict[str, Any] = {}
@@ -315,7 +346,7 @@ class AmplifierContext(AsyncContextManager):
             await self.warn(signals.FILE_FAILED, problem)
 
     async def _read(self, file: TranscriptFile) -> dict[str, Any]:
-        """Takes in what the file holds, all of it or nothing; answers what was wrong with it."""
+        """Load the messages of the file, all or none; return what was wrong with it."""
         try:
             found = await asyncio.to_thread(file.load)
         except OSError as error:
@@ -334,13 +365,13 @@ class AmplifierContext(AsyncContextManager):
         return {"path": str(file.path), "damaged_lines": sorted(damaged)} if damaged else {}
 
     def _restored(self, messages: Sequence[Message]) -> Operation[None]:
-        """The conversation goes on from here before anybody hears of it: a listener may use it at once."""
+        """Add the loaded messages before any event is emitted: a listener may use the session at once."""
         yield from append(self._session, messages)
         self._saved, self._saved_epoch = len(self._session.history.branch), self._session.history.epoch
         self._was_loaded()
 
     async def _remember(self) -> None:
-        """Memory files open a conversation that is still empty."""
+        """Put the memory files at the beginning of an empty conversation."""
         if not self._memory_files or self._session.history.branch:
             return
         failed: list[tuple[str, str]] = []
@@ -360,10 +391,10 @@ class AmplifierContext(AsyncContextManager):
             await self.warn(signals.FILE_FAILED, {"path": path, "error": why})
         for message in found:
             path = message["metadata"]["path"]
-            await self.tell(events.INCLUDE, {"source": path, "path": path, "content": message["content"]})
+            await self._emit(events.INCLUDE, {"source": path, "path": path, "content": message["content"]})
 
     async def _save(self) -> None:
-        """Brings the transcript up to date, all of it where writing failed before."""
+        """Bring the transcript up to date; rewrite it if an earlier write failed."""
         if self._file is None:
             return
         failed = await asyncio.to_thread(self._write, self._file)
@@ -371,20 +402,22 @@ class AmplifierContext(AsyncContextManager):
             await self.warn(signals.FILE_FAILED, {"path": str(self._file.path), "error": failed})
 
     def _write(self, file: TranscriptFile) -> str:
-        """Runs in a thread, to its end even if nobody waits for it any more: nothing is written twice."""
+        """Write new messages. Runs in a thread to its end even if its task is cancelled, so that nothing is written
+        twice.
+        """
         with self._writing:
             self._opened.turnstile.acquire()
             try:
                 history = self._session.history
                 epoch, held = history.epoch, len(history.branch)
-                anew = epoch != self._saved_epoch or held < self._saved
-                new = run_unlocked(stored_messages(self._session, 0 if anew else self._saved))
+                rewrite = epoch != self._saved_epoch or held < self._saved
+                new = run_unlocked(stored_messages(self._session, 0 if rewrite else self._saved))
             finally:
                 self._opened.turnstile.release()
-            if anew and self._unread:
-                return "it is not written anew, as what it holds could not be read"
+            if rewrite and self._unread:
+                return "it was not rewritten, because its content could not be read"
             try:
-                if anew:
+                if rewrite:
                     file.replace(new)
                 elif new:
                     file.append(new)
@@ -393,7 +426,7 @@ class AmplifierContext(AsyncContextManager):
             self._saved, self._saved_epoch = held, epoch
             return ""
 
-    # -- what is heard and told --
+    # -- hooks --
 
     async def _heard_prompt(self, _: Mapping[str, Any]) -> None:
         self._restoration.prompted()
@@ -403,7 +436,7 @@ class AmplifierContext(AsyncContextManager):
             self._take_usage(payload)
 
     def _take_usage(self, payload: Mapping[str, Any]) -> None:
-        """The first report after a request is about it; loops and providers both tell of the same call."""
+        """Record the first report after a request: loops and providers both report the same call."""
         counted = signals.usage_in(payload) if self._unreported else None
         estimate = estimated_tokens(self._session, self._sent)
         if counted is not None and estimate is not None:
@@ -412,7 +445,7 @@ class AmplifierContext(AsyncContextManager):
             self.observe_usage(
                 input_tokens=fresh, output_tokens=counted.output, cache_read_tokens=read, cache_write_tokens=written,
                 lane=self._sent,
-            )  # fmt: skip  # one thought
+            )  # fmt: skip  # an argument a line would hide the call
 
     async def _heard_error(self, payload: Mapping[str, Any]) -> None:
         if self._unreported and signals.says_too_long(payload):
@@ -421,33 +454,34 @@ class AmplifierContext(AsyncContextManager):
             self.observe_overflow(requested_tokens=requested, limit_tokens=limit, lane=self._sent)
 
     async def warn(self, name: str, payload: dict[str, Any]) -> None:
-        """Something works less well than asked for."""
+        """Warn of degraded behavior and emit its event."""
         warn(signals.sentence(name, payload))
-        await self.tell(name, payload)
+        await self._emit(name, payload)
 
-    async def tell(self, name: str, payload: dict[str, Any]) -> None:
-        """Emits an event to the host."""
+    async def _emit(self, name: str, payload: dict[str, Any]) -> None:
+        """Emit an event to the host."""
         try:
             await self._signals.emit(name, payload)
         except Exception as error:  # a host's listener must not fail the conversation
-            warn(f"a hook of the host raised {error!r} for {name}, and the session goes on: correct that hook")
+            warn(f"a hook of the host raised {error!r} for the event {name}; the session continues: fix that hook")
 
 
 class OldContext(AmplifierContext):
-    """The contract 1.x over the same core: the host asks whether to compact, has it done, and sends what
-    `get_messages` returns.
+    """The contract 1.x over the same core.
+
+    The host asks whether to compact, calls `compact`, and sends what `get_messages` returns.
     """
 
     async def get_messages(self) -> list[Message]:
-        """What is to be sent, within the window of the provider, where one alone is mounted: a loop names none."""
+        """Return the view to send, within the provider's window if exactly one is mounted: a loop names none."""
         return await self.get_messages_for_request(provider=self._providers.only())
 
     async def get_history(self) -> list[Message]:
-        """Everything that was added and not cleared, which the old contract has no method for."""
+        """Return every message that was added and not cleared; the old contract has no such method."""
         return await self._everything()
 
     async def should_compact(self) -> bool:
-        """Whether the request is over the threshold."""
+        """Return whether the newest lane's request is over the threshold."""
         await self._load()
         return await run_async(self._opened, is_due(self._session, self._sent))
 

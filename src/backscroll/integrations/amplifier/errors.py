@@ -1,4 +1,4 @@
-"""The error of a request that cannot be made small enough, known to callers of Backscroll and to Amplifier's hosts."""
+"""The error of a request that cannot be made small enough, for callers of Backscroll and for Amplifier's hosts."""
 
 from functools import cache
 from typing import Any
@@ -7,9 +7,9 @@ from backscroll.errors import BudgetError
 
 
 def no_room(error: BudgetError, provider: object) -> BudgetError:
-    """The same error as a `ContextLengthError` of the kernel.
+    """Return the error as a `ContextLengthError` of the kernel.
 
-    The kernel hands a host no more of it than the name of its class and its text, so both say what happened.
+    The kernel gives hosts only the class name and the text, so both state the cause.
     """
     name, model = (getattr(provider, key, None) for key in ("name", "default_model"))
     raised: BudgetError = _kind()(
@@ -25,7 +25,7 @@ def _kind() -> Any:
     from amplifier_core.llm_errors import ContextLengthError as KernelError  # noqa: PLC0415  # the host brings it
 
     class ContextLengthError(BudgetError, KernelError):  # type: ignore[misc]  # the kernel ships no types
-        """What must stay in the request does not fit the budget."""
+        """The messages that must stay do not fit the budget."""
 
-    ContextLengthError.__qualname__ = ContextLengthError.__name__  # the kernel puts it into the text that hosts get
+    ContextLengthError.__qualname__ = ContextLengthError.__name__  # the kernel puts it into the text for hosts
     return ContextLengthError

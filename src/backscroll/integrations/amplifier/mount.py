@@ -1,7 +1,7 @@
-"""`mount()`: a configuration and a coordinator in, a mounted context out. No logic of its own.
+"""`mount()`: the entry point that the kernel calls.
 
-May run twice for one session: under a module-source resolver the kernel validates a module by mounting it on a
-coordinator of its own first. So nothing is opened here, and nothing outlives its cleanup.
+It may run twice for one session: under a module-source resolver the kernel validates a module by mounting it on a
+coordinator of its own first. So nothing is opened here, and nothing outlives the cleanup.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,10 +19,18 @@ Cleanup = Callable[[], Awaitable[None]]
 
 
 async def mount(coordinator: Any, config: Mapping[str, Any] | None = None) -> Cleanup:
-    """Mounts a context at `context`, and its tool `recall` at `tools`; answers what frees them.
+    """Mount a context at `context` and its tool `recall` at `tools`.
 
-    `config`: see `settings.Config`. Raises `ConfigurationError` for a value that cannot work; an option that nobody
-    knows is left out with a warning and the event `context:option_ignored`.
+    Args:
+        coordinator: The session's coordinator.
+        config: The configuration; `settings.Config` has every option. An unknown option is ignored with a warning and
+            the event `context:option_ignored`.
+
+    Returns:
+        The async function that releases both.
+
+    Raises:
+        ConfigurationError: A value cannot work.
     """
     settings = read_settings(config)
     signals = _signals(coordinator, settings)
@@ -44,8 +52,10 @@ async def mount(coordinator: Any, config: Mapping[str, Any] | None = None) -> Cl
 
 
 async def _offer_recall(coordinator: Any, signals: Signals, tool: RecallTool, wanted: bool | str) -> None:
-    """Mounts the tool at once where it is wanted in any case; else with the first prompt of a session that has tools.
-    Hosts look whether tools were mounted before that, and a session that should have none has none.
+    """Mount the tool at once if the configuration says `always`; else with the first prompt of a session that has
+    tools.
+
+    Hosts check before the first prompt whether tools are mounted, and a session that should have none must have none.
     """
 
     async def begun(_: Mapping[str, Any]) -> None:

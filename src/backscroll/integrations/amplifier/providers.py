@@ -1,6 +1,4 @@
-"""What is asked of the host's providers: the name of their model, and a summary. And the form that they take messages
-in. Decides nothing about views.
-"""
+"""Calls to the host's providers: the name of their model, and summaries."""
 
 import asyncio
 import inspect
@@ -13,16 +11,18 @@ from backscroll.integrations.amplifier import hooks as signals
 from backscroll.integrations.amplifier.wire import CHARACTERS
 
 MAIN = "main"
-CALL_SECONDS = 300.0  # that one call for a summary may take, so that a provider that hangs does not end them for ever
+CALL_SECONDS = 300.0  # limit of one call, so that a provider that hangs does not block summaries for ever
 PURPOSE = {"source": signals.NAME, "purpose": "summary"}
-"""What such a request says of itself in its metadata, for hooks and providers."""
+"""Metadata of a summary request, by which hooks and providers recognize it."""
 
 
 class ProviderSummarizer:
-    """A summarizer for `AsyncContextManager(summarizer=...)` that asks a mounted provider.
+    """A summarizer for `AsyncContextManager(summarizer=...)` that calls a mounted provider.
 
-    - `name`: the provider's; None = the one that the newest request was for, else the first that is mounted.
-    - `model`: goes along as `ChatRequest.model`; None = the provider's own.
+    Args:
+        coordinator: The session's coordinator.
+        name: Name of the provider. `None`: the provider of the newest request, else the first that is mounted.
+        model: Sent as `ChatRequest.model`. `None`: the provider's own model.
     """
 
     def __init__(self, coordinator: Any, name: str | None, model: str | None) -> None:
@@ -31,14 +31,15 @@ class ProviderSummarizer:
         """The provider of the newest request."""
 
     async def __call__(self, request: SummaryRequest) -> SummaryResponse:
-        """Asks once. What the provider reports meanwhile is about this call, and not about the conversation."""
-        from amplifier_core import ChatRequest, Message  # noqa: PLC0415  # the host brings it; mounting needs nothing of it
+        """Make one call. Usage reported meanwhile belongs to this call, not to the conversation."""
+        from amplifier_core import ChatRequest, Message  # noqa: PLC0415  # the host brings it; mounting does not need it
 
         provider = self._provider()
         asked = ChatRequest(
             messages=[Message(**message) for message in _messages(request)],
             tools=self._tools() if request.messages else None,
-            max_output_tokens=2 * request.max_tokens,  # reasoning counts too; what is too long is refused later
+            max_output_tokens=2
+            * request.max_tokens,  # reasoning counts too; a summary that is too long is rejected later
             model=self._model,
             metadata=dict(PURPOSE),
         )
@@ -49,12 +50,12 @@ class ProviderSummarizer:
             signals.OWN_CALL.reset(mark)
         blocks = response.content
         text = blocks if isinstance(blocks, str) else "".join(_text(block) for block in blocks)
-        told = getattr(response, "model", None) or self._model
-        model = told if isinstance(told, str) else await model_of(provider)
+        named = getattr(response, "model", None) or self._model
+        model = named if isinstance(named, str) else await model_of(provider)
         return SummaryResponse(text, model, *_counted(response, len(request.system + request.prompt) // CHARACTERS))
 
     def _tools(self) -> list[Any]:
-        """As loops tell them to the model: with them and the conversation before it, a turn is found in the cache."""
+        """Return the tools as loops send them: only an identical prefix is found in the provider's cache."""
         from amplifier_core import ToolSpec  # noqa: PLC0415  # as above
 
         mounted: Mapping[str, Any] = self._coordinator.get("tools") or {}
@@ -72,12 +73,12 @@ class ProviderSummarizer:
             found = mounted.get(self._name) or next(named, None)
         if found is None:
             wanted = "no provider is mounted" if self._name is None else f"no provider {self._name!r} is mounted"
-            raise ConfigurationError(f"{wanted}; there are: {', '.join(mounted) or 'none'}")
+            raise ConfigurationError(f"{wanted}; mounted are: {', '.join(mounted) or 'none'}")
         return found
 
 
 def _messages(request: SummaryRequest) -> list[dict[str, Any]]:
-    """A prompt of its own, or one more turn of a conversation."""
+    """Return a prompt of its own, or the conversation with one more turn."""
     turn = {"role": "user", "content": request.prompt}
     if not request.messages:
         return [{"role": "system", "content": request.system}, turn]
@@ -85,25 +86,25 @@ def _messages(request: SummaryRequest) -> list[dict[str, Any]]:
 
 
 def _text(block: Any) -> str:
-    told = _fields(block)
-    text = told.get("text") if told.get("type") == "text" else None
+    fields = _fields(block)
+    text = fields.get("text") if fields.get("type") == "text" else None
     return text if isinstance(text, str) else ""
 
 
 def _counted(response: Any, estimate: int) -> tuple[int | None, int | None]:
-    """Input and output tokens as the provider counted them; None where it did not."""
+    """Return input and output tokens as the provider counted them; `None` if it did not."""
     counted = signals.usage_in({"usage": _fields(getattr(response, "usage", None))})
     return (None, None) if counted is None else (signals.prompt_tokens(counted, estimate), counted.output)
 
 
 def _fields(value: Any) -> Mapping[str, Any]:
     dump = getattr(value, "model_dump", None)
-    told = value if dump is None else dump()
-    return told if isinstance(told, Mapping) else {}
+    fields = value if dump is None else dump()
+    return fields if isinstance(fields, Mapping) else {}
 
 
 class MountedProviders:
-    """The providers of a session, under the names by which the host mounted them."""
+    """The providers of a session, by the names under which the host mounted them."""
 
     def __init__(self, coordinator: Any) -> None:
         self._get = getattr(coordinator, "get", None)
@@ -112,13 +113,15 @@ class MountedProviders:
         return (self._get("providers") if self._get else None) or {}
 
     def only(self) -> Any:
-        """The provider where one alone is mounted; else None."""
+        """Return the provider if exactly one is mounted; else `None`."""
         mounted = self._mounted()
         return next(iter(mounted.values())) if len(mounted) == 1 else None
 
     async def lane(self, provider: Any) -> str:
-        """The name of a provider and its model's. Two instances of a provider serve one model, with different windows
-        perhaps; both say the same `name`, and only the host's names tell them apart.
+        """Return the mounted name of a provider with its model's name.
+
+        Two instances of a provider may serve one model with different windows and have the same `name`; only the host's
+        names distinguish them.
         """
         named = (name for name, mounted in self._mounted().items() if mounted is provider)
         name, model = next(named, getattr(provider, "name", None)), await model_of(provider)
@@ -126,18 +129,18 @@ class MountedProviders:
 
 
 async def model_of(provider: Any) -> str:
-    """The name of the provider's model; a provider that cannot tell is known by its own name."""
+    """Return the name of the provider's model; if unknown, the provider's own name."""
     try:
         for name in ("default_model", "model"):
             if isinstance(found := getattr(provider, name, None), str) and found:
                 return found
         info = provider.get_info()
         info = await info if inspect.isawaitable(info) else info
-        told: Any = info["defaults"] if isinstance(info, Mapping) else info.defaults
-        model = told.get("model")
+        defaults: Any = info["defaults"] if isinstance(info, Mapping) else info.defaults
+        model = defaults.get("model")
         if isinstance(model, str) and model:
             return model
         name = provider.name
-    except Exception:  # the core asks again for the window, and reports what fails there
+    except Exception:  # the core asks for the window again and reports what fails
         name = MAIN
     return name if isinstance(name, str) and name else MAIN

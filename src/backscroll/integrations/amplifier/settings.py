@@ -1,7 +1,7 @@
-"""Every option that an Amplifier configuration may hold, and what it does here. Reads and checks; does nothing else.
+"""Every option of an Amplifier configuration.
 
 The names are those of the context contract, of its documentation site, and of the reference modules context-simple and
-context-persistent, so that their configurations can stay as they are.
+context-persistent, so that their configurations work unchanged.
 """
 
 import os
@@ -11,8 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from backscroll.compaction.cache_pricing import CachePricing
-from backscroll.compaction.options import Protection
+from backscroll.compaction.options import CachePricing, Protection
 from backscroll.compaction.strategies import AUTO, STRATEGIES
 from backscroll.compaction.strategies.excerpt import ExcerptStrategy
 from backscroll.compaction.summarization import LEAST_WINDOW
@@ -25,9 +24,9 @@ TRUNCATE, SUMMARIZE = "truncate", "summarize"
 ALWAYS = "always"
 SIMPLE_MARGIN = 4_096  # tokens that context-simple keeps free of a window
 NOTICE = 800  # tokens that it keeps for its notice
-_CHARACTERS = 4  # for each token, where a length is given in characters
+_CHARACTERS = 4  # per token, for lengths given in characters
 COMPACTIONS = ("auto", SUMMARIZE, *STRATEGIES)
-SUMMARIZED = ("auto", SUMMARIZE, "digest", "importance")  # these put a summary in the place of what leaves
+SUMMARIZED = ("auto", SUMMARIZE, "digest", "importance")  # these summarize the messages that leave a view
 
 
 def _compaction(name: Any) -> Any:
@@ -40,151 +39,153 @@ class Persistence(SettingsModel):
     """The transcript, as a mapping."""
 
     enabled: bool | None = None
-    """whether there is a transcript; by default where no `store` is given"""
+    """whether to keep a transcript; default: only without a `store`"""
     storage_path: Text | None = None
-    """as the option `storage_path`, before which it goes"""
+    """like the option `storage_path`, and takes precedence"""
     transcript_path: Text | None = None
-    """as the option `transcript_path`, before which it goes"""
+    """like the option `transcript_path`, and takes precedence"""
 
 
 class PriceSettings(SettingsModel):
-    """Prices, relative to an input token that no cache holds."""
+    """Prices relative to an uncached input token."""
 
     read: Share = CachePricing().read
-    """price of a token that is read from the provider's cache"""
+    """price of a token read from the provider's cache"""
     write: Annotated[float, Field(ge=0)] = CachePricing().write
-    """price of a token that is written to it; at least `read`"""
+    """price of a token written to it; at least `read`"""
     ttl_seconds: Annotated[float, Field(gt=0)] = CachePricing().ttl_seconds
-    """seconds after which it is cold"""
+    """seconds after which the provider drops its cache"""
 
 
 class Config(SettingsModel):
-    """A configuration as it is given."""
+    """A configuration as the user writes it."""
 
     contract: Literal["2.1.0", "2.1", "2.0", "1.0", "1"] = "2.1.0"
-    """the protocol to serve; `1.0` is `should_compact`, `compact`, and `get_messages` for what is to be sent"""
+    """the contract to implement; in `1.0` the host calls `should_compact` and `compact` and sends `get_messages`"""
     max_tokens: Annotated[int, Field(ge=1)] = 200_000
-    """input tokens of a request where no provider tells its window; the window where one tells its output only"""
+    """input tokens of a request if no provider names its window; the window if one names only its output limit"""
     compact_threshold: PositiveShare = 0.92
     """share of the budget at which a compaction starts"""
     compaction_threshold: PositiveShare | None = None
-    """the same, as the contract names it"""
+    """the contract's name for `compact_threshold`"""
     target_usage: PositiveShare = 0.50
-    """share of the budget that a compaction aims at"""
+    """share of the budget at which a compaction ends"""
     protected_recent: Share = 0.30
-    """share of the budget, in tokens, whose newest messages are spared where possible"""
+    """share of the budget, in tokens: the newest messages up to it are spared if possible"""
     protected_tool_results: Count = 5
-    """how many of the newest tool results stay whole where possible"""
+    """number of newest tool results that stay whole if possible"""
     max_messages: Annotated[int, Field(ge=8)] | None = None
-    """messages of a request from which its oldest are folded into the summary; at least 8"""
+    """maximum messages per request; older ones are summarized; at least 8; by default no limit"""
     compaction_strategy: Annotated[str, BeforeValidator(_compaction)] = "auto"
-    """`auto`: everything, least harm first. `truncate`: results are cut, then the oldest messages dropped. `summarize`:
-    the oldest turns are told by a summary, which a model of the host writes. Or one of Backscroll's own strategies
-    alone
+    """`auto`: all strategies, least harmful first. `truncate`: shorten results, then drop the oldest messages.
+    `summarize`: replace the oldest turns by a summary that a model of the host writes. Or the name of one of
+    Backscroll's own strategies
     """
     summarizer: bool | None = None
-    """whether a model of the host writes summaries, beside the requests; by default with
-    `compaction_strategy: summarize` only. Without one, and until it has answered, code writes them
+    """whether a model of the host writes summaries, in the background; default: only with
+    `compaction_strategy: summarize`. Until it has answered, code writes them
     """
     summary_provider: Text | None = None
-    """the mounted provider that is asked for summaries; by default the one of the newest request"""
+    """name of the mounted provider for summaries; default: that of the newest request"""
     summary_model: Text | None = None
-    """the model that it is asked to use, where it lets a request choose; by default its own"""
+    """model for summaries, if the provider lets a request choose; default: its own"""
     summary_context_tokens: Annotated[int, Field(ge=LEAST_WINDOW)] = 32_000
-    """tokens that one call for a summary may take in; more is summarised in parts; at least 2,000"""
+    """maximum input tokens of one summary call; longer input is summarized in parts; at least 2,000"""
     summary_wait_seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
-    """seconds that a request waits for a summary which is being made; 0 = not at all"""
+    """maximum seconds that a request waits for a running summary; 0: do not wait"""
     summary_reuse_prefix: bool = False
-    """ask for it as one more turn of the newest request, whose beginning the provider has cached; by its own model, so
-    without `summary_model`
+    """ask for the summary as one more turn of the newest request, whose beginning the provider has cached; only with
+    the request's own model, so without `summary_model`
     """
     truncate_chars: Annotated[int, Field(ge=16 * _CHARACTERS)] | None = None
-    """characters that stay of a long argument or text, at least 64; of a long result its ends and the lines that matter
-    stay
-    """
+    """characters to keep of a long argument or text, at least 64; long results keep their ends and relevant lines"""
     truncate_boundary: Text | None = None
-    """No effect: cuts are made where a line ends"""
+    """no effect: texts are cut at line ends"""
     preserve_system: bool = True
-    """leading system messages stay in every request; `false` is ignored with a warning"""
+    """keep leading system messages in every request; `false` is ignored with a warning"""
     persistence: bool | Persistence = False
-    """keep the conversation on disk: `true` with a place given beside it, or a mapping that holds `enabled`,
+    """keep the conversation on disk: `true` together with an option that names the place, or a mapping with `enabled`,
     `storage_path` or `transcript_path`
     """
     storage_path: Text | None = None
-    """folder of transcripts; the session's own is `<session id>.jsonl` in it. A path alone turns persistence on"""
+    """folder of transcripts; the session's file is `<session id>.jsonl`. A path alone turns persistence on"""
     store: Text | None = None
-    """address of a store, such as `sqlite:///agent.db`, that keeps the session under the host's session id: with its
-    plans, so that the next request after a resume is the same. Instead of a transcript
+    """address of a store, such as `sqlite:///agent.db`, instead of a transcript. It keeps the session under the host's
+    session id with its plans, so that the next request after a resume is identical
     """
     blob_store: Text | None = None
-    """folder, or `s3://bucket/prefix`, for the large messages of the store, instead of the store itself"""
+    """folder or `s3://bucket/prefix` for the store's large messages; default: the store itself"""
     blob_threshold_bytes: Count = 65_536
-    """bytes from which a stored message is large"""
+    """minimum size of a large message in bytes"""
     encryption_key_env: Text | None = None
-    """name of the environment variable that holds the key, 32 bytes as base64 text, by which everything in the store is
+    """name of the environment variable with the encryption key of the store, 32 bytes as base64 text; default: not
     encrypted
     """
     transcript_path: Text | None = None
-    """file of the transcript itself, one message a line"""
+    """path of the transcript file, one message a line"""
     memory_files: list[Text] = Field([])
-    """files whose text stands at the beginning of the conversation as system messages, read when it begins"""
+    """files that are read when the conversation begins and put at its start as system messages"""
     recall_tool: bool | Literal["always"] = True
-    """mount the tool `recall`, with which the model reads what a request left out: with the first prompt of a session
-    that has other tools, or `always`, at once
+    """mount the tool `recall`, with which the model reads what a request left out. `true`: with the first prompt, if
+    the session has other tools. `always`: at once
     """
     budget_formula: Literal["contract", "context-simple"] = "contract"
-    """`contract`: window less output less 1,000. `context-simple`: half of the output, a margin of 4,096, and
-    `compaction_notice_token_reserve`
+    """`contract`: the window minus the output limit minus 1,000. `context-simple`: the window minus half the output
+    limit, 4,096 and `compaction_notice_token_reserve`
     """
     output_reserve_fraction: Share | None = None
-    """share of the provider's largest output that is kept free of its window: 1.0, or 0.5 by `context-simple`"""
+    """share of the provider's output limit to keep free; default: 1.0, or 0.5 with `context-simple`"""
     margin_tokens: Count | None = None
-    """tokens kept free of the window instead of 1,000"""
+    """tokens to keep free of the window; default: by the formula"""
     overhead_tokens: Count | None = None
-    """tokens outside the messages, such as tool definitions; by default learned from reported usage"""
+    """tokens of a request outside the messages, such as tool definitions; default: learned from reported usage"""
     clear_at_least_tokens: Count = 20_000
-    """tokens that old results must be worth before they are masked for their price; 0 = never"""
+    """clear old tool results early only if this frees at least this many tokens; 0: never clear early"""
     cache_pricing: PriceSettings | None = None
-    """prices by which that is reckoned, relative to a plain input token; and seconds after which a cache is cold"""
+    """prices for that decision, relative to an uncached input token, and the lifetime of the provider's cache"""
     tokenizer: Text = "auto"
-    """`auto` (exact o200k, offline), another vocabulary, `estimate`"""
+    """`auto` (exact o200k, offline), the name of another vocabulary, or `estimate`"""
     model: Text | None = None
-    """name of the model, for its factor and image rules; the provider's goes first"""
+    """model name, for its token factor and image rules; a model named by the provider takes precedence"""
     compaction_notice_enabled: bool = True
-    """the summary's first line is the notice; `false` is ignored with a warning"""
+    """start the summary with a notice; `false` is ignored with a warning"""
     compaction_notice_token_reserve: Count = NOTICE
-    """tokens kept free for the notice by the formula `context-simple`; else none is needed, as it is counted"""
+    """tokens kept free for the notice with the formula `context-simple`; otherwise the notice is counted"""
     compaction_notice_verbosity: Any = None
-    """No effect: the notice says how much was compacted and how to get it back"""
+    """no effect: the notice always says how much was compacted and how to read it"""
     compaction_notice_min_level: Any = None
-    """No effect: there is a notice as soon as messages are left out"""
+    """no effect: there is a notice as soon as messages are left out"""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """A configuration that was read, and what follows from it."""
+    """A checked configuration and the options derived from it."""
 
     config: Config
-    options: Mapping[str, Any] = field(repr=False)  # among them the key
-    """What `AsyncContextManager` is made with."""
+    options: Mapping[str, Any] = field(repr=False)  # includes the key
+    """Arguments of `AsyncContextManager`."""
     storage_path: str | None
-    """Folder of the transcript; None where none is kept, or its file is named."""
+    """Folder of the transcript; `None`: no transcript, or its file is named."""
     transcript_path: str | None
     summarizer: bool
-    """Whether a provider is asked for summaries."""
+    """Whether a provider writes summaries."""
     ignored: tuple[tuple[str, str], ...] = ()
-    """Options that are not followed, each with the reason."""
+    """Ignored options, each with the reason."""
 
 
 def read_settings(config: Mapping[str, Any] | None) -> Settings:
-    """Checks a configuration and says what is to be done. Raises `ConfigurationError` for a value that cannot work;
-    names that nobody knows are among the `ignored`, since a host may hand on what is meant for others.
+    """Check a configuration and derive the options.
+
+    Unknown names are only listed in `ignored`, since a host may pass on options meant for others.
+
+    Raises:
+        ConfigurationError: A value cannot work.
     """
     given = dict(config or {})
     if "encryption_key" in given:
         raise ConfigurationError(
-            "encryption_key must not be in a configuration, which hosts write into logs and metadata: put the key into "
-            "an environment variable and give the variable's name as encryption_key_env"
+            "`encryption_key` must not be in a configuration, which hosts write into logs and metadata: put the key in "
+            "an environment variable and set `encryption_key_env` to the variable's name"
         )
     ignored = _take_unknown(given, Config.model_fields)
     if isinstance(given.get("persistence"), Mapping):
@@ -197,7 +198,7 @@ def read_settings(config: Mapping[str, Any] | None) -> Settings:
     if not found.compaction_notice_enabled:
         ignored.append(("compaction_notice_enabled", "the summary always says that something was left out"))
     if found.summarizer and found.compaction_strategy not in SUMMARIZED:
-        reason = f"compaction_strategy {found.compaction_strategy!r} has no summary; those that do: "
+        reason = f"`compaction_strategy` {found.compaction_strategy!r} has no summary; these do: "
         ignored.append(("summarizer", reason + ", ".join(SUMMARIZED)))
     wanted = found.compaction_strategy == SUMMARIZE if found.summarizer is None else found.summarizer
     summarizer = wanted and found.compaction_strategy in SUMMARIZED
@@ -205,7 +206,7 @@ def read_settings(config: Mapping[str, Any] | None) -> Settings:
 
 
 def _take_unknown(given: dict[str, Any], known: Iterable[str], part: str = "") -> list[tuple[str, str]]:
-    """Takes the names that nobody knows out of what was given."""
+    """Remove unknown names from the configuration and return them with a reason."""
     unknown = [name for name in given if name not in known]
     for name in unknown:
         del given[name]
@@ -213,7 +214,7 @@ def _take_unknown(given: dict[str, Any], known: Iterable[str], part: str = "") -
 
 
 def _transcript(found: Config) -> tuple[str | None, str | None]:
-    """Folder and file of the transcript; neither where nothing is to be kept."""
+    """Return folder and file of the transcript; `None` for both if none is kept."""
     wanted, storage, transcript = found.persistence, found.storage_path, found.transcript_path
     if isinstance(wanted, Persistence):
         storage, transcript = wanted.storage_path or storage, wanted.transcript_path or transcript
@@ -222,10 +223,13 @@ def _transcript(found: Config) -> tuple[str | None, str | None]:
         enabled = bool((wanted and not found.store) or storage or transcript)
     if enabled and not (storage or transcript):
         raise ConfigurationError(
-            "persistence needs a place: give store (an address), storage_path (a folder) or transcript_path (a file)"
+            "`persistence` needs a place: set `store` (an address), `storage_path` (a folder) or `transcript_path` "
+            "(a file)"
         )
     if enabled and found.store:
-        raise ConfigurationError("give either a store or a transcript (storage_path, transcript_path), not both")
+        raise ConfigurationError(
+            "`store` cannot be combined with a transcript: remove `store`, or `storage_path` and `transcript_path`"
+        )
     return (storage, transcript) if enabled else (None, None)
 
 
@@ -252,8 +256,8 @@ def _key(variable: str | None) -> str | None:
         return None
     if not os.environ.get(variable):
         raise ConfigurationError(
-            "encryption_key_env names no environment variable that is set: give the name of one that holds the key. "
-            "What was given is not shown, since it may be the key itself"
+            "`encryption_key_env` names no environment variable that is set: use the name of one that holds the key. "
+            "The value is not shown, since it may be the key itself"
         )
     return os.environ[variable]
 
@@ -268,7 +272,7 @@ def _threshold(found: Config) -> float:
     one, other = found.compact_threshold, found.compaction_threshold
     if other is not None and "compact_threshold" in found.model_fields_set and one != other:
         raise ConfigurationError(
-            f"compact_threshold ({one}) and compaction_threshold ({other}) are two names of one option: give one"
+            f"`compact_threshold` ({one}) and `compaction_threshold` ({other}) are the same option: set only one"
         )
     return one if other is None else other
 

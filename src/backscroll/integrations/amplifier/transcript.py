@@ -1,8 +1,8 @@
-"""The module's files: the transcript, one message a line, and memory files. Knows nothing of views or of the host.
+"""The module's files: the transcript, one message a line, and memory files.
 
-A transcript is what its host wrote it to be: plain JSON lines that any tool can read, also those of context-persistent
-and of Amplifier's own sessions. A message is appended when it was added and is on the disk when that returns. A line
-that was torn by a crash is reported and passed over, and what comes next begins a line of its own.
+A transcript is plain JSON Lines that any tool can read, including those of context-persistent and of Amplifier's own
+sessions. `append` returns once the message is on disk. A line torn by a crash is reported and skipped, and the next
+message starts on a line of its own.
 """
 
 import json
@@ -22,19 +22,20 @@ _NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 
 
 class Loaded(NamedTuple):
-    """What a transcript held."""
+    """The content of a transcript."""
 
     messages: list[tuple[int, Message]]
-    """With the numbers of their lines, from 1."""
+    """Each with its line number, from 1."""
     damaged: list[int]
-    """Numbers of the lines that hold no message."""
+    """Numbers of the lines that are not a message."""
 
 
 def transcript_file(
     storage_path: str | None, transcript_path: str | None, session_id: str, *, child: bool = False
 ) -> Path | None:
-    """Where the session's transcript is kept; None where it is not. A child inherits the configuration of its parent,
-    whose file is not its own: it has another one in the same folder.
+    """Return the path of the session's transcript; `None` if there is none.
+
+    A child session inherits its parent's configuration, so it gets another file in the same folder.
     """
     if transcript_path:
         path = Path(transcript_path).expanduser()
@@ -45,22 +46,22 @@ def transcript_file(
 
 
 def _file_name(session_id: str) -> str:
-    """The id where it is a plain name; else what is left of it, told apart by a hash: an id is no path."""
+    """Return the id if it is a plain name; else its plain characters with a hash: an id must not act as a path."""
     plain = _NOT_IN_NAMES.sub("_", session_id).strip(".")[:80]
     return plain if plain == session_id else f"{plain}-{sha256(session_id.encode('utf-8', 'replace')).hexdigest()[:12]}"
 
 
 class TranscriptFile:
-    """One file. Methods block and may be called from any thread; each leaves the file whole."""
+    """A transcript file. Methods block and are thread-safe; each leaves the file valid."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = Lock()
         self._begun = False
-        """Whether the file's end was looked at: a torn last line must not swallow what is appended."""
+        """Whether the end of the file was checked: a torn last line must not swallow the next message."""
 
     def load(self) -> Loaded:
-        """The messages that the file holds; none where there is no file yet."""
+        """Return the messages of the file; none if there is no file yet."""
         try:
             lines = self.path.read_bytes().split(b"\n")
         except FileNotFoundError:
@@ -77,13 +78,13 @@ class TranscriptFile:
         return Loaded(messages, damaged)
 
     def append(self, messages: Iterable[Message]) -> None:
-        """Adds messages behind what is there; they are on the disk when this returns."""
+        """Append messages; they are on disk when this returns."""
         data = b"".join(_line(message) for message in messages)
         with self._lock:
-            begun, self._begun = self._begun, False  # a write that fails may leave half a line
+            begun, self._begun = self._begun, False  # a failed write may leave half a line
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("a+b", buffering=0) as file:
-                size = file.tell()
+                size = file.seek(0, os.SEEK_END)
                 if not begun and size > 0:
                     file.seek(-1, os.SEEK_END)
                     data = data if file.read(1) == b"\n" else b"\n" + data
@@ -93,7 +94,7 @@ class TranscriptFile:
             self._begun = True
 
     def replace(self, messages: Iterable[Message]) -> None:
-        """Makes the file hold these messages and no others; a crash leaves the old file or the new one."""
+        """Replace the content of the file; after a crash it holds either the old or the new messages."""
         with self._lock:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
@@ -102,7 +103,7 @@ class TranscriptFile:
                     file.writelines(map(_line, messages))
                     file.flush()
                     os.fsync(file.fileno())
-                Path(name).replace(self.path.resolve())  # the file itself, where the path is a link to it
+                Path(name).replace(self.path.resolve())  # the target, if the path is a link
                 _sync_folder(self.path.parent)
             except BaseException:
                 Path(name).unlink(missing_ok=True)
@@ -111,7 +112,7 @@ class TranscriptFile:
 
 
 def _sync_folder(folder: Path) -> None:
-    """A power cut must not lose the name of a file that is on the disk."""
+    """Sync the folder: otherwise a power cut may lose the name of a synced file."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -121,7 +122,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _write_or_undo(file: FileIO, data: bytes, size: int) -> None:
-    """All of the data or, as far as the disk allows it, none: what failed is written once more, in full."""
+    """Write all of the data or, if the disk allows, none: the next append writes it again."""
     rest = memoryview(data)
     try:
         while rest:
@@ -150,9 +151,9 @@ def _refuse(constant: str) -> None:
 
 
 def memory_message(path: str) -> Message:
-    """A memory file as the system message that stands for it. Raises `OSError` where it cannot be read.
+    """Return a memory file as a system message. Raises `OSError` if it cannot be read.
 
-    It is marked as put in by a hook, so that it stays beside the text of a system prompt factory.
+    It is marked as added by a hook, so that a system prompt factory does not replace it.
     """
     text = Path(path).expanduser().read_text(encoding="utf-8", errors="replace")
     return {

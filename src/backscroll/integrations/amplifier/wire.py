@@ -1,4 +1,4 @@
-"""The form in which a loop gets a view, and the measure by which loops compare it with a budget. Decides nothing."""
+"""The form in which a loop receives a view, and the measure with which loops compare it with a budget."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,20 +8,21 @@ from backscroll.view.view import HandedOut
 
 Message = dict[str, Any]
 
-CHARACTERS = 4  # for each token, by which loops measure
+CHARACTERS = 4  # per token, as loops measure
 _RESPONSE = "openai:response_id"
-"""Where a provider notes an answer that the next request may build on: the server then goes on with everything that it
-was sent before, also with what the request leaves out.
+"""Where a provider notes a response that the next request may continue: the server then uses everything that it
+received before, including what the request leaves out.
 """
 _PAYLOADS = frozenset(("source", "image_url", "url", "data", "file_id"))
-"""Of an image's block: loops do not measure them."""
+"""Keys of an image block that loops do not measure."""
 
 
 def as_sent(handed: HandedOut) -> list[Message]:
-    """The messages as loops take them. None of them is changed: where one has to be another, it is a new one.
+    """Return the messages as loops expect them, with a copy of each that has to change.
 
-    What was there when the newest plan was made begins no chain of answers on the server. A line of our own in the
-    user's role is marked as passing, since loops put reminders in front of the last user message that is not.
+    Messages up to the newest plan lose the id of their response, so that no chain on the server continues from them.
+    Our own lines in the user role are marked as ephemeral, since loops put reminders in front of the last user message
+    that is not.
     """
     view = [sendable(message) for message in handed.messages]
     for at in range(handed.settled):
@@ -35,7 +36,7 @@ def as_sent(handed: HandedOut) -> list[Message]:
 
 
 def sendable(message: Message) -> Message:
-    """As the kernel's `Message` takes it: content is a text or blocks; and without other managers' bookkeeping."""
+    """Return the message as the kernel's `Message` takes it: content as text or blocks, no keys of other managers."""
     content = message.get("content")
     if type(content) not in (str, list):
         content = "" if content is None else json.dumps(content, ensure_ascii=False)
@@ -46,7 +47,7 @@ def sendable(message: Message) -> Message:
 
 
 def loop_tokens(view: Sequence[Message]) -> int:
-    """What a view takes as loop-streaming measures it: the characters of each message as Python writes it, by four."""
+    """Return a view's tokens as loop-streaming measures them: the characters of each message's `str`, by four."""
     return sum(len(str(_without_images(message))) // CHARACTERS for message in view)
 
 
@@ -66,7 +67,7 @@ def _bare(block: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def is_reminder(message: Message, content: Any) -> bool:
-    """Whether a message is a reminder of this content, which a loop stored once and does not repeat."""
+    """Return whether a message is a reminder of this content, which a loop stored once and does not repeat."""
     metadata = message.get("metadata")
     return (
         message.get("role") == "user"

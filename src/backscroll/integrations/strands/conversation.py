@@ -1,8 +1,8 @@
-"""One agent's conversation: what it has said is taken in once, and each request gets a view of it.
+"""The conversation of one agent: each message is loaded once, and each request gets a view.
 
-`agent.messages` is read and never changed. What was taken in is compared with what stands there now, since sessions,
-snapshots and `Agent(messages=[...])` put messages there without an event, and others may edit them: with each
-invocation all of it, and within one its end, so that a step costs the same however long the conversation is.
+`agent.messages` is read and never changed. Sessions, snapshots and `Agent(messages=[...])` put messages there without
+an event, and others may edit them. So the loaded messages are compared with the list: completely at each invocation,
+and only their end within one, so that the cost of a step does not depend on the length of the conversation.
 """
 
 from collections.abc import Generator, Sequence
@@ -28,42 +28,42 @@ from backscroll.session.past import estimated_tokens, get_messages
 from backscroll.session.usage_reports import observe_usage
 from backscroll.tokens.usage import Usage
 
-MOST_REFUSALS = 24  # of one request in a row: each is followed by one of four fifths, so this is a two-hundredth
-_END = 32  # messages that are compared at each step
+MOST_REFUSALS = 24  # in a row for one request: each retry has four fifths of the size, so the last has a two-hundredth
+_END = 32  # messages compared at each step
 STATE = "backscroll"
-"""The key of `agent.state` under which pins are kept, so that they survive with any of Strands' sessions."""
+"""The key of `agent.state` that stores pins, so that they survive in any of Strands' sessions."""
 
 Steps = Generator[Operation[Any], Any, None]
 
 
 class Conversation(AsyncContextManager):
-    """The core's manager, in the words of one Strands agent."""
+    """The manager of one Strands agent."""
 
     def __init__(self, options: dict[str, Any], shelf: ToolResultArchive | None, *, status: bool) -> None:
         super().__init__(**options)
         self._shelf = shelf
         self._status = status
         self._known: list[Message] | None = None
-        """What of `agent.messages` was taken in, as it was then; None before the first look."""
+        """Copies of the messages loaded from `agent.messages`; `None` before the first load."""
         self._seen: list[Message] | None = None
-        """The list that it was."""
+        """The list object that they came from."""
         self._following = FairLock()
         self._lane = MAIN
         self._asked = False
-        """Whether a request was made whose end nobody heard of."""
+        """Whether a request has no reported outcome yet."""
         self._refusals = 0
         self._outside: tuple[Any, Any, str, tuple[int, int]] = (None, None, "", (0, 0))
         self._foreign = False
 
     @property
     def lane(self) -> str:
-        """The lane that was asked last."""
+        """The lane of the newest request."""
         return self._lane
 
-    # -- taking in --
+    # -- loading --
 
     async def follow(self, agent: Any) -> None:
-        """Takes in what the agent's messages are now; what was taken in before is not read again."""
+        """Load the agent's new messages; earlier ones are not read again."""
         await self._following.acquire_async()
         try:
             if self._shelf is not None:
@@ -77,7 +77,7 @@ class Conversation(AsyncContextManager):
             self._following.release()
 
     def follow_now(self, agent: Any) -> None:
-        """The same for callers without an event loop."""
+        """Load the agent's new messages, for callers without an event loop."""
         self._following.acquire()
         try:
             steps, answer = self._steps(agent), None
@@ -89,14 +89,14 @@ class Conversation(AsyncContextManager):
             self._following.release()
 
     def restore(self, agent: Any) -> None:
-        """An agent that has no messages yet goes on with those of the store."""
+        """Give the stored messages to an agent that has none yet."""
         if not agent.messages:
             stored = run_sync(self._opened, get_messages(self._session))
             agent.messages[:] = [from_json(message) for message in stored]
         self.follow_now(agent)
 
     def _steps(self, agent: Any) -> Steps:
-        """What has to be done so that the session holds the agent's messages."""
+        """Yield the operations after which the session holds the agent's messages."""
         messages: list[Message] = agent.messages
         if self._known is None:
             self._known = yield from self._stored(messages)
@@ -112,7 +112,7 @@ class Conversation(AsyncContextManager):
             yield from self._pins_of(agent, new)
 
     def _stored(self, messages: Sequence[Message]) -> Generator[Operation[Any], Any, list[Message]]:
-        """How far the agent's messages are those that the session has; what follows there is taken back."""
+        """Rewind the session to the beginning that it shares with the agent's messages, and return that beginning."""
         stored = yield get_messages(self._session)
         same = 0
         for there, here in zip(stored, messages, strict=False):
@@ -124,7 +124,7 @@ class Conversation(AsyncContextManager):
         return deepcopy(list(messages[:same]))
 
     def _corrected(self, messages: Sequence[Message]) -> Steps:
-        """Somebody edited what was taken in: from there on it is taken in anew; a flag alone is no edit."""
+        """Rewind the session to the first message that was edited; a changed flag alone is not an edit."""
         known = self._known
         assert known is not None
         at = next(
@@ -145,15 +145,21 @@ class Conversation(AsyncContextManager):
         return found
 
     def _seq(self, index: int) -> int:
-        """The number of the message at this place of the conversation; -1 before the first."""
+        """Return the number of the message at this index of the conversation; -1 before the first."""
         return -1 if index < 0 else self._session.history.branch[index]
 
     # -- pins --
 
     def pin_now(self, agent: Any, index: int, wanted: bool) -> str:
-        """Pins or unpins a message by its place, counted from the end where negative; answers what was done.
+        """Pin or unpin a message by its index and return a sentence that says so.
 
-        Raises `IndexError` for a place that is not there.
+        Args:
+            agent: The agent.
+            index: Index in `agent.messages`; negative indexes count from the end.
+            wanted: Whether to pin, else unpin.
+
+        Raises:
+            IndexError: There is no such message.
         """
         self.follow_now(agent)
         total = len(agent.messages)
@@ -165,7 +171,7 @@ class Conversation(AsyncContextManager):
         return f"{'Pinned' if wanted else 'Unpinned'} message {at}, with the call or results that belong to it."
 
     def _note(self, agent: Any, message: Message, wanted: bool) -> None:
-        """Keeps a pin where the agent's own session keeps its state."""
+        """Store a pin in the agent's state, which its own session keeps."""
         name = message.get("tracking_id")
         if name is not None:
             pins = {**((agent.state.get(STATE) or {}).get("pins") or {}), name: wanted}
@@ -183,7 +189,7 @@ class Conversation(AsyncContextManager):
     # -- requests --
 
     async def view_for(self, context: Any) -> Any:
-        """The context of a model call with a view in place of its messages. Raises `RequestTooLarge`."""
+        """Return the context of a model call with a view as its messages. Raises `RequestTooLarge`."""
         await self.follow(context.agent)
         self._lane = model_name(context.model)
         outside = self._measured_outside(context.system_prompt, context.tool_specs)
@@ -202,7 +208,7 @@ class Conversation(AsyncContextManager):
         return context.replace(messages=messages, dynamic_trailing_blocks=trailing)
 
     def _measured_outside(self, system_prompt: Any, tool_specs: Any) -> tuple[int, int]:
-        """Measured once for as long as both stay the same."""
+        """Measure system prompt and tools; the figures are kept while both stay the same."""
         system, specs, lane, found = self._outside
         if (system, specs, lane) != (system_prompt, tool_specs, self._lane):
             family = self._session.lane(self._lane).family
@@ -211,7 +217,7 @@ class Conversation(AsyncContextManager):
         return found
 
     def _carry_over(self, context: Any, messages: list[Message]) -> None:
-        """What a middleware before ours put behind the newest message goes into the view as well."""
+        """Add to the view what an earlier middleware appended to the newest message."""
         own, given = context.agent.messages, context.messages
         if given is own or given == own or not own:
             return
@@ -221,21 +227,21 @@ class Conversation(AsyncContextManager):
         elif not self._foreign:
             self._foreign = True
             warn(
-                "a middleware before Backscroll's changed the messages of a request, and the view replaces them: put "
-                "the plugin that adds it behind Backscroll's"
+                "a middleware before Backscroll's changed the messages of a request, but the view replaces them: "
+                "register the plugin that adds it after Backscroll's"
             )
 
     async def arrived(self, agent: Any) -> None:
-        """A message came: where it is to be kept for good, it is kept now and not only with the next request."""
+        """Load a new message at once if it must be stored, not only with the next request."""
         if self._shelf is not None or self._opened.store is not None:
             await self.follow(agent)
 
     def begins(self) -> None:
-        """A new invocation: what was refused before was another request, and messages may have been edited since."""
+        """Note a new invocation: earlier rejections were of another request, and messages may have been edited."""
         self._refusals, self._seen = 0, None
 
     def heard(self, event: Any) -> None:
-        """What became of the request: its usage is the anchor of further figures."""
+        """Record the usage of the request."""
         if not self._asked:
             return
         self._asked = False
@@ -246,11 +252,12 @@ class Conversation(AsyncContextManager):
                 observe_usage(self._session, self._lane, counted)
 
     def refused(self, event: Any) -> None:
-        """The provider refused the request as too long: it is made shorter and sent again.
+        """Record that the provider rejected the request as too long, and retry with a shorter one.
 
-        Raises `RequestTooLarge` where that was tried often enough.
+        Raises:
+            RequestTooLarge: The provider rejected too many requests in a row.
         """
-        if not self._asked:  # something else was refused, and a shorter view would not help it
+        if not self._asked:  # another request was rejected; a shorter view would not help
             return
         self._asked = False
         self._refusals += 1
@@ -258,8 +265,8 @@ class Conversation(AsyncContextManager):
             self._refusals = 0
             tokens = estimated_tokens(self._session, self._lane)
             error = BudgetError(
-                f"the provider refused the request {MOST_REFUSALS} times in a row as too long, the last with about "
-                f"{tokens:,} tokens by our estimate; it said: {event.exception!s:.200}"
+                f"the provider rejected the request {MOST_REFUSALS} times in a row as too long, the last with about "
+                f"{tokens:,} estimated tokens: check the model's context window; it said: {event.exception!s:.200}"
             )
             raise RequestTooLarge(error) from event.exception
         requested, limit = overflow_sizes(event.exception)
@@ -267,8 +274,8 @@ class Conversation(AsyncContextManager):
         event.retry = True
 
     async def ended(self, agent: Any, *, failed: bool) -> None:
-        """Takes in the answer. With an invocation its event loop may end, and with it a summary that is being made."""
-        if not failed:  # what made it fail must not be hidden by what is found here: it is found again
+        """Load the response. The event loop may end with the invocation, so wait for a running summary."""
+        if not failed:  # an error here would hide what failed; the next load repeats it
             await self.follow(agent)
         summaries = self._session.summaries
         seconds = 0.0 if summaries is None else summaries.summarizer.wait_seconds
@@ -277,7 +284,7 @@ class Conversation(AsyncContextManager):
 
 
 def status_line(usage: Usage) -> str:
-    """What a model is told of its window, so that it can decide what to leave out."""
+    """Return the line that shows a model its window, so that it can decide what to leave out."""
     used, window = usage.used.tokens, usage.window
     return (
         f"<context-status>\n<used>{used:,} / {window:,} tokens ({100 * used / max(1, window):.1f}%)</used>\n"

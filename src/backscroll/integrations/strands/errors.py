@@ -1,4 +1,4 @@
-"""The error with which a request ends that cannot be made to fit. Only exception classes may live here."""
+"""The error of a request that cannot be made to fit."""
 
 from strands.types.exceptions import EventLoopException
 
@@ -6,10 +6,9 @@ from backscroll.errors import BudgetError
 
 
 class RequestTooLarge(BudgetError, EventLoopException):
-    """What must stay in a request does not fit the model's window, or the provider refused it again and again.
+    """The messages that must stay do not fit the model's window, or the provider kept rejecting the request.
 
-    It is a `BudgetError`, and one of Strands' own exceptions besides, so that its event loop hands it to the caller as
-    it is.
+    It is both a `BudgetError` and one of Strands' own exceptions, so that Strands' event loop raises it unchanged.
     """
 
     def __init__(self, error: Exception) -> None:

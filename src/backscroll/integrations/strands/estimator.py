@@ -1,4 +1,4 @@
-"""The one estimator for whole Strands requests: the core's own, over messages, system prompt and tool definitions."""
+"""The estimator for whole Strands requests: the core's own, over messages, system prompt and tool definitions."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -15,20 +15,20 @@ from backscroll.tokens.usage import estimate_count, estimate_message
 
 
 class TokenEstimate(int):
-    """Input tokens of a request, as expected."""
+    """The expected input tokens of a request."""
 
     upper: int
-    """The most that is to be feared; what fits by this fits."""
+    """The upper estimate in tokens: a request that fits by this figure fits."""
     counted: bool
-    """Whether the texts were counted with the model's own vocabulary, and not estimated from another one's."""
+    """Whether texts were counted with the model's own vocabulary, not estimated from another."""
 
     def __new__(cls, tokens: int, upper: int, counted: bool) -> "TokenEstimate":
-        """The number, with what is known of it."""
+        """Create the number with its attributes."""
         made = super().__new__(cls, tokens)
         made.upper, made.counted = upper, counted
         return made
 
-    def __getnewargs__(self) -> tuple[int, int, bool]:  # type: ignore[override]  # what makes copies and pickles
+    def __getnewargs__(self) -> tuple[int, int, bool]:  # type: ignore[override]  # for copies and pickles
         return int(self), self.upper, self.counted
 
 
@@ -39,11 +39,21 @@ def estimate_input_tokens(
     *,
     model: str | None = None,
 ) -> TokenEstimate:
-    """Tokens of a whole request before it is sent, media included.
+    """Return the tokens of a whole request before it is sent, media included.
 
-    `model`: its id, for the vocabulary and the rules for images of its family; without one, o200k's. Raises
-    `MessageError` for what is no message. An agent's own requests are anchored on what the provider reported instead:
-    `ContextManagerPlugin.usage`.
+    Requests of an agent have better figures, calibrated by what the provider reported: `ContextManagerPlugin.usage`.
+
+    Args:
+        messages: Messages in Strands' form.
+        system_prompt: A text, or blocks.
+        tool_specs: Tool definitions in Strands' form.
+        model: The model's id, for its vocabulary and image rules. `None`: those of o200k.
+
+    Returns:
+        The estimate in tokens, with its upper bound.
+
+    Raises:
+        MessageError: One of the messages is not a message.
     """
     measurer = _measurer()
     family = family_of(model, counted=False)
@@ -61,7 +71,7 @@ def estimate_input_tokens(
 def outside_tokens(
     measurer: Measurer, family: ModelProfile, system_prompt: Any, tool_specs: Sequence[Any] | None
 ) -> tuple[int, int]:
-    """Middle and upper estimate of what stands in a request outside its messages."""
+    """Return the middle and upper estimate of the tokens of a request outside its messages."""
     texts = [text for text in (system_text(system_prompt),) if text]
     texts += [compact(to_json(dict(spec))) for spec in tool_specs or ()]
     found = [estimate_count(measurer.count(text), family) for text in texts]
@@ -69,7 +79,7 @@ def outside_tokens(
 
 
 def system_text(system_prompt: Any) -> str:
-    """The text of a system prompt, given as a text or as blocks."""
+    """Return the text of a system prompt, given as a text or as blocks."""
     if isinstance(system_prompt, str) or not system_prompt:
         return system_prompt or ""
     return "\n".join(block["text"] for block in system_prompt if isinstance(block.get("text"), str))

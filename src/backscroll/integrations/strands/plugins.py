@@ -1,4 +1,4 @@
-"""The plugins: the facade that composes everything, and its two parts as plugins of their own."""
+"""The plugins: the facade with everything, and its two parts as plugins of their own."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -25,14 +25,14 @@ from backscroll.tokens.usage import Usage
 
 
 class _Part(Plugin):
-    """What the plugins share. One instance may serve several agents: each has a conversation of its own."""
+    """What the plugins share. One instance may serve several agents: each has its own conversation."""
 
     @abstractmethod
     def _bring(self, attached: Attached) -> None:
-        """Adds what the part stands for to what its agent has."""
+        """Add the part's settings to what is attached to the agent."""
 
     def init_agent(self, agent: Any) -> None:
-        """Attaches the part. Raises `ConfigurationError` for an agent that cannot have it."""
+        """Attach the part. Raises `ConfigurationError` for an agent that cannot have it."""
         check_model(agent)
         attached = attached_to(agent)
         first = attached == Attached()
@@ -46,27 +46,45 @@ class _Part(Plugin):
             agent.add_middleware(InvokeModelStage.Input, _view)
 
     def conversation(self, agent: Any) -> Conversation:
-        """The agent's conversation, a `backscroll.AsyncContextManager`, with `explain`, `recall` and all else.
+        """Return the agent's conversation, a `backscroll.AsyncContextManager`.
 
-        Raises `ConfigurationError` for an agent that does not have this plugin.
+        Args:
+            agent: The agent.
+
+        Raises:
+            ConfigurationError: The agent does not have this plugin.
         """
         found = conversation_of(agent)
         if found is None:
-            raise ConfigurationError("this agent has no Backscroll plugin")
+            raise ConfigurationError("this agent has no Backscroll plugin: create it with Agent(plugins=[...])")
         return found
 
     def pin(self, agent: Any, index: int) -> None:
-        """Keeps a message in every request, with the call or the results that belong to it. `index`: its place in
-        `agent.messages`, also counted from the end. Raises `IndexError`.
+        """Keep a message in every request, with the call or the results that belong to it.
+
+        Args:
+            agent: The agent.
+            index: Index in `agent.messages`; negative indexes count from the end.
+
+        Raises:
+            IndexError: There is no such message.
         """
         self.conversation(agent).pin_now(agent, index, True)
 
     def unpin(self, agent: Any, index: int) -> None:
-        """Takes a pin back. Raises `IndexError`."""
+        """Remove a pin.
+
+        Args:
+            agent: The agent.
+            index: Index in `agent.messages`; negative indexes count from the end.
+
+        Raises:
+            IndexError: There is no such message.
+        """
         self.conversation(agent).pin_now(agent, index, False)
 
     def usage(self, agent: Any) -> Usage:
-        """What is in the window of the agent's newest request, anchored on what the provider reported of it."""
+        """Return the usage of the agent's newest request, calibrated by what the provider reported."""
         conversation = self.conversation(agent)
         return conversation.usage(conversation.lane)
 
@@ -74,14 +92,15 @@ class _Part(Plugin):
 class ContextManagerPlugin(_Part):
     """Backscroll for a Strands agent: `Agent(plugins=[ContextManagerPlugin("auto")], context_manager=False)`.
 
-    - `config`: `"auto"` (everything on), `"agentic"` (the model manages its own context besides), or a mapping with
-      `strategy`, `compression` and `offloader`. With a strategy the given keys override what is on, without one they
-      turn parts on. Each part is `True`, `False` or a mapping of its settings.
-    - `options`: of `backscroll.AsyncContextManager`, among them `store` and `session`, with which the conversation
-      and its plan survive a restart.
+    Args:
+        config: `"auto"` (everything on), `"agentic"` (the model also manages its own context), or a mapping with
+            `strategy`, `compression` and `offloader`. With a strategy the given keys override the defaults, without one
+            only the given parts are on. Each part is `True`, `False` or a mapping of its settings.
+        options: Options of `backscroll.AsyncContextManager`. With `store` and `session` the conversation and its plan
+            survive a restart.
 
-    Raises `ConfigurationError` for names that nobody knows, with the nearest that is known, and for values that can
-    never work.
+    Raises:
+        ConfigurationError: A name is unknown, or a value can never work.
     """
 
     name = "backscroll:context-manager"
@@ -98,7 +117,15 @@ class ContextManagerPlugin(_Part):
 
 
 class ContextCompression(_Part):
-    """The compression alone, with the settings of `compression` as arguments and options beside them."""
+    """The compression alone.
+
+    Args:
+        method: `"truncate"` or `"summarize"`.
+        settings: Settings of `compression`, and options of `backscroll.AsyncContextManager`.
+
+    Raises:
+        ConfigurationError: A name is unknown, or a value can never work.
+    """
 
     name = "backscroll:context-compression"
 
@@ -113,7 +140,14 @@ class ContextCompression(_Part):
 
 
 class ContextOffloader(_Part):
-    """The offloader alone, with the settings of `offloader` as arguments and options beside them."""
+    """The offloader alone.
+
+    Args:
+        settings: Settings of `offloader`, and options of `backscroll.AsyncContextManager`.
+
+    Raises:
+        ConfigurationError: A name is unknown, or a value can never work.
+    """
 
     name = "backscroll:context-offloader"
 
@@ -128,7 +162,7 @@ class ContextOffloader(_Part):
 
 
 def _sorted_out(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The settings of a part, and the options that stand beside them."""
+    """Separate the settings of a part from options of the manager."""
     options = {name: value for name, value in settings.items() if _is_option(name)}
     return {name: value for name, value in settings.items() if name not in options}, options
 
@@ -149,7 +183,7 @@ def _tools_for(attached: Attached) -> list[Any]:
     return found
 
 
-# -- what an agent calls; one agent's events never reach another one's conversation --
+# -- callbacks of an agent; each event reaches only its own agent's conversation --
 
 
 def _initialized(event: AgentInitializedEvent) -> None:

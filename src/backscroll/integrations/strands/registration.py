@@ -1,7 +1,7 @@
-"""What is attached to an agent: the parts that its plugins bring, and the conversation that is made of them.
+"""What is attached to an agent: the parts that its plugins bring, and the conversation built from them.
 
-Parts come from several plugins and are told by type; one that a user brings takes the place of the composed one. Each
-agent has its own, so that one plugin may serve several agents.
+Several plugins may bring parts; a part of the user's own replaces the composed one of its type. Each agent has its own
+attachment, so that one plugin may serve several agents.
 """
 
 import weakref
@@ -20,8 +20,8 @@ from backscroll.integrations.strands.settings import SUMMARIZE, Compression, Fac
 from backscroll.integrations.strands.tool_result_storage import ToolResultArchive
 from backscroll.notices import warn
 
-SUMMARY_WINDOW = 32_000  # tokens that one call of a summarizer takes in at most
-SUMMARY_SECONDS = 120.0  # that a request waits for a summary at most; then the digest serves
+SUMMARY_WINDOW = 32_000  # maximum input tokens of one summarizer call
+SUMMARY_SECONDS = 120.0  # maximum wait of a request for a summary; after it the digest is used
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class Attached:
 
     @property
     def parts(self) -> FacadeConfig:
-        """What holds: a part of the user's own goes before the composed one."""
+        """The effective parts: the user's own replace the composed ones."""
         composed = self.composed or FacadeConfig()
         return FacadeConfig(
             self.compression or composed.compression, self.offloading or composed.offloading, composed.agentic
@@ -45,34 +45,34 @@ class Attached:
 
 _ATTACHED: WeakKeyDictionary[Any, Attached] = WeakKeyDictionary()
 _SESSIONS: WeakValueDictionary[tuple[str, str], Any] = WeakValueDictionary()
-"""Agents by the store and the name of their session, where they have one: two must not have the same."""
+"""Agents by store and session name: two agents must not share a session."""
 
 
 def attached_to(agent: Any) -> Attached:
-    """What is attached to an agent; an empty one at first."""
+    """Return what is attached to an agent; empty at first."""
     return _ATTACHED.setdefault(agent, Attached())
 
 
 def conversation_of(agent: Any) -> Conversation | None:
-    """The agent's conversation; None where nothing of Backscroll is attached to it."""
+    """Return the agent's conversation; `None` if nothing of Backscroll is attached to it."""
     attached = _ATTACHED.get(agent)
     return None if attached is None else attached.conversation
 
 
 def begin(agent: Any, attached: Attached) -> Conversation:
-    """Makes the agent's conversation. Raises `ConfigurationError` for an agent that cannot have one."""
+    """Create the agent's conversation. Raises `ConfigurationError` for an agent that cannot have one."""
     parts = attached.parts
     if any(isinstance(found, StrandsOffloader) for found in agent._plugin_registry._plugins.values()):
         parts = FacadeConfig(parts.compression, attached.offloading, parts.agentic)
     if agent.context_manager is not None:
         raise ConfigurationError(
-            "Agent(context_manager=...) edits agent.messages before Backscroll sees them: give context_manager=False"
+            "Agent(context_manager=...) edits agent.messages before Backscroll sees them: pass context_manager=False"
         )
     if parts.compression is not None:
         _displace(agent)
     options = dict(attached.options)
     name = options.get("session") or f"{agent.session_id}.{agent.agent_id}"
-    if options.get("store") or options.get("telemetry"):  # else there is nothing that the name could be of
+    if options.get("store") or options.get("telemetry"):  # otherwise nothing uses the name
         options["session"] = name
     _claim(agent, options)
     attached.conversation = Conversation(
@@ -84,17 +84,18 @@ def begin(agent: Any, attached: Attached) -> Conversation:
 
 
 def check_model(agent: Any) -> None:
-    """Raises `ConfigurationError` for a model that keeps the conversation itself."""
+    """Raise `ConfigurationError` for a model that keeps the conversation itself."""
     if agent.model.stateful:
         raise ConfigurationError(
-            f"{type(agent.model).__name__} keeps the conversation on its server: there is no context to manage here"
+            f"{type(agent.model).__name__} keeps the conversation on its server, so there is no context to manage: use "
+            "a stateless model"
         )
 
 
 def _displace(agent: Any) -> None:
-    """Strands' own manager gives way, since it edits the messages; says so once.
+    """Replace Strands' own manager, which would edit the messages, and warn once.
 
-    Strands has no public way to take a hook out again, and a manager that still hears events would go on editing.
+    Strands has no public way to remove a hook, and a manager that still receives events would go on editing.
     """
     manager = agent.conversation_manager
     if isinstance(manager, NullConversationManager):
@@ -105,20 +106,20 @@ def _displace(agent: Any) -> None:
     for entries in agent.hooks._registered_callbacks.values():
         entries[:] = [entry for entry in entries if getattr(entry.callback, "__self__", None) is not manager]
     warn(
-        f"Backscroll manages this agent's context, and {name} does not: it would edit agent.messages. Write "
+        f"Backscroll manages this agent's context and replaces {name}, which would edit agent.messages: write "
         f"Agent(..., context_manager=False){'' if default else ' without conversation_manager'}"
     )
 
 
 def _claim(agent: Any, options: dict[str, Any]) -> None:
-    """Raises `ConfigurationError` where another living agent has the session already."""
+    """Raise `ConfigurationError` if another live agent has the session."""
     if options.get("store") is None:
         return
     key = (str(options["store"]), options["session"])
     if _SESSIONS.get(key) not in (None, agent):
         raise ConfigurationError(
-            f"the session {options['session']!r} is another agent's already: two would mix their messages. Give each "
-            "its own session, or an agent_id of its own"
+            f"the session {options['session']!r} belongs to another agent, and their messages would be mixed: give "
+            "each agent its own `session` or agent_id"
         )
     _SESSIONS[key] = agent
 

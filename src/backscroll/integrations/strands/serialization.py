@@ -1,7 +1,7 @@
-"""Messages of Strands as JSON and back. Decides nothing.
+"""Messages of Strands as JSON and back.
 
-Bytes are written as Strands' own sessions write them, so that both mean the same message. Numbers that JSON does not
-have (NaN, infinity), which tools return in structured results, become texts: they must not end a turn.
+Bytes are encoded like in Strands' own sessions. Numbers that JSON lacks (NaN, infinity), which tools return in
+structured results, become texts: they must not end a turn.
 """
 
 from base64 import b64decode, b64encode
@@ -13,7 +13,7 @@ _MARK = "__bytes_encoded__"
 
 
 def to_json(value: Any) -> Any:
-    """A copy that is JSON, as far as bytes and numbers are concerned."""
+    """Return a copy with bytes and non-finite numbers as JSON."""
     if isinstance(value, bytes):
         return {_MARK: True, "data": b64encode(value).decode("ascii")}
     if isinstance(value, float) and not isfinite(value):
@@ -24,7 +24,7 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(value: Any) -> Any:
-    """A copy with its bytes."""
+    """Return a copy with its bytes restored."""
     if isinstance(value, dict):
         if value.get(_MARK) is True and len(value) == 2 and isinstance(value.get("data"), str):
             return b64decode(value["data"])
@@ -33,11 +33,11 @@ def from_json(value: Any) -> Any:
 
 
 def said(message: Message) -> tuple[Any, Any]:
-    """What a message says, without what is noted beside it: usage, ids, flags."""
+    """Return role and content of a message, without its annotations: usage, ids, flags."""
     return message.get("role"), message.get("content")
 
 
 def pinned(message: Message) -> bool:
-    """Whether it carries the flag of Strands' own pins."""
+    """Return whether a message carries the flag of Strands' own pins."""
     custom = (message.get("metadata") or {}).get("custom")
     return isinstance(custom, dict) and custom.get("pinned") is True

@@ -1,6 +1,6 @@
-"""Every setting of the Strands facade, as models from which code and documentation are made.
+"""Every setting of the Strands facade, as models from which code and documentation are generated.
 
-Reads and checks; does nothing else. What a part is called in a configuration it is called as a plugin of its own.
+A part has the same settings in a configuration and as a plugin of its own.
 """
 
 from collections.abc import Mapping
@@ -9,82 +9,81 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from backscroll.compaction.cache_pricing import CachePricing
-from backscroll.compaction.options import Protection, ToolResultPreview
+from backscroll.compaction.options import CachePricing, Protection, ToolResultPreview
 from backscroll.errors import ConfigurationError
 from backscroll.integrations.settings import Count, M, PositiveShare, SettingsModel, Text, read, shown, unknown_key
 
 AUTO, AGENTIC = "auto", "agentic"
 TRUNCATE, SUMMARIZE = "truncate", "summarize"
 RETRIEVAL_TOOL = "retrieve_offloaded_content"
-TARGET = 0.5  # share of the window that `truncate` comes down to
-_OF_THRESHOLD = 0.75  # the same where the threshold is lower than that, as a share of it
-_OF_LONG = 0.6  # of what counts as long, a preview that nobody named
-_FIXED = 2  # messages that a window must hold besides what is protected
+TARGET = 0.5  # share of the window at which `truncate` ends
+_OF_THRESHOLD = 0.75  # the same for low thresholds, as a share of the threshold
+_OF_LONG = 0.6  # default preview, as a share of the threshold
+_FIXED = 2  # messages that a window must hold in addition to protected ones
 _ONLY = {TRUNCATE: ("window_size",), SUMMARIZE: ("summary_ratio", "system_prompt", "model")}
 OPTIONS = (
     *("store", "session", "storage", "lease", "redact", "on_event", "tokenizer"),
     *("budget", "clear_at_least_tokens", "cache_pricing"),
 )
-"""Options of `backscroll.AsyncContextManager` that stand beside the configuration."""
+"""Options of `backscroll.AsyncContextManager` that plugins accept."""
 
 
 def _model(value: Any) -> Any:
     if not callable(getattr(value, "stream", None)):
-        raise ValueError("a Strands model, which has a method `stream`")
+        raise ValueError("a Strands model with a method `stream`")
     return value
 
 
 def _storage(value: Any) -> Any:
     if not callable(getattr(value, "write", None)) and not callable(getattr(value, "store", None)):
-        raise ValueError("a Strands storage, which has a method `write` or `store`")
+        raise ValueError("a Strands storage with a method `write` or `store`")
     return value
 
 
 class Proactive(SettingsModel):
-    """When compression begins."""
+    """When compression starts."""
 
     threshold: PositiveShare = 0.7
-    """share of the model's window at which that begins; above 0, at most 1"""
+    """share of the model's window at which compression starts; above 0, at most 1"""
 
 
 class Compression(SettingsModel):
     """How requests are kept small."""
 
     method: Literal["truncate", "summarize"] = "truncate"
-    """`truncate`: long results are cut, then the oldest messages leave, and a digest written by code tells of them.
-    `summarize`: the oldest leave, and a model's summary stands in the digest
+    """`truncate`: shorten long results, then drop the oldest messages, which a digest written by code covers.
+    `summarize`: replace the oldest messages by a model's summary
     """
     proactive: bool | Proactive = True
-    """compress before the window is full; `False`: only where a request would not fit, or the provider refused it"""
-    window_size: Annotated[int, Field(ge=8)] = 40  # below 8 a window would be folded at every step
-    """`truncate` only: messages of a request from which its oldest leave, down to half; at least 8"""
+    """compress before the window is full; `False`: only if a request would not fit, or the provider rejected it"""
+    window_size: Annotated[int, Field(ge=8)] = 40  # a window below 8 would be compacted at every step
+    """`truncate` only: maximum messages per request; above it the oldest are dropped, down to half; at least 8"""
     summary_ratio: Annotated[float, Field(ge=0.1, le=0.8)] = 0.3
-    """`summarize` only: share of the threshold that is won by folding the oldest messages; 0.1 to 0.8"""
+    """`summarize` only: share of the threshold to free by summarizing the oldest messages; 0.1 to 0.8"""
     protect_first: Count = 1
-    """messages at the start that never leave a request"""
+    """number of first messages that stay in every request"""
     protect_last: Count = 10
-    """messages at the end that never leave a request"""
+    """number of last messages that stay in every request"""
     system_prompt: Text | None = None
-    """`summarize` only: what the summarizer is told, instead of the default prompt"""
+    """`summarize` only: system prompt of the summarizer; default: `DEFAULT_PROMPT`"""
     model: Annotated[Any, AfterValidator(_model)] = None
-    """`summarize` only: the model that writes summaries; the agent's `aux_model` if none is named"""
+    """`summarize` only: the model that writes summaries; default: the agent's `aux_model`"""
 
     @property
     def threshold(self) -> float | None:
-        """Share of the window at which compression begins; None = only where a request would not fit."""
+        """Share of the window at which compression starts; `None`: only if a request would not fit."""
         if isinstance(self.proactive, Proactive):
             return self.proactive.threshold
         return Proactive().threshold if self.proactive else None
 
     @property
     def max_messages(self) -> int | None:
-        """Messages of a request; None with `summarize`, which has no such limit."""
+        """Maximum messages of a request; `None` with `summarize`: no limit."""
         return self.window_size if self.method == TRUNCATE else None
 
     @property
     def protected_last(self) -> int:
-        """`protect_last`; one that nobody gave is at most half of a small window."""
+        """`protect_last`; the default is at most half of a small window."""
         if self.max_messages is None or "protect_last" in self.model_fields_set:
             return self.protect_last
         return max(0, min(self.protect_last, self.window_size // 2 - self.protect_first))
@@ -95,13 +94,13 @@ class Compression(SettingsModel):
         for name in _ONLY[other]:
             if name in self.model_fields_set:
                 raise ConfigurationError(
-                    f"compression.{name} belongs to the method {other!r}, and the method is {self.method!r}: leave it "
-                    f"out, or give method={other!r}"
+                    f"`compression.{name}` belongs to the method {other!r}, but the method is {self.method!r}: remove "
+                    f"it, or set method={other!r}"
                 )
         if self.max_messages is not None and self.protect_first + self.protected_last + _FIXED > self.max_messages:
             raise ConfigurationError(
-                f"compression.window_size ({self.window_size}) cannot hold protect_first ({self.protect_first}), "
-                f"protect_last ({self.protected_last}) and {_FIXED} more: raise the window or protect fewer messages"
+                f"`compression.window_size` ({self.window_size}) cannot hold `protect_first` ({self.protect_first}), "
+                f"`protect_last` ({self.protected_last}) and {_FIXED} more: raise the window or protect fewer messages"
             )
         return self
 
@@ -110,19 +109,19 @@ class Offloading(SettingsModel):
     """How long tool results are shown."""
 
     threshold: Annotated[int, Field(ge=2)] = 2_500
-    """tokens from which a tool result is long"""
+    """tokens above which a tool result is long"""
     preview_tokens: Annotated[int, Field(ge=1)] = 1_500
-    """tokens of the preview that stands for it; below the threshold"""
+    """tokens of its preview; below the threshold"""
     when: Literal["seen", "arrival"] = "seen"
-    """`seen`: with the next compression after the model saw it whole. `arrival`: at once. One over a quarter of the
-    window always at once
+    """`seen`: with the next compression after the model saw it whole. `arrival`: at once. Results over a quarter of the
+    window are always shortened at once
     """
     tool_result_storage: Annotated[Any, AfterValidator(_storage)] = None
-    """where long results are stored as well, block by block; the conversation itself always keeps them"""
+    """a storage that also receives long results, block by block; the conversation itself always keeps them"""
 
     @property
     def preview(self) -> ToolResultPreview:
-        """The same as an option; where only one of the two sizes was given, the other follows from it."""
+        """The manager's option; if only one of the two sizes was given, the other follows from it."""
         over, keep = self.threshold, self.preview_tokens
         if "preview_tokens" not in self.model_fields_set:
             keep = max(1, min(keep, int(over * _OF_LONG)))
@@ -130,8 +129,8 @@ class Offloading(SettingsModel):
             over = max(over, int(keep / _OF_LONG))
         if keep >= over:
             raise ConfigurationError(
-                f"offloader.preview_tokens ({keep}) must be below offloader.threshold ({over}): lower the one or raise "
-                "the other"
+                f"`offloader.preview_tokens` ({keep}) must be below `offloader.threshold` ({over}): lower the first or "
+                "raise the second"
             )
         return ToolResultPreview(over, keep, self.when, ("recall", RETRIEVAL_TOOL))
 
@@ -145,8 +144,8 @@ class Config(SettingsModel):
     """A configuration of the facade."""
 
     strategy: Literal["auto", "agentic"] | None = None
-    """with one, everything is on and given keys override; `agentic`: the model manages its own context as well. Without
-    one, only the given parts are on
+    """with a strategy, everything is on and the given keys override it; `agentic`: the model also manages its own
+    context. Without one, only the given parts are on
     """
     compression: bool | Literal["truncate", "summarize"] | Compression | None = None
     """keep requests small: `True`, `False`, the name of a method, or these settings"""
@@ -156,7 +155,7 @@ class Config(SettingsModel):
 
 @dataclass(frozen=True, slots=True)
 class FacadeConfig:
-    """A configuration that was read: which parts are on."""
+    """A checked configuration: which parts are on."""
 
     compression: Compression | None = None
     offloading: Offloading | None = None
@@ -164,14 +163,17 @@ class FacadeConfig:
 
 
 def read_config(config: Any) -> FacadeConfig:
-    """Reads `"auto"`, `"agentic"` or a configuration. Raises `ConfigurationError`, which names what is wrong.
+    """Check `"auto"`, `"agentic"` or a configuration.
 
-    With a strategy everything is on, and given keys override; without one only the given parts are on.
+    With a strategy everything is on, and given keys override it; without one only the given parts are on.
+
+    Raises:
+        ConfigurationError: Names what is wrong.
     """
     if isinstance(config, str):
         config = {"strategy": config}
     if not isinstance(config, Mapping):
-        raise ConfigurationError(f"a configuration is 'auto', 'agentic' or a mapping, not {shown(config)}")
+        raise ConfigurationError(f"`config` must be 'auto', 'agentic' or a mapping, not {shown(config)}")
     off = {name: False for name, value in config.items() if value is None and name in ("compression", "offloader")}
     found = read(Config, {**config, **off})
     on = found.strategy is not None
@@ -183,21 +185,21 @@ def read_config(config: Any) -> FacadeConfig:
 
 
 def _part(value: Any, model: type[M]) -> M | None:
-    """A part that was given as its settings, as the name of its method, or switched on or off."""
+    """Return a part that was given as settings, as the name of its method, or as a switch."""
     if isinstance(value, bool):
         return model() if value else None
     return model.model_validate({"method": value} if isinstance(value, str) else value)
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Raises `ConfigurationError` for an option that nobody knows."""
+    """Raise `ConfigurationError` for an unknown option."""
     for name in options:
         if name not in OPTIONS:
             raise ConfigurationError(f"unknown option `{name:.60}`; {unknown_key(name, OPTIONS)}")
 
 
 def core_options(compression: Compression | None, offloading: Offloading | None) -> dict[str, Any]:
-    """The same as options of `backscroll.AsyncContextManager`."""
+    """Return the settings as options of `backscroll.AsyncContextManager`."""
     options: dict[str, Any] = {"protect": Protection(recent=0.0)}
     if offloading is not None:
         options |= {"tool_result_preview": offloading.preview, "cache_pricing": CachePricing()}

@@ -1,6 +1,7 @@
-"""Long tool results in a storage of the user's, block by block. The conversation itself keeps them in any case.
+"""Long tool results in the user's own storage, block by block. The conversation itself keeps them in any case.
 
-What could not be stored stays whole in every request until it must give way to the window, with a warning.
+If a result cannot be stored, a warning is given, and it stays whole in every request until it no longer fits the
+window.
 """
 
 import asyncio
@@ -27,20 +28,20 @@ class ToolResultArchive:
         self._previews = previews
         self._prefix = prefix
         self._failed: dict[int, None] = {}
-        """Messages that could not be stored, by identity of their content, until they were taken in."""
+        """Ids of messages that could not be stored, until they are loaded."""
 
     async def keep(self, messages: Sequence[Message]) -> None:
-        """Stores the long results of messages that are new."""
+        """Store the long results of new messages."""
         for message in messages:
             found = _long(message, self._previews)
             for name, kind, data in await asyncio.to_thread(list, found) if _is_large(message) else found:
                 try:
                     await self._put(name, kind, data)
-                except Exception as error:  # a storage of somebody else's: whatever it raises, the original stays
+                except Exception as error:  # a foreign storage may raise anything; the original stays
                     self._failed[id(message)] = None
                     warn(
                         f"the tool result {name} could not be stored and stays whole in the requests ({error!r:.200}): "
-                        "look at the storage of the offloader"
+                        "check `tool_result_storage` of the offloader"
                     )
 
     async def _put(self, name: str, kind: str, data: bytes) -> None:
@@ -51,18 +52,18 @@ class ToolResultArchive:
             await done
 
     def failed(self, message: Message) -> bool:
-        """Whether something of it could not be stored; asked once."""
+        """Return, once, whether something of the message could not be stored."""
         return self._failed.pop(id(message), False) is None
 
 
 def _framed(kind: str, data: bytes) -> bytes:
-    """With its content type before it, as Strands' own offloader frames what it stores."""
+    """Return the data after its content type, framed like by Strands' own offloader."""
     name = kind.encode("utf-8")
     return len(name).to_bytes(2, "big") + name + data
 
 
 def _long(message: Message, previews: ToolResultPreview) -> Iterator[tuple[str, str, bytes]]:
-    """Name, content type and bytes of each long block of a message's tool results."""
+    """Yield name, content type and bytes of each long block of a message's tool results."""
     for block in message.get("content") or ():
         result = (block.get("toolResult") if isinstance(block, dict) else None) or {}
         for number, inner in enumerate(result.get("content") or ()):
@@ -72,7 +73,7 @@ def _long(message: Message, previews: ToolResultPreview) -> Iterator[tuple[str, 
 
 
 def _is_large(message: Message) -> bool:
-    """Whether counting its results would hold the event loop up."""
+    """Return whether counting the results would block the event loop."""
     results = [block.get("toolResult") or {} for block in message.get("content") or () if isinstance(block, dict)]
     blocks = [inner for result in results for inner in result.get("content") or ()]
     return any("json" in inner or len(str(inner.get("text", ""))) > LONG for inner in blocks if isinstance(inner, dict))

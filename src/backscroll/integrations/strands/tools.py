@@ -1,6 +1,6 @@
-"""The tools that a model of an agent may call. They answer whatever a model gets wrong with what to do instead.
+"""The tools that an agent's model may call. If the model makes a mistake, they answer what to do instead.
 
-None of them touches the agent's messages: they read the conversation, or have its plan changed.
+None of them changes the agent's messages: they read the conversation or change its plan.
 """
 
 from typing import Any, Literal
@@ -14,7 +14,7 @@ from backscroll.integrations.strands.serialization import from_json
 from backscroll.recall.pages import RecallResult
 
 NOT_HERE = "This agent has no Backscroll context manager: there is nothing to look up or to pin."
-_KEEP = 10  # messages that the agentic tools leave where nobody says otherwise
+_KEEP = 10  # default of `keep_recent`
 _SHARE = 0.3
 _SHARES = (0.1, 0.8)
 
@@ -31,13 +31,13 @@ async def retrieve_offloaded_content(  # noqa: PLR0917  # a model names its argu
     context_lines: int = 0,
     offset: int = 0,
 ) -> dict[str, Any]:
-    """Read what was left out of this conversation to save room, word for word, by a reference that stands in it.
+    """Read what was left out of this conversation to save room, word for word, by a reference that appears in it.
 
     Long tool results, old messages, images and documents are replaced by a preview or a line with a reference such as
     [ref:12.1]. A long answer comes in pages: to go on, call again with the offset that it names.
 
     Args:
-        reference: The reference as it stands in the conversation: 12, 12-40 or 12.1.
+        reference: The reference as it appears in the conversation: 12, 12-40 or 12.1.
         pattern: A regular expression; only lines in which it is found are returned.
         line_range: First and last line, counted from 1: {"start": 10, "end": 25}. With a pattern, where to look.
         context_lines: Lines before and after each that the pattern finds, 0 to 50.
@@ -97,7 +97,7 @@ async def summarize_context(
     summary_ratio: float = _SHARE,
     message_type: Kind = "all",
 ) -> str:
-    """Have the oldest messages of your context told by a summary, to free room. They can still be read by reference.
+    """Replace the oldest messages of your context by a summary, to free room. They can still be read by reference.
 
     Args:
         keep_recent: Newest messages that stay as they are.

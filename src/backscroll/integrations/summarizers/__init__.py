@@ -1,5 +1,5 @@
-"""Models that write summaries, through the official clients of their providers.
+"""Summarizers that call models through the official clients of their providers.
 
-`client.py` holds what the summarizers share; `openai.py` and `anthropic.py` say what is sent and where the text stands.
-What is asked, and what is taken of an answer, is decided in `compaction/summarization.py`.
+`client.py` holds what they share; `openai.py` and `anthropic.py` build the requests and read the responses. The prompt,
+and the checks of a summary, are in `compaction/summarization.py`.
 """

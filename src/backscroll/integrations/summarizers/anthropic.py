@@ -11,9 +11,9 @@ from backscroll.messages import SYSTEM_ROLES
 class AnthropicSummarizer(ClientSummarizer):
     """A summarizer for `AsyncContextManager(summarizer=...)`. Its arguments are those of `ClientSummarizer`.
 
-    The client reads `ANTHROPIC_BASE_URL` and `ANTHROPIC_API_KEY` from the environment. With `summary_as_turn` give the
-    agent's own `model`, `tools`, `system` (where its session does not hold it) and `cache_control`, so that the
-    conversation is found in the provider's cache.
+    The client reads `ANTHROPIC_BASE_URL` and `ANTHROPIC_API_KEY` from the environment. With
+    `Summarizer(reuse_prefix=True)` pass the agent's own `model`, `tools`, `system` (if its session does not hold it)
+    and `cache_control`, so that the provider finds the conversation in its cache.
     """
 
     package = "anthropic"
@@ -22,13 +22,13 @@ class AnthropicSummarizer(ClientSummarizer):
 
     def _check(self, client: Any) -> None:
         if not any(getattr(client, name, None) for name in ("api_key", "auth_token", "credentials")):
-            raise ConfigurationError("the client anthropic has no key: set ANTHROPIC_API_KEY, or give api_key=")
+            raise ConfigurationError("the client anthropic has no key: set ANTHROPIC_API_KEY, or pass `api_key`")
 
     async def _ask(self, client: Any, request: SummaryRequest) -> Any:
         return await client.messages.create(
             model=self._model,
             **_asked(request),
-            max_tokens=2 * request.max_tokens,  # what is too long is refused later, and not cut
+            max_tokens=2 * request.max_tokens,  # a summary that is too long is rejected later, not cut
             **self._options,
         )
 
@@ -37,7 +37,7 @@ class AnthropicSummarizer(ClientSummarizer):
 
 
 def _asked(request: SummaryRequest) -> dict[str, Any]:
-    """A prompt of its own, or one more turn of a conversation, whose system messages stand apart in this protocol."""
+    """Return the prompt, or the conversation with one more turn; this API takes system messages separately."""
     turn = {"role": "user", "content": request.prompt}
     if not request.messages:
         return {"system": request.system, "messages": [turn]}

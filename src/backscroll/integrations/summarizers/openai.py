@@ -1,4 +1,4 @@
-"""Summaries by any endpoint that speaks OpenAI's chat protocol, through the client `openai`."""
+"""Summaries by any endpoint with OpenAI's chat API, through the client `openai`."""
 
 from typing import Any
 
@@ -9,8 +9,8 @@ from backscroll.integrations.summarizers.client import ClientSummarizer
 class OpenAISummarizer(ClientSummarizer):
     """A summarizer for `AsyncContextManager(summarizer=...)`. Its arguments are those of `ClientSummarizer`.
 
-    The client reads `OPENAI_BASE_URL` and `OPENAI_API_KEY` from the environment. With `summary_as_turn` give the
-    agent's own `model` and `tools`, so that the conversation is found in the provider's cache.
+    The client reads `OPENAI_BASE_URL` and `OPENAI_API_KEY` from the environment. With `Summarizer(reuse_prefix=True)`
+    pass the agent's own `model` and `tools`, so that the provider finds the conversation in its cache.
     """
 
     package = "openai"
@@ -21,7 +21,8 @@ class OpenAISummarizer(ClientSummarizer):
         return await client.chat.completions.create(
             model=self._model,
             messages=_messages(request),
-            max_completion_tokens=2 * request.max_tokens,  # reasoning counts too; what is too long is refused later
+            max_completion_tokens=2
+            * request.max_tokens,  # reasoning counts too; a summary that is too long is rejected later
             **self._options,
         )
 
@@ -30,7 +31,7 @@ class OpenAISummarizer(ClientSummarizer):
 
 
 def _messages(request: SummaryRequest) -> list[dict[str, Any]]:
-    """A prompt of its own, or one more turn of a conversation; what only concerns its keeping is not sent."""
+    """Return the prompt, or the conversation with one more turn, without the messages' metadata."""
     turn = {"role": "user", "content": request.prompt}
     if not request.messages:
         return [{"role": "system", "content": request.system}, turn]

@@ -1,8 +1,8 @@
-"""Large bodies elsewhere, and the store that moves them there.
+"""Large bodies outside of the store, and the layer that moves them there.
 
-- `offloading.py`  a store whose large bodies are blobs
-- `pointers.py`    the records that stand for them
-- `addresses.py`   from an address to a place for blobs
-- `folder.py`      blobs as files in a folder
-- `s3.py`          blobs in a bucket that speaks S3
+- `offloading.py`: the layer: a store whose large bodies are blobs
+- `pointers.py`: the records that point to blobs
+- `addresses.py`: open the blob store of an address
+- `folder.py`: blobs as files in a folder
+- `s3.py`: blobs in an S3 bucket
 """

@@ -1,7 +1,7 @@
-"""From an address to a place for blobs. Nothing else may live here.
+"""Open the blob store of an address.
 
-blobs, /var/lib/blobs                                   a folder, from the working directory or the root
-s3://bucket/prefix                                      a bucket of Amazon's
+blobs, /var/lib/blobs                                   a folder, relative or absolute
+s3://bucket/prefix                                      a bucket of Amazon S3
 s3://bucket/prefix?endpoint=https://host&region=name    a bucket of another service
 """
 
@@ -17,26 +17,32 @@ KNOWN = ("a folder", "s3://bucket/prefix?endpoint=https://host&region=name")
 
 
 def open_blobs(address: str | Path | BlobStore) -> BlobStore:
-    """The place of an address; a `BlobStore` is its own. Touches nothing.
+    """Return the blob store of an address. Opens nothing.
 
-    Raises `ConfigurationError` for an address that names nothing known.
+    Args:
+        address: a folder, an `s3://` address, or a `BlobStore`, which is returned as is.
+
+    Raises:
+        ConfigurationError: the address is unknown, or the object lacks a method of a `BlobStore`.
     """
     if isinstance(address, Path):
         return FolderBlobs(address)
     if not isinstance(address, str):
         missing = [name for name in ("put", "get", "delete", "names") if not callable(getattr(address, name, None))]
         if missing:
-            raise ConfigurationError(f"{type(address).__name__} keeps no blobs: it has no {', '.join(missing)}")
+            raise ConfigurationError(
+                f"`blob_store` is a {type(address).__name__}, which lacks the methods {', '.join(missing)}"
+            )
         return address
     scheme, separator, _ = address.partition("://")
     if not separator:
         return FolderBlobs(address)
     if scheme != "s3":
-        raise ConfigurationError(f"{address!r} names no place for blobs; known are {' and '.join(KNOWN)}")
+        raise ConfigurationError(f"`blob_store` has an unknown scheme: {address!r}; use {' or '.join(KNOWN)}")
     parts = urlsplit(address)
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     unknown = options.keys() - {"endpoint", "region"}
     if unknown or parts.fragment or "@" in parts.netloc:
-        told = f"the option {min(unknown)!r}" if unknown else "a part that is not known"
-        raise ConfigurationError(f"an address of blobs in S3 has {told}; it is of the form {KNOWN[1]}")
+        reason = f"the unknown option {min(unknown)!r}" if unknown else "a fragment or credentials"
+        raise ConfigurationError(f"`blob_store` has {reason}; write it as {KNOWN[1]}")
     return S3Blobs(parts.netloc, unquote(parts.path), **{name: value or None for name, value in options.items()})

@@ -1,8 +1,8 @@
-"""Blobs as files in a folder. Only files and their faults may live here.
+"""Blobs as files in a folder.
 
-A blob is written beside its place, synced, and linked there: whatever is found under its name is whole. Both the file
-and the folder are on the disk before `put` returns. What a crash leaves in between is listed with the names and deleted
-like a blob. Files are for their owner only.
+A blob is written to a temporary file, synced and then linked to its name, so that a file under its name is always
+complete. Both the file and its folder are synced before `put` returns. Temporary files that a crash leaves are listed
+with the names and deleted like blobs. Only the owner can read the files.
 """
 
 import contextlib
@@ -17,24 +17,24 @@ from backscroll.errors import ConfigurationError, CorruptionError, StoreError, S
 from backscroll.ports import BlobInfo
 from backscroll.stores.names import checked_blob
 
-_SHARD = 2  # characters at the end of a name, by which a folder of folders stays quick
-_REST = re.compile(r"[0-9a-f]{16}[.]part")  # behind a name and a dot: a file that is being written
+_SHARD = 2  # last characters of a name: subfolders keep directory listings short
+_REST = re.compile(r"[0-9a-f]{16}[.]part")  # suffix of a temporary file
 
 
 class FolderBlobs:
-    """Blobs in the folder `path`, which is made when the first one is put. Move or copy it with its database."""
+    """Blobs in the folder `path`, which the first `put` creates. Move or copy it together with its database."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         name = os.fspath(path)
         if not isinstance(name, str) or not name or "\0" in name:
-            raise ConfigurationError(f"{name!r} names no folder for blobs")
+            raise ConfigurationError(f"{name!r} is not a folder for blobs: pass the path of a folder")
         self.path = os.path.realpath(name)
 
     def __repr__(self) -> str:
         return f"FolderBlobs({self.path!r})"
 
     def put(self, name: str, data: bytes) -> None:
-        """Writes a file and returns when it is on the disk. One that is there already stays as it is."""
+        """Write a file and return when it is on disk. An existing file is not changed."""
         place = self._place(checked_blob(name))
         part = place.with_name(f"{name}.{secrets.token_hex(8)}.part")
         try:
@@ -49,7 +49,7 @@ class FolderBlobs:
             raise self._fault(name, error) from error
 
     def get(self, name: str) -> bytes:
-        """What a file holds."""
+        """Return the content of a file. Raise `CorruptionError` if it is missing."""
         try:
             return self._place(checked_blob(name)).read_bytes()
         except FileNotFoundError as error:
@@ -58,7 +58,7 @@ class FolderBlobs:
             raise self._fault(name, error) from error
 
     def delete(self, name: str) -> None:
-        """Deletes a file, also the rest of one that was being written."""
+        """Delete a file, or the temporary file of an interrupted `put`."""
         blob, dot, rest = name.partition(".")
         checked_blob(name if dot and not _REST.fullmatch(rest) else blob)
         place = self._place(name)
@@ -70,7 +70,7 @@ class FolderBlobs:
             raise self._fault(name, error) from error
 
     def names(self, prefix: str = "") -> Iterator[BlobInfo]:
-        """All files whose names begin with this, and what is left of files that were being written."""
+        """Yield all files whose names start with `prefix`, including temporary files."""
         try:
             with os.scandir(self.path) as found:
                 shards = sorted(entry.path for entry in found if len(entry.name) == _SHARD and entry.is_dir())
@@ -94,7 +94,7 @@ class FolderBlobs:
         return Path(self.path, name.partition(".")[0][-_SHARD:].rjust(_SHARD, "_"), name)
 
     def _make(self, shard: Path) -> None:
-        """Makes the folder that is missing, and all above it, so that they are there after a power cut as well."""
+        """Create a missing folder and its parents, synced so that they survive a power cut."""
         missing = []
         folder = shard
         while not folder.is_dir():
@@ -106,7 +106,7 @@ class FolderBlobs:
 
     def _fault(self, name: str, error: OSError) -> StoreError:
         return StoreUnavailableError(
-            f"the blob {name} in {self!r}: {error.strerror or error}: look at the folder, its rights and the room there"
+            f"the blob {name} in {self!r}: {error.strerror or error}; check the folder, its permissions and free space"
         )
 
 
@@ -120,7 +120,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _link(part: Path, place: Path) -> None:
-    """Gives the file its name, unless another one has it."""
+    """Link the file to its name, unless the name is taken."""
     try:
         os.link(part, place)
     except FileExistsError:
@@ -131,7 +131,7 @@ def _link(part: Path, place: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Has the disk know what a folder holds; there is no such thing on Windows."""
+    """Sync a folder's entries to disk. Windows has no such call."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

@@ -1,7 +1,7 @@
-"""Blobs in a bucket that speaks S3, by `obstore` (extra `s3`). Only its calls and their faults may live here.
+"""Blobs in an S3 bucket, through `obstore` (extra `s3`).
 
-Credentials come from where obstore finds them: `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY` in the environment, or
-the role of the machine. An address holds none, so that it can be printed.
+obstore finds credentials itself: `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY` in the environment, or the role of the
+machine. An address holds none, so that it can be printed.
 """
 
 import importlib
@@ -24,10 +24,17 @@ _RETRIES = {"max_retries": 3, "retry_timeout": timedelta(seconds=20)}
 
 
 class S3Blobs:
-    """Blobs in `bucket`, below `prefix`.
+    """Blobs in `bucket`, below `prefix`. The bucket must exist.
 
-    `endpoint`: of a service that is not Amazon's; plain `http` only on this machine. `region`: else `AWS_REGION`, or
-    what the service takes without one. `options`: further ones of obstore's `S3Store`. The bucket must be there.
+    Args:
+        bucket: 3 to 63 lowercase letters, digits, dots and hyphens.
+        prefix: common prefix of all object names.
+        endpoint: address of a service other than Amazon's. Plain `http` only on this machine.
+        region: name of the region. `None`: `AWS_REGION`, or the default of the service.
+        options: further options of obstore's `S3Store`.
+
+    Raises:
+        ConfigurationError: an argument is invalid, or `obstore` is missing.
     """
 
     def __init__(
@@ -40,7 +47,9 @@ class S3Blobs:
         **options: Any,
     ) -> None:
         if not _BUCKET.fullmatch(bucket):
-            raise ConfigurationError(f"{bucket!r} names no bucket: 3 to 63 small letters, digits, dots and hyphens do")
+            raise ConfigurationError(
+                f"`bucket` must have 3 to 63 lowercase letters, digits, dots and hyphens, not {bucket!r}"
+            )
         self._prefix = _checked_prefix(prefix)
         self._place = f"s3://{bucket}/{self._prefix}" + (f" at {endpoint}" if endpoint else "")
         self._api = _api()
@@ -51,42 +60,42 @@ class S3Blobs:
         settings |= {name: value for name, value in given.items() if value is not None}
         try:
             self._store = importlib.import_module("obstore.store").S3Store(bucket, **settings)
-        except Exception as error:  # obstore's own errors share no class of their own with its refusals
-            raise ConfigurationError(f"{self._place}: obstore refuses it: {error!s:.300}") from error
+        except Exception as error:  # obstore's errors and its refusals share no class
+            raise ConfigurationError(f"{self._place}: obstore rejects the options: {error!s:.300}") from error
 
     def __repr__(self) -> str:
         return f"S3Blobs({self._place!r})"
 
     def put(self, name: str, data: bytes) -> None:
-        """Puts an object and returns when the service has it. One that is there already stays as it is."""
+        """Put an object and return when the service has stored it. An existing object is not changed."""
         key = self._key(name)
-        with self._told(name):
+        with self._translated(name):
             try:
                 self._api.put(self._store, key, data, mode="create")
             except self._errors("AlreadyExistsError"):
                 return
 
     def get(self, name: str) -> bytes:
-        """What an object holds."""
+        """Return the content of an object. Raise `CorruptionError` if it is missing."""
         key = self._key(name)
-        with self._told(name):
+        with self._translated(name):
             return bytes(self._api.get(self._store, key).bytes())
 
     def delete(self, name: str) -> None:
-        """Deletes an object. Old versions stay where the bucket keeps versions."""
+        """Delete an object. Old versions stay if the bucket keeps versions."""
         key = self._key(name)
-        with self._told(name):
+        with self._translated(name):
             try:
                 self._api.delete(self._store, key)
             except FileNotFoundError:
                 return
 
     def names(self, prefix: str = "") -> Iterator[BlobInfo]:
-        """All objects whose names begin with this."""
+        """Yield all objects whose names start with `prefix`."""
         below = [self._prefix, prefix.partition("-")[0]] if "-" in prefix else [self._prefix]
         pages = iter(self._api.list(self._store, prefix="/".join(filter(None, below)) or None))
         while True:
-            with self._told(f"{prefix}*"):
+            with self._translated(f"{prefix}*"):
                 page = next(pages, None)
             if page is None:
                 return
@@ -97,28 +106,28 @@ class S3Blobs:
                     yield BlobInfo(name, max((now - found["last_modified"]).total_seconds(), 0.0))
 
     def _key(self, name: str) -> str:
-        """Names that begin alike, up to a hyphen, lie together: a service lists by what stands before a slash."""
+        """The object key. Names with one owner share a folder, since a service lists by what precedes a slash."""
         return "/".join(filter(None, (self._prefix, checked_blob(name).partition("-")[0], name)))
 
     def _errors(self, name: str) -> Any:
         return getattr(importlib.import_module("obstore.exceptions"), name)
 
     @contextmanager
-    def _told(self, name: str) -> Iterator[None]:
-        """Whatever goes wrong inside is raised as one of Backscroll's errors."""
+    def _translated(self, name: str) -> Iterator[None]:
+        """Raise errors of obstore and the system as Backscroll's."""
         try:
             yield
         except (self._errors("BaseError"), OSError) as error:
-            if "NoSuchBucket" in str(error):  # not always told by the class of the error, as what follows
+            if "NoSuchBucket" in str(error):  # the class of the error does not always show it
                 raise StoreUnavailableError(
-                    f"the blob {name}: there is no bucket for {self!r}: make it first"
+                    f"the blob {name}: the bucket of {self!r} does not exist: create it first"
                 ) from error
             if isinstance(error, FileNotFoundError):
                 raise CorruptionError(f"the blob {name} is missing in {self!r}") from error
             if _REFUSED.search(str(error)):
                 raise StoreUnavailableError(
-                    f"the blob {name}: {self!r} refuses these credentials: look at AWS_ACCESS_KEY_ID, "
-                    f"AWS_SECRET_ACCESS_KEY and what they may do ({error!s:.200})"
+                    f"the blob {name}: {self!r} rejects the credentials: check AWS_ACCESS_KEY_ID, "
+                    f"AWS_SECRET_ACCESS_KEY and their permissions ({error!s:.200})"
                 ) from error
             raise StoreUnavailableError(f"the blob {name} in {self!r}: {error!s:.300}") from error
 
@@ -133,24 +142,26 @@ def _api() -> Any:
 def _checked_prefix(prefix: str) -> str:
     clean = prefix.strip("/")
     if any(part in ("", ".", "..") for part in clean.split("/")) and clean:
-        raise ConfigurationError(f"the prefix {prefix!r} has an empty part, or one of dots")
+        raise ConfigurationError(f"`prefix` {prefix!r} has a part that is empty, `.` or `..`: remove it")
     return clean
 
 
 def _is_plain(endpoint: str) -> bool:
-    """Whether an endpoint is without TLS. Raises `ConfigurationError` for one of another machine."""
+    """Whether an endpoint has no TLS. Raise `ConfigurationError` if such an endpoint is on another machine."""
     try:
         parts = urlsplit(endpoint)
         host = parts.hostname or ""
         _ = parts.port
     except ValueError as error:
-        raise ConfigurationError(f"the endpoint {endpoint!r} is no address: {error}") from error
+        raise ConfigurationError(f"`endpoint` {endpoint!r} is no valid address: {error}") from error
     if parts.scheme not in ("http", "https") or not host:
-        raise ConfigurationError(f"the endpoint {endpoint!r} is not of the form https://host or http://127.0.0.1:port")
+        raise ConfigurationError(f"`endpoint` must be https://host or http://127.0.0.1:port, not {endpoint!r}")
     if parts.username or parts.password:
-        raise ConfigurationError("an endpoint holds no credentials: they come from AWS_ACCESS_KEY_ID and its like")
+        raise ConfigurationError(
+            "`endpoint` must not hold credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+        )
     if parts.scheme == "http" and not _is_here(host):
-        raise ConfigurationError(f"the endpoint {endpoint!r} would send everything without TLS: use https")
+        raise ConfigurationError(f"`endpoint` {endpoint!r} would send everything without TLS: use https")
     return parts.scheme == "http"
 
 

@@ -1,10 +1,11 @@
-"""The contract of a store as a suite that anybody can run on theirs. What a `Store` promises is checked here only.
+"""The contract of a store as a test suite that any implementation can run.
 
     report = check_store(lambda: MyStore(new_place()), reopen=lambda: MyStore(the_same_place))
 
-Or each check as a test of its own: `CHECKS` holds them all, and each takes the same two functions. `make` gives a new,
-empty store; `reopen` opens once more what `make` gave last. A check answers None for a store that passed it, or says
-what is absent: a capability that a store does not claim is never counted as passed. Needs no test framework.
+`CHECKS` holds all checks, so that each can be a test of its own. Each check takes the same two functions: `make`
+returns a new, empty store, and `reopen` opens again what `make` returned last. A check returns `None` if the store
+passed it, or says which capability is absent: a capability that a store does not claim never counts as passed. Needs no
+test framework.
 """
 
 from dataclasses import dataclass
@@ -22,14 +23,22 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What came of a run: names of checks, and for what is absent the reason."""
+    """Result of a run: names of the checks passed, and the reason for each that did not apply."""
 
     passed: tuple[str, ...]
     absent: dict[str, str]
 
 
 def check_store(make: Make, *, reopen: Make | None = None) -> Report:
-    """Runs every check. Raises AssertionError at the first thing that a store promises and this one does not do."""
+    """Run every check.
+
+    Args:
+        make: returns a new, empty store.
+        reopen: opens again what `make` returned last. `None`: checks that need it are absent.
+
+    Raises:
+        AssertionError: at the first check that the store fails.
+    """
     passed, absent = [], {}
     for check in CHECKS:
         try:

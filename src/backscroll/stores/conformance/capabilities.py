@@ -1,4 +1,4 @@
-"""What some stores do besides; where one does not claim to, the check says so. Only checks may live here."""
+"""Checks of the capabilities that a store may claim."""
 
 import os
 import threading
@@ -20,14 +20,14 @@ from backscroll.stores.conformance.helpers import (
 )
 
 
-def check_use_after_close_opens_anew(make: Make, reopen: Make | None = None) -> Absent:
-    """A closed store can be used, and one that is durable still has everything."""
+def check_use_after_close_opens_again(make: Make, reopen: Make | None = None) -> Absent:
+    """A closed store can be used again, and a durable one still has everything."""
     store = make()
     pending = store.append("a", 0, [record(0)])
     store.close()
     same(failure(partial(itself, pending)), None, "an append before a close")
     store.close()
-    end = store.end("a")
+    end = store.length("a")
     expect(end == 1 or "durable" not in store.capabilities, "a durable store lost a record at its close")
     store.append("a", end, [record(1)]).result()
     same(list(store.read("a", end)), stored(end, [record(1)]), "what was written after a close")
@@ -36,7 +36,7 @@ def check_use_after_close_opens_anew(make: Make, reopen: Make | None = None) -> 
 
 
 def check_what_is_durable_survives(make: Make, reopen: Make | None = None) -> Absent:
-    """Who opens the place again sees everything."""
+    """A store that is opened again has everything."""
     store = make()
     if "durable" not in store.capabilities:
         return "the store does not claim to be durable"
@@ -51,13 +51,13 @@ def check_what_is_durable_survives(make: Make, reopen: Make | None = None) -> Ab
     same(again.sessions(), ["a", "'b/.."], "sessions of a store that was opened again")
     same(list(again.read("a")), stored(0, records), "the log of a store that was opened again")
     again.append("a", 300, [record(300)]).result()
-    same((again.end("a"), again.end("'b/..")), (301, 3), "the ends in a store that was opened again")
+    same((again.length("a"), again.length("'b/..")), (301, 3), "the ends in a store that was opened again")
     again.close()
     return None
 
 
 def check_what_is_shared_is_seen_by_others(make: Make, reopen: Make | None = None) -> Absent:
-    """Two that are open at once see each other's records, and their conflicts."""
+    """Two objects that are open at once see each other's records and conflicts."""
     one = make()
     if "shared" not in one.capabilities:
         return "the store does not claim to be shared"
@@ -67,7 +67,7 @@ def check_what_is_shared_is_seen_by_others(make: Make, reopen: Make | None = Non
     for number in range(40):
         writer, reader = (one, other) if number % 2 else (other, one)
         writer.append("a", number, [record(number)]).result()
-        same(reader.end("a"), number + 1, "the end that the other one sees")
+        same(reader.length("a"), number + 1, "the end that the other one sees")
         error = failure(partial(reader.append, "a", number, [record(number)]))
         expect(isinstance(error, ConflictError), f"writing what the other one wrote gave {error!r}")
     same(list(one.read("a")), list(other.read("a")), "what both see")
@@ -77,7 +77,7 @@ def check_what_is_shared_is_seen_by_others(make: Make, reopen: Make | None = Non
 
 
 def check_what_is_erased_is_gone(make: Make, reopen: Make | None = None) -> Absent:
-    """A session that was deleted is new again, and the others are as they were."""
+    """A deleted session is unknown and can be created again. Other sessions are unchanged."""
     store = make()
     if "delete" not in store.capabilities:
         return "the store does not claim to delete"
@@ -85,8 +85,8 @@ def check_what_is_erased_is_gone(make: Make, reopen: Make | None = None) -> Abse
         store.append(name, 0, [record(number) for number in range(50)]).result()
     for _ in range(2):
         store.delete("b")
-        same((store.sessions(), store.end("b"), list(store.read("b"))), (["a", "c"], 0, []), "after erasing")
-    same(list(store.read("c")), stored(0, [record(number) for number in range(50)]), "the session beside it")
+        same((store.sessions(), store.length("b"), list(store.read("b"))), (["a", "c"], 0, []), "after erasing")
+    same(list(store.read("c")), stored(0, [record(number) for number in range(50)]), "the other session")
     store.append("b", 0, [record(7)]).result()
     same(store.sessions(), ["a", "c", "b"], "sessions after one began again")
     same(list(store.read("b")), stored(0, [record(7)]), "a session that began again")
@@ -95,7 +95,7 @@ def check_what_is_erased_is_gone(make: Make, reopen: Make | None = None) -> Abse
 
 
 def check_who_begins_again_is_another(make: Make, reopen: Make | None = None) -> Absent:
-    """A deleted session that begins again has another incarnation: an append meant for the old one is refused."""
+    """A session that is created again has another incarnation. Appends to the old one fail."""
     store = make()
     if "delete" not in store.capabilities:
         return "the store does not claim to delete"
@@ -108,7 +108,7 @@ def check_who_begins_again_is_another(make: Make, reopen: Make | None = None) ->
         for first in (2, 0):
             error = failure(partial(store.append, "a", first, [record(7)], incarnation=old))
             expect(isinstance(error, ConflictError), f"an append to a session that was deleted gave {error!r}")
-        same((store.tip("a"), store.end("a")), (Tip(0, None), 0), "the tip of a session that was deleted")
+        same((store.tip("a"), store.length("a")), (Tip(0, None), 0), "the tip of a session that was deleted")
         known.append(other.append("a", 0, [record(number), record(1)]).result())
         error = failure(partial(store.append, "a", 2, [record(7)], incarnation=old))
         expect(isinstance(error, ConflictError), f"an append to a session that was begun again gave {error!r}")
@@ -123,7 +123,7 @@ def check_who_begins_again_is_another(make: Make, reopen: Make | None = None) ->
 
 
 def check_a_turn_is_one_writers_alone(make: Make, reopen: Make | None = None) -> Absent:
-    """What it reads in its turn, a writer can append behind; others wait, and come after it. A turn can be given up."""
+    """In its turn a writer can append behind what it reads. Others wait. A turn can be ended unused."""
     store = make()
     if "turn" not in store.capabilities:
         return "the store does not claim to give turns"
@@ -134,7 +134,7 @@ def check_a_turn_is_one_writers_alone(make: Make, reopen: Make | None = None) ->
         thread = threading.Thread(target=lambda late=late, at=first: late.append(_tried(other, at)))
         thread.start()
         time.sleep(0.05)
-        same((store.end("a"), late), (first, []), "the end in a turn, and what others appended meanwhile")
+        same((store.length("a"), late), (first, []), "the end in a turn, and what others appended meanwhile")
         same(len(list(store.read("a"))), first, "records that can be read in a turn")
         store.append("a", first, [record(first), record(first + 1)], turn=turn).result()
         thread.join()
@@ -160,7 +160,7 @@ def _tried(store: Store, first: int) -> Exception | None:
 
 
 def check_forks_share_the_past(make: Make, reopen: Make | None = None) -> Absent:
-    """A fork is the other session up to there, and each goes on by itself; forks can be forked."""
+    """A fork has the other session's records up to the fork, and both go on independently."""
     store = make()
     if "fork" not in store.capabilities:
         return "the store does not claim to fork"
@@ -173,7 +173,7 @@ def check_forks_share_the_past(make: Make, reopen: Make | None = None) -> Absent
     store.fork("c", "d", 300).result()
     logs = {"a": first, "b": first[:600] + second, "c": first[:600] + second[:50], "d": first[:300]}
     for name, log in logs.items():
-        same((store.end(name), list(store.read(name))), (len(log), stored(0, log)), f"the log of {name}")
+        same((store.length(name), list(store.read(name))), (len(log), stored(0, log)), f"the log of {name}")
         same(list(store.read(name, 290, 620)), stored(290, log[290:620]), f"the middle of {name}")
         same([store.find(name, seq=seq) for seq in (0, 299, 620)], [0, 299, 620 if len(log) > 620 else None], name)
         same(store.find(name, key="key 650"), 650 if name == "a" else None, f"a key that {name} may not know")
@@ -181,14 +181,14 @@ def check_forks_share_the_past(make: Make, reopen: Make | None = None) -> Absent
     error = failure(partial(store.append, "b", 900, [Record("k", None, b"", 1, "key 1")]))
     expect(isinstance(error, ConflictError), f"a key of the shared past gave {error!r}")
     store.append("a", 700, second[:1]).result()
-    same((store.end("b"), store.end("a")), (900, 701), "ends after a session went on behind its fork")
+    same((store.length("b"), store.length("a")), (900, 701), "ends after a session went on behind its fork")
     same(store.sessions(), ["a", "b", "c", "d"], "sessions with forks")
     store.close()
     return None
 
 
 def check_forks_that_cannot_be(make: Make, reopen: Make | None = None) -> Absent:
-    """Into a session that has begun, of more than there is, of nothing, of a name that is none."""
+    """Refused: an existing target, more records than there are, no records, an invalid name."""
     store = make()
     if "fork" not in store.capabilities:
         return "the store does not claim to fork"
@@ -200,13 +200,13 @@ def check_forks_that_cannot_be(make: Make, reopen: Make | None = None) -> Absent
     ):  # fmt: skip  # a table
         error = failure(partial(store.fork, session, new, at))
         expect(isinstance(error, wanted), f"fork({session!r}, {new!r}, {at}) gave {error!r}")
-    same((store.sessions(), store.end("a"), store.end("b")), (["a", "b"], 5, 1), "sessions after that")
+    same((store.sessions(), store.length("a"), store.length("b")), (["a", "b"], 5, 1), "sessions after that")
     store.close()
     return None
 
 
 def check_erasing_what_forks_share(make: Make, reopen: Make | None = None) -> Absent:
-    """It is refused, with the names of the forks, unless they go as well; a fork alone takes only its own."""
+    """Deleting shared records fails and names the forks, unless `cascade` deletes them too."""
     store = make()
     if not {"fork", "delete"} <= store.capabilities:
         return "the store does not claim to fork and to delete"
@@ -229,7 +229,7 @@ def check_erasing_what_forks_share(make: Make, reopen: Make | None = None) -> Ab
 
 
 def check_a_lease_keeps_a_session(make: Make, reopen: Make | None = None) -> Absent:
-    """For its owner, who may take it anew and give it back; another one is told who has it. Appends are not refused."""
+    """An owner can renew and end its lease. Another is refused with the owner's name. Appends are not."""
     store = make()
     if "lease" not in store.capabilities:
         return "the store does not claim to lease"
@@ -239,7 +239,7 @@ def check_a_lease_keeps_a_session(make: Make, reopen: Make | None = None) -> Abs
     expect(isinstance(error, ConflictError) and "'one'" in str(error), f"a lease that another one holds gave {error!r}")
     expect(isinstance(failure(partial(store.lease, "a", "other", 0)), ConflictError), "another one could end a lease")
     store.lease("b", "other", 600).result()
-    same((store.sessions(), store.end("a")), ([], 0), "sessions after leases")
+    same((store.sessions(), store.length("a")), ([], 0), "sessions after leases")
     store.append("a", 0, [record(0)]).result()
     store.lease("a", "one", 0).result()
     store.lease("a", "other", 600).result()
@@ -253,7 +253,7 @@ def check_a_lease_keeps_a_session(make: Make, reopen: Make | None = None) -> Abs
 
 
 def check_a_lease_ends_byitself(make: Make, reopen: Make | None = None) -> Absent:
-    """After its seconds another owner may have it; and with the session that is deleted."""
+    """A lease ends after its seconds, and when its session is deleted."""
     store = make()
     if "lease" not in store.capabilities:
         return "the store does not claim to lease"

@@ -1,4 +1,4 @@
-"""What every store does for several threads at once. Only checks may live here."""
+"""Checks of what every store does for several threads at once."""
 
 import threading
 from functools import partial
@@ -7,7 +7,7 @@ from backscroll.stores.conformance.helpers import Absent, Make, expect, record, 
 
 
 def check_threads_with_sessions_of_their_own(make: Make, reopen: Make | None = None) -> Absent:
-    """Each finds its own log as it wrote it."""
+    """Each thread reads its own log as it wrote it."""
     store = make()
 
     def write(name: str) -> None:
@@ -25,7 +25,7 @@ def check_threads_with_sessions_of_their_own(make: Make, reopen: Make | None = N
 
 
 def check_threads_on_one_session(make: Make, reopen: Make | None = None) -> Absent:
-    """Pairs that compete for one log: none is lost, none comes twice, and both halves stay together."""
+    """Pairs compete for one log: none is lost or doubled, and both halves stay together."""
     store = make()
 
     def write(writer: int) -> None:
@@ -44,7 +44,7 @@ def check_threads_on_one_session(make: Make, reopen: Make | None = None) -> Abse
 
 
 def check_reading_while_it_is_written(make: Make, reopen: Make | None = None) -> Absent:
-    """A reader sees a beginning of the log, whole appends only, and no less than what is acknowledged."""
+    """A reader sees a prefix of the log, whole appends only, and everything acknowledged."""
     store, acknowledged, over = make(), [0], threading.Event()
 
     def write() -> None:
@@ -62,9 +62,9 @@ def check_reading_while_it_is_written(make: Make, reopen: Make | None = None) ->
             expect(len(got) >= before, f"{before} records were acknowledged and {len(got)} could be read")
             expect(len(got) % 3 == 0, f"{len(got)} records were read where 3 are written at once")
             same(got, stored(0, [record(number) for number in range(len(got))]), "what was read meanwhile")
-            expect(store.end("a") >= len(got), "the end lies before what was read")
+            expect(store.length("a") >= len(got), "the end lies before what was read")
 
     together([write, read, read])
-    same(store.end("a"), 600, "the end after writing")
+    same(store.length("a"), 600, "the end after writing")
     store.close()
     return None

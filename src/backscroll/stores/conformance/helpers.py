@@ -1,4 +1,4 @@
-"""What the checks of stores share: odd names, records, and looks at what came back. No check may live here."""
+"""What the checks share: unusual names, records, and comparisons."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -18,21 +18,21 @@ NAMES = (
     *("con", "nul.txt", "a:b", "a b", "x" * 255, "é" * 127, "👩" * 63, "memory:", "sqlite:///x", "~", "\ufeff"),
 )  # fmt: skip
 REFUSED = ("", "\0", "a\0b", "\n", "a\tb", "\x1b[0m", "\x7f", "\x85", "\ud800", "a\udfff", "x" * 256, "é" * 128)
-PATIENCE = 60  # seconds, for what has to happen at some time
+PATIENCE = 60  # seconds, for what must happen eventually
 
 
 def record(number: int, body: bytes | None = None) -> Record:
-    """A record unlike that of any other number."""
+    """A record that differs from that of any other number."""
     return Record("message", number, b"body %d" % number if body is None else body, 1)
 
 
 def stored(first: int, records: Sequence[Record]) -> list[Stored]:
-    """Records as they should come back."""
+    """Records as a store should return them."""
     return [Stored(first + number, each) for number, each in enumerate(records)]
 
 
 def failure(action: Callable[[], Any]) -> Exception | None:
-    """What an action raises, at once or when it is waited for."""
+    """The exception that an action raises, at once or through its result."""
     try:
         pending = action()
         if hasattr(pending, "result"):
@@ -45,23 +45,23 @@ def failure(action: Callable[[], Any]) -> Exception | None:
 
 
 def itself(pending: Pending) -> Pending:
-    """For what is pending already."""
+    """Return a pending result as an action's."""
     return pending
 
 
 def expect(condition: bool, message: str) -> None:
-    """An assertion that also holds where Python is told to leave out `assert`."""
+    """Assert, also where Python runs with `-O` and skips `assert`."""
     if not condition:
         raise AssertionError(message)
 
 
 def same(got: object, wanted: object, what: str) -> None:
-    """Compares, and shows the beginning of both."""
+    """Assert equality; the message shows the beginning of both."""
     expect(got == wanted, f"{what}: {str(got)[:300]} instead of {str(wanted)[:300]}")
 
 
 def together(work: Sequence[Callable[[], None]]) -> None:
-    """Runs each in a thread of its own, and raises what one of them raised."""
+    """Run each function in a thread of its own, and raise the first error."""
     errors: list[BaseException] = []
 
     def run(each: Callable[[], None]) -> None:
@@ -80,9 +80,9 @@ def together(work: Sequence[Callable[[], None]]) -> None:
 
 
 def retried(store: Store, session: str, bodies: Sequence[bytes]) -> None:
-    """Appends at the end, wherever that is by then."""
+    """Append at the end of the log, and retry after each conflict."""
     while True:
-        first = store.end(session)
+        first = store.length(session)
         try:
             store.append(session, first, [record(first + n, body) for n, body in enumerate(bodies)]).result()
         except ConflictError:

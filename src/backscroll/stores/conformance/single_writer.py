@@ -1,4 +1,4 @@
-"""What every store does, asked by one caller. Only checks may live here."""
+"""Checks of what every store does for a single caller."""
 
 from collections.abc import Callable
 from functools import partial
@@ -21,11 +21,11 @@ from backscroll.stores.conformance.helpers import (
 
 
 def check_a_new_store_is_empty(make: Make, reopen: Make | None = None) -> Absent:
-    """Nothing is there before something was written, and asking leaves nothing."""
+    """A new store is empty, and reading it creates nothing."""
     store = make()
     same(store.sessions(), [], "sessions of a new store")
-    same(store.end("a"), 0, "the end of a session that nobody wrote to")
-    same(list(store.read("a")), [], "records of a session that nobody wrote to")
+    same(store.length("a"), 0, "the end of an unknown session")
+    same(list(store.read("a")), [], "records of an unknown session")
     store.append("a", 0, []).result()
     same(store.sessions(), [], "sessions after nothing was appended to one")
     store.close()
@@ -33,11 +33,11 @@ def check_a_new_store_is_empty(make: Make, reopen: Make | None = None) -> Absent
 
 
 def check_records_come_back_by_their_places(make: Make, reopen: Make | None = None) -> Absent:
-    """Places are dense and begin with 0; a range is what it says, and past the end there is nothing."""
+    """Positions are dense and start at 0. A range is exact, and past the end there is nothing."""
     store, records = make(), [record(number) for number in range(700)]
     for first, last in ((0, 1), (1, 4), (4, 700)):
         store.append("a", first, records[first:last]).result()
-        same(store.end("a"), last, "the end after an append")
+        same(store.length("a"), last, "the end after an append")
     whole = stored(0, records)
     for start, stop in ((0, None), (0, 700), (3, 5), (5, 5), (6, 5), (699, None), (700, None), (900, 950), (690, 9999)):
         same(list(store.read("a", start, stop)), whole[start:stop], f"records from {start} to before {stop}")
@@ -46,7 +46,7 @@ def check_records_come_back_by_their_places(make: Make, reopen: Make | None = No
 
 
 def check_bytes_come_back_exactly(make: Make, reopen: Make | None = None) -> Absent:
-    """Whatever a record holds: no byte, every byte, what is no UTF-8, no `seq`, and the ends of ranges."""
+    """Any body: empty, every byte, invalid UTF-8, no `seq`, and the limits of integers."""
     bodies = (b"", b"\0", EVERY_BYTE, "\ud800".encode("utf-8", "surrogatepass"), b"'; --", b'{"a":1}', EVERY_BYTE * 400)
     records = [Record("message", number, body, 1) for number, body in enumerate(bodies)]
     records += [Record(kind, None, b"x", 1) for kind in ("k", "it's", "日本", "x" * 100)]
@@ -63,7 +63,7 @@ def check_bytes_come_back_exactly(make: Make, reopen: Make | None = None) -> Abs
 
 
 def check_a_wrong_place_is_a_conflict(make: Make, reopen: Make | None = None) -> Absent:
-    """All or none: where the log does not end directly before `first`, nothing of the append is kept."""
+    """An append anywhere but at the log's end is a conflict and stores nothing."""
     store = make()
     store.append("a", 0, [record(0), record(1)]).result()
     for session, first in (("a", 0), ("a", 1), ("a", 3), ("a", -1), ("a", 2**40), ("b", 1)):
@@ -71,22 +71,22 @@ def check_a_wrong_place_is_a_conflict(make: Make, reopen: Make | None = None) ->
             error = failure(partial(store.append, session, first, records))
             expect(isinstance(error, ConflictError), f"{len(records)} records at {first} gave {error!r}, no conflict")
     same(list(store.read("a")), stored(0, [record(0), record(1)]), "the log after conflicts")
-    same((store.sessions(), store.end("b")), (["a"], 0), "sessions after conflicts")
+    same((store.sessions(), store.length("b")), (["a"], 0), "sessions after conflicts")
     store.append("a", 2, [record(2)]).result()
-    same(store.end("a"), 3, "the end after a conflict and a good append")
+    same(store.length("a"), 3, "the end after a conflict and a good append")
     store.close()
     return None
 
 
 def check_the_tip_says_whose_log_it_is(make: Make, reopen: Make | None = None) -> Absent:
-    """The end and the session's incarnation, which stays as it is; an append answers it, and may ask for it."""
+    """The tip has the end and the incarnation. An append returns it, and can require it."""
     store = make()
-    same(store.tip("a"), Tip(0, None), "the tip of a session that nobody wrote to")
+    same(store.tip("a"), Tip(0, None), "the tip of an unknown session")
     known = store.append("a", 0, [record(0)]).result()
     expect(type(known) is str and bool(known), f"an append answered {known!r}, and no incarnation")
     same(store.append("a", 1, [record(1), record(2)]).result(), known, "the incarnation that a second append answers")
     same(store.append("a", 3, [record(3)], incarnation=known).result(), known, "what one answers that asked for it")
-    same((store.tip("a"), store.end("a")), (Tip(4, known), 4), "the tip after appends")
+    same((store.tip("a"), store.length("a")), (Tip(4, known), 4), "the tip after appends")
     for session, first in (("a", 4), ("a", 0), ("b", 0), ("b", 4)):
         for records in ([record(7)], []):
             error = failure(partial(store.append, session, first, records, incarnation=f"{known} of another"))
@@ -97,7 +97,7 @@ def check_the_tip_says_whose_log_it_is(make: Make, reopen: Make | None = None) -
 
 
 def check_a_conflict_leaves_its_neighbours_alone(make: Make, reopen: Make | None = None) -> Absent:
-    """Appends that a store may write together succeed and fail one by one, and in their order."""
+    """Appends that a store may write together succeed or fail one by one, in their order."""
     store = make()
     pending: list[tuple[bool, Pending]] = []
     for number in range(200):
@@ -113,25 +113,25 @@ def check_a_conflict_leaves_its_neighbours_alone(make: Make, reopen: Make | None
 
 
 def check_a_name_is_data(make: Make, reopen: Make | None = None) -> Absent:
-    """Quotes, slashes, dots and emoji name sessions of their own, listed in the order of their beginning."""
+    """Quotes, slashes, dots and emoji name separate sessions, listed in the order of creation."""
     store = make()
     for number, name in enumerate(NAMES):
         store.append(name, 0, [record(number)]).result()
     same(store.sessions(), list(NAMES), "the names")
     for number, name in enumerate(NAMES):
         same(list(store.read(name)), stored(0, [record(number)]), f"session {name!r}")
-        same(store.end(name), 1, f"the end of session {name!r}")
+        same(store.length(name), 1, f"the end of session {name!r}")
     store.close()
     return None
 
 
 def check_a_bad_name_is_refused(make: Make, reopen: Make | None = None) -> Absent:
-    """By every operation, with `ConfigurationError`, and without a trace."""
+    """Every operation refuses a bad name with `ConfigurationError` and stores nothing."""
     store = make()
     operations: tuple[Callable[[str], object], ...] = (
         lambda name: store.append(name, 0, [record(0)]),
         store.read,
-        store.end,
+        store.length,
         store.tip,
         store.delete,
         lambda name: store.find(name, seq=0),
@@ -146,9 +146,7 @@ def check_a_bad_name_is_refused(make: Make, reopen: Make | None = None) -> Absen
 
 
 def check_records_are_found(make: Make, reopen: Make | None = None) -> Absent:
-    """By their `seq`, also by one that is not there, and by their key; keys are data too, and each session has its
-    own.
-    """
+    """By `seq`, also one that is missing, and by key. Keys are data, and separate for each session."""
     store = make()
     keys = [f"{name}:{number}" for number, name in enumerate(NAMES)]
     records = [Record("k", number * 3 if number % 2 else None, b"x", 1, key) for number, key in enumerate(keys)]
@@ -167,13 +165,13 @@ def check_records_are_found(make: Make, reopen: Make | None = None) -> Absent:
 
 
 def check_a_key_is_used_once(make: Make, reopen: Make | None = None) -> Absent:
-    """A second record of a session with the same key is a conflict, and nothing of its append is kept."""
+    """A second record with the same key is a conflict, and its append stores nothing."""
     store = make()
     store.append("a", 0, [Record("k", None, b"1", 1, "one"), Record("k", None, b"2", 1, "two")]).result()
     for keys in (("one",), ("three", "two"), ("three", "three")):
         error = failure(partial(store.append, "a", 2, [Record("k", None, b"", 1, key) for key in keys]))
         expect(isinstance(error, ConflictError), f"the keys {keys} gave {error!r}, no conflict")
-    same((store.end("a"), store.find("a", key="three")), (2, None), "the log after such conflicts")
+    same((store.length("a"), store.find("a", key="three")), (2, None), "the log after such conflicts")
     store.append("a", 2, [Record("k", None, b"3", 1, "three")]).result()
     for key in ("", "x" * 301):
         error = failure(partial(store.append, "a", 3, [Record("k", None, b"", 1, key)]))
@@ -183,7 +181,7 @@ def check_a_key_is_used_once(make: Make, reopen: Make | None = None) -> Absent:
 
 
 def check_large_bodies(make: Make, reopen: Make | None = None) -> Absent:
-    """50 MB in one record, between small ones."""
+    """A body of 50 MB between small ones."""
     large = EVERY_BYTE * (50_000_000 // 256)
     store, records = make(), [record(0), record(1, large), record(2)]
     store.append("a", 0, records).result()

@@ -1,7 +1,7 @@
-"""A store whose records nobody can read without a key.
+"""A layer that encrypts all records.
 
-- `store.py`    what is kept where
-- `sealing.py`  keys, and what is made with them
+- `store.py`: the encrypting store
+- `sealing.py`: keys, and the cryptography
 """
 
 from backscroll.stores.encryption.store import EncryptedStore

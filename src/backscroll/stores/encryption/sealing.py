@@ -1,8 +1,8 @@
-"""Keys, and what is made with them: sealed records, keyed hashes, and the store's key under a master key. No I/O here.
+"""Keys and cryptography: sealed records, keyed hashes, and the store's key under a master key.
 
-A master key wraps the store's key, which is random and never changes. From that follow, by HMAC-SHA256, a data key for
-each session, by which its records are sealed with AES-256-GCM, and the hashes that stand for names. What is sealed is
-bound to its place and to the session that wrote it.
+A master key wraps the store's key, which is random and never changes. HMAC-SHA256 derives from it a data key for each
+session, and the hashes that replace names. AES-256-GCM seals the records. A sealed record is bound to its position and
+to the session that wrote it.
 """
 
 import base64
@@ -18,7 +18,7 @@ from backscroll.errors import ConfigurationError, CorruptionError
 from backscroll.ports import Record
 
 KIND = "encrypted"
-WRITER = 16  # bytes that stand for the session that wrote a record
+WRITER = 16  # bytes of the hash of the session that wrote a record
 _VERSION = b"\x01"
 _FORMAT = 1
 _KEY, _NONCE, _CHECK = 32, 12, 16  # bytes
@@ -27,7 +27,7 @@ _MOST_CIPHERS = 1_000
 
 
 def master_key(given: bytes | str) -> bytes:
-    """The 32 bytes of a key that was given as such or as base64 text. Raises `ConfigurationError`, without the key."""
+    """Return the 32 bytes of a key given as bytes or base64 text. Raise `ConfigurationError`, which hides the key."""
     key = given
     if isinstance(given, str):
         try:
@@ -36,14 +36,14 @@ def master_key(given: bytes | str) -> bytes:
             key = b""
     if not isinstance(key, bytes) or len(key) != _KEY:
         raise ConfigurationError(
-            f"an encryption key is {_KEY} random bytes, or these as base64 text: "
-            '`python -c "import base64, secrets; print(base64.b64encode(secrets.token_bytes(32)).decode())"` makes one'
+            f"`encryption_key` must be {_KEY} random bytes, or their base64 text; create one with "
+            '`python -c "import base64, secrets; print(base64.b64encode(secrets.token_bytes(32)).decode())"`'
         )
     return key
 
 
 def ciphers() -> Any:
-    """AES-GCM. Raises `ConfigurationError` where the extra is missing."""
+    """Return the AES-GCM class. Raise `ConfigurationError` if the extra is missing."""
     try:
         return importlib.import_module("cryptography.hazmat.primitives.ciphers.aead").AESGCM
     except ImportError as error:
@@ -54,23 +54,23 @@ def ciphers() -> Any:
 
 
 class Wrapped(NamedTuple):
-    """A store's key under some master key."""
+    """The store's key, encrypted with a master key."""
 
     check: bytes
-    """By which the master key is known, so that a wrong one is told apart from damage."""
+    """Identifies the master key, so that a wrong key is not reported as damage."""
     nonce: bytes
     key: bytes
 
 
 def wrap(key: bytes, master: bytes, number: int) -> bytes:
-    """The store's key as it is kept."""
+    """Encrypt the store's key for storage."""
     nonce = secrets.token_bytes(_NONCE)
     sealed: bytes = ciphers()(master).encrypt(nonce, key, _about(number))
     return _VERSION + check(master) + nonce + sealed
 
 
 def wrapped(body: bytes) -> Wrapped:
-    """The parts of what is kept."""
+    """Parse a stored key. Raise `CorruptionError` if it is invalid."""
     start = len(_VERSION) + _CHECK
     if not body.startswith(_VERSION) or len(body) != start + _NONCE + _KEY + 16:
         raise CorruptionError("the record of the store's key is not what was written")
@@ -78,7 +78,7 @@ def wrapped(body: bytes) -> Wrapped:
 
 
 def unwrap(found: Wrapped, master: bytes, number: int) -> bytes:
-    """The store's key. Raises `CorruptionError`; that the master key is the right one was checked before."""
+    """Decrypt the store's key. Raise `CorruptionError` on failure: the master key was checked before."""
     try:
         key: bytes = ciphers()(master).decrypt(found.nonce, found.key, _about(number))
     except importlib.import_module("cryptography.exceptions").InvalidTag as error:
@@ -87,12 +87,12 @@ def unwrap(found: Wrapped, master: bytes, number: int) -> bytes:
 
 
 def check(master: bytes) -> bytes:
-    """What tells nothing about a master key, except whether it is this one."""
+    """A hash that identifies a master key and reveals nothing else of it."""
     return _keyed(master, b"check", b"")[:_CHECK]
 
 
 def new_key() -> bytes:
-    """A key for a store."""
+    """Return a random key for a store."""
     return secrets.token_bytes(_KEY)
 
 
@@ -117,15 +117,15 @@ class Sealer:
         self._ciphers: dict[bytes, Any] = {}
 
     def writer(self, session: str) -> bytes:
-        """What stands for a session in the records that it wrote."""
+        """The hash that replaces a session's name in the records it wrote."""
         return _keyed(self.key, b"session", session.encode())[:WRITER]
 
     def name(self, purpose: str, what: str) -> str:
-        """What stands for a name: a record's key, or where a fork is noted."""
+        """The hash that replaces a name: a record's key, or the name of a fork."""
         return _keyed(self.key, purpose.encode(), what.encode("utf-8", "surrogatepass")).hex()
 
     def seal(self, record: Record, writer: bytes, at: int) -> Record:
-        """A record that tells nothing but its size and its `seq`."""
+        """Encrypt a record. Only its size and its `seq` stay readable."""
         key = None if record.key is None else self.name("key", record.key)
         nonce = secrets.token_bytes(_NONCE)
         plain = json.dumps([record.kind, record.format, record.key]).encode() + b"\n" + record.body
@@ -133,11 +133,13 @@ class Sealer:
         return Record(KIND, record.seq, _VERSION + writer + nonce + sealed, _FORMAT, key)
 
     def open(self, record: Record, at: int) -> tuple[Record, bytes]:
-        """What was sealed, and who wrote it. Raises `CorruptionError` for what was not sealed for this place."""
+        """Decrypt a record; return it and the hash of its writer. Raise `CorruptionError` if it was not sealed for this
+        position.
+        """
         body = record.body
         writer, nonce = body[len(_VERSION) : len(_VERSION) + WRITER], body[_HEAD - _NONCE : _HEAD]
         if not body.startswith(_VERSION) or record.format != _FORMAT or len(nonce) != _NONCE:
-            raise CorruptionError("it is in no format that this version encrypts")
+            raise CorruptionError("its encryption has an unknown format")
         try:
             plain = self._of(writer).decrypt(nonce, body[_HEAD:], _place(writer, at, record.seq, record.key))
         except self._invalid as error:

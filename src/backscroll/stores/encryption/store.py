@@ -1,10 +1,10 @@
-"""A store whose records nobody can read without a key. Only what is kept where lives here; the rest is in `sealing.py`.
+"""A layer that encrypts all records; the cryptography is in `sealing.py`.
 
     store = EncryptedStore(SqliteStore("agent.db"), key)
 
-Bodies, kinds and keys of records are encrypted; a key of a record is found by a keyed hash. Readable stay the names of
-sessions, and how many records they have, with their `seq`s and sizes. Blobs are encrypted as well where the layer that
-offloads is the one inside.
+Bodies, kinds and keys of records are encrypted. A record is found by a keyed hash of its key. The names of sessions,
+their number of records, and the `seq`s and sizes of these stay readable. Blobs are encrypted too if the layer that
+offloads them is the inner one.
 """
 
 import contextlib
@@ -21,20 +21,26 @@ from backscroll.stores.names import INTERNAL, checked_keys
 from backscroll.stores.wrapper import Layer
 
 _KEYS = f"{INTERNAL}key "
-"""Each rotation has a session of its own, so that one that is new is on the disk before the old one goes."""
+"""Each rotation has a session of its own, so that the new key is on disk before the old one is deleted."""
 _FORKS = f"{INTERNAL}forks"
 _PROBED = 32  # rotations that are found without listing all sessions
-_MOST_KNOWN = 10_000  # sessions of which it is remembered what they share
-_TRIES = 100  # of noting a fork beside others who do
+_MOST_KNOWN = 10_000  # sessions whose forks are cached
+_TRIES = 100  # attempts to note a fork while others note theirs
 _NO_SEARCH = frozenset(("search",))
 _ENCRYPTED = frozenset(("encrypted",))
 
 
 class EncryptedStore(Layer):
-    """Encrypts everything in `store` with keys that follow from `key`: 32 bytes, or these as base64 text.
+    """Encrypts everything in `store` with keys derived from `key`. Needs the extra `encryption`.
 
-    The store must be encrypted from its first record on. A key that is not the one it was written with raises
-    `ConfigurationError` at every use. Needs the extra `encryption`.
+    The store must be encrypted from its first record on.
+
+    Args:
+        store: the store to encrypt.
+        key: 32 bytes, or their base64 text.
+
+    Raises:
+        ConfigurationError: `key` is malformed. Every use raises it if the store was written with another key.
     """
 
     OWN = (INTERNAL,)
@@ -45,30 +51,36 @@ class EncryptedStore(Layer):
         sealing.ciphers()
         self._sealer: Sealer | None = None
         self._forked: dict[str, dict[bytes, int]] = {}
-        """By session: up to which place it may have records that others wrote."""
+        """By session and writer: the position before which the session may have that writer's records."""
 
     def __repr__(self) -> str:
         return f"EncryptedStore({self._store!r})"
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What the store can do, save searching what it cannot read."""
+        """What the inner store supports, except search, plus `encrypted`."""
         return (self._store.capabilities - _NO_SEARCH) | _ENCRYPTED
 
     def append(
-        self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
+        self,
+        session: str,
+        expected_position: int,
+        records: Sequence[Record],
+        *,
+        incarnation: str | None = None,
+        turn: Any = None,
     ) -> Pending:
-        """Seals records for their places."""
+        """Seal records for their positions and append them."""
         name, given = self._visible(session), checked_keys(records)
         sealer = self._known() or (self._made() if given else None)
         if sealer is None:
-            return self._store.append(name, first, given, incarnation=incarnation, turn=turn)
+            return self._store.append(name, expected_position, given, incarnation=incarnation, turn=turn)
         writer = sealer.writer(name)
-        sealed = [sealer.seal(each, writer, at) for at, each in enumerate(given, first)]
-        return self._store.append(name, first, sealed, incarnation=incarnation, turn=turn)
+        sealed = [sealer.seal(each, writer, at) for at, each in enumerate(given, expected_position)]
+        return self._store.append(name, expected_position, sealed, incarnation=incarnation, turn=turn)
 
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
-        """Records from `start` to before `stop`."""
+        """Yield decrypted records from `start` to before `stop`."""
         name = self._visible(session)
         sealer = self._known()
         found = self._store.read(name, start, stop)
@@ -80,36 +92,36 @@ class EncryptedStore(Layer):
         try:
             if stored.record.kind != sealing.KIND:
                 raise CorruptionError("it was written without encryption")
-            record, writer = sealer.open(stored.record, stored.at)
-            if writer != sealer.writer(session) and not self._shares(sealer, session, writer, stored.at):
+            record, writer = sealer.open(stored.record, stored.position)
+            if writer != sealer.writer(session) and not self._shares(sealer, session, writer, stored.position):
                 raise CorruptionError("another session wrote it")
         except CorruptionError as error:
-            raise CorruptionError(f"session {session!r}, the record at place {stored.at}: {error}") from error
-        return Stored(stored.at, record)
+            raise CorruptionError(f"session {session!r}, the record at position {stored.position}: {error}") from error
+        return Stored(stored.position, record)
 
-    def end(self, session: str) -> int:
-        """The place behind the last record."""
+    def length(self, session: str) -> int:
+        """Number of records in the log; 0 for an unknown session."""
         name = self._visible(session)
-        return 0 if self._known() is None else self._store.end(name)
+        return 0 if self._known() is None else self._store.length(name)
 
     def tip(self, session: str) -> Tip:
-        """The same, with the session's incarnation."""
+        """Number of records, and the session's incarnation."""
         name = self._visible(session)
         return Tip(0, None) if self._known() is None else self._store.tip(name)
 
     def find(self, session: str, *, seq: int | None = None, key: str | None = None) -> int | None:
-        """The place of the first record with a `seq` of at least this one, or of the record with this key."""
+        """Position of the first record with at least this `seq`, or of the record with this key."""
         name = self._visible(session)
         sealer = self._known()
         hashed = None if key is None or sealer is None else sealer.name("key", key)
         return None if sealer is None else self._store.find(name, seq=seq, key=hashed)
 
     def sessions(self) -> list[str]:
-        """Names of all sessions, in the order of their beginning."""
+        """Names of all sessions, in the order of creation."""
         return [] if self._known() is None else super().sessions()
 
     def delete(self, session: str, cascade: bool = False) -> None:
-        """Leaves nothing of a session."""
+        """Delete a session and all its records."""
         name = self._visible(session)
         self._known()
         self._store.delete(name, cascade)
@@ -117,10 +129,10 @@ class EncryptedStore(Layer):
     # -- forks --
 
     def fork(self, session: str, new: str, at: int) -> Pending:
-        """Begins a session with the first `at` records of another, and notes whose records it may have."""
+        """Start a session with the first `at` records of another, and note whose records it shares."""
         name, fork = self._visible(session), self._visible(new)
         sealer = self._known()
-        if sealer is not None and 0 < at <= self._store.end(name) and not self._store.end(fork):
+        if sealer is not None and 0 < at <= self._store.length(name) and not self._store.length(fork):
             shared = self._shared(sealer, name) | {sealer.writer(name): at}
             self._note(sealer, fork, {writer: min(upto, at) for writer, upto in shared.items()})
         return self._store.fork(name, fork, at)
@@ -131,7 +143,7 @@ class EncryptedStore(Layer):
             return
         body = json.dumps({writer.hex(): upto for writer, upto in shared.items()}).encode()
         for _ in range(_TRIES):
-            at, number = self._store.end(_FORKS), len(list(self._notes(sealer, fork)))
+            at, number = self._store.length(_FORKS), len(list(self._notes(sealer, fork)))
             note = sealer.seal(Record("fork", None, body, 1, f"{number} {fork}"), sealer.writer(_FORKS), at)
             try:
                 self._store.append(_FORKS, at, [note]).result()
@@ -139,10 +151,10 @@ class EncryptedStore(Layer):
                 continue
             self._forked.pop(fork, None)
             return
-        raise ConflictError(f"others noted forks {_TRIES} times in a row; try again")
+        raise ConflictError(f"session {fork!r}: other forks came first {_TRIES} times in a row; try again")
 
     def _notes(self, sealer: Sealer, fork: str) -> Iterator[dict[bytes, int]]:
-        """What was noted of a session: more than once where forks of that name were tried, or deleted, before."""
+        """Notes of a fork: several if forks of that name were tried or deleted before."""
         for number in itertools.count():
             key = f"{number} {fork}"
             at = self._store.find(_FORKS, key=sealer.name("key", key))
@@ -151,7 +163,7 @@ class EncryptedStore(Layer):
             for stored in self._store.read(_FORKS, at, at + 1):
                 record = self._opened(sealer, _FORKS, stored).record
                 if record.key != key:
-                    raise CorruptionError(f"session {fork!r}: the note of its fork is that of another one")
+                    raise CorruptionError(f"session {fork!r}: the note of its fork belongs to another session")
                 yield {bytes.fromhex(writer): upto for writer, upto in json.loads(record.body).items()}
 
     def _shared(self, sealer: Sealer, session: str) -> dict[bytes, int]:
@@ -173,15 +185,23 @@ class EncryptedStore(Layer):
     # -- the store's key --
 
     def rotate(self, new_key: bytes | str) -> None:
-        """Puts the store under another master key. Records are not written anew; what was wrapped by the old key goes.
+        """Encrypt the store's key with another master key. Records are not rewritten.
 
-        Others who have the store open go on. If it is cut short, both keys open the store; the same call with the same
-        keys finishes it. Raises `ConfigurationError` for a key that is none, or if the store cannot delete, and
-        `ConflictError` if somebody else gave it another key meanwhile.
+        Other processes that have the store open go on. After an interruption both keys open the store, and the same
+        call finishes the rotation.
+
+        Args:
+            new_key: 32 bytes, or their base64 text.
+
+        Raises:
+            ConfigurationError: `new_key` is malformed, or the store cannot delete.
+            ConflictError: another process rotated the key meanwhile.
         """
         new = sealing.master_key(new_key)
         if "delete" not in self.capabilities:
-            raise ConfigurationError(f"{self._store!r} cannot delete, so that the old key would open it for ever")
+            raise ConfigurationError(
+                f"{self._store!r} cannot delete, so the old key would still open it: copy the sessions to another store"
+            )
         self._sealer = None  # so that the key is checked against what is there now
         sealer = self._known()
         if sealer is not None:
@@ -198,16 +218,14 @@ class EncryptedStore(Layer):
             new = Record("key", None, sealing.wrap(sealer.key, master, number), 1)
             self._store.append(f"{_KEYS}{number}", 0, [new]).result()
         elif found.check != sealing.check(master):
-            raise ConflictError(
-                "the store was given another key, and the old one was not taken away: finish that first"
-            )
+            raise ConflictError("another rotation of the key was interrupted: finish it with its own keys first")
 
     def _known(self) -> Sealer | None:
-        """What seals the records of this store; None where nobody wrote to it yet. Raises for a wrong key."""
+        """The sealer of this store; `None` before its first record. Raises for a wrong key."""
         if self._sealer is None:
             found = self._wrapped()
             if not found and self._store.sessions():
-                found = self._wrapped()  # the first session may have begun in between: after its key was written
+                found = self._wrapped()  # a session may have been created in between, after its key was written
                 if not found:
                     raise StoreError(
                         f"{self._store!r} holds sessions that were written without encryption, or the record of its "
@@ -217,21 +235,21 @@ class EncryptedStore(Layer):
             if mine:
                 self._sealer = Sealer(sealing.unwrap(found[mine[-1]], self._master, mine[-1]))
             elif found:
-                raise ConfigurationError(f"the encryption key is not the one that {self._store!r} was written with")
+                raise ConfigurationError(f"`encryption_key` is not the key that {self._store!r} was written with")
         return self._sealer
 
     def _made(self) -> Sealer:
         new = Record("key", None, sealing.wrap(sealing.new_key(), self._master, 1), 1)
-        with contextlib.suppress(ConflictError):  # somebody else was first
+        with contextlib.suppress(ConflictError):  # another writer was first
             self._store.append(f"{_KEYS}1", 0, [new]).result()
         sealer = self._known()
         assert sealer is not None
         return sealer
 
     def _wrapped(self) -> dict[int, Wrapped]:
-        """The store's key as it is kept, by the number of the rotation; two where a rotation was cut short."""
+        """The store's key by number of the rotation; two where a rotation was interrupted."""
         found: dict[int, Wrapped] = {}
-        for number in range(1, _PROBED):  # in this order: a new one is there before the old one goes
+        for number in range(1, _PROBED):  # in this order: a new key is stored before the old one is deleted
             found |= self._kept(number)
             if found and number not in found:
                 return found

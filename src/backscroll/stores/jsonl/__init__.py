@@ -1,13 +1,13 @@
-"""Sessions in JSON Lines, to be read and searched with any tool.
+"""Sessions in JSON Lines, readable and searchable with any tool.
 
-- `store.py`     the port's operations on a folder of sessions
-- `writer.py`    appends, beginnings and erasures, in their order
-- `folder.py`    which file is whose, and what a fork of earlier versions reads from its parent
-- `file.py`      one session's file: locking it, reading it, writing to its end
-- `index.py`     what a file holds and where
-- `lines.py`     the lines themselves, and the same bytes back
-- `verify.py`    looking for what is not as it was written
-- `portable.py`  one file with sessions from any store
+- `store.py`: the operations of the port on a folder of sessions
+- `writer.py`: appends and deletions, in order
+- `folder.py`: the files of a folder, and forks of earlier versions
+- `file.py`: one session's file: lock, read, append
+- `index.py`: what a file holds, and where
+- `lines.py`: the format of a line
+- `verify.py`: find damage
+- `portable.py`: one file with sessions from any store, for export and import
 """
 
 from backscroll.stores.jsonl.store import JsonlStore

@@ -1,6 +1,6 @@
-"""One session's file: locking it, reading it, and writing to its end. What its lines mean is told by the index.
+"""One session's file: lock it, read it, append to it. `Index` parses its lines.
 
-No file stays open between two uses, so that a fork inherits none; uses are inside `GATE`.
+No file stays open between two uses, so that a fork inherits none. Uses hold `GATE`.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from backscroll.stores.jsonl.index import Index, Span
 if sys.platform != "win32":
     import fcntl
 
-BATCH = 500  # records that are read at once
+BATCH = 500  # records per read
 BATCH_BYTES = 4_000_000
 _PART = 1 << 20  # bytes
 _NO_ROOM = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
@@ -31,8 +31,8 @@ _sync = getattr(os, "fdatasync", os.fsync)
 
 
 @contextlib.contextmanager
-def told(path: str) -> Iterator[None]:
-    """Whatever goes wrong inside is raised as one of Backscroll's errors, with the name of the file."""
+def translated_errors(path: str) -> Iterator[None]:
+    """Raise errors of the system as Backscroll's, with the path of the file."""
     try:
         yield
     except StoreError as error:
@@ -42,19 +42,19 @@ def told(path: str) -> Iterator[None]:
     except OSError as error:
         place, why = error.filename or path, error.strerror or str(error)
         if error.errno in _NO_ROOM:
-            what = "its disk has no room, or a limit for files is reached: free some, and the same call will work"
+            what = "the disk is full, or a limit on files is reached: free some space, then repeat the call"
         elif error.errno == errno.ENOENT:
-            what = "it cannot be made: does the folder above exist?"
+            what = "it cannot be created: check that the folder above it exists"
         elif error.errno in (errno.ENOTDIR, errno.EEXIST, errno.EISDIR):
-            what = "a store is a folder of files, and this is in its way: name another folder"
+            what = "a store needs a folder, and this is something else: choose another path"
         else:
-            what = "look at the file, at its folder, their rights and their disk"
-        raise StoreUnavailableError(f"{place}: {what}; nothing was half written ({why})") from error
+            what = "check the file, its folder, their permissions and the disk"
+        raise StoreUnavailableError(f"{place}: {what}; nothing was partly written ({why})") from error
 
 
 @contextlib.contextmanager
 def locked(descriptor: int, path: str, timeout: float) -> Iterator[None]:
-    """Keeps out everybody else who asks first, in this process and in others."""
+    """Hold an exclusive lock on a file, against this process and others. Waits at most `timeout` seconds."""
     until = time.monotonic() + timeout
     while True:
         try:
@@ -62,8 +62,8 @@ def locked(descriptor: int, path: str, timeout: float) -> Iterator[None]:
         except BlockingIOError:
             if time.monotonic() > until:
                 raise StoreUnavailableError(
-                    f"{path}: another process has kept it locked for as long as `timeout` allows: find out which one, "
-                    "or allow more time; nothing was written"
+                    f"{path}: another process kept it locked for longer than `timeout`, {timeout} s: find it, "
+                    "or raise `timeout`; nothing was written"
                 ) from None
             time.sleep(0.001)
         else:
@@ -75,7 +75,7 @@ def locked(descriptor: int, path: str, timeout: float) -> Iterator[None]:
 
 
 class LogFile:
-    """A session's file. `lock` is held by whoever uses the index."""
+    """A session's file. Hold `lock` while you use the index."""
 
     def __init__(self, path: str, session: str) -> None:
         self.path, self.session = path, session
@@ -83,14 +83,18 @@ class LogFile:
         self.lock = threading.Lock()
         self.index = Index(session)
         self._seen: _Seen | None = None
-        """What the file was like when the index was made."""
+        """Identity, size and times of the file when the index was built."""
         self._sound = False
-        """Whether nothing was wrong then."""
+        """Whether no acknowledged append was missing then."""
 
     def refresh(self, *, sure: bool = False) -> Index:
-        """The index of the file as it is now. Raises `CorruptionError` where acknowledged appends are gone.
+        """Return the index of the file as it is now.
 
-        `sure`: also if what changed since took no bytes and no time that the system tells.
+        Args:
+            sure: read the file even if its size and times are unchanged: a change may be too fast for these.
+
+        Raises:
+            CorruptionError: acknowledged appends are missing.
         """
         try:
             seen = _seen(os.stat(self.path))
@@ -104,11 +108,11 @@ class LogFile:
         return self.index
 
     def forget(self) -> None:
-        """The next look reads the file from its beginning."""
+        """Drop the index. The next use reads the file from its start."""
         self.index, self._seen = Index(self.session), None
 
     def _look(self) -> None:
-        acknowledged = self.guard.read()  # before the log, which is never behind it
+        acknowledged = self.guard.read()  # before the log, which is never behind the counter
         with open(self.path, "rb") as file:
             seen = _seen(os.fstat(file.fileno()))
             if not self._continues(file, seen):
@@ -119,34 +123,40 @@ class LogFile:
             raise CorruptionError(self.lost(acknowledged))
 
     def _continues(self, file: BinaryIO, seen: _Seen) -> bool:
-        """Whether the file is the one that was looked at, with nothing taken away."""
+        """Whether this is the file that was read before, with at most more lines."""
         if self._seen is None or seen[:2] != self._seen[:2]:
             return False
-        told, seal = self.index.told, self.index.seal
+        header_line, seal = self.index.header_line, self.index.seal
         file.seek(self.index.began)
-        if file.read(len(told)) != told:  # begun again, and the system gave it the same number
+        if file.read(len(header_line)) != header_line:  # a new file may get the inode of a deleted one
             return False
         file.seek(self.index.whole - len(seal))
         return file.read(len(seal)) == seal
 
     def lost(self, acknowledged: int) -> str:
-        """Says how many appends are gone."""
+        """The message for missing appends."""
         commits = self.index.commits
         return (
             f"{self.path}: {acknowledged} commits were acknowledged, and the file holds {commits}: the last "
             f"{acknowledged - commits} are gone. Restore it together with its -commits file, or call "
-            "`accept_loss()` to go on with what is left"
+            "`accept_loss()` to continue with what is left"
         )
 
     # -- reading --
 
     def load(self, id: str | None, start: int, stop: int) -> list[Stored]:
-        """Some records of the file with this id from `start` on, at least one; the caller asks again for the rest.
+        """Read records from `start` on, at least one; the caller asks again for the rest.
 
-        Raises `CorruptionError` for one that is not as it was written, `ConflictError` where the file is another one
-        now.
+        Args:
+            id: the id of the file that the caller reads.
+            start: first position.
+            stop: position behind the last one.
+
+        Raises:
+            CorruptionError: the first record fails its checksum.
+            ConflictError: the session has another file now.
         """
-        with contextlib.suppress(CorruptionError):  # elsewhere in the file, and told when it is asked for
+        with contextlib.suppress(CorruptionError):  # damage elsewhere; reading that place raises it
             self.refresh()
         index, got = self.index, list[Stored]()
         if index.id != id or index.end < stop:
@@ -164,7 +174,7 @@ class LogFile:
             head = lines.head_of(line) if lines.is_good(line, lines.seed_of(self.session)) else None
             if head is None or head.at != place:
                 if got:
-                    break  # told when it is asked for
+                    break  # the next call raises it
                 raise self.damaged(place, at if at >= 0 else -1 - at)
             got.append(Stored(place, lines.record_of(line, head)))
         return got
@@ -183,14 +193,14 @@ class LogFile:
         return ConflictError(f"session {self.session!r} was deleted while it was read")
 
     def damaged(self, place: int, start: int) -> CorruptionError:
-        """Of a record that is not as it was written."""
+        """The error for a record that fails its checksum."""
         return CorruptionError(
-            f"{self.path}: {self.where(start)}: session {self.session!r}: the record at place {place} is not what was "
-            "written there; `verify()` lists what is wrong, and a backup is the way back"
+            f"{self.path}: {self.where(start)}: session {self.session!r}: the record at position {place} is not "
+            "what was written there; `verify()` lists all damage; restore the file from a backup"
         )
 
     def where(self, start: int) -> str:
-        """A byte of the file in words."""
+        """Describe a byte of the file as line and byte."""
         return f"line {self._line(start)}, byte {start}"
 
     def _line(self, start: int) -> int:
@@ -205,7 +215,7 @@ class LogFile:
 
     @contextlib.contextmanager
     def opened(self, timeout: float, *, make: bool = False) -> Iterator[int | None]:
-        """A descriptor to read and append with, while nobody else does; None where there is no file to open."""
+        """Yield a locked descriptor for reading and appending; `None` if there is no file and `make` is false."""
         flags = os.O_RDWR | os.O_APPEND | (os.O_CREAT if make else 0)
         while True:
             try:
@@ -221,7 +231,7 @@ class LogFile:
                         yield descriptor
                         return
             finally:
-                os.close(descriptor)  # deleted while it was waited for
+                os.close(descriptor)  # the file was deleted while this waited for its lock
 
     def _is_in_place(self, descriptor: int) -> bool:
         try:
@@ -230,10 +240,10 @@ class LogFile:
             return False
 
     def write(self, descriptor: int, data: bytes, synced: bool) -> None:
-        """Appends everything, or leaves the file as it is. A torn line before it stays a line of its own."""
+        """Append all data, or leave the file unchanged. A torn line before it stays a separate line."""
         size = os.fstat(descriptor).st_size
         if size and os.pread(descriptor, 1, size - 1) != b"\n":
-            data = b" \n" + data  # the space: only its end may be missing, and the line must not become whole now
+            data = b" \n" + data  # the space keeps a line that lacks only its end from becoming valid now
         try:
             left = memoryview(data)
             while left:
@@ -245,28 +255,28 @@ class LogFile:
             raise
 
     def is_there(self) -> bool:
-        """Whether there is a file, or something that was made beside it."""
+        """Whether the file exists, or another one made for it."""
         return bool(self._all())
 
     def remove(self) -> None:
-        """Deletes everything. Cut short in between, it leaves what counts as a whole session."""
+        """Delete all files of the session. An interruption leaves a complete session."""
         for path in self._all():
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
         self.forget()
 
     def _all(self) -> list[str]:
-        """The file, behind all that lies beside it: the number of its commits, and what earlier versions kept."""
+        """Paths in the order of deletion: the counter and files of earlier versions first, the log last."""
         return sorted(glob.glob(f"{glob.escape(self.path)}*"), reverse=True)
 
     def raise_guard(self, commits: int) -> None:
-        """Notes what is in the file, before it is acknowledged."""
+        """Count an append in the file before it is acknowledged."""
         self.guard.raise_to(commits)
         self.guard.close()
 
 
 def scan(file: BinaryIO, index: Index, acknowledged: int) -> None:
-    """Feeds an index with what follows the last whole append."""
+    """Feed an index with the lines behind the last whole append."""
     _feed(file, index)
     index.settle(acknowledged)
 

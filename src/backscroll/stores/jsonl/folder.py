@@ -1,4 +1,4 @@
-"""A folder of sessions: which file is whose, in which order they began, and what a fork reads from its parent."""
+"""A folder of sessions: which file belongs to which session, their order, and what a fork reads from its parent."""
 
 import contextlib
 import hashlib
@@ -16,27 +16,27 @@ from backscroll.stores.jsonl.lines import Header
 
 _NAME = re.compile(r"[A-Za-z0-9_-]*\.[0-9a-f]{20}\.jsonl")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
-_READABLE = 40  # characters of a session's name that its file's name begins with
-_MOST_KNOWN = 10_000  # sessions whose indices are remembered
+_READABLE = 40  # characters of a session's name at the start of its file's name
+_MOST_KNOWN = 10_000  # sessions whose indexes are cached
 NAMELESS = (
-    "line 1, byte 0: the line that names its session is not what was written: restore the file from a backup, or "
+    "line 1, byte 0: the line that names its session is damaged: restore the file from a backup, or "
     "delete it together with its -commits file"
 )
 
 
 class Segment(NamedTuple):
-    """Places of a log that stand in one file."""
+    """Positions of a log that one file holds."""
 
     log: LogFile
     first: int
     last: int
-    """Behind the last of them."""
+    """The position behind the last one."""
     id: str | None
-    """Of the file."""
+    """The id of the file."""
 
 
 class Listed(NamedTuple):
-    """A session's file, or what is wrong with one."""
+    """A session's file, or what is wrong with it."""
 
     path: str
     header: Header | None
@@ -44,23 +44,23 @@ class Listed(NamedTuple):
 
 
 def file_name(session: str) -> str:
-    """What a session's file is called: readable, and safe whatever the session is called."""
+    """The name of a session's file: readable, and safe for any name of a session."""
     readable = _UNSAFE.sub("-", session)[:_READABLE].strip("-")
     return f"{readable or 'session'}.{hashlib.sha256(session.encode()).hexdigest()[:20]}.jsonl"
 
 
 class Folder:
-    """A folder by its name. Nothing is made before something is written."""
+    """A folder by its path. Nothing is created before the first append."""
 
     def __init__(self, path: str, timeout: float) -> None:
         self.path, self.timeout = path, timeout
         self._lock = threading.Lock()
         self._logs: dict[str, LogFile] = {}
         self._used = False
-        """Whether the folder was there while this object was in use."""
+        """Whether this object has seen the folder."""
 
     def log(self, session: str) -> LogFile:
-        """A session's file, whether it is there or not."""
+        """A session's file, whether it exists or not."""
         self.check_place()
         with self._lock:
             found = self._logs.get(session)
@@ -71,30 +71,30 @@ class Folder:
         return found
 
     def check_place(self) -> None:
-        """Raises `StoreUnavailableError` where the folder is gone that was there before."""
-        used = self._used  # before the look: another thread may make the folder between the two
+        """Raise `StoreUnavailableError` if the folder existed before and is gone."""
+        used = self._used  # before the check: another thread may create the folder in between
         if os.path.isdir(self.path):
             self._used = True
         elif used:
             raise StoreUnavailableError(
-                f"{self.path}: the folder is gone: it was deleted, moved or unmounted while it was in use; nothing was "
-                "written. Put it back, or close the store to begin a new one"
+                f"{self.path}: the folder was deleted, moved or unmounted while it was in use; nothing was written. "
+                "Put it back, or close the store to start a new one"
             )
 
     def forget(self) -> None:
-        """Drops what is known of the files."""
+        """Drop what is cached of the files."""
         with self._lock:
             self._logs, self._used = {}, False
 
     def forked(self) -> None:
-        """Begins anew, in the child of a fork."""
+        """Reset in the child of a fork."""
         self._lock = threading.Lock()
         self._logs = {}
 
     # -- forks --
 
     def segments(self, session: str) -> list[Segment]:
-        """Where the places of a log stand, the newest first. Empty for a session that has not begun."""
+        """The files that hold the positions of a log, the newest first. Empty for an unknown session."""
         log = self.log(session)
         with log.lock:
             index = log.refresh()
@@ -102,18 +102,20 @@ class Folder:
         return [own, *self.past(header)] if index.commits else []
 
     def past(self, header: Header | None) -> list[Segment]:
-        """Where the places stand that a fork shares. Raises `CorruptionError` where they are not there any more."""
+        """The files that hold what a fork shares. Raises `CorruptionError` if one of them is gone."""
         found: list[Segment] = []
         while header is not None and header.parent is not None:
             log, last = self.log(header.parent), min([header.shares, *(each.first for each in found[-1:])])
             with log.lock:
-                with contextlib.suppress(CorruptionError):  # behind what is shared, or told here
+                with contextlib.suppress(
+                    CorruptionError
+                ):  # damage behind the shared part; damage in it is raised below
                     log.refresh()
                 index = log.index
             if index.end < last or index.id not in (None, header.parent_id):
                 raise CorruptionError(
                     f"{log.path}: session {header.session!r} shares its first {last} records with {log.session!r}, "
-                    f"whose log ends before place {index.end} or is another one now: restore it from a backup"
+                    f"whose log has {index.end} records or was replaced: restore it from a backup"
                 )
             found.append(Segment(log, min(index.base, last), last, index.id))
             header = index.header
@@ -122,7 +124,7 @@ class Folder:
     # -- files --
 
     def files(self) -> list[str]:
-        """Paths of the files of sessions, begun or not."""
+        """Paths of the files of sessions, including those without a whole append."""
         try:
             names = os.listdir(self.path)
         except FileNotFoundError:
@@ -130,7 +132,7 @@ class Folder:
         return [os.path.join(self.path, name) for name in sorted(names) if _NAME.fullmatch(name)]
 
     def left_over(self) -> list[str]:
-        """Paths of files that should be there: there is something beside them that counts what they hold."""
+        """Paths of missing files that a counter still refers to."""
         try:
             names = set(os.listdir(self.path))
         except FileNotFoundError:
@@ -139,14 +141,14 @@ class Folder:
         return [os.path.join(self.path, name) for name in wanted if _NAME.fullmatch(name)]
 
     def listed(self) -> list[Listed]:
-        """Every session that has begun, in the order of their beginning; then files that cannot tell whose they are."""
+        """All sessions in the order of creation, then files whose session is unknown."""
         self.check_place()
         found = [listed for path in self.files() if (listed := _listed(path)) is not None]
         found += [listed for path in self.left_over() if (listed := _nameless(path)) is not None]
         return sorted(found, key=lambda each: (each.header is None, each.header.begun if each.header else 0, each.path))
 
     def headers(self) -> list[Header]:
-        """The same. Raises `CorruptionError` for a file that cannot tell whose it is."""
+        """The headers of all sessions. Raises `CorruptionError` for a file whose session is unknown."""
         headers = []
         for _, header, problem in self.listed():
             if header is None:
@@ -155,19 +157,19 @@ class Folder:
         return headers
 
     def make(self) -> None:
-        """Make the folder if it is not there."""
+        """Create the folder if it is missing."""
         with contextlib.suppress(FileExistsError):
             os.mkdir(self.path, 0o700)
             sync(os.path.dirname(self.path))
         self.check_place()
 
     def sync(self) -> None:
-        """The names in the folder would survive a power cut from here on."""
+        """Sync the folder, so that the names in it survive a power cut."""
         sync(self.path)
 
 
 def sync(folder: str) -> None:
-    """Has the system write a folder to the disk."""
+    """Sync a folder to disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -176,7 +178,7 @@ def sync(folder: str) -> None:
 
 
 def _listed(path: str) -> Listed | None:
-    """None for a file whose first append is not whole."""
+    """`None` for a file without a whole append."""
     try:
         with open(path, "rb") as file:
             header = first_header(file)
@@ -193,16 +195,16 @@ def _listed(path: str) -> Listed | None:
 
 
 def _nameless(path: str) -> Listed | None:
-    """What is to be said of a file that tells of no session, or is not there; None where nobody ever relied on it."""
+    """The entry of a file that is missing or names no session; `None` if nothing in it was acknowledged."""
     acknowledged = CommitCounter(path).read()
     if not acknowledged:
         return None
-    what = f"{acknowledged} commits were acknowledged, and the file holds none: restore it, or call `accept_loss()`"
+    what = f"{acknowledged} commits were acknowledged and the file has none: restore it, or call `accept_loss()`"
     return Listed(path, None, f"{path}: {NAMELESS if has_lines(path) else what}")
 
 
 def has_lines(path: str) -> bool:
-    """Whether anything in a file, if it is there, could be a line."""
+    """Whether a file exists and has a complete line."""
     try:
         with open(path, "rb") as file:
             return any(line.endswith(b"\n") and line.strip() for line in file)
@@ -211,17 +213,17 @@ def has_lines(path: str) -> bool:
 
 
 def first_header(file: Iterable[bytes]) -> Header | None:
-    """The header that the first whole append follows; before it may stand what a crash left of beginnings."""
+    """The header before the first whole append; remains of earlier attempts may precede it."""
     header, seed = None, 0
     for line in file:
         if not line.endswith(b"\n"):
             break
-        told = line[:-1]
-        found = lines.header_of(told) if lines.is_header(told) else None
+        content = line[:-1]
+        found = lines.header_of(content) if lines.is_header(content) else None
         if found is not None:
             header, seed = found, lines.seed_of(found.session)
-        elif header is not None and lines.is_good(told, seed):
-            head = lines.head_of(told)
+        elif header is not None and lines.is_good(content, seed):
+            head = lines.head_of(content)
             if head is not None and head.commit is not None:
                 return header
         if found is not None and found.commit is not None:

@@ -1,8 +1,8 @@
-"""What a session's file holds and where: made from its lines, in order. Pure; no file is opened here.
+"""The index of a session's file, built from its lines in order. Opens no file.
 
-Lines count when the last line of their append is there. What a crash left of an append is torn: the next one begins
-again at the same place. A line that is not as it was written costs its own places, and no others; if nobody was told
-that its append is safe, a power cut may have taken any part of it, and all of it is torn.
+Lines count once the last line of their append is there. What a crash left of an append is torn, and the next append
+starts at the same position. A damaged line costs its own positions and no others. If its append was never acknowledged,
+a power cut may have lost any part of it, and the whole append is torn.
 """
 
 from array import array
@@ -13,7 +13,7 @@ from backscroll.errors import CorruptionError
 from backscroll.stores.jsonl import lines
 from backscroll.stores.jsonl.lines import Header
 
-_MOST_MISSING = 10_000_000  # places that may be missing at once, so that no number in a file can take all memory
+_MOST_MISSING = 10_000_000  # missing positions at once, so that a damaged number cannot exhaust the memory
 
 
 class Span(NamedTuple):
@@ -24,18 +24,18 @@ class Span(NamedTuple):
 
 
 class _Waiting(NamedTuple):
-    """A record whose append may not be whole."""
+    """A record whose append is not yet complete."""
 
     at: int
     start: int
     size: int
-    """0 for a record that is not there, or not as it was written."""
+    """0 for a record that is missing or damaged."""
     seq: int | None = None
     key: str | None = None
 
 
 class _Mark(NamedTuple):
-    """What was known before an append in which something is not as it was written."""
+    """The state of the index before an append that contains damage."""
 
     commit: int
     starts: int
@@ -48,35 +48,35 @@ class _Mark(NamedTuple):
 
 
 class Index:
-    """Grows with the file. Places below `base` are read from the parent."""
+    """The index of one file. Positions below `base` are read from the parent."""
 
     def __init__(self, session: str) -> None:
         self.session = session
         self.header: Header | None = None
-        self.told, self.began = b"", 0
-        """The header as it stands in the file, and where."""
+        self.header_line, self.began = b"", 0
+        """The first line of the file, and its offset."""
         self.base = 0
         self.end = 0
-        """The place behind the last record."""
+        """Number of records in the log."""
         self.commits = 0
-        """Appends that are whole, and the beginning of a fork: the number that the newest of them has."""
+        """Number of the newest whole append; the start of a fork counts as one."""
         self.whole = 0
-        """Bytes up to the end of the last whole append."""
+        """Offset of the end of the last whole append."""
         self.seal = b""
-        """The end of the last line of it."""
+        """The last bytes of that append."""
         self.keys: dict[str, int] = {}
         self.torn: list[Span] = []
-        """What belongs to no whole append, between those that are."""
+        """Spans between whole appends that belong to none."""
         self.rest: list[Span] = []
-        """The same behind them: what a crash left, or somebody is writing just now."""
+        """Spans behind the last whole append: left by a crash, or being written now."""
         self.tail: Span | None = None
-        """What stands behind the last end of a line."""
+        """The unfinished line at the end."""
         self._seed = lines.seed_of(session)
         self._starts = array("q")
-        """Of the records from `base` on, in bytes; -1 - the place to look at where one is not as it was written."""
+        """Offsets of the records from `base` on. For a damaged one: -1 - the offset where it should be."""
         self._seqs = array("q")
         self._places = array("q")
-        """Of the records that have a seq."""
+        """Positions of the records that have a `seq`."""
         self._damaged: list[int] = []
         self._waiting: list[_Waiting] = []
         self._marks: list[_Mark] = []
@@ -84,20 +84,20 @@ class Index:
     # -- growing --
 
     def again(self) -> None:
-        """What follows is read from `whole` on."""
+        """Prepare for reading again from `whole`."""
         self._waiting, self.rest, self.tail = [], [], None
         if not self.commits:
             self.header = None
 
     def feed(self, start: int, line: bytes) -> None:
-        """Takes the next line, without its end."""
+        """Add the next line, without its end."""
         span = Span(start, len(line) + 1)
         head = lines.head_of(line) if lines.is_good(line, self._seed) else None
         if head is None:
             self._odd(span, line)
             return
         self._back_to(next((mark for mark in self._marks if mark.end == head.at), None), start)
-        if head.at == self.end:  # an append begins: what stands before it belongs to none
+        if head.at == self.end:  # an append starts, so the lines before belong to none
             self._tear()
         expected = self.end + len(self._waiting)
         if not expected <= head.at <= expected + _MOST_MISSING:
@@ -110,28 +110,28 @@ class Index:
             self._commit(span, line, head.commit)
 
     def _tear(self) -> None:
-        """What waits belongs to no whole append."""
+        """Move what waits to the torn spans: its append is incomplete."""
         self.rest += [Span(each.start, each.size) for each in self._waiting if each.size]
         self._waiting = []
 
     def _odd(self, span: Span, line: bytes) -> None:
-        """A line that is no record."""
+        """Handle a line that is no record."""
         if not line.strip():
             return
         header = lines.header_of(line) if not self.commits else None
         if header is None:
             self.rest.append(span)
         elif header.session != self.session:
-            raise CorruptionError(f"it is the file of the session {header.session!r}, and not of {self.session!r}")
+            raise CorruptionError(f"the file belongs to the session {header.session!r}, not to {self.session!r}")
         else:
             self._tear()
-            self.header, self.told, self.began = header, line, span.start
+            self.header, self.header_line, self.began = header, line, span.start
             self.base = self.end = header.shares
             if header.commit is not None:
                 self._commit(span, line, header.commit)
 
     def _miss(self, first: int, last: int, start: int) -> None:
-        """Records before `start` are not there, or not as they were written: where the first odd line is, if any."""
+        """Add missing records before `start`, located at the first damaged line, if any."""
         behind = self._waiting[-1].start if self._waiting else self.whole - 1
         odd = [span for span in self.rest if span.start > behind]
         self.rest = [span for span in self.rest if span.start <= behind]
@@ -158,11 +158,11 @@ class Index:
         self.again()
 
     def settle(self, acknowledged: int) -> None:
-        """Takes back, from the end, what holds damage and was not acknowledged: a power cut tore it."""
+        """Drop damaged appends at the end that were not acknowledged: a power cut tore them."""
         self._back_to(next((mark for mark in self._marks if mark.commit > acknowledged), None), self.whole)
 
     def _back_to(self, mark: _Mark | None, until: int) -> None:
-        """Forgets an append and all behind it, up to a byte of the file."""
+        """Drop an append and all behind it, up to an offset of the file."""
         if mark is None:
             return
         self.rest = [Span(mark.whole, until - mark.whole), *(span for span in self.rest if span.start >= until)]
@@ -173,7 +173,7 @@ class Index:
         self._marks, self._waiting = self._marks[: self._marks.index(mark)], []
 
     def unfinished(self) -> list[Span]:
-        """All that stands behind the last whole append."""
+        """All spans behind the last whole append."""
         waiting = [Span(each.start, each.size) for each in self._waiting if each.size]
         return sorted([*self.rest, *waiting, *([self.tail] if self.tail else ())])
 
@@ -181,30 +181,30 @@ class Index:
 
     @property
     def id(self) -> str | None:
-        """Of the file; None where its header is not as it was written."""
+        """The id of the file; `None` if its header is damaged."""
         return self.header.id if self.header else None
 
     def start(self, place: int) -> int:
-        """Where a record's line begins, in bytes; negative, -1 - where to look, for one that is not as it was."""
+        """Offset of a record's line. Negative for a damaged one: -1 - the offset where it should be."""
         return self._starts[place - self.base] if place < self.end else self.whole
 
     def damaged(self) -> list[int]:
-        """Places of the records that are not there, or not as they were written."""
+        """Positions of the records that are missing or damaged."""
         return list(self._damaged)
 
     def damaged_between(self, first: int, last: int) -> int | None:
-        """The first such place from `first` to before `last`."""
+        """The first damaged position from `first` to before `last`."""
         at = bisect_left(self._damaged, first)
         return self._damaged[at] if at < len(self._damaged) and self._damaged[at] < last else None
 
     def seqs_around(self, place: int) -> tuple[int | None, int | None]:
-        """The nearest seqs before and behind a place; None where there is none here, -1 before the first of a log."""
+        """The nearest `seq`s before and after a position; `None` if this file has none, -1 at the start of a log."""
         at = bisect_left(self._places, place)
         before = self._seqs[at - 1] if at else None if self.base else -1
         return before, self._seqs[at] if at < len(self._seqs) else None
 
     def place_of_seq(self, seq: int) -> tuple[int, int]:
-        """The place of the first record with at least this seq, `end` if none, and behind which place it can stand."""
+        """The first position with at least this `seq`, or `end`, and the lowest position it could have."""
         at = bisect_left(self._seqs, seq)
         before = self._places[at - 1] + 1 if at else self.base
         return (self._places[at] if at < len(self._places) else self.end), before

@@ -1,12 +1,12 @@
-"""Lines of a session's file: JSON that anybody can read, and the same bytes back. Pure; no file is opened here.
+"""The format of a session's file: JSON lines that anyone can read, and that give back the same bytes.
 
     {"backscroll":1,"session":"support-42","begun":3,"id":"5f0c...","crc":"0a1b2c3d"}
     {"at":0,"kind":"message","seq":0,"format":1,"commit":1,"body":{"seq":0,"message":...},"crc":"4e5f6a7b"}
 
-The first line tells whose file it is. `commit` stands in the last line of what was appended together: without it the
-lines before are torn. A body that is JSON on one line stands there as it is, byte for byte; any other text stands under
-`text`, and what is no text under `base64`. The checksum is of all bytes before it; that of a record begins with the
-session's name, so that no line can pass for one of another session.
+The first line names the session. `commit` is in the last line of an append: without it, the lines before are torn. A
+body that is JSON on one line is kept byte for byte; any other text is under `text`, and other bytes under `base64`. The
+checksum covers all bytes before it. That of a record starts with the session's name, so that no line passes for another
+session's.
 """
 
 import json
@@ -20,7 +20,7 @@ from backscroll.errors import ConfigurationError, StoreUnavailableError
 from backscroll.ports import Record
 
 VERSION = 1
-"""Of everything that is written today; what was ever written is read for ever."""
+"""Version of everything that is written today. All versions stay readable."""
 _INTEGERS = range(-(2**63), 2**63)
 _BEGINS = b'{"backscroll":'
 _CRC = b',"crc":"'
@@ -34,38 +34,38 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Header(NamedTuple):
-    """The line that a file begins with."""
+    """The first line of a file."""
 
     session: str
     begun: int
-    """Grows from session to session: their order. Nanoseconds since 1970; earlier versions counted from 1."""
+    """Orders the sessions. Nanoseconds since 1970; earlier versions counted from 1."""
     id: str
-    """Of this file alone: a session that was deleted and began again has another one."""
+    """Unique for each file: a session that was deleted and created again has another one."""
     parent: str | None = None
     """The session that this one was forked from, by an earlier version."""
     parent_id: str | None = None
     shares: int = 0
-    """Places that are read from the parent."""
+    """Number of records that are read from the parent."""
     commit: int | None = None
 
 
 class Head(NamedTuple):
-    """What a record's line says before its body."""
+    """The fields of a record's line before its body."""
 
     at: int
     kind: bytes
-    """As it stands in the line: an index does not ask."""
+    """As JSON: an index does not need it."""
     seq: int | None
     key: str | None
     format: int
     commit: int | None
     form: bytes
     start: int
-    """Of the body, in bytes from the start of the line."""
+    """Start of the body, in bytes from the start of the line."""
 
 
 class Form(NamedTuple):
-    """A record, with its body as it will stand in the file."""
+    """A record, and the representation of its body in the file."""
 
     record: Record
     name: bytes
@@ -76,16 +76,16 @@ class Form(NamedTuple):
 
 
 def check(records: Sequence[Record]) -> None:
-    """Raises `ConfigurationError` for a record that no line can hold."""
+    """Raise `ConfigurationError` for a record that no line can hold."""
     for kind, seq, _, number, key in records:
         if any(value not in _INTEGERS for value in (number, 0 if seq is None else seq)):
-            raise ConfigurationError(f"seq {seq} or format {number} has more than 64 bits")
+            raise ConfigurationError(f"seq {seq} or format {number} does not fit in 64 bits")
         if _SURROGATE.search(kind) or (key is not None and _SURROGATE.search(key)):
-            raise ConfigurationError(f"the kind {kind!r:.80} or the key {key!r:.80} is no Unicode text")
+            raise ConfigurationError(f"the kind {kind!r:.80} or the key {key!r:.80} is not valid Unicode text")
 
 
 def form_of(record: Record) -> Form:
-    """Chooses how a body stands in its line. Costs about as much as reading it as JSON."""
+    """Choose the representation of a body. Costs about as much as parsing it as JSON."""
     body = record.body
     try:
         text = body.decode("utf-8", "surrogatepass")
@@ -93,10 +93,10 @@ def form_of(record: Record) -> Form:
         return Form(record, b"base64", b'"%b"' % b64encode(body))
     if _SURROGATE.search(text) is None and _is_json_on_one_line(text):
         return Form(record, b"body", body)
-    # written with escapes, two lone surrogates that follow each other would come back as one character
-    told = _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
-    if json.loads(told) == text:
-        return Form(record, b"text", told.encode())
+    # as escapes, two adjacent lone surrogates would come back as one character
+    escaped = _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
+    if json.loads(escaped) == text:
+        return Form(record, b"text", escaped.encode())
     return Form(record, b"base64", b'"%b"' % b64encode(body))
 
 
@@ -115,22 +115,22 @@ def _refuse(word: str) -> None:
 
 
 def record_lines(session: str, first: int, forms: Sequence[Form], commit: int) -> Iterator[bytes]:
-    """The lines of what is appended together."""
+    """Yield the lines of one append."""
     seed, last = seed_of(session), len(forms) - 1
     for number, (record, name, body) in enumerate(forms):
-        told = f'{{"at":{first + number},"kind":{_text(record.kind)}'
-        told += "" if record.seq is None else f',"seq":{record.seq}'
-        told += "" if record.key is None else f',"key":{_text(record.key)}'
-        told += f',"format":{record.format}' + (f',"commit":{commit}' if number == last else "")
-        yield sealed(b'%b,"%b":%b' % (told.encode(), name, body), seed)
+        head = f'{{"at":{first + number},"kind":{_text(record.kind)}'
+        head += "" if record.seq is None else f',"seq":{record.seq}'
+        head += "" if record.key is None else f',"key":{_text(record.key)}'
+        head += f',"format":{record.format}' + (f',"commit":{commit}' if number == last else "")
+        yield sealed(b'%b,"%b":%b' % (head.encode(), name, body), seed)
 
 
 def header_line(header: Header) -> bytes:
-    """The line that a file begins with."""
-    told = {"backscroll": VERSION} | {name: value for name, value in header._asdict().items() if value is not None}
+    """Return the first line of a file."""
+    fields = {"backscroll": VERSION} | {name: value for name, value in header._asdict().items() if value is not None}
     if header.parent is None:
-        del told["shares"]
-    return sealed(json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()[:-1], 0)
+        del fields["shares"]
+    return sealed(json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()[:-1], 0)
 
 
 def _text(text: str) -> str:
@@ -138,7 +138,7 @@ def _text(text: str) -> str:
 
 
 def sealed(begun: bytes, seed: int) -> bytes:
-    """A line with its checksum and its end."""
+    """Complete a line with its checksum and end."""
     return b'%b%b%08x"}\n' % (begun, _CRC, crc32(begun, seed))
 
 
@@ -146,18 +146,18 @@ def sealed(begun: bytes, seed: int) -> bytes:
 
 
 def seed_of(session: str) -> int:
-    """What checksums of a session's records begin with."""
+    """The initial value for checksums of a session's records."""
     return crc32(session.encode())
 
 
 def is_good(line: bytes, seed: int) -> bool:
-    """Whether a line is as it was written."""
+    """Whether a line passes its checksum."""
     start = len(line) - SEAL
     return start > 0 and line[start:] == b'%b%08x"}' % (_CRC, crc32(memoryview(line)[:start], seed))
 
 
 def head_of(line: bytes) -> Head | None:
-    """What a good line says before its body; None for one that is no record."""
+    """Parse the fields of a valid line before its body; `None` if it is no record."""
     found = _HEAD.match(line)
     if found is None:
         return None
@@ -165,32 +165,32 @@ def head_of(line: bytes) -> Head | None:
     return Head(
         int(at), kind, None if seq is None else int(seq), None if key is None else json.loads(key),
         int(number), None if commit is None else int(commit), form, found.end(),
-    )  # fmt: skip  # as they stand in the line
+    )  # fmt: skip  # in the order of the line
 
 
 def record_of(line: bytes, head: Head) -> Record:
-    """The record of a good line."""
-    told = line[head.start : -SEAL]
+    """Parse the record of a valid line."""
+    body = line[head.start : -SEAL]
     if head.form == b"text":
-        told = json.loads(told).encode("utf-8", "surrogatepass")
+        body = json.loads(body).encode("utf-8", "surrogatepass")
     elif head.form == b"base64":
-        told = b64decode(told[1:-1], validate=True)
-    return Record(json.loads(head.kind), head.seq, told, head.format, head.key)
+        body = b64decode(body[1:-1], validate=True)
+    return Record(json.loads(head.kind), head.seq, body, head.format, head.key)
 
 
 def is_header(line: bytes) -> bool:
-    """Whether a line looks like one that a file begins with."""
+    """Whether a line looks like the first line of a file."""
     return line.startswith(_BEGINS)
 
 
 def header_of(line: bytes) -> Header | None:
-    """The header of a line; None if it is not what was written. Raises `StoreUnavailableError` for a later version."""
+    """Parse a header; `None` if it fails its checksum. Raise `StoreUnavailableError` for a later version."""
     if not is_header(line) or not is_good(line, 0):
         return None
-    told = json.loads(line)
-    if told["backscroll"] > VERSION:
+    fields = json.loads(line)
+    if fields["backscroll"] > VERSION:
         raise StoreUnavailableError(
-            f"the file has version {told['backscroll']}, and this version of Backscroll knows versions up to "
-            f"{VERSION}: upgrade it"
+            f"the file has version {fields['backscroll']}, and this version of Backscroll supports versions up "
+            f"to {VERSION}: upgrade Backscroll"
         )
-    return Header(**{name: told[name] for name in Header._fields if name in told})
+    return Header(**{name: fields[name] for name in Header._fields if name in fields})

@@ -1,12 +1,12 @@
-"""Sessions in a folder of JSON Lines, to be read and searched with any tool. Only the port's operations live here.
+"""Sessions in a folder of JSON Lines.
 
     store = JsonlStore("sessions")
 
-Each session is a file, each event a line. Any number of processes may use the folder. What is acknowledged survives the
-process and, with `durability="full"`, a power cut; every line is checked when it is read. Nothing is touched before the
-first use. A forked process opens anew.
+Each session is a file, and each event a line, readable and searchable with any tool. Any number of processes may use
+the folder. Acknowledged records survive the process and, with `durability="full"`, a power cut. Every line is checked
+when it is read. No file is touched before the first use. A forked process opens its own files.
 
-Sessions are not forked, leased or repaired here: SQLite does that. Forks that an earlier version made are read.
+This store does not fork, lease or repair: SQLite does. It reads forks that an earlier version made.
 """
 
 import os
@@ -20,7 +20,7 @@ from backscroll.ports import Extent, Record, Stored, Tip
 from backscroll.stores.fork_lock import GATE
 from backscroll.stores.group_commit import Job
 from backscroll.stores.jsonl import lines
-from backscroll.stores.jsonl.file import told
+from backscroll.stores.jsonl.file import translated_errors
 from backscroll.stores.jsonl.folder import Folder, Segment
 from backscroll.stores.jsonl.verify import accept_loss, verify
 from backscroll.stores.jsonl.writer import Append, Delete, Hold, Writer
@@ -31,11 +31,17 @@ from backscroll.stores.turns import Turn
 
 
 class JsonlStore(QueuedStore[Job]):
-    """A store in a folder, which is made if it is not there. Beside each session's file lies one that counts appends.
+    """A store in a folder, which the first append creates. Next to each session's file, another one counts its appends.
 
-    `durability` says when an append is done: `full` when it would survive a power cut, `normal` when it would survive
-    the end of the process. `timeout` is how many seconds to wait for other processes. Opening a session reads its file
-    once; an index of 8 to 24 bytes a record, and its keys, stay in memory.
+    Opening a session reads its file once. An index of 8 to 24 bytes per record, plus its keys, stays in memory.
+
+    Args:
+        path: the folder.
+        durability: `"full"`: an append is done when it survives a power cut. `"normal"`: when it survives the process.
+        timeout: seconds to wait for other processes.
+
+    Raises:
+        ConfigurationError: an argument is invalid, or the system is Windows.
     """
 
     def __init__(self, path: str | os.PathLike[str], durability: str = "full", *, timeout: float = TIMEOUT) -> None:
@@ -44,61 +50,68 @@ class JsonlStore(QueuedStore[Job]):
             raise ConfigurationError("a folder of JSON Lines needs file locks that Windows lacks: use sqlite:///")
         name = os.fspath(path)
         if not isinstance(name, str) or not name or "\0" in name:
-            raise ConfigurationError(f"{name!r} names no folder")
+            raise ConfigurationError(f"`path` {name!r} is not a folder: pass the path of a folder")
         path = os.path.realpath(name)
         self._folder = Folder(path, timeout)
         super().__init__(path, durability)
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """Everything that this store can do; SQLite can also fork and lease."""
+        """What this store supports. SQLite can also fork and lease."""
         return frozenset(("durable", "shared", "delete", "turn"))
 
     def append(
-        self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
+        self,
+        session: str,
+        expected_position: int,
+        records: Sequence[Record],
+        *,
+        incarnation: str | None = None,
+        turn: Any = None,
     ) -> Future[str | None]:
-        """Queues records for the places from `first` on. Done when they are as safe as `durability` says."""
+        """Queue records to append at `expected_position`. Done when they are as safe as `durability` says."""
         name, new = checked(session), checked_keys(records)
         lines.check(new)
-        job = Append(name, first, new, incarnation)
+        job = Append(name, expected_position, new, incarnation)
         return job.done if turn is not None and turn.give(job) else self._put(job)
 
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
-        """Records from `start` to before `stop` or the end that the log has when reading begins.
+        """Yield records from `start` to before `stop`, at most to the log's end when reading starts.
 
-        Raises `CorruptionError` at the first record that is missing or altered, and `ConflictError` if the session is
-        deleted meanwhile.
+        Raises:
+            CorruptionError: at the first record that is missing or damaged.
+            ConflictError: the session is deleted meanwhile.
         """
         return self._read(checked(session), max(start, 0), stop)
 
     def _read(self, name: str, at: int, stop: int | None) -> Iterator[Stored]:
-        with told(self.path), GATE:
+        with translated_errors(self.path), GATE:
             segments = self._folder.segments(name)
         for log, first, end, known in reversed(segments):
             at, last = max(at, first), end if stop is None else min(end, stop)
             while at < last:
-                with told(log.path), GATE, log.lock:
+                with translated_errors(log.path), GATE, log.lock:
                     got = log.load(known, at, last)
                 yield from got
                 at += len(got)
 
-    def end(self, session: str) -> int:
-        """The place behind the last record."""
+    def length(self, session: str) -> int:
+        """Number of records in the log; 0 for an unknown session."""
         return self.tip(session).end
 
     def tip(self, session: str) -> Tip:
-        """The same, with the session's incarnation: the id of its file."""
+        """Number of records, and the session's incarnation: the id of its file."""
         log = self._folder.log(checked(session))
-        with told(log.path), GATE, log.lock:
+        with translated_errors(log.path), GATE, log.lock:
             index = log.refresh()
             return Tip(index.end, index.id if index.commits else None)
 
     def find(self, session: str, *, seq: int | None = None, key: str | None = None) -> int | None:
-        """The place of the first record with a `seq` of at least this one, or of the record with this key.
+        """Position of the first record with at least this `seq`, or of the record with this key.
 
-        Raises `CorruptionError` where a record that is not as it was written may be the one.
+        Raises `CorruptionError` if a damaged record may be the one.
         """
-        with told(self.path), GATE:
+        with translated_errors(self.path), GATE:
             segments = self._folder.segments(checked(session))
             for segment in segments if key is not None else reversed(segments):
                 found = _find(segment, seq, key)
@@ -107,9 +120,9 @@ class JsonlStore(QueuedStore[Job]):
         return None
 
     def extent(self, session: str) -> Extent:
-        """Return the bytes of a session's file, and when it was last written."""
+        """Return the size of a session's file in bytes, and when it was last written."""
         path = self._folder.log(checked(session)).path
-        with told(path):
+        with translated_errors(path):
             try:
                 found = os.stat(path)
             except FileNotFoundError:
@@ -117,48 +130,48 @@ class JsonlStore(QueuedStore[Job]):
         return Extent(found.st_size, found.st_mtime)
 
     def sessions(self) -> list[str]:
-        """Names, the session that began first before the others. Raises `CorruptionError` where a file has lost its."""
-        with told(self.path), GATE:
+        """Names in the order of creation. Raises `CorruptionError` if the name of a file's session is damaged."""
+        with translated_errors(self.path), GATE:
             return [header.session for header in self._folder.headers()]
 
     def fork(self, session: str, new: str, at: int) -> NoReturn:  # noqa: ARG002 - of the port
         """Raise `ConfigurationError`."""
-        raise _use_sqlite("forks no sessions; to fork")
+        raise _use_sqlite("cannot fork sessions: to fork")
 
     def lease(self, session: str, owner: str, seconds: float) -> NoReturn:  # noqa: ARG002 - of the port
         """Raise `ConfigurationError`."""
-        raise _use_sqlite("leases no sessions; to lease")
+        raise _use_sqlite("cannot lease sessions: to lease")
 
     def turn(self, session: str) -> Future[Turn[Append]]:
-        """Keeps all others from writing to the session's file until the append that is made with what this answers."""
+        """Lock the session's file until the append that passes this turn."""
         job = Hold(checked(session))
         self._put(job, at_once=True)
         return job.turn.granted
 
     def delete(self, session: str, cascade: bool = False) -> None:
-        """Deletes a session's file. Also finishes an erasure that was cut short."""
+        """Delete a session's file. Also completes a deletion that was interrupted."""
         self._put(Delete(checked(session), cascade)).result()
 
     def verify(self, session: str | None = None) -> Iterator[Problem]:
-        """Reads everything, or one session, and yields what is not as it was written. Changes nothing."""
+        """Read everything, or one session, and yield what differs from what was written. Changes nothing."""
         return verify(self._folder, None if session is None else checked(session))
 
     def accept_loss(self) -> int:
-        """Goes on with what is left, where acknowledged appends are gone. Answers how many these were."""
+        """Continue with what is left after acknowledged appends were lost. Returns their number."""
         return accept_loss(self._folder)
 
     def repair(self) -> NoReturn:
         """Raise `ConfigurationError`."""
         raise _use_sqlite(
-            "repairs nothing: restore the file from a backup, or call `accept_loss()` where only its end is gone; for "
-            "a store that can be repaired"
+            "cannot be repaired: restore the file from a backup, or call `accept_loss()` if only its end is missing; "
+            "for a store that can be repaired"
         )
 
-    def let_go(self) -> None:
-        """Nothing is open between two uses."""
+    def close_idle(self) -> None:
+        """Do nothing: no file is open between two uses."""
 
     def forked(self) -> None:
-        """Begins anew, in the child of a fork. What the parent had queued is the parent's."""
+        """Reset in the child of a fork. The parent writes what it had queued."""
         super().forked()
         self._folder.forked()
 
@@ -174,7 +187,7 @@ def _use_sqlite(what: str) -> ConfigurationError:
 
 
 def _find(segment: Segment, seq: int | None, key: str | None) -> int | None:
-    """The place in one file; None if it is not there."""
+    """The position in one file; `None` if the record is not there."""
     log, first, last, _ = segment
     with log.lock:
         index = log.index

@@ -1,34 +1,34 @@
-"""Looking through a folder of sessions for what is not as it was written, and going on after a loss."""
+"""Find damage in a folder of sessions, and accept losses."""
 
 from collections.abc import Iterator
 
 from backscroll.errors import CorruptionError
 from backscroll.stores.commit_counter import CommitCounter
 from backscroll.stores.fork_lock import GATE
-from backscroll.stores.jsonl.file import LogFile, scan, told
+from backscroll.stores.jsonl.file import LogFile, scan, translated_errors
 from backscroll.stores.jsonl.folder import Folder, first_header, has_lines
 from backscroll.stores.jsonl.index import Index, Span
 from backscroll.stores.problems import Problem
 
-_TORN = "what a crash left of an append that was never acknowledged: it is not read, and nothing is gone"
+_TORN = "left by a crash during an append that was never acknowledged: it is ignored, and no data is lost"
 
 
 def verify(folder: Folder, name: str | None) -> Iterator[Problem]:
-    """Reads all sessions, or the one of that name. Changes nothing.
+    """Read all sessions, or the one of that name, and yield what differs from what was written. Changes nothing.
 
-    What is found is yielded while no file is open: the caller may take any time, and fork.
+    No file is open while a problem is yielded: the caller may take any time, and fork.
     """
-    with told(folder.path), GATE:
+    with translated_errors(folder.path), GATE:
         found = folder.listed() if name is None else []
     yield from (Problem(None, None, each.problem) for each in found if each.problem)
     for session in [each.header.session for each in found if each.header] if name is None else [name]:
-        with told(folder.path), GATE:
+        with translated_errors(folder.path), GATE:
             problems = list(_session(folder, session))
         yield from problems
 
 
 def _session(folder: Folder, name: str) -> Iterator[Problem]:
-    log = LogFile(folder.log(name).path, name)  # one of its own: nothing that is known is taken for granted
+    log = LogFile(folder.log(name).path, name)  # a new object, so that nothing cached is trusted
     acknowledged = log.guard.read()
     try:
         with open(log.path, "rb") as file:
@@ -54,7 +54,7 @@ def _session(folder: Folder, name: str) -> Iterator[Problem]:
 
 
 def _merged(spans: list[Span]) -> list[Span]:
-    """Those that touch as one."""
+    """Merge spans that touch."""
     found: list[Span] = []
     for span in sorted(spans):
         if found and sum(found[-1]) == span.start:
@@ -65,12 +65,12 @@ def _merged(spans: list[Span]) -> list[Span]:
 
 
 def accept_loss(folder: Folder) -> int:
-    """Lowers the numbers of acknowledged appends to what the files hold. Answers how many appends are gone.
+    """Lower the counters of acknowledged appends to what the files hold, and return the difference.
 
-    A file with lines that do not tell whose they are is left as it is.
+    A file whose session is unknown is left unchanged.
     """
     gone = 0
-    with told(folder.path), GATE:
+    with translated_errors(folder.path), GATE:
         for path in sorted({*folder.files(), *folder.left_over()}):
             acknowledged = CommitCounter(path).read()
             commits = _commits(path, acknowledged)
@@ -82,7 +82,7 @@ def accept_loss(folder: Folder) -> int:
 
 
 def _commits(path: str, acknowledged: int) -> int | None:
-    """Whole appends of a file; None where it cannot tell."""
+    """Whole appends of a file; `None` if its session is unknown."""
     if not has_lines(path):
         return 0
     with open(path, "rb") as file:

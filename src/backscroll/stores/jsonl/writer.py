@@ -1,7 +1,7 @@
-"""Writing to a folder of sessions: appends, beginnings and erasures, in the order they were asked for.
+"""Write to a folder of sessions: appends and deletions, in order.
 
-Appends to one session that wait together are written and synced together. Each is checked by itself: a conflict is an
-answer and disturbs no other.
+Appends to one session that wait together are written and synced together. Each is checked separately: a conflict is the
+result of one append and does not affect the others.
 """
 
 import os
@@ -15,7 +15,7 @@ from backscroll.ports import Record
 from backscroll.stores.fork_lock import GATE
 from backscroll.stores.group_commit import Answer, Job
 from backscroll.stores.jsonl import lines
-from backscroll.stores.jsonl.file import LogFile, told
+from backscroll.stores.jsonl.file import LogFile, translated_errors
 from backscroll.stores.jsonl.folder import Folder, Segment
 from backscroll.stores.jsonl.lines import Header
 from backscroll.stores.names import another
@@ -24,7 +24,7 @@ from backscroll.stores.turns import Turn
 
 @dataclass(slots=True, eq=False)
 class Append(Job):
-    """Records for the places from `first` on."""
+    """Append records at `first` and the following positions."""
 
     first: int
     records: Sequence[Record]
@@ -39,41 +39,41 @@ class Append(Job):
 
 @dataclass(slots=True, eq=False)
 class Hold(Job):
-    """Keeps a session's file for one writer until it says what it appends."""
+    """Reserve a session's file for one writer until its append."""
 
     turn: Turn[Append] = field(default_factory=Turn, init=False)
 
 
 @dataclass(slots=True, eq=False)
 class Delete(Job):
-    """The session is to go, with `cascade` also what was forked from it."""
+    """Delete a session; with `cascade`, its forks as well."""
 
     cascade: bool
 
 
 class Writer:
-    """Does jobs in one folder."""
+    """Performs jobs in one folder."""
 
     def __init__(self, folder: Folder, synced: bool) -> None:
         self._folder, self._synced = folder, synced
 
     def perform(self, jobs: list[Job]) -> Iterator[list[Answer[Job]]]:
-        """Appends to one session together, up to the next job that is none."""
+        """Perform jobs: appends to one session together, up to the next job of another kind."""
         waiting: dict[str, list[Append]] = {}
         for job in jobs:
             if isinstance(job, Append):
                 waiting.setdefault(job.session, []).append(job)
                 continue
             yield from self._all_of(waiting)
-            yield []  # nobody waits for the turn of another one
+            yield []  # so that finished jobs do not wait for another writer's turn
             yield self._held(job) if isinstance(job, Hold) else [(job, self._alone(job))]
         yield from self._all_of(waiting)
 
     def tip(self, session: str) -> None:
-        """Told by the index, which every reader shares."""
+        """`None`: the index, which all readers share, knows the tip."""
 
-    def let_go(self) -> None:
-        """Nothing is open between two jobs."""
+    def close_idle(self) -> None:
+        """Do nothing: no file is open between two jobs."""
 
     def _all_of(self, waiting: dict[str, list[Append]]) -> Iterator[list[Answer[Job]]]:
         for session, jobs in waiting.items():
@@ -82,10 +82,10 @@ class Writer:
 
     def _alone(self, job: Job) -> BaseException | None:
         try:
-            with told(self._folder.path), GATE:
+            with translated_errors(self._folder.path), GATE:
                 if isinstance(job, Delete):
                     self._erase(job)
-        except BaseException as error:  # whatever it was: somebody waits for it
+        except BaseException as error:  # every error: a caller waits for the result
             return error
         return None
 
@@ -93,19 +93,24 @@ class Writer:
         try:
             for job in jobs:
                 job.forms = job.forms or [lines.form_of(record) for record in job.records]
-            with told(self._folder.path), GATE:
+            with translated_errors(self._folder.path), GATE:
                 self._append(session, jobs)
-        except BaseException as error:  # whatever it was: somebody waits for each of them
+        except BaseException as error:  # every error: a caller waits for each result
             if len(jobs) > 1 and isinstance(error, StoreUnavailableError):
                 return [answer for job in jobs for answer in self._together(session, [job])]
             return [(job, error) for job in jobs]
         return [(job, job.error) for job in jobs]
 
     def _held(self, job: Hold) -> list[Answer[Job]]:
-        """Nobody else can write to the session's file, if there is one, until its writer did."""
+        """Lock the session's file, if it exists, until the writer with the turn has appended."""
         log, given, written = self._folder.log(job.session), list[Append](), False
         try:
-            with told(self._folder.path), GATE, told(log.path), log.opened(self._folder.timeout) as descriptor:
+            with (
+                translated_errors(self._folder.path),
+                GATE,
+                translated_errors(log.path),
+                log.opened(self._folder.timeout) as descriptor,
+            ):
                 append = job.turn.wait()
                 if append is not None and append.done.set_running_or_notify_cancel():
                     given.append(append)
@@ -114,10 +119,10 @@ class Writer:
                         if descriptor is not None and log.refresh(sure=True).commits:
                             self._write(log, descriptor, given)
                             written = True
-        except BaseException as error:  # whatever it was: somebody waits for it
+        except BaseException as error:  # every error: a caller waits for the result
             job.turn.fail(error)
             return [(job, None), *((each, error) for each in given)]
-        if given and not written:  # there was nothing to keep others from
+        if given and not written:  # the file did not exist, so nothing was locked
             return [(job, None), *self._together(job.session, given)]
         return [(job, None), *((each, each.error) for each in given)]
 
@@ -125,7 +130,7 @@ class Writer:
 
     def _append(self, session: str, jobs: list[Append]) -> None:
         log = self._folder.log(session)
-        with told(log.path), log.opened(self._folder.timeout) as descriptor, log.lock:
+        with translated_errors(log.path), log.opened(self._folder.timeout) as descriptor, log.lock:
             if descriptor is not None and log.refresh(sure=True).commits:
                 self._write(log, descriptor, jobs)
                 return
@@ -139,7 +144,7 @@ class Writer:
         self._folder.make()
         with log.opened(self._folder.timeout, make=True) as descriptor, log.lock:
             assert descriptor is not None
-            if log.refresh(sure=True).commits:  # somebody else began it meanwhile
+            if log.refresh(sure=True).commits:  # another process created it meanwhile
                 self._write(log, descriptor, jobs)
                 return
             self._write(log, descriptor, jobs, Header(log.session, time.time_ns(), secrets.token_hex(8)))
@@ -155,7 +160,7 @@ class Writer:
         for job in jobs:
             job.answer = begins.id if begins else log.index.id
 
-    # -- erasing --
+    # -- deleting --
 
     def _erase(self, job: Delete) -> None:
         if not self._folder.log(job.session).is_there():
@@ -164,7 +169,8 @@ class Writer:
         forks = [name for name, parent in parents.items() if parent == job.session]
         if forks and not job.cascade:
             raise ConflictError(
-                f"session {job.session!r} shares its records with its forks {forks}: delete them as well"
+                f"session {job.session!r} shares records with its forks {forks}: delete them first, "
+                "or pass `cascade=True`"
             )
         going = [job.session]
         for each in going:  # grows on the way
@@ -176,7 +182,7 @@ class Writer:
         self._folder.sync()
 
     def _parents(self, but: str) -> dict[str, str | None]:
-        """Sessions and what they were forked from, by an earlier version."""
+        """Sessions with the session that an earlier version forked them from."""
         parents: dict[str, str | None] = {}
         for path, header, problem in self._folder.listed():
             if header is not None:
@@ -187,7 +193,7 @@ class Writer:
 
 
 def _lines_of(log: LogFile, jobs: Sequence[Append], past: Sequence[Segment]) -> tuple[bytes, int]:
-    """What is to be written, and the number of the last append in it; tells each job of a conflict."""
+    """The lines to write, and the number of the last append in them. Sets the error of each job in conflict."""
     index, found = log.index, list[bytes]()
     end, commits, taken = index.end, index.commits, set[str]()
     for job in jobs:
@@ -197,10 +203,10 @@ def _lines_of(log: LogFile, jobs: Sequence[Append], past: Sequence[Segment]) -> 
         if job.incarnation is not None and (not index.commits or index.id not in (None, job.incarnation)):
             job.error = another(job.session, not index.commits)
         elif job.first != end:
-            why = f"its log ends before place {end}, not before {job.first}"
+            why = f"its log has {end} records, so position {job.first} is not its end"
             job.error = ConflictError(f"session {job.session!r}: {why}")
         elif used is not None:
-            job.error = ConflictError(f"session {job.session!r}: its log has a record with the key {used!r}")
+            job.error = ConflictError(f"session {job.session!r}: the key {used!r} is used already")
         elif job.records:
             commits += 1
             found += lines.record_lines(job.session, job.first, job.forms, commits)
@@ -210,7 +216,7 @@ def _lines_of(log: LogFile, jobs: Sequence[Append], past: Sequence[Segment]) -> 
 
 
 def _used(log: LogFile, past: Sequence[Segment], keys: Sequence[str], taken: set[str]) -> str | None:
-    """The first of these keys that is in use, also by an earlier one of them."""
+    """The first of these keys that is used, also twice among themselves."""
     seen = set(taken)
     for key in keys:
         shared = any(each.log.index.keys.get(key, each.last) < each.last for each in past)

@@ -1,15 +1,15 @@
-"""Sessions in a PostgreSQL database. Importing any of it needs psycopg, and says so where it is missing.
+"""Sessions in a PostgreSQL database. Importing this package requires psycopg.
 
-- `store.py`    the port's operations
-- `server.py`   work on the tables of one address, and trying again
-- `pool.py`     connections that are kept for the next use
-- `fork_safety.py`    who begins anew in the child of a fork
-- `schema.py`   the tables, as steps that only go forward
-- `rows.py`     statements, rows and their checksums
-- `verify.py`   looking for what is not as it was written
-- `address.py`  an address, and what of it may be shown
-- `errors.py`   what the server complains of, as errors that say what to do
-- `driver.py`   psycopg, or what to install
+- `store.py`: the operations of the port
+- `server.py`: run work on the tables of one address, with retries
+- `pool.py`: connections kept for the next use
+- `fork_safety.py`: reset objects in the child of a fork
+- `schema.py`: the tables, as numbered migrations
+- `rows.py`: statements, rows and their checksums
+- `verify.py`: find damage
+- `address.py`: parse an address, and hide its secrets
+- `errors.py`: translate errors of the server into Backscroll's
+- `driver.py`: import psycopg, or say how to install it
 """
 
 from backscroll.stores.postgres.store import PostgresStore

@@ -1,9 +1,9 @@
-"""An address of a PostgreSQL server, taken apart; what of it may be shown. No connection is opened here.
+"""Parse the address of a PostgreSQL server, and hide its secrets.
 
 postgresql://user:password@host:5432/database?schema=backscroll&connections=8&sslmode=require
 
-What libpq knows may stand in it, and what is missing is taken from where libpq looks for it: `PGHOST`, `PGPASSWORD`,
-`~/.pgpass` and so on. Nobody who reads a message, a log or a `repr` learns a password from it.
+It may have all parameters of libpq. What is missing comes from where libpq looks for it: `PGHOST`, `PGPASSWORD`,
+`~/.pgpass` and so on. No message, log or `repr` shows a password.
 """
 
 import re
@@ -17,44 +17,44 @@ SCHEMES = ("postgresql", "postgres")
 SCHEMA = "backscroll"
 CONNECTIONS = 8
 _DEFAULTS = {
-    "connect_timeout": "10",  # seconds; without it a host that does not answer would be waited for for minutes
+    "connect_timeout": "10",  # seconds; the default waits minutes for a host that does not answer
     "keepalives_idle": "30",  # seconds
-    "tcp_user_timeout": "30000",  # milliseconds until a connection counts as lost where nothing comes back
+    "tcp_user_timeout": "30000",  # milliseconds without an answer until a connection counts as lost
     "client_encoding": "UTF8",
     "application_name": "backscroll",
 }
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
-_TELLING = 4  # characters of a secret from which it is no part of other words
+_UNLIKELY_LENGTH = 4  # characters from which a secret is unlikely to be part of another word
 _FORM = "postgresql://user:password@host:5432/database?schema=name"
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where the tables are, and how to get there."""
+    """Where the tables are, and how to connect."""
 
     shown: str
     """Without anything secret."""
     schema: str
     connections: int
     parameters: dict[str, str] = field(repr=False)
-    """What libpq is given."""
+    """Parameters for libpq."""
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What no message may hold."""
+        """What no message may contain."""
         return tuple(value for name, value in self.parameters.items() if "password" in name and value)
 
     @property
     def key(self) -> tuple[object, ...]:
-        """The same for every spelling of the address."""
+        """Equal for every spelling of the address."""
         return self.schema, self.connections, *sorted(self.parameters.items())
 
 
 def parsed(address: str) -> Address:
-    """Takes it apart. Raises `ConfigurationError`, without the password, for one that cannot be read."""
+    """Parse an address. Raise `ConfigurationError`, without the password, if it is invalid."""
     scheme, mark, rest = address.partition("://")
     if scheme not in SCHEMES or not mark:
-        raise ConfigurationError(f"the address of a PostgreSQL server is of the form {_FORM}")
+        raise ConfigurationError(f"`store` must have the form {_FORM}")
     user, host, path = _split(rest)
     base, _, query = path.partition("?")
     own, left = {"schema": SCHEMA, "connections": str(CONNECTIONS)}, []
@@ -68,16 +68,16 @@ def parsed(address: str) -> Address:
     parameters = _DEFAULTS | _known(plain, _secrets(user, left))
     if not _NAME.fullmatch(own["schema"]) or own["schema"].startswith("pg_"):
         raise ConfigurationError(
-            f"the schema {own['schema']!r:.80} is no name that needs no quotes: letters of ASCII, digits and _, at "
-            "most 63, not beginning with a digit or pg_"
+            f"`schema` {own['schema']!r:.80} must have 1 to 63 ASCII letters, digits and _, and must not start with a "
+            "digit or pg_"
         )
     if not re.fullmatch(r"[1-9]\d{0,3}", own["connections"]):
-        raise ConfigurationError(f"connections is a number from 1 to 9999, not {own['connections']!r:.80}")
+        raise ConfigurationError(f"`connections` must be a number from 1 to 9999, not {own['connections']!r:.80}")
     return Address(_shown(parameters, own["schema"]), own["schema"], int(own["connections"]), parameters)
 
 
 def _split(rest: str) -> tuple[str, str, str]:
-    """User and password with their @, host, and all behind it."""
+    """User and password with their @, host, and the rest."""
     until = re.search(r"[@/]", rest)
     user = rest[: until.end()] if until and until[0] == "@" else ""
     end = re.search(r"[/?]", rest[len(user) :])
@@ -87,8 +87,8 @@ def _split(rest: str) -> tuple[str, str, str]:
     names = [pair.partition("=")[0] for pair in query.split("&")]
     ports = re.findall(r":([^:,\]]*)(?=,|$)", host)
     if any("@" in text for text in (host, base, *names)) or any(port and not port.isdecimal() for port in ports):
-        raise ConfigurationError(  # libpq would take a part of the password for a host or port, and tell it
-            "the address of the PostgreSQL server has a port that is no number, or an @ or / inside its password: "
+        raise ConfigurationError(  # libpq would read part of the password as a host or port, and show it
+            "the address of the PostgreSQL server has a port that is not a number, or an @ or / in its password: "
             "write these as %40 and %2F"
         )
     return user, host, path
@@ -107,7 +107,7 @@ def _known(plain: str, secrets: list[str]) -> dict[str, str]:
         why = scrubbed(str(error), secrets, quoting=True)
     else:
         return {name: str(value) for name, value in found.items() if value is not None}
-    raise ConfigurationError(f"PostgreSQL cannot read the address ({why}): it is of the form {_FORM}")
+    raise ConfigurationError(f"PostgreSQL cannot parse the address ({why}): write it as {_FORM}")
 
 
 def _shown(parameters: dict[str, str], schema: str) -> str:
@@ -122,15 +122,18 @@ def _shown(parameters: dict[str, str], schema: str) -> str:
 
 
 def scrubbed(text: str, secrets: tuple[str, ...] | list[str], *, quoting: bool = False) -> str:
-    """A message of the server or of libpq, in one line and without these where an address holds them.
+    """A message of the server or of libpq on one line, without the secrets of an address.
 
-    `quoting`: also where the message quotes one by itself, as libpq does with what it cannot read. Elsewhere letters
-    that a password has as well stay: a message without them says nothing.
+    Args:
+        text: the message.
+        secrets: what to hide.
+        quoting: also hide a secret that the message quotes by itself, as libpq does with what it cannot parse.
+            Elsewhere equal letters stay: without them a message could be meaningless.
     """
     for secret in sorted(secrets, key=len, reverse=True):
         known = re.escape(secret)
         places = rf"(?<=:){known}(?=@)|(?<=password=){known}(?=[&\s\"']|$)|(?<=password='){known}(?=')"
         if quoting:
-            places += rf"|(?<=[\"']){known}(?=[\"'])" if len(secret) < _TELLING else f"|{known}"
+            places += rf"|(?<=[\"']){known}(?=[\"'])" if len(secret) < _UNLIKELY_LENGTH else f"|{known}"
         text = re.sub(places, "***", text)
     return " ".join(text.split())

@@ -1,4 +1,4 @@
-"""psycopg, or what to install. Nothing else may live here."""
+"""Import psycopg, or say how to install it."""
 
 from typing import Any, TypeAlias
 
@@ -7,9 +7,9 @@ from backscroll.errors import ConfigurationError
 try:
     import psycopg
     from psycopg import conninfo, errors
-except ImportError as error:  # of the package, or of the library that it needs
+except ImportError as error:  # the package or its libpq is missing
     raise ConfigurationError(
-        f"a store in PostgreSQL needs psycopg ({error}): install it by pip install 'backscroll[postgres]'"
+        f"a PostgreSQL store needs psycopg ({error}): run pip install 'backscroll[postgres]'"
     ) from error
 
 __all__ = ["Connection", "conninfo", "errors", "psycopg"]

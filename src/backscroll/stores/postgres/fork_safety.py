@@ -1,7 +1,4 @@
-"""Who begins anew in the child of a fork. Nothing else may live here.
-
-A child has its parent's locks, held by threads that it does not have, and its parent's connections.
-"""
+"""Reset objects in the child of a fork, which has its parent's connections, and its locks held by missing threads."""
 
 import functools
 import os
@@ -10,17 +7,17 @@ from typing import Protocol
 
 
 class Forked(Protocol):
-    """Something that holds threads, locks or connections."""
+    """Something that has threads, locks or connections."""
 
     def forked(self) -> None:
-        """Begins anew: called in the child, where one thread runs."""
+        """Reset. Called in the child, where one thread runs."""
 
 
 _ALL: "weakref.WeakSet[Forked]" = weakref.WeakSet()
 
 
-def begins_anew(each: Forked) -> None:
-    """From now on this one is told of forks, as long as it lives."""
+def resets_in_child(each: Forked) -> None:
+    """Call `forked` of this object in the child of each fork, for as long as it lives."""
     _register()
     _ALL.add(each)
 

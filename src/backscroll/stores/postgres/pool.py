@@ -1,8 +1,8 @@
-"""Connections that are kept for the next use. No statement is known here.
+"""Connections kept for the next use.
 
-Of one's own instead of psycopg_pool, which opens connections in threads: where a server cannot be reached, its callers
-learn after a timeout that there is none, and not why; and its threads are absent in the child of a fork. Here a caller
-opens the connection that it needs, and gets the server's own answer at once.
+Not psycopg_pool, because that opens connections in threads: if a server cannot be reached, its callers learn only after
+a timeout that no connection came, and not why. And its threads are missing in the child of a fork. Here a caller opens
+the connection that it needs, and gets the server's own answer at once.
 """
 
 import contextlib
@@ -15,19 +15,19 @@ from contextlib import contextmanager
 
 from backscroll.errors import StoreUnavailableError
 from backscroll.stores.postgres.driver import Connection, psycopg
-from backscroll.stores.postgres.fork_safety import begins_anew
+from backscroll.stores.postgres.fork_safety import resets_in_child
 
-PATIENCE = 30.0  # seconds to wait for a connection that others use
+PATIENCE = 30.0  # seconds to wait for a connection
 _IDLE = psycopg.pq.TransactionStatus.IDLE
 
 
 class Pool:
-    """At most `most` connections of a process. Nothing is opened before the first use."""
+    """At most `most` connections of a process. Opens none before the first use."""
 
     def __init__(self, connect: Callable[[], Connection], most: int) -> None:
         self._connect, self._most = connect, most
         self._begin()
-        begins_anew(self)
+        resets_in_child(self)
 
     def _begin(self) -> None:
         self._free = threading.BoundedSemaphore(self._most)
@@ -37,12 +37,12 @@ class Pool:
 
     @contextmanager
     def use(self) -> Iterator[Connection]:
-        """A connection for as long as nobody else may have it. Raises `StoreUnavailableError` if none becomes free."""
+        """Yield a connection for exclusive use. Raises `StoreUnavailableError` if none becomes free in time."""
         free = self._free
         if not free.acquire(timeout=PATIENCE):
             raise StoreUnavailableError(
                 f"all {self._most} connections of this process were in use for {PATIENCE:.0f} seconds: try again, or "
-                "allow more by `connections` in the address"
+                "raise `connections` in the address"
             )
         try:
             generation, connection = self._generation, self._take() or self._connect()
@@ -54,7 +54,7 @@ class Pool:
             free.release()
 
     def _take(self) -> Connection | None:
-        """The one that was used last, if it is still good."""
+        """The connection that was used last and is still usable."""
         while True:
             try:
                 connection = self._kept.pop()
@@ -71,13 +71,14 @@ class Pool:
             connection.close()
 
     def close(self) -> None:
-        """Closes all; one that is in use when it comes back. The next use opens anew."""
+        """Close all connections; those in use when they are returned. The next use opens new ones."""
         self._generation += 1
         _close(self._kept)
 
     def forked(self) -> None:
-        """Begins anew, in the child of a fork: the connections are those of the parent, and closing one as usual would
-        tell the server that the parent is gone.
+        """Reset in the child of a fork without the parent's connections.
+
+        Their sockets are replaced before they are closed: a normal close would end the parent's session on the server.
         """
         kept = self._kept
         self._unclosed.detach()
@@ -90,13 +91,13 @@ class Pool:
 
 
 def _close(kept: list[Connection]) -> None:
-    with contextlib.suppress(IndexError):  # other threads may take some meanwhile
+    with contextlib.suppress(IndexError):  # other threads may use the list at the same time
         while True:
             kept.pop().close()
 
 
 def _stirs(connection: Connection) -> bool:
-    """Whether something arrived on a connection that nobody uses: the server's farewell, or the end of the line."""
+    """Whether data arrived on an idle connection: the server ended it, or the line broke."""
     try:
         if not hasattr(select, "poll"):
             return bool(select.select([connection.fileno()], [], [], 0)[0])

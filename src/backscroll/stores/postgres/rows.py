@@ -1,9 +1,8 @@
-"""Statements, rows and their checksums: what is written, and what is checked when it comes back. No connection is
-opened here.
+"""Statements, rows and their checksums.
 
-A row that was altered fails its checksum, a row that is missing leaves a gap in its log. Checksums begin with the
-session's name, so that no row can pass for one of another session. A fork has rows from its own first place on; those
-below it are those of the session that it came from.
+A damaged row fails its checksum, and a missing row leaves a gap in its log. Checksums start with the session's name, so
+that no row passes for one of another session. A fork has rows from its first own position on; those below belong to the
+session that it was forked from.
 """
 
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ BATCH = 500  # rows
 BATCH_BYTES = 4_000_000
 _INTEGERS = range(-(2**63), 2**63)
 LAST = _INTEGERS.stop - 1
-"""No log has a place behind it."""
+"""No log has a position behind it."""
 _LARGEST = 500_000_000  # bytes of an append: PostgreSQL takes messages of 1 GB, and holds each one several times
 
 _PART = (  # the session itself and those that it shares records of, with the places of each: low to before high
@@ -31,7 +30,7 @@ _PART = (  # the session itself and those that it shares records of, with the pl
 _PARTS = (
     "with recursive {part} select id, name, next, crc, origin, shared, past, mark, low, high from part order by depth"
 ).replace("{part}", _PART)
-_LOAD = (  # the sizes are known without the bodies, which are read for those rows only that are sent
+_LOAD = (  # sizes first: bodies are read only for the rows that are sent
     "select at, mark, kind, seq, key, format, crc, body from (select *, "
     "sum(octet_length(body)) over (order by at) - octet_length(body) as before from {s}.record "
     "where session = %(id)s and at >= %(start)s and at < %(stop)s order by at limit %(most)s) as row "
@@ -46,7 +45,7 @@ _BY_KEY = (
     "with recursive {part} select record.at from part join {s}.record on record.session = part.id "
     "and record.key = %(key)b where record.at >= part.low and record.at < part.high"
 ).replace("{part}", _PART)
-_DURABLE = (  # for this transaction: a server may be set up to acknowledge what can still be lost
+_DURABLE = (  # for this transaction: a server may acknowledge before data is on disk
     "select set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), true)"
 )
 _APPEND = (  # one statement and so one transaction
@@ -75,7 +74,7 @@ Row: TypeAlias = tuple[Any, ...]
 
 
 class Part(NamedTuple):
-    """The rows of one session that are the places `low` to before `high` of a log."""
+    """Rows of one session that are the positions `low` to before `high` of a log."""
 
     id: int
     name: str
@@ -89,7 +88,7 @@ class New(NamedTuple):
     session: str
     first: int
     mark: int
-    """By which these rows are known again, where the answer to their append was lost."""
+    """Identifies these rows if the answer to their append was lost."""
     keys: tuple[str, ...]
     incarnation: str | None
     values: dict[str, Any]
@@ -100,7 +99,7 @@ def _sum(*values: object) -> int:
 
 
 def _text(data: bytes) -> str:
-    """Never fails: what is no UTF-8 cannot have the right checksum."""
+    """Decode text without failing: invalid UTF-8 cannot have the right checksum."""
     try:
         return data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
@@ -115,12 +114,12 @@ def _bytes(text: str) -> bytes:
 
 
 def new_rows(session: str, first: int, mark: int, records: Sequence[Record], incarnation: str | None) -> New:
-    """What is inserted for records. Raises `ConfigurationError` for what no row can hold."""
+    """Prepare rows for records. Raise `ConfigurationError` for what no row can hold."""
     if (size := sum(len(record.body) for record in records)) > _LARGEST:
-        raise ConfigurationError(f"{size} bytes at once are too many: a store in PostgreSQL takes {_LARGEST}")
+        raise ConfigurationError(f"the records have {size} bytes together; append at most {_LARGEST} at once")
     for _, seq, _, number, _ in records:
         if any(value not in _INTEGERS for value in (number, 0 if seq is None else seq)):
-            raise ConfigurationError(f"seq {seq} or format {number} has more than 64 bits")
+            raise ConfigurationError(f"seq {seq} or format {number} does not fit in 64 bits")
     end, keys = first + len(records), [record.key for record in records]
     values = {
         "name": _bytes(session), "first": first, "next": end, "sum": _sum(session, end), "mark": mark,
@@ -137,7 +136,7 @@ def new_rows(session: str, first: int, mark: int, records: Sequence[Record], inc
 
 
 def _mark_of(incarnation: str | None) -> int | None:
-    """The mark of a session's row that is this incarnation; one that no row has for what never was one."""
+    """The mark of an incarnation; one that no row has for an invalid incarnation."""
     if incarnation is None:
         return None
     return int(incarnation) if incarnation.isdecimal() and int(incarnation) in _INTEGERS else -1
@@ -149,9 +148,9 @@ def _crc(session: str, at: int, mark: int, record: Record) -> int:
 
 
 def append(connection: Connection, schema: str, new: New) -> str | None:
-    """Inserts rows and moves the log's end, if it lies before them and no key is used in what the session shares.
+    """Insert rows and move the log's end, if they start there and their keys are new to what the session shares.
 
-    Answers the session's incarnation; None where nothing was inserted.
+    Returns the session's incarnation; `None` if nothing was inserted.
     """
     if new.first == 0 and new.incarnation is not None:
         return None
@@ -163,7 +162,7 @@ def append(connection: Connection, schema: str, new: New) -> str | None:
 
 
 def is_there(connection: Connection, schema: str, new: New) -> str | None:
-    """The session's incarnation, if these very rows were inserted."""
+    """The session's incarnation, if exactly these rows were inserted."""
     query = (
         "select session.mark from {s}.record join {s}.session on session.id = record.session "
         "where name = %b and at = %s and record.mark = %s"
@@ -173,12 +172,12 @@ def is_there(connection: Connection, schema: str, new: New) -> str | None:
 
 
 def durable(connection: Connection) -> None:
-    """The transaction is done when it is on the server's disk, however the server is set up."""
+    """Have the transaction acknowledged only when it is on the disk of the server."""
     connection.execute(_DURABLE)
 
 
 def fork(connection: Connection, schema: str, source: Part, new: str, *, at: int, mark: int) -> bool:
-    """Begins a session with the first places of another; False where it has begun already, and not by this `mark`."""
+    """Start a session with the first positions of another; `False` if it exists already with another `mark`."""
     values = (_bytes(new), at, _sum(new, at), source.id, at, _sum(new, source.name, at, mark), mark)
     query = "insert into {s}.session (name, next, crc, origin, shared, past, mark) values (%b, %s, %s, %s, %s, %s, %s) "
     if connection.execute(of(schema, query + "on conflict (name) do nothing"), values).rowcount > 0:
@@ -188,25 +187,25 @@ def fork(connection: Connection, schema: str, source: Part, new: str, *, at: int
 
 
 def lock(connection: Connection, schema: str, name: str) -> bool:
-    """Lets nobody erase a session until the end of the transaction; False where there is none."""
+    """Keep a session from being deleted until the transaction ends; `False` if it does not exist."""
     query = of(schema, "select from {s}.session where name = %b for key share")
     return connection.execute(query, (_bytes(name),)).fetchone() is not None
 
 
 def hold(connection: Connection, schema: str, name: str) -> None:
-    """Lets nobody else append to a session until the end of the transaction."""
+    """Keep others from appending to a session until the transaction ends."""
     durable(connection)
     connection.execute(of(schema, "select from {s}.session where name = %b for no key update"), (_bytes(name),))
 
 
 def begun(connection: Connection, schema: str, name: str) -> list[tuple[int, str]]:
-    """The session of a name, if there is one, with its id. Nobody else writes to it until the transaction ends."""
+    """The session of a name with its id, or nothing. Locks it until the transaction ends."""
     query = of(schema, "select id, name from {s}.session where name = %b for update")
     return _named(connection, query, _bytes(name))
 
 
 def forks(connection: Connection, schema: str, ids: Sequence[int]) -> list[tuple[int, str]]:
-    """The sessions that were forked from these, in the order of their beginning; locked likewise."""
+    """The forks of these sessions, in the order of creation. Locks them likewise."""
     query = of(schema, "select id, name from {s}.session where origin = any(%s::bigint[]) order by id for update")
     return _named(connection, query, list(ids))
 
@@ -217,13 +216,13 @@ def _named(connection: Connection, query: bytes, value: object) -> list[tuple[in
 
 
 def delete(connection: Connection, schema: str, ids: Sequence[int]) -> None:
-    """Deletes sessions with their records, and with what searches them."""
+    """Delete sessions with their records and search index."""
     connection.execute(of(schema, "delete from {s}.record where session = any(%s::bigint[])"), (list(ids),))
     connection.execute(of(schema, "delete from {s}.session where id = any(%s::bigint[])"), (list(ids),))
 
 
 def lease(connection: Connection, schema: str, name: str, owner: str, seconds: float) -> tuple[str, float] | None:
-    """Takes or ends a lease, by the server's clock; who holds it and for how many seconds where another one does."""
+    """Take or end a lease, by the server's clock. If another owner holds it, return that owner and the seconds left."""
     take = (
         "with durable as ({durable}) insert into {s}.lease (name, owner, until) "
         "select %b, %b, clock_timestamp() + %s * interval '1 second' from durable on conflict (name) do update "
@@ -233,19 +232,19 @@ def lease(connection: Connection, schema: str, name: str, owner: str, seconds: f
     look = "select owner, extract(epoch from until - clock_timestamp())::float8 from {s}.lease where name = %b"
     while not connection.execute(of(schema, take), (_bytes(name), _bytes(owner), seconds)).fetchone():
         found = connection.execute(of(schema, look), (_bytes(name),), binary=True).fetchone()
-        if found is not None and found[1] > 0:  # else it ended, or was erased, between the two
+        if found is not None and found[1] > 0:  # else it ended, or was deleted, between the two statements
             return _text(found[0]), found[1]
     return None
 
 
 def free(connection: Connection, schema: str, names: Sequence[str]) -> None:
-    """Forgets leases, also of sessions that never began."""
+    """Delete leases, also of sessions that do not exist."""
     given = ([_bytes(name) for name in names],)
     connection.execute(of(schema, "delete from {s}.lease where name = any(%s::bytea[])"), given)
 
 
 def vacuum(connection: Connection, schema: str) -> None:
-    """Frees what was deleted. Not inside a transaction."""
+    """Free deleted rows. Not inside a transaction."""
     connection.execute(of(schema, f"vacuum {', '.join(f'{{s}}.{table}' for table in TABLES)}"))
 
 
@@ -253,14 +252,14 @@ def vacuum(connection: Connection, schema: str) -> None:
 
 
 def names(connection: Connection, schema: str) -> list[str]:
-    """Of all sessions, in the order of their beginning."""
+    """Names of all sessions, in the order of creation."""
     query = of(schema, "select name, next, crc from {s}.session order by id")
     rows = connection.execute(query, binary=True).fetchall()
     return [_checked(_text(name), end, crc) for name, end, crc in rows]
 
 
 def tip(connection: Connection, schema: str, name: str) -> Tip:
-    """Where a log ends."""
+    """Number of records, and the session's incarnation."""
     query = of(schema, "select next, crc, mark from {s}.session where name = %b")
     row = connection.execute(query, (_bytes(name),), binary=True).fetchone()
     if row is None:
@@ -270,14 +269,14 @@ def tip(connection: Connection, schema: str, name: str) -> Tip:
 
 
 def all_begun(connection: Connection, schema: str) -> list[str]:
-    """Names of all sessions, also of those whose rows are not what was written."""
+    """Names of all sessions, including damaged rows."""
     query = of(schema, "select name from {s}.session order by id")
     rows = connection.execute(query, binary=True).fetchall()
     return [_text(name) for (name,) in rows]
 
 
 def strays(connection: Connection, schema: str) -> list[tuple[int, int]]:
-    """How many records are of no session, with the id that it should have."""
+    """Numbers of records without a session, each with the id of the missing session."""
     query = (
         "select count(*), session from {s}.record where not exists "
         "(select from {s}.session where id = record.session) group by session order by session"
@@ -288,19 +287,19 @@ def strays(connection: Connection, schema: str) -> list[tuple[int, int]]:
 
 def _checked(name: str, end: int, crc: int) -> str:
     if crc != _sum(name, end):
-        raise CorruptionError(f"the row of the session {name!r:.300} is not what was written")
+        raise CorruptionError(f"the row of the session {name!r:.300} is damaged")
     return name
 
 
 def parts(connection: Connection, schema: str, name: str) -> list[Part]:
-    """Where the records of a log are, the oldest first; empty for a session that has not begun."""
+    """The parts of a log, the oldest first; empty for an unknown session."""
     rows = connection.execute(of(schema, _PARTS), {"name": _bytes(name)}, binary=True).fetchall()
     found: list[Part] = []
     for number, (id_, data, next_, crc, origin, shared, past, mark, low, high) in enumerate(rows):
         above = rows[number + 1] if number + 1 < len(rows) else None
         own = _checked(_text(data), next_, crc)
         if past != _sum(own, _text(above[1]) if above else "", shared, mark) or (above is None) != (origin is None):
-            raise CorruptionError(f"what the session {own!r:.300} shares with another one is not what was written")
+            raise CorruptionError(f"what the session {own!r:.300} shares with another one is damaged")
         found.append(Part(id_, own, low, high))
     return found[::-1]
 
@@ -317,9 +316,9 @@ def size(connection: Connection, schema: str, name: str) -> int:
 
 
 def load(connection: Connection, schema: str, part: Part, start: int, stop: int) -> list[Stored]:
-    """Some records of a part from `start` on, at least one if it is there; the caller asks again for the rest.
+    """Read records of a part from `start` on, at least one; the caller asks again for the rest.
 
-    Raises `CorruptionError` at the first that is missing or altered.
+    Raises `CorruptionError` at the first record that is missing or damaged.
     """
     got: list[Stored] = []
     for at, row in enumerate(batch(connection, schema, part, start, stop), start):
@@ -328,29 +327,28 @@ def load(connection: Connection, schema: str, part: Part, start: int, stop: int)
         got.append(stored_of(part.name, row))
     if not got:
         raise CorruptionError(
-            f"session {part.name!r}: the record at place {start} is missing; there should be records to before place "
-            f"{part.high}"
+            f"session {part.name!r}: the record at position {start} is missing; the log should have {part.high} records"
         )
     return got
 
 
 def batch(connection: Connection, schema: str, part: Part, start: int, stop: int) -> list[Row]:
-    """Some rows of a part from `start` on as they are, at least one if there is any."""
+    """Read rows of a part from `start` on without checks, at least one if there is any."""
     values = {"id": part.id, "start": start, "stop": stop, "most": BATCH, "bytes": BATCH_BYTES}
     return connection.execute(of(schema, _LOAD), values, binary=True).fetchall()
 
 
 def stored_of(session: str, row: Row) -> Stored:
-    """A record from its row. Raises `CorruptionError` for a row that is not as it was written."""
+    """The record of a row. Raise `CorruptionError` if it fails its checksum."""
     at, mark, kind, seq, key, number, crc, body = row
     record = Record(_text(kind), seq, body, number, None if key is None else _text(key))
     if _crc(session, at, mark, record) != crc:
-        raise CorruptionError(f"session {session!r}: the record at place {at} is not what was written there")
+        raise CorruptionError(f"session {session!r}: the record at position {at} is not what was written there")
     return Stored(at, record)
 
 
 def place(connection: Connection, schema: str, name: str, seq: int | None, key: str | None) -> int | None:
-    """Where the first record with at least this `seq` stands, or the one with this key."""
+    """Position of the first record with at least this `seq`, or of the record with this key."""
     if seq is not None and seq >= _INTEGERS.stop:
         return None
     values = {

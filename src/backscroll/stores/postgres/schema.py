@@ -1,8 +1,8 @@
-"""The tables, as numbered steps that only go forward, and whether a schema has them. Nothing else may live here.
+"""The tables, as numbered migrations, and the version of a schema.
 
-A step that was ever released stays as it is: a schema of any age is brought up by the steps that it lacks, and
-`tests/golden` holds the rows of each number. Names, kinds and keys are bytes, so that neither the database's encoding
-nor the order of its letters has a say in what is equal; `convert_from(name, 'UTF8')` shows one.
+A released migration never changes: a schema of any age gets those it lacks, and `tests/golden` has the rows of each
+version. Names, kinds and keys are bytes, so that neither the encoding nor the collation of the database decides what is
+equal; `convert_from(name, 'UTF8')` shows one.
 """
 
 from zlib import crc32
@@ -12,7 +12,7 @@ from backscroll.stores.postgres.address import Address
 from backscroll.stores.postgres.driver import Connection, errors
 from backscroll.stores.postgres.errors import damaged
 
-_LOCK = 0x4261636B  # "Back": with the schema's checksum the number of a lock that no other program has
+_LOCK = 0x4261636B  # "Back": with the schema's checksum, an advisory lock that no other program uses
 STEPS: tuple[tuple[str, ...], ...] = (
     (
         "create table {s}.meta (version integer not null)",
@@ -20,7 +20,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "create table {s}.session (id bigint generated always as identity primary key, name bytea not null, "
         "next bigint not null, crc bigint not null, origin bigint references {s}.session, shared bigint not null, "
         "past bigint not null, mark bigint not null) "
-        "with (fillfactor = 70)",  # with room for the next version of a row, which has a new end
+        "with (fillfactor = 70)",  # room for the next version of a row on its page
         "create unique index session_name on {s}.session (name)",
         "create index session_origin on {s}.session (origin) where origin is not null",
         "create table {s}.record (session bigint not null, at bigint not null, mark bigint not null, "
@@ -44,13 +44,16 @@ TABLES = ("session", "record", "indexed", "passage", "lease")
 
 
 def of(schema: str, statement: str) -> bytes:
-    """A statement for the tables of a schema, whose name was checked to need no escapes."""
+    """A statement for the tables of a schema, whose name was checked to need no quotes."""
     return statement.replace("{s}", f'"{schema}"').encode()
 
 
 def check(connection: Connection, address: Address, read_only: bool = False) -> None:
-    """Brings the schema up if it lacks steps. Raises for what is not ours, or from a later Backscroll; with `read_only`
-    also where there is none.
+    """Migrate the schema if needed.
+
+    Raises:
+        ConfigurationError: the tables belong to another program, or `read_only` and there are none.
+        StoreUnavailableError: a later version of Backscroll created them.
     """
     number = _version(connection, address)
     if read_only and number == 0:
@@ -60,7 +63,7 @@ def check(connection: Connection, address: Address, read_only: bool = False) -> 
 
 
 def _version(connection: Connection, address: Address) -> int:
-    """How many steps a schema has; 0 where there is none."""
+    """The version of a schema; 0 without tables."""
     try:
         rows = connection.execute(of(address.schema, "select version from {s}.meta")).fetchall()
     except errors.UndefinedTable:
@@ -72,14 +75,14 @@ def _version(connection: Connection, address: Address) -> int:
         raise damaged(address, f"the number of its schema is {rows!r:.80}")
     if number > VERSION:
         raise StoreUnavailableError(
-            f"{address.shown} has schema {number}, and this version of Backscroll knows schemas up to {VERSION}: "
-            "upgrade it"
+            f"{address.shown} has schema {number}, and this version of Backscroll supports schemas up to {VERSION}: "
+            "upgrade Backscroll"
         )
     return number
 
 
 def _bring_up(connection: Connection, address: Address) -> None:
-    """Gives a schema the steps that it lacks, whoever else is doing so at the same moment."""
+    """Run the missing migrations. Other processes may do so at the same time."""
     with connection.transaction():
         number = crc32(address.schema.encode()) - 2**31
         connection.execute("select pg_advisory_xact_lock(%s::integer, %s::integer)", (_LOCK, number))
@@ -87,7 +90,7 @@ def _bring_up(connection: Connection, address: Address) -> None:
             connection.execute(of(address.schema, "create schema {s}"))
         done = 0
         if not _absent(connection, "pg_tables where schemaname = %s and tablename = 'meta'", address.schema):
-            done = _version(connection, address)  # asked again: somebody may have come first
+            done = _version(connection, address)  # again: another process may have come first
         try:
             for statement in (statement for step in STEPS[done:] for statement in step):
                 connection.execute(of(address.schema, statement))
@@ -103,5 +106,5 @@ def _absent(connection: Connection, what: str, schema: str) -> bool:
 
 def _of_others(address: Address, what: str) -> ConfigurationError:
     return ConfigurationError(
-        f"{address.shown} is a schema with tables of another program ({what}): name another one by ?schema="
+        f"{address.shown} has tables of another program in this schema ({what}): choose another one with ?schema="
     )

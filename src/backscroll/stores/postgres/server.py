@@ -1,7 +1,7 @@
-"""Work on the tables of one address: connecting, checking them once, and trying again what may be tried again.
+"""Run work on the tables of one address: connect, check the schema once, and retry.
 
-No row is known here. Everything works behind a pooler that gives every transaction another connection to the server:
-nothing is prepared, set or locked for longer than a transaction.
+Everything works behind a pooler that assigns each transaction another connection: nothing is prepared, set or locked
+for longer than a transaction.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,24 +20,31 @@ T = TypeVar("T")
 
 _TRIES = 5
 _AGAIN = (errors.SerializationFailure, errors.DeadlockDetected)
-"""By which a server that was set up to isolate strictly says that others came first."""
+"""A server with strict isolation raises these if other transactions came first."""
 
 
 class Server:
-    """The server and schema of an address. Nothing is opened before the first use. Safe for threads."""
+    """The server and schema of an address. Connects at the first use. Safe for threads."""
 
     def __init__(self, address: Address, read_only: bool = False) -> None:
         self.address, self.schema = address, address.schema
         self._pool = Pool(partial(_connect, address, read_only), address.connections)
 
     def run(self, work: Callable[[Connection], T], *, changes: bool = False) -> T:
-        """Does work, which has to be good for being done again: where the connection is lost meanwhile, or others
-        came first, it is done once more. `changes`: say so where it is not known whether it was done.
+        """Run work, and run it again if the connection breaks or other transactions came first: it must be repeatable.
+
+        Args:
+            work: called with a connection.
+            changes: the work writes, so that an error says if its outcome is unknown.
+
+        Raises:
+            StoreUnavailableError: the server cannot be reached, or rejects the call.
+            CorruptionError: the tables are damaged.
         """
         lost = False
         try:
             for _ in range(_TRIES):
-                with self.told(), self._pool.use() as connection:
+                with self.translated_errors(), self._pool.use() as connection:
                     try:
                         return work(connection)
                     except _AGAIN as error:
@@ -50,13 +57,13 @@ class Server:
         except StoreUnavailableError as error:
             if lost and changes:
                 raise StoreUnavailableError(
-                    f"{error}. The connection was lost on the way: whether it was done is not known"
+                    f"{error}. The connection was lost meanwhile: check whether the change was made"
                 ) from error
             raise
 
     @contextmanager
-    def told(self) -> Iterator[None]:
-        """Whatever goes wrong inside is raised as one of Backscroll's errors, damage with its place."""
+    def translated_errors(self) -> Iterator[None]:
+        """Raise errors of psycopg as Backscroll's, and damage with its place."""
         try:
             yield
         except psycopg.Error as error:
@@ -67,12 +74,12 @@ class Server:
             raise CorruptionError(f"{self.address.shown}: {error}") from error
 
     def close(self) -> None:
-        """Closes all connections. The next use opens anew."""
+        """Close all connections. The next use opens new ones."""
         self._pool.close()
 
 
 def _connect(address: Address, read_only: bool) -> Connection:
-    """A connection to tables that are as they should be."""
+    """Connect, and check the schema."""
     try:
         place = conninfo.make_conninfo("", **address.parameters)
         connection = psycopg.connect(place, autocommit=True, prepare_threshold=None)

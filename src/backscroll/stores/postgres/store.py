@@ -1,9 +1,9 @@
-"""Sessions in a PostgreSQL database, for when one machine is not enough. Only the port's operations live here.
+"""Sessions in a PostgreSQL database, for more than one machine.
 
     store = PostgresStore("postgresql://user:password@host/database?schema=backscroll")
 
-Any number of processes on any number of machines may use it, also through a pooler such as PgBouncer in its transaction
-mode. Nothing is opened before the first use, which makes the schema and its tables. A forked process opens anew.
+Any number of processes on any number of machines may use it, also through a pooler such as PgBouncer in transaction
+mode. The first use connects and creates the schema with its tables. A forked process opens its own connections.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ from backscroll.stores.turns import Turn
 
 
 class Append(NamedTuple):
-    """What is appended in a turn, and who waits for it."""
+    """Rows to append in a turn, and the future of the caller."""
 
     new: rows.New
     done: Future[str | None]
@@ -37,42 +37,49 @@ class Append(NamedTuple):
 class PostgresStore:
     """A store in one schema of a PostgreSQL database, version 13 or later.
 
-    The address is libpq's, with two options more: `schema` (`backscroll`), which has to be of this store alone, and
-    `connections` (8), the most that a process opens; as many appends are under way at once.
+    An append is one statement. It is done when it is on the server's disk: `synchronous_commit` is turned on for it if
+    the server has it off. The server's `fsync`, replicas and backups are up to its administrator. If a connection
+    breaks, the store finds out what happened: an append without an answer is neither lost nor doubled. Records are
+    bytes, whichever encoding the database has, and each one is checked when it is read.
 
-    An append is one statement, and done when the server has it on its disk: `synchronous_commit` is turned on for it
-    where the server has it off. The server's own `fsync`, replicas and backups are its administrator's. Where a
-    connection is lost, what can be found out is found out: an append whose answer was lost is neither lost nor doubled.
-    Records are bytes, whatever the database's encoding; each one is checked when it is read. With `read_only` no schema
-    is made: a `ConfigurationError` says that there is none.
+    Args:
+        address: an address of libpq with two more parameters. `schema` (default `backscroll`) must be used by this
+            store only. `connections` (default 8) is the maximum per process, and also of concurrent appends.
+        read_only: create no schema, and raise `ConfigurationError` if there is none.
     """
 
     def __init__(self, address: str, *, read_only: bool = False) -> None:
         self.address = parsed(address)
         self.server = Server(self.address, read_only)
-        """What else works on these tables shares its connections."""
+        """Search on these tables shares its connections."""
         self._jobs = KeyedExecutor("backscroll-postgres", self.address.connections)
         self._turns = threading.BoundedSemaphore(max(1, self.address.connections // 2))
-        """Who has a turn reads by another connection than the one that waits for its append."""
+        """A writer in its turn reads through another connection than the one that waits for its append."""
 
     def __repr__(self) -> str:
         return f"PostgresStore({self.address.shown!r})"
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """Everything that a store can do."""
+        """What the store supports."""
         return frozenset(
             ("durable", "shared", "delete", "fork", "lease", *(("turn",) if self.address.connections > 1 else ()))
         )
 
     def append(
-        self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
+        self,
+        session: str,
+        expected_position: int,
+        records: Sequence[Record],
+        *,
+        incarnation: str | None = None,
+        turn: Any = None,
     ) -> Future[str | None]:
-        """Queues records for the places from `first` on. Those of one session are written in their order."""
+        """Queue records to append at `expected_position`. Those of one session are written in order."""
         name, found = checked(session), checked_keys(records)
-        if not found or not 0 <= first <= rows.LAST - len(found):
-            return self._jobs.put(name, partial(self._ends, name, first, incarnation))
-        new = rows.new_rows(name, first, secrets.randbits(63), found, incarnation)
+        if not found or not 0 <= expected_position <= rows.LAST - len(found):
+            return self._jobs.put(name, partial(self._ends, name, expected_position, incarnation))
+        new = rows.new_rows(name, expected_position, secrets.randbits(63), found, incarnation)
         held = Append(new, Future())
         if turn is not None and turn.give(held):
             return held.done
@@ -90,7 +97,7 @@ class PostgresStore:
         return self.server.run(partial(self._write, new), changes=True)
 
     def turn(self, session: str) -> Future[Turn[Append]]:
-        """Locks the session's row until the append that is made with what this answers."""
+        """Lock the session's row until the append that passes this turn."""
         name, turn = checked(session), Turn[Append]()
         self._jobs.put(name, partial(self._hold, name, turn))
         return turn.granted
@@ -100,7 +107,7 @@ class PostgresStore:
         try:
             with self._turns:
                 answer = self.server.run(partial(self._written, name, turn, given), changes=True)
-        except BaseException as error:  # whatever it was: somebody waits for it
+        except BaseException as error:  # every error: a caller waits for the result
             turn.fail(error)
             for each in given:
                 each.done.set_exception(error)
@@ -109,7 +116,7 @@ class PostgresStore:
                 each.done.set_result(answer)
 
     def _written(self, name: str, turn: Turn[Append], given: list[Append], connection: Connection) -> str | None:
-        """What was appended in a turn. Done once more, it only finds out what became of that."""
+        """Append in a turn. A second run only finds out what the first one did."""
         if not turn.granted.done():
             with contextlib.suppress(errors.UniqueViolation), connection.transaction():
                 rows.hold(connection, self.server.schema, name)
@@ -132,18 +139,21 @@ class PostgresStore:
                     f"session {new.session!r}: there are records behind the end of its log"
                 ) from error
         if (written := rows.is_there(connection, schema, new)) is not None:
-            return written  # by an append before this one, whose answer was lost
+            return written  # an earlier attempt, whose answer was lost
         _check_tip(new.session, rows.tip(connection, schema, new.session), new.first, new.incarnation)
         for key in new.keys:
             if rows.place(connection, schema, new.session, None, key) is not None:
-                raise ConflictError(f"session {new.session!r}: its log has a record with the key {key!r}")
-        raise ConflictError(f"session {new.session!r}: others wrote to it at the same moment, try again")
+                raise ConflictError(f"session {new.session!r}: the key {key!r} is used already")
+        raise ConflictError(f"session {new.session!r}: another writer came first; try again")
 
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
-        """Records from `start` to before `stop` or the end that the log has when reading begins.
+        """Yield records from `start` to before `stop`, at most to the log's end when reading starts.
 
-        Holds no connection while the caller looks at a record. Raises `CorruptionError` at the first record that is
-        missing or altered, and `ConflictError` if the session is erased meanwhile.
+        Holds no connection while a record is yielded.
+
+        Raises:
+            CorruptionError: at the first record that is missing or damaged.
+            ConflictError: the session is deleted meanwhile.
         """
         return self._read(checked(session), max(start, 0), stop)
 
@@ -164,31 +174,31 @@ class PostgresStore:
     def _parts(self, name: str) -> list[rows.Part]:
         return self.server.run(lambda connection: rows.parts(connection, self.server.schema, name))
 
-    def end(self, session: str) -> int:
-        """The place behind the last record. One round trip."""
+    def length(self, session: str) -> int:
+        """Number of records in the log; 0 for an unknown session. One round trip."""
         return self.tip(session).end
 
     def tip(self, session: str) -> Tip:
-        """The same, with the session's incarnation: a number by chance that its row got when it began."""
+        """Number of records, and the session's incarnation: a random number of its row."""
         name = checked(session)
         return self.server.run(lambda connection: rows.tip(connection, self.server.schema, name))
 
     def find(self, session: str, *, seq: int | None = None, key: str | None = None) -> int | None:
-        """The place of the first record with a `seq` of at least this one, or of the record with this key."""
+        """Position of the first record with at least this `seq`, or of the record with this key."""
         name = checked(session)
         return self.server.run(lambda connection: rows.place(connection, self.server.schema, name, seq, key))
 
     def extent(self, session: str) -> Extent:
-        """Return the bytes of a session's own records; when they came is not in the tables."""
+        """Return the bytes of a session's own records. The tables have no times."""
         name = checked(session)
         return Extent(self.server.run(lambda connection: rows.size(connection, self.server.schema, name)))
 
     def sessions(self) -> list[str]:
-        """Names in the order of their beginning. Raises `CorruptionError` where one was altered."""
+        """Names in the order of creation. Raises `CorruptionError` if one is damaged."""
         return self.server.run(lambda connection: rows.names(connection, self.server.schema))
 
     def fork(self, session: str, new: str, at: int) -> Future[None]:
-        """Begins a session with the first `at` records of another. Copies nothing."""
+        """Start a session with the first `at` records of another. Copies nothing."""
         name, fork = checked(session), checked(new)
         share = partial(self._share, name, fork, at, secrets.randbits(63))
         return self._jobs.put(name, partial(self.server.run, share, changes=True), begins=fork)
@@ -201,12 +211,12 @@ class PostgresStore:
             source = rows.parts(connection, schema, name)
             end = source[-1].high if source else 0
             if not 0 < at <= end:
-                raise ConfigurationError(f"session {name!r} has {end} records, and not {at} to share")
+                raise ConfigurationError(f"session {name!r} has {end} records, so `at` must be 1 to {end}, not {at}")
             if not rows.fork(connection, schema, source[-1], new, at=at, mark=mark):
-                raise ConflictError(f"session {new!r} has begun already")
+                raise ConflictError(f"session {new!r} exists already: choose another name for the fork")
 
     def lease(self, session: str, owner: str, seconds: float) -> Future[None]:
-        """Keeps a session for one writer for so many seconds from now, by the server's clock."""
+        """Lease a session to one writer for `seconds` from now, by the server's clock."""
         name, (owner, seconds) = checked(session), checked_lease(owner, seconds)
         return self._jobs.put(name, partial(self._lease, name, owner, seconds))
 
@@ -217,11 +227,10 @@ class PostgresStore:
             raise kept(name, *holder)
 
     def delete(self, session: str, cascade: bool = False) -> None:
-        """Deletes a session with its records and what searches them, and has the server free their rows.
+        """Delete a session with its records and its search index, and free their rows.
 
-        The bytes of freed rows stay in the server's files until others are written over them, and in its log, replicas
-        and backups for as long as its administrator keeps these. `VACUUM FULL` of the schema's tables writes the files
-        anew; meanwhile nobody can use them.
+        Freed bytes stay in the server's files until others overwrite them, and in its log, replicas and backups for as
+        long as its administrator keeps these. `VACUUM FULL` rewrites the files; the tables are locked meanwhile.
         """
         name = checked(session)
         self._jobs.put(name, partial(self._erase, name, cascade)).result()
@@ -232,8 +241,8 @@ class PostgresStore:
                 self.server.run(lambda connection: rows.vacuum(connection, self.server.schema))
             except StoreUnavailableError as error:
                 raise StoreUnavailableError(
-                    f"{error}. Session {name!r} is erased, but its rows are not freed yet: VACUUM does it, which the "
-                    "server also runs by itself"
+                    f"{error}. Session {name!r} is deleted, but its rows are not yet freed: run VACUUM, or wait for "
+                    "the server to run it"
                 ) from error
 
     def _delete(self, name: str, cascade: bool, connection: Connection) -> bool:
@@ -245,7 +254,8 @@ class PostgresStore:
                 if not cascade:
                     names = [fork for _, fork in found]
                     raise ConflictError(
-                        f"session {name!r} shares its records with its forks {names}: erase them as well"
+                        f"session {name!r} shares records with its forks {names}: delete them first, "
+                        "or pass `cascade=True`"
                     )
                 going = going + found
             rows.free(connection, schema, [name, *(each for _, each in going)])
@@ -253,18 +263,18 @@ class PostgresStore:
         return bool(going)
 
     def close(self) -> None:
-        """Waits for what is queued and frees everything. The next use opens anew."""
+        """Wait for queued jobs, then close all connections. The next use opens new ones."""
         self._jobs.close()
         self.server.close()
 
     def verify(self, session: str | None = None) -> Iterator[Problem]:
-        """Reads everything, or one session, and yields what is not as it was written. Changes nothing."""
+        """Read everything, or one session, and yield what differs from what was written. Changes nothing."""
         return verify(self.server, None if session is None else checked(session))
 
 
 def _check_tip(name: str, tip: Tip, first: int, incarnation: str | None) -> None:
-    """Raises `ConflictError` where nothing can be appended at `first`."""
+    """Raise `ConflictError` if nothing can be appended at `first`."""
     if incarnation not in (None, tip.incarnation):
         raise another(name, tip.incarnation is None)
     if first != tip.end:
-        raise ConflictError(f"session {name!r}: its log ends before place {tip.end}, not before {first}")
+        raise ConflictError(f"session {name!r}: its log has {tip.end} records, so position {first} is not its end")

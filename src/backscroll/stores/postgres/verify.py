@@ -1,4 +1,4 @@
-"""Looking through the tables for what is not as it was written. Nothing is repaired."""
+"""Find damage in the tables. Nothing is repaired."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -10,12 +10,13 @@ from backscroll.stores.problems import Problem
 
 
 def verify(server: Server, name: str | None) -> Iterator[Problem]:
-    """Reads all sessions, or the one of that name with what it shares. Changes nothing, and holds no connection while
-    the caller looks at a problem.
+    """Read all sessions, or the one of that name with what it shares, and yield what differs from what was written.
+
+    Changes nothing, and holds no connection while a problem is yielded.
     """
     if name is None:
         for number, id_ in server.run(lambda connection: rows.strays(connection, server.schema)):
-            yield Problem(None, None, f"{number} records are of a session with the id {id_} that is not there")
+            yield Problem(None, None, f"{number} records belong to a missing session with the id {id_}")
     for found in server.run(lambda connection: rows.all_begun(connection, server.schema)):
         if name is None or found == name:
             yield from _session(server, found)

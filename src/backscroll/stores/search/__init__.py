@@ -1,11 +1,10 @@
-"""From a store to the search over it: over one of its sessions, and over all of them. How texts are ranked is not known
-here.
+"""Full-text search over one session of a store, and over all of them.
 
-- `passages.py`     what an index of texts holds, and how it is asked
-- `catch_up.py`  indexing what is stored and not in an index yet
-- `index.py`        an index that lives as long as the object
-- `sqlite.py`       one that is kept beside an SQLite store
-- `postgres.py`     one in the tables of a PostgreSQL store
+- `passages.py`: passages, their index in FTS5, and queries
+- `catch_up.py`: index what is stored and not yet indexed
+- `index.py`: an index that lives as long as the object
+- `sqlite.py`: an index kept next to an SQLite store
+- `postgres.py`: an index in the tables of a PostgreSQL store
 """
 
 from collections.abc import Callable, Iterable
@@ -25,29 +24,29 @@ from backscroll.stores.search.sqlite import SqliteSearch
 from backscroll.stores.sqlite import SqliteStore
 
 POSTGRES = "backscroll.stores.postgres.store"
-"""By name, as the search over it: both need an extra, and are loaded by those only who have such a store."""
+"""By name, like the search over it: both need an extra, and only users of such a store load them."""
 _LEAST_EACH = 8
 _MOST_EACH = 4_000
 _MOST_POOLED = 20_000  # passages of some 800 characters
 
 
 class Index(Search, Protocol):
-    """A search that also tells by what it found something, and that can be closed."""
+    """A search that also returns the context of each passage, and that can be closed."""
 
     def found(self, query: str, most: int) -> list[tuple[SearchHit, str]]:
-        """The best passages, each with what it is about."""
+        """Return the best passages, each with its context: the call that a result answers."""
         ...
 
     def close(self) -> None:
-        """Frees it."""
+        """Free the index."""
         ...
 
 
 def search_for(store: Store, session: str) -> Index:
-    """The search over one session. Nothing is touched before its first use.
+    """Return the search over one session. Opens nothing before its first use.
 
-    That of an SQLite store is kept beside the database, that of a PostgreSQL store in it, also where large bodies are
-    elsewhere; for any other store it lives as long as the object, and of a store that is `encrypted` no text goes to a
+    The index of an SQLite store is kept next to the database, that of a PostgreSQL store in it, also if large bodies
+    are in a blob store. For any other store it lives as long as the object. No text of an `encrypted` store goes to a
     disk.
     """
     place = store.inner if isinstance(store, OffloadingStore) else store
@@ -67,12 +66,20 @@ def search_everywhere(
     sessions: Iterable[str] | None = None,
     progress: Callable[[int], Any] | None = None,
 ) -> list[tuple[str, SearchHit]]:
-    """The best `most` passages of several sessions, or of all, best first; newer sessions first among equals. A passage
-    that several sessions have is given once, of the newest.
+    """Return the best passages of several sessions, best first; newer sessions first among equals.
 
-    First indexes what is stored and not indexed yet, which reads all of it where nothing is. A session that cannot be
-    read is left out with a warning, one that is deleted meanwhile without. Raises the store's error where it
-    cannot even tell its sessions. `progress` is called with 1 after each session.
+    A passage that several sessions have is returned once, of the newest. First indexes what is not yet indexed, which
+    may read the whole store. A session that cannot be read is skipped with a warning.
+
+    Args:
+        store: the store to search.
+        query: words to search for.
+        most: maximum number of passages.
+        sessions: names of the sessions. `None`: all.
+        progress: called with 1 after each session.
+
+    Raises:
+        StoreError: the store cannot list its sessions.
     """
     names = list(dict.fromkeys(store.sessions() if sessions is None else sessions))
     each = max(_LEAST_EACH, min(most, _MOST_EACH // max(1, len(names))))
@@ -94,30 +101,30 @@ def search_everywhere(
 
 
 class _Pool:
-    """The best passages of several sessions, ranked together: how rare a word is in one says little of the others."""
+    """The best passages of several sessions, ranked together: word frequencies differ by session."""
 
     def __init__(self) -> None:
         self._found: dict[str, tuple[str, SearchHit, str]] = {}
         """By their texts."""
 
     def put(self, session: str, found: Iterable[tuple[SearchHit, str]], query: str) -> None:
-        """Takes in what was found in one more session."""
-        for hit, about in reversed(list(found)):
+        """Add what was found in one more session."""
+        for hit, context in reversed(list(found)):
             self._found.pop(hit.text, None)
-            self._found[hit.text] = (session, hit, about)
+            self._found[hit.text] = (session, hit, context)
         if len(self._found) > _MOST_POOLED:
             kept = self.best(query, _MOST_POOLED // 4)
             texts = {hit.text for _, hit in kept}
             self._found = {text: found for text, found in self._found.items() if text in texts}
 
     def best(self, query: str, most: int) -> list[tuple[str, SearchHit]]:
-        """The best of them."""
-        pooled, index = list(self._found.values()), SearchIndex(None)  # small, and maybe not for a disk
+        """Return the best of all."""
+        pooled, index = list(self._found.values()), SearchIndex(None)  # small, and possibly from an encrypted store
         try:
-            texts = (Source(number, 0, about, hit.text) for number, (_, hit, about) in enumerate(pooled))
+            texts = (Source(number, 0, context, hit.text) for number, (_, hit, context) in enumerate(pooled))
             index.add(texts, len(pooled))
             ranked = [hit.seq for hit in index.search(query, most)]
-            known = set(ranked)  # the rest was found by what it is about, where that is not told
+            known = set(ranked)  # the rest matched by its context only, which some indexes do not return
             rest = (number for number in reversed(range(len(pooled))) if number not in known)
             return [pooled[number][:2] for number in islice(chain(ranked, rest), most)]
         finally:

@@ -1,4 +1,4 @@
-"""Indexing what is in a store and not in an index yet, from the store alone. Nothing is searched here."""
+"""Index what is stored and not yet indexed, from the store alone."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -14,9 +14,11 @@ T = TypeVar("T")
 
 
 def catch_up(store: Store, session: str, search: recall.Search) -> None:
-    """Indexes the messages of a session that are not indexed yet, some hundreds at a time.
+    """Index the messages of a session that are not yet indexed, some hundreds at a time.
 
-    Raises `CorruptionError` where one of them cannot be read, and `ConflictError` if the session is deleted meanwhile.
+    Raises:
+        CorruptionError: a message cannot be read.
+        ConflictError: the session was deleted meanwhile.
     """
     upto = _behind(store, session, search.indexed)
     try:
@@ -28,7 +30,7 @@ def catch_up(store: Store, session: str, search: recall.Search) -> None:
 
 
 def text_of(store: Store, session: str, seq: int, part: int) -> str | None:
-    """The text of a part of a message; None where the session has no such message or part."""
+    """The text of a part of a message; `None` if the session has no such message or part."""
     if store.find(session, seq=seq) is None:
         return None
     (entry,) = _run(_loading(store, session)([seq]))
@@ -42,7 +44,7 @@ def _loading(store: Store, session: str) -> Callable[[Sequence[int]], Operation[
 
 
 def _behind(store: Store, session: str, known: int) -> int:
-    """The `seq` that the session's next message will have, which is at least `known`; they have no gaps."""
+    """The `seq` of the session's next message, at least `known`. `seq`s have no gaps."""
     low, step = known, 1
     while store.find(session, seq=low + step - 1) is not None:
         low, step = low + step, 2 * step
@@ -54,7 +56,7 @@ def _behind(store: Store, session: str, known: int) -> int:
 
 
 def _run(operation: Operation[T]) -> T:
-    """Runs an operation that only asks for what can be answered at once."""
+    """Run an operation whose effects need no waiting."""
     answer = None
     try:
         while True:

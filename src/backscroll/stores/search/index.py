@@ -1,7 +1,8 @@
-"""Search over one session's messages for as long as the object lives. Only where its index is kept is decided here.
+"""Search over one session with an index that lives as long as the object.
 
-Indexing happens at the first query and then for what came since, so that adding a message costs nothing. A small index
-is in memory. Of a large one some 32 MB are, and the rest is in a temporary file without a name, of this process alone.
+Indexing happens at each query, for the messages added since the last one, so that adding a message costs nothing. A
+small index is in memory. A large one keeps some 32 MB in memory and the rest in an unnamed temporary file of this
+process.
 """
 
 import sqlite3
@@ -14,16 +15,19 @@ from backscroll.recall.pages import SearchHit
 from backscroll.recall.retrieval import Source
 from backscroll.stores.fork_lock import GATE, closes_for_forks
 from backscroll.stores.search import passages
-from backscroll.stores.sqlite.errors import told
+from backscroll.stores.sqlite.errors import translated_errors
 
 MEMORY = 32_000_000  # bytes
 
 
 class SearchIndex:
-    """Ranks passages by BM25. Safe to use from several threads; a forked process indexes anew.
+    """Ranks passages by BM25. Safe for threads. A forked process builds its own index.
 
-    `memory`: bytes that it may take before it goes to a temporary file; None = any number, and never to a disk. Raises
-    `StoreUnavailableError` where that file has no room.
+    Args:
+        memory: bytes in memory before the index goes to a temporary file. `None`: no limit, and never on disk.
+
+    Raises:
+        StoreUnavailableError: the temporary file has no room.
     """
 
     def __init__(self, memory: int | None = MEMORY) -> None:
@@ -31,15 +35,17 @@ class SearchIndex:
         self._connection: sqlite3.Connection | None = None
         self._memory = memory
         self.indexed = 0
-        """The first `seq` that is not indexed yet."""
+        """The first `seq` that is not yet indexed."""
 
     def add(self, texts: Iterable[Source], upto: int) -> None:
-        """Indexes texts; `upto` is the first `seq` behind them. Those below `indexed` are left out.
+        """Index texts; `upto` is the first `seq` behind them. Texts below `indexed` are skipped.
 
-        Where they cannot be read to their end, some may be indexed, up to the end of a message; `indexed` says so.
+        If the texts cannot be read to the end, whole messages are indexed, and `indexed` is the next one.
         """
         with self._lock:
-            for batch, behind in passages.batches(texts, upto):  # outside the gate: they may come from a store
+            for batch, behind in passages.batches(
+                texts, upto
+            ):  # outside of the fork lock: the texts may come from a store
                 with self._using() as connection:
                     connection.execute("begin")
                     with connection:
@@ -47,18 +53,18 @@ class SearchIndex:
                     self.indexed = max(self.indexed, behind)
 
     def search(self, query: str, most: int) -> list[SearchHit]:
-        """The best `most` passages, best first; newer ones first among equals. Empty for a query without a word."""
+        """Return the best `most` passages, best first, then newer ones. Empty for a `query` without words."""
         return [hit for hit, _ in self.found(query, most)]
 
     def found(self, query: str, most: int) -> list[tuple[SearchHit, str]]:
-        """The same, each with what it is about."""
+        """The same, each with its context."""
         with self._lock, self._using() as connection:
             return passages.best(connection, query, most)
 
     @contextmanager
     def _using(self) -> Iterator[sqlite3.Connection]:
-        """Outside of it there is no transaction: a process that forks shares the file, and would roll it back."""
-        with told("the index for searching"), GATE:
+        """Yield the connection. No transaction outlives it: a forked child shares the file and would roll it back."""
+        with translated_errors("the index for searching"), GATE:
             yield self._open()
 
     def _open(self) -> sqlite3.Connection:
@@ -74,16 +80,16 @@ class SearchIndex:
         return self._connection
 
     def close(self) -> None:
-        """Frees the index; the next use would build it anew."""
+        """Free the index. The next use builds it again."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
             self._connection, self.indexed = None, 0
 
-    def let_go(self) -> None:
-        """Before a fork nothing needs to be closed: only the child forgets what it shares with its parent."""
+    def close_idle(self) -> None:
+        """Do nothing before a fork: only the child closes what it shares with its parent."""
 
     def forked(self) -> None:
-        """Begins anew, in the child of a fork: both would write to one file."""
+        """Close the index in the child of a fork: both processes would write to one file."""
         self._lock = threading.RLock()
         self.close()

@@ -1,8 +1,8 @@
-"""What an index of texts holds, and how it is asked: passages, their words, and FTS5's tables. Opens no connection.
+"""Passages, their FTS5 index, and queries.
 
-Texts are indexed passage by passage, so that a hit is a few lines and not a whole file. A passage is found by its
-words, by the parts of its compound names, and by what its text is about: a result by the call that it answers. Every
-index that is made and asked by this file answers the same, wherever it is kept. A hit is verbatim: rows have checksums.
+Texts are indexed by passage, so that a hit is a few lines and not a whole file. A passage is found by its words, by the
+parts of its compound names, and by its context: a result by the call that it answers. All indexes that use this file
+return the same passages. Hits are verbatim: rows have checksums.
 """
 
 import re
@@ -15,19 +15,19 @@ from backscroll.errors import CorruptionError
 from backscroll.recall.pages import SearchHit
 from backscroll.recall.retrieval import Source
 
-PASSAGE = 800  # characters: a function or a paragraph; long enough to be understood, short enough for many in an answer
-BATCH = 1_000_000  # characters that are indexed at once, besides what one message has more
+PASSAGE = 800  # characters: about a function or a paragraph, so that many fit in an answer
+BATCH = 1_000_000  # characters per transaction; a message may exceed it
 _WORD = re.compile(r"\w+", re.UNICODE)
 _IDEOGRAPH = re.compile(r"([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])")
 _CAMEL = re.compile(r"\b\w*[a-z0-9][A-Z]\w*")
-_IN_CAMEL = re.compile(r"[a-z0-9][A-Z]")  # told much faster than which names these are
+_IN_CAMEL = re.compile(r"[a-z0-9][A-Z]")  # much faster than to find these names
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _MOST_TERMS = 96
 
 TABLES = (
-    # the words without the text, which would else be there twice
+    # without the text, which `shown` has
     "create virtual table passage using fts5(text, parts, about, content='', tokenize='unicode61 remove_diacritics 2')",
-    # text, parts, about: the part of a name is weaker evidence than the whole of it
+    # text, parts, about: a part of a name is weaker evidence than the whole
     "insert into passage(passage, rank) values ('rank', 'bm25(1.0, 0.5, 1.0)')",
     "create table about (id integer primary key, words text not null, crc integer not null)",
     "create table shown (id integer primary key, seq integer not null, part integer not null, start integer not null, "
@@ -41,7 +41,7 @@ _BEST = (
 
 
 def batches(texts: Iterable[Source], upto: int) -> Iterator[tuple[list[Source], int]]:
-    """Texts in pieces that fit the memory, each with the `seq` that it goes up to: a message is never cut in two."""
+    """Yield texts in batches that fit the memory, each with the `seq` behind it. Never splits a message."""
     batch: list[Source] = []
     size = 0
     for source in texts:
@@ -54,15 +54,15 @@ def batches(texts: Iterable[Source], upto: int) -> Iterator[tuple[list[Source], 
 
 
 def insert(connection: sqlite3.Connection, sources: Iterable[Source]) -> None:
-    """Indexes texts behind those that are there. Texts must come as bytes from the connection."""
+    """Index texts behind the existing ones. The connection must return texts as bytes."""
     last, about = connection.execute("select max(id), max(about) from shown").fetchone()
-    number, about, told = last or 0, about or 0, ""
+    number, about, latest = last or 0, about or 0, ""
     for source in sources:
         if not source.text:
             continue
-        if source.about and source.about != told:
-            about, told = about + 1, source.about
-            words = _storable(told)
+        if source.about and source.about != latest:
+            about, latest = about + 1, source.about
+            words = _storable(latest)
             connection.execute("insert into about values (?, ?, ?)", (about, words, crc32(words.encode())))
         for at, text in passages(source.text):
             number += 1
@@ -75,8 +75,9 @@ def insert(connection: sqlite3.Connection, sources: Iterable[Source]) -> None:
 
 
 def best(connection: sqlite3.Connection, query: str, most: int) -> list[tuple[SearchHit, str]]:
-    """The best `most` passages with what they are about, best first; newer ones first among equals. Empty for a query
-    without a word. Raises `CorruptionError` for a passage that is not as it was written.
+    """Return the best `most` passages with their context, best first; newer ones first among equals.
+
+    Empty for a query without a word. Raises `CorruptionError` for a passage that fails its checksum.
     """
     match = " OR ".join(f'"{term}"' for term in terms(query))
     if not match:
@@ -89,7 +90,7 @@ def _found(row: tuple[Any, ...]) -> tuple[SearchHit, str]:
     try:
         shown, about = text.decode(), (words or b"").decode()
         good = _sum(tuple(place), shown) == crc and crc32(about.encode()) == (of_words or 0)
-    except (AttributeError, UnicodeDecodeError):  # a value that turned into one of another type, or into no text
+    except (AttributeError, UnicodeDecodeError):  # damage changed the type or the encoding of a value
         good = False
     if not good:
         raise CorruptionError(f"passage {place[0]} is not what was written there")
@@ -101,9 +102,9 @@ def _sum(place: tuple[Any, ...], text: str) -> int:
 
 
 def terms(query: str) -> list[str]:
-    """What a query is looked up by: its words, what joins them to a name or path, and the parts of compound names.
+    """The search terms of a query: its words, joined words of names and paths, and parts of compound names.
 
-    A path counts once more as a whole and by its end, since its beginning is shared by every file of a project.
+    A path also counts as a whole and by its end, because all files of a project share its beginning.
     """
     singles: list[str] = []
     joined: list[str] = []
@@ -118,25 +119,23 @@ def terms(query: str) -> list[str]:
 
 
 def parts(text: str) -> str:
-    """The parts of names in camel case; those of other names are words of their own to the index."""
+    """The parts of names in camel case. FTS5 splits other names by itself."""
     names = dict.fromkeys(_CAMEL.findall(text)) if _IN_CAMEL.search(text) else ()
     return spaced(" ".join(_HUMP.sub(" ", name) for name in names))
 
 
 def spaced(text: str) -> str:
-    """Scripts without spaces are indexed character by character."""
+    """Put spaces around each character of scripts that use none, so that each is a word."""
     return text if text.isascii() else _storable(_IDEOGRAPH.sub(r" \1 ", text))
 
 
 def _storable(text: str) -> str:
-    """Lone surrogates cannot be stored."""
+    """Replace lone surrogates, which SQLite cannot store."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def passages(text: str) -> Iterator[tuple[int, str]]:
-    """The text in pieces of at most `PASSAGE` characters, each with its offset, cut at blank lines or at least at line
-    ends where there are any, so that what belongs together stays together.
-    """
+    """Yield pieces of at most `PASSAGE` characters with their offsets, cut at blank lines or line ends if possible."""
     at = 0
     while at < len(text):
         end = at + PASSAGE

@@ -1,8 +1,8 @@
-"""Full-text search over a session's messages, in the tables of its store. Only indexing and ranking may live here.
+"""Full-text search over one session, in the tables of its PostgreSQL store.
 
-What one process indexed every other one finds: nothing is indexed twice, and a session that goes on can be searched at
-once. Texts are cut to passages and queries to terms as in `passages.py`, and indexing happens behind the messages as in
-`index.py`. Words are folded (case, accents) here and not by the database, which may have other rules in each place.
+What one process indexed, every other one finds: nothing is indexed twice. Texts and queries are cut as in
+`passages.py`, and indexing happens at queries as in `index.py`. Case and accents are folded here and not by the
+database, whose rules differ by locale.
 """
 
 import re
@@ -20,7 +20,7 @@ from backscroll.stores.postgres.schema import of
 from backscroll.stores.postgres.server import Server
 from backscroll.stores.search.passages import parts, passages, spaced, terms
 
-_TOGETHER = 2_000  # passages of a transaction
+_TOGETHER = 2_000  # passages per transaction
 _WORD = re.compile(r"[^\W_]+")
 _LONGEST = 500  # characters of a word: PostgreSQL takes 2,046 bytes
 _APART = 50  # places between texts that no phrase may span
@@ -52,9 +52,9 @@ _Row = tuple[int, int, int, bytes, str]
 
 
 class PostgresSearch:
-    """Ranks the passages of one session. Texts have to come in the order of their messages. Safe for threads.
+    """Ranks the passages of one session. Texts must come in the order of their messages. Safe for threads.
 
-    Erasing the session deletes its index. Raises what the store raises, `StoreUnavailableError` before all.
+    Deleting the session deletes its index. Raises what the store raises, mostly `StoreUnavailableError`.
     """
 
     def __init__(self, server: Server, session: str) -> None:
@@ -62,7 +62,7 @@ class PostgresSearch:
 
     @property
     def indexed(self) -> int:
-        """The first `seq` that nobody indexed yet."""
+        """The first `seq` that is not yet indexed."""
         return self._server.run(self._upto)
 
     def _upto(self, connection: Connection) -> int:
@@ -71,7 +71,7 @@ class PostgresSearch:
         return int(row[0]) if row else 0
 
     def add(self, texts: Iterable[Source], upto: int) -> None:
-        """Indexes texts; `upto` is the first `seq` behind them. Raises `ConflictError` for a session that is gone."""
+        """Index texts; `upto` is the first `seq` behind them. Raises `ConflictError` for a deleted session."""
         new: list[_Row] = []
         for seq, part, about, whole in texts:
             if len(new) >= _TOGETHER and new[-1][0] < seq:
@@ -83,7 +83,7 @@ class PostgresSearch:
         self._server.run(partial(self._insert, new, upto))
 
     def _insert(self, new: Sequence[_Row], upto: int, connection: Connection) -> None:
-        """All of these or none; what others indexed meanwhile is left out."""
+        """Insert all rows or none. Skips what others indexed meanwhile."""
         with connection.transaction():
             row = connection.execute(self._of(_CLAIM), (self._session.encode(),)).fetchone()
             if row is None:
@@ -98,7 +98,7 @@ class PostgresSearch:
             connection.execute(self._of(query), (upto, id_))
 
     def search(self, query: str, most: int) -> list[SearchHit]:
-        """The best `most` passages, best first; newer ones first among equals. Empty for a query without a word."""
+        """Return the best `most` passages, best first, then newer ones. Empty for a `query` without words."""
         wanted = [" <-> ".join(f"'{word}'" for word in words) for term in terms(query) if (words := _words(term))]
         if not wanted:
             return []
@@ -106,11 +106,11 @@ class PostgresSearch:
         return self._server.run(partial(self._find, values))
 
     def found(self, query: str, most: int) -> list[tuple[SearchHit, str]]:
-        """The same; what each is about is told by its words alone."""
+        """The same with empty contexts: the tables keep only their words."""
         return [(hit, "") for hit in self.search(query, most)]
 
     def close(self) -> None:
-        """Nothing to free: the connections are those of the store, and the index stays."""
+        """Do nothing: the store owns the connections, and the index stays."""
 
     def _find(self, values: dict[str, Any], connection: Connection) -> list[SearchHit]:
         rows = connection.execute(self._of(_FIND), values, binary=True).fetchall()
@@ -121,7 +121,7 @@ class PostgresSearch:
 
 
 def _words(text: str) -> list[str]:
-    """Folded words, so that case and accents make no difference."""
+    """Words with case and accents folded."""
     if not text.isascii():
         letters = unicodedata.normalize("NFKD", text)
         text = "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()
@@ -129,7 +129,7 @@ def _words(text: str) -> list[str]:
 
 
 def _vector(text: str, about: str, parts: str) -> str:
-    """Words with their places and weights, as PostgreSQL reads them; no word needs an escape."""
+    """A `tsvector` literal: words with positions and weights. No word needs an escape."""
     found, place = list[str](), 1
     for weight, source in (("A", text), ("B", about), ("C", parts)):
         words = _words(source)

@@ -1,4 +1,4 @@
-"""One database file: making it, checking it at the first use, and connections to it. No row is written here."""
+"""One database file: create it, check it at the first use, and connect to it."""
 
 import contextlib
 import os
@@ -14,38 +14,38 @@ from backscroll.errors import ConfigurationError, CorruptionError, StoreUnavaila
 from backscroll.stores.commit_counter import CommitCounter
 from backscroll.stores.fork_lock import GATE
 from backscroll.stores.sqlite import rows, schema
-from backscroll.stores.sqlite.errors import code, damaged, told
+from backscroll.stores.sqlite.errors import code, damaged, translated_errors
 
 _MOST_IDLE = 4
-_WAL_LIMIT = 16_000_000  # bytes that the log keeps for reuse after something large went through it
+_WAL_LIMIT = 16_000_000  # bytes that the write-ahead log keeps after a large transaction
 _MAKING = threading.Lock()
-"""Closing a file drops the locks that the process holds on it, SQLite's as well: nobody may open it in between."""
+"""Closing a file drops the process's locks on it, SQLite's too: no connection may be opened in between."""
 
 
 class Database:
-    """A file by its name. Nothing is touched before the first connection is asked for, which is done inside `GATE`."""
+    """A file by its path. Nothing is opened before the first connection, which is requested while holding `GATE`."""
 
     def __init__(self, path: str, synchronous: str, timeout: float, *, read_only: bool = False) -> None:
         self.path, self.timeout, self.read_only = path, timeout, read_only
         self.guard = CommitCounter(path)
         self._synchronous = synchronous
         self._identity: tuple[int, int] | None = None
-        """Of the file that was checked; None before that."""
+        """Device and inode of the checked file; `None` before the check."""
         self._lock = threading.Lock()
         self._replaced = 0
-        """How often another file was found in its place while it was in use."""
+        """How often another file was found in its place during use."""
         self._copied: Database | None = None
-        """What is read instead of a file of an earlier version that must not change."""
+        """A migrated copy that is read instead of a read-only file of an earlier version."""
         self.readers = Readers(self)
 
     def forked(self) -> None:
-        """Begins anew, in the child of a fork."""
+        """Reset in the child of a fork."""
         self._lock, self._identity = threading.Lock(), None
         self.readers.forked()
 
     def connect(self, reading: bool = False) -> sqlite3.Connection:
-        """A connection to a file that is as it should be."""
-        with told(self.path):
+        """Connect to the file; check it at the first use."""
+        with translated_errors(self.path):
             with self._lock:
                 if self._identity is None:
                     if self.read_only:
@@ -58,20 +58,20 @@ class Database:
             return self.look() if self.read_only else self.raw(reading)
 
     def forget(self) -> None:
-        """The next use checks everything anew."""
+        """Drop all checks. The next use repeats them."""
         with self._lock:
             self._identity = self._copied = None
         self.readers.close()
 
     def check_place(self) -> None:
-        """Raises `StoreUnavailableError` where the file is another one now: what goes into the old one is lost."""
+        """Raise `StoreUnavailableError` if another file is in its place: writes to the old one would be lost."""
         if self._identity != self._seen():
             self.forget()
             self._replaced += 1
             raise StoreUnavailableError(f"{self.path} was deleted or replaced while it was in use: nothing was written")
 
     def incarnation(self, session: int) -> str:
-        """Of the session with this number: ids are never used twice in a file, and begin again with another file."""
+        """The incarnation of a session by its number. A file never reuses numbers, and another file starts over."""
         return f"{self._replaced}.{session}"
 
     def _seen(self) -> tuple[int, int] | None:
@@ -82,13 +82,13 @@ class Database:
         return found.st_dev, found.st_ino
 
     def raw(self, reading: bool = False, untouched: bool = False) -> sqlite3.Connection:
-        """A connection to whatever is there. An `untouched` one leaves everything as it is, also when it is closed."""
+        """Connect without checks. An `untouched` connection leaves the file unchanged, also when it closes."""
         place = Path(self.path).as_uri() + "?mode=ro" if untouched else self.path
         connection = sqlite3.connect(
             place, timeout=self.timeout, isolation_level=None, check_same_thread=False, uri=untouched
         )
         try:
-            connection.text_factory = bytes  # what is no UTF-8 any more must be told apart by us, not fail in between
+            connection.text_factory = bytes  # damaged UTF-8 must fail its checksum, not raise in sqlite3
             connection.execute("pragma secure_delete = on")
             connection.execute(f"pragma synchronous = {self._synchronous}")
             connection.execute(f"pragma journal_size_limit = {_WAL_LIMIT}")
@@ -100,7 +100,7 @@ class Database:
         return connection
 
     def look(self) -> sqlite3.Connection:
-        """A connection that changes nothing, except where a crash left something that must be rolled back first."""
+        """Connect without changing the file, unless a crash left a transaction that must be rolled back first."""
         try:
             return self.raw(untouched=True)
         except sqlite3.OperationalError as error:
@@ -109,8 +109,8 @@ class Database:
         return self.raw()
 
     def _prepare(self) -> None:
-        """Makes the file if need be, brings it up to date, and checks what can be checked without reading it all."""
-        acknowledged = self.guard.read()  # before the log, which is never behind it
+        """Create or migrate the file if needed, and check what can be checked without reading all of it."""
+        acknowledged = self.guard.read()  # before the log, which is never behind the counter
         if self.empty():
             if acknowledged:
                 raise CorruptionError(self.lost(acknowledged, 0))
@@ -122,14 +122,14 @@ class Database:
             self._check(connection, acknowledged)
 
     def _look_into(self) -> None:
-        """Check a file that is only read. Raise `ConfigurationError` where it is no store."""
+        """Check a file that is only read. Raise `ConfigurationError` if it is no store."""
         from tempfile import mkdtemp  # noqa: PLC0415 - few files are of an earlier version
 
         acknowledged = self.guard.read()
         if self.empty():
             if acknowledged:
                 raise CorruptionError(self.lost(acknowledged, 0))
-            raise ConfigurationError(f"{self.path}: this file is empty, and not a Backscroll store yet")
+            raise ConfigurationError(f"{self.path}: not a Backscroll store yet: this file is empty")
         with contextlib.closing(self.look()) as connection:
             number = schema.version(connection, self.path)
             if number == 0 and not acknowledged:
@@ -142,7 +142,7 @@ class Database:
         self._copied = self.brought_up(folder)
 
     def brought_up(self, folder: str) -> "Database":
-        """Return a copy of a file of an earlier version in `folder`, brought up to date. The file stays as it is."""
+        """Return a migrated copy in `folder` of a file of an earlier version. The file itself is unchanged."""
         copy = Database(os.path.join(folder, "copy"), "off", self.timeout)
         copy.guard = self.guard
         with contextlib.closing(self.look()) as connection, contextlib.closing(copy.raw()) as target:
@@ -151,23 +151,25 @@ class Database:
         return copy
 
     def empty(self) -> bool:
-        """Whether there is nothing yet, or nothing any more."""
+        """Whether the file is missing or empty."""
         try:
             found = os.stat(self.path)
         except FileNotFoundError:
             return True
         if stat.S_ISDIR(found.st_mode):
-            raise StoreUnavailableError(f"{self.path}: it is a folder: name a file in it")
+            raise StoreUnavailableError(f"{self.path} is a folder: pass the path of a file")
         return found.st_size == 0
 
     def _make(self) -> None:
         with _MAKING, contextlib.suppress(FileExistsError):
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))  # SQLite would let others read it
+            os.close(
+                os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+            )  # SQLite would create it readable for others
 
     def _is_good(self, acknowledged: int) -> bool:
-        """Checks a file without changing it: closing an ordinary connection could delete a log that lost its middle.
+        """Check a file without changing it: closing a normal connection could delete a damaged write-ahead log.
 
-        False for a file that needs something done first. Raises `CorruptionError` for one that lost something.
+        Returns `False` if the file must be created or migrated first. Raises `CorruptionError` if it lost something.
         """
         try:
             with contextlib.closing(self.raw(untouched=True)) as connection:
@@ -180,18 +182,18 @@ class Database:
         except sqlite3.OperationalError as error:
             if code(error) not in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
                 raise
-            return False  # a crash left something to be rolled back
+            return False  # a crash left a transaction to roll back
         return True
 
     def _check(self, connection: sqlite3.Connection, acknowledged: int) -> None:
-        connection.execute("begin")  # all of it as it is at one moment
+        connection.execute("begin")  # one snapshot for all reads
         for problem in self.problems(connection, acknowledged):
             raise damaged(self.path, problem) if not problem.startswith(self.path) else CorruptionError(problem)
 
     def problems(self, connection: sqlite3.Connection, acknowledged: int) -> Iterator[str]:
-        """What is wrong with the file as a whole and with its list of sessions. Asked in a transaction."""
+        """Yield what is wrong with the file as a whole and its list of sessions. Call it in a transaction."""
         if schema.altered(connection):
-            yield "its tables are not those that were made"
+            yield "its tables differ from those that Backscroll created"
             return
         known, number = self._meta(connection), 0
         if isinstance(known, str):
@@ -202,21 +204,21 @@ class Database:
             number += 1
             if isinstance(found, str):
                 yield found
-        if isinstance(known, rows.Meta) and number != known.sessions:
-            yield f"there are {number} sessions, and there should be {known.sessions}"
+        if isinstance(known, rows.StoreRow) and number != known.sessions:
+            yield f"the file lists {number} sessions, but counts {known.sessions}"
 
-    def _meta(self, connection: sqlite3.Connection) -> rows.Meta | str:
+    def _meta(self, connection: sqlite3.Connection) -> rows.StoreRow | str:
         try:
             return rows.meta_of(connection)
         except CorruptionError as error:
             return str(error)
 
     def lost(self, acknowledged: int, commits: int) -> str:
-        """Says how many commits are gone."""
+        """The message for missing commits."""
         return (
             f"{self.path}: {acknowledged} commits were acknowledged, and the database holds {commits}: the last "
             f"{acknowledged - commits} are gone. Restore the database together with its -wal and -commits files, or "
-            "call `accept_loss()` to go on with what is left"
+            "call `accept_loss()` to continue with what is left"
         )
 
 
@@ -227,7 +229,7 @@ def _remove(folder: str, owner: int) -> None:
 
 
 class Readers:
-    """Connections for reading that are used again and again. Safe for threads."""
+    """A pool of connections for reading. Safe for threads."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -237,7 +239,7 @@ class Readers:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """A connection inside a transaction, so that everything it reads is of one moment."""
+        """Yield a connection in a transaction, so that all reads see one snapshot."""
         with GATE, self._reading() as connection:
             yield connection
 
@@ -248,7 +250,7 @@ class Readers:
         connection = connection or self._database.connect(reading=True)
         good = False
         try:
-            with told(self._database.path):
+            with translated_errors(self._database.path):
                 connection.execute("begin")
                 yield connection
                 connection.execute("commit")
@@ -262,11 +264,11 @@ class Readers:
                 connection.close()
 
     def forked(self) -> None:
-        """Begins anew, in the child of a fork."""
+        """Reset in the child of a fork."""
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """Closes those that are not in use now; the others follow when they are given back."""
+        """Close idle connections; those in use close when they are returned."""
         with self._lock:
             idle, self._idle = self._idle, []
             self._closed += 1

@@ -1,6 +1,6 @@
-"""What is done to the rows in one transaction: appending, forking, erasing, leasing. No thread may live here.
+"""What a transaction does to the rows: append, fork, delete, lease.
 
-Each job is checked by itself: a conflict is an answer and disturbs no other job of the same transaction.
+Each job is checked separately: a conflict is the result of one job and does not affect the others of its transaction.
 """
 
 import sqlite3
@@ -11,38 +11,41 @@ from dataclasses import dataclass, field
 
 from backscroll.errors import ConfigurationError, ConflictError
 from backscroll.ports import Tip
-from backscroll.stores import group_commit as queueing
+from backscroll.stores import group_commit
 from backscroll.stores.names import another, kept
 from backscroll.stores.sqlite import rows
-from backscroll.stores.sqlite.rows import Begun, Row
+from backscroll.stores.sqlite.rows import Row, SessionRow
 from backscroll.stores.turns import Turn
 
-_MOST_KNOWN = 10_000  # sessions whose ends are remembered
+_MOST_KNOWN = 10_000  # sessions whose ends are cached
 
 
 class Transactions:
-    """A connection, and what is known of the file as long as nobody else writes to it.
+    """A connection for writing, and a cache of the file that is valid until another connection writes to it.
 
-    A failure may leave what is known behind what is: then all of it is thrown away, with the connection.
+    After a failure the cache may be wrong: drop the object, and with it the connection.
     """
 
     def __init__(self, connection: sqlite3.Connection, incarnation: Callable[[int], str]) -> None:
         self.connection = connection
-        self.incarnation = incarnation
-        """Of the session with a number."""
-        self.meta = rows.Meta(0, 0, 0)
-        self._sessions: dict[str, Begun] = {}
-        self._moved: dict[str, Begun] = {}
-        """Sessions whose new ends are yet to be written."""
+        self._name_incarnation = incarnation
+        self._incarnations: dict[int, str] = {}
+        self.meta = rows.StoreRow(0, 0, 0)
+        self._sessions: dict[str, SessionRow] = {}
+        self._new: list[tuple[int, Sequence[Row]]] = []
+        """Rows to insert, by the ids of their sessions: written in one go, before they are read or committed."""
+        self._moved: dict[str, SessionRow] = {}
+        """Sessions whose new ends are not yet written."""
         self._version: int | None = None
 
     def write(self, jobs: Sequence["Job"]) -> bool:
-        """All jobs in one transaction. Says whether there was anything to commit."""
+        """Run all jobs in one transaction. Return whether there was anything to commit."""
         self.connection.execute("begin immediate")
         version = self._seen()
-        if version != self._version or len(self._sessions) > _MOST_KNOWN:  # another one wrote
+        if version != self._version or len(self._sessions) > _MOST_KNOWN:  # another connection wrote
             self.meta, self._version = rows.meta_of(self.connection), version
             self._sessions.clear()
+            self._incarnations.clear()
         changed = False
         for job in jobs:
             job.error = None
@@ -51,64 +54,72 @@ class Transactions:
             self.connection.execute("rollback")
             return False
         commits, begun, sessions = self.meta
-        self.meta = rows.Meta(commits + 1, begun, sessions)
+        self.meta = rows.StoreRow(commits + 1, begun, sessions)
         self._settle()
         self.connection.execute("commit")
         return True
 
     def _seen(self) -> int:
-        """A number that changes when another connection has written."""
+        """Return a number that changes when another connection writes."""
         return int(self.connection.execute("pragma data_version").fetchone()[0])
 
     def tip(self, name: str) -> Tip | None:
-        """Where a log ended at the last commit here; None where that is not known, or somebody else wrote since."""
+        """The tip of a log at the last commit; `None` if unknown, or if another connection wrote since."""
         known = self._sessions.get(name)
         if known is None:
             return None
         try:
-            return Tip(known.end, self.incarnation(known.id)) if self._seen() == self._version else None
+            return Tip(known.end, self.incarnation(known)) if self._seen() == self._version else None
         except sqlite3.Error:
-            return None  # whoever asks the file itself is told what is wrong with it
+            return None  # then the caller reads the file, which raises the error
+
+    def incarnation(self, session: SessionRow) -> str:
+        """The incarnation of a session, named once and cached."""
+        known = self._incarnations.get(session.id)
+        if known is None:
+            known = self._incarnations[session.id] = self._name_incarnation(session.id)
+        return known
 
     def _settle(self) -> None:
-        rows.write_ends(self.connection, self.meta, self._moved.values())
+        """Write the rows and ends that jobs left to be written together."""
+        rows.write_changes(self.connection, self._new, self._moved.values(), self.meta)
+        self._new.clear()
         self._moved.clear()
 
-    def find(self, name: str) -> Begun | None:
-        """The session of a name; None where it has not begun."""
+    def find(self, name: str) -> SessionRow | None:
+        """The session of a name; `None` for an unknown one."""
         return self._sessions.get(name) or rows.find(self.connection, name)
 
-    def begin(self, name: str, end: int = 0, parent: int | None = None) -> Begun:
-        """A new session, which shares its first records with its parent."""
+    def begin(self, name: str, end: int = 0, parent: int | None = None) -> SessionRow:
+        """Create a session that shares its first `end` records with its parent."""
         self.meta = self.meta._replace(begun=self.meta.begun + 1, sessions=self.meta.sessions + 1)
-        session = Begun(name, self.meta.begun, end, parent, end)
+        session = SessionRow(name, self.meta.begun, end, parent, end)
         rows.write_meta(self.connection, self.meta)
         rows.write_session(self.connection, session)
         self._sessions[name] = session
         return session
 
-    def extend(self, session: Begun, new: Sequence[Row]) -> None:
-        """Puts rows behind the end of a log."""
+    def extend(self, session: SessionRow, new: Sequence[Row]) -> None:
+        """Append rows to a log. They are written with the next `_settle`."""
         name, id_, end, parent, shared = session
-        rows.write_records(self.connection, id_, new)
-        self._sessions[name] = self._moved[name] = Begun(name, id_, end + len(new), parent, shared)
+        self._new.append((id_, new))
+        self._sessions[name] = self._moved[name] = SessionRow(name, id_, end + len(new), parent, shared)
 
-    def has_key(self, session: Begun, key: str) -> bool:
+    def has_key(self, session: SessionRow, key: str) -> bool:
         """Whether a record of the log has a key."""
-        if session.parent is not None:
-            self._settle()  # its parent's end may have moved just now
+        self._settle()  # an earlier job may have added the key, or moved the parent's end
         return rows.place(self.connection, session, None, key) is not None
 
-    def family(self, session: Begun) -> list[Begun]:
-        """A session with all that was forked from it, and from that."""
+    def family(self, session: SessionRow) -> list[SessionRow]:
+        """A session with its forks, their forks, and so on."""
         self._settle()
         found = [session]
-        for each in found:  # grows on the way
+        for each in found:  # grows meanwhile
             found += rows.forks(self.connection, each)
         return found
 
-    def delete(self, session: Begun) -> None:
-        """Deletes what is a session's own."""
+    def delete(self, session: SessionRow) -> None:
+        """Delete a session with its own records. `family` wrote all pending rows."""
         rows.delete(self.connection, session)
         self._sessions.pop(session.name, None)
         self.meta = self.meta._replace(sessions=self.meta.sessions - 1)
@@ -116,17 +127,17 @@ class Transactions:
 
 
 @dataclass(slots=True, eq=False)
-class Job(queueing.Job, ABC):
-    """What is done to the rows."""
+class Job(group_commit.Job, ABC):
+    """A change of the rows."""
 
     @abstractmethod
     def run(self, file: Transactions) -> bool:
-        """Does it. Says whether anything changed; leaves in `error` why not."""
+        """Make the change. Return whether anything changed; set `error` if it is refused."""
 
 
 @dataclass(slots=True, eq=False)
 class Append(Job):
-    """Puts rows at the places from `first` on."""
+    """Append rows at `first` and the following positions."""
 
     first: int
     rows: Sequence[Row]
@@ -138,31 +149,31 @@ class Append(Job):
         return sum([len(row[-1]) for row in self.rows])
 
     def run(self, file: Transactions) -> bool:
-        """Only directly behind the log's end, and only with keys that it does not have."""
+        """Append if `first` is the log's end and no key is used already."""
         session = file.find(self.session)
         end = session.end if session else 0
-        self.answer = file.incarnation(session.id) if session else None
+        self.answer = file.incarnation(session) if session else None
         if self.incarnation not in (None, self.answer):
             self.error = another(self.session, session is None)
             return False
         if self.first != end:
-            self._refuse(f"its log ends before place {end}, not before {self.first}")
+            self._refuse(f"its log has {end} records, so position {self.first} is not its end")
             return False
         if not self.rows:
             return False
         if taken := self._taken(file, session):
-            self._refuse(f"its log has a record with the key {taken!r}")
+            self._refuse(f"the key {taken!r} is used already")
             return False
         session = session or file.begin(self.session)
         file.extend(session, self.rows)
-        self.answer = file.incarnation(session.id)
+        self.answer = file.incarnation(session)
         return True
 
     def _refuse(self, why: str) -> None:
         self.error = ConflictError(f"session {self.session!r}: {why}")
 
-    def _taken(self, file: Transactions, session: Begun | None) -> str | None:
-        """The first of its keys that is in use, also by an earlier one of its records."""
+    def _taken(self, file: Transactions, session: SessionRow | None) -> str | None:
+        """The first of these keys that is used, also twice among themselves."""
         seen: set[str] = set()
         for row in self.rows:
             key = row[3]
@@ -175,42 +186,44 @@ class Append(Job):
 
 @dataclass(slots=True, eq=False)
 class Hold(Job):
-    """Keeps the file for one writer until it says what it appends. Alone in its transaction."""
+    """Reserve the file for one writer until its append. Alone in its transaction."""
 
     turn: Turn[Append] = field(default_factory=Turn, init=False)
     given: Append | None = field(default=None, init=False)
 
     def run(self, file: Transactions) -> bool:
-        """Nobody else can write now."""
+        """Wait for the append: the transaction keeps all others from writing."""
         given = self.turn.wait()
         if given is None or not given.done.set_running_or_notify_cancel():
             return False
         self.given = given
         return given.run(file)
 
-    def tell(self, error: BaseException | None) -> None:
-        """Answer the turn and its append."""
+    def resolve(self, error: BaseException | None) -> None:
+        """Resolve the turn and its append."""
         self.turn.fail(error)
         if self.given is not None:
-            self.given.tell(error or self.given.error)
-        queueing.Job.tell(self, None)
+            self.given.resolve(error or self.given.error)
+        group_commit.Job.resolve(self, None)
 
 
 @dataclass(slots=True, eq=False)
 class Fork(Job):
-    """Begins the session `new` with the first `at` records of another."""
+    """Create the session `new` with the first `at` records of another."""
 
     new: str
     at: int
 
     def run(self, file: Transactions) -> bool:
-        """One row: what is shared stays where it stands."""
+        """Insert one row: shared records stay where they are."""
         session = file.find(self.session)
         end = session.end if session else 0
         if session is None or not 0 < self.at <= end:
-            self.error = ConfigurationError(f"session {self.session!r} has {end} records, and not {self.at} to share")
+            self.error = ConfigurationError(
+                f"session {self.session!r} has {end} records, so `at` must be 1 to {end}, not {self.at}"
+            )
         elif file.find(self.new) is not None:
-            self.error = ConflictError(f"session {self.new!r} has begun already")
+            self.error = ConflictError(f"session {self.new!r} exists already: choose another name for the fork")
         else:
             file.begin(self.new, self.at, session.id)
             return True
@@ -219,12 +232,12 @@ class Fork(Job):
 
 @dataclass(slots=True, eq=False)
 class Delete(Job):
-    """Deletes a session; with `cascade` its forks as well."""
+    """Delete a session; with `cascade`, its forks as well."""
 
     cascade: bool
 
     def run(self, file: Transactions) -> bool:
-        """Refused where forks share its records. A lease tells of a session, and goes with it."""
+        """Delete if no fork shares its records. Its lease holds its name, and is deleted too."""
         session = file.find(self.session)
         if session is None:
             return rows.free(file.connection, self.session)
@@ -232,8 +245,8 @@ class Delete(Job):
         if len(family) > 1 and not self.cascade:
             forks = [each.name for each in family[1:]]
             self.error = ConflictError(
-                f"session {self.session!r} shares its records with its forks {forks}: delete them first, or all with "
-                "`cascade`"
+                f"session {self.session!r} shares records with its forks {forks}: delete them first, or pass "
+                "`cascade=True`"
             )
             return False
         for each in family:
@@ -244,13 +257,13 @@ class Delete(Job):
 
 @dataclass(slots=True, eq=False)
 class Lease(Job):
-    """Keeps a session for its owner for so many seconds from now on; for none, to end that."""
+    """Lease a session to its owner for `seconds` from now; 0 ends the lease."""
 
     owner: str
     seconds: float
 
     def run(self, file: Transactions) -> bool:
-        """Refused while another one holds it. What is over is forgotten on the way."""
+        """Take the lease unless another owner holds it. Also deletes expired leases."""
         now = time.time_ns() // 1_000
         forgot = rows.forget_leases(file.connection, now)
         held = rows.lease_of(file.connection, self.session)

@@ -1,4 +1,4 @@
-"""Putting a database in the place of a damaged one, made of what SQLite still reads. The damaged one is kept."""
+"""Replace a damaged database by one with everything that SQLite can still read. The damaged one is kept."""
 
 import contextlib
 import os
@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 from backscroll.errors import ConfigurationError, CorruptionError, StoreUnavailableError
 from backscroll.stores.fork_lock import GATE, alone
-from backscroll.stores.problems import Mended
+from backscroll.stores.problems import RepairAction
 from backscroll.stores.sqlite import schema
 from backscroll.stores.sqlite.copying import Copying
-from backscroll.stores.sqlite.errors import DAMAGE, code, damaged, told
+from backscroll.stores.sqlite.errors import DAMAGE, code, damaged, translated_errors
 from backscroll.stores.sqlite.file import Database
 from backscroll.stores.sqlite.verify import accept_loss, verify, wrong
 
@@ -21,28 +21,28 @@ if sys.platform != "win32":
     import fcntl
 
 _LOCKS = 0x4000_0000
-"""Where SQLite's locks begin in a file; who holds all of these bytes is its only user."""
+"""Offset of SQLite's lock bytes in a file. A process that locks all of them is the only user."""
 _LOCKED = 512  # bytes
-_PART = 1 << 20  # bytes that are copied at once
+_PART = 1 << 20  # bytes per read
 _WRITABLE = (b"\1\1", b"\2\2")
-"""What the header says of a file that SQLite may read and write; of another one it says nothing but that it may not."""
+"""Header bytes of a file that SQLite may read and write. Any others make it refuse the file without a reason."""
 
 
-def repair(database: Database) -> list[Mended]:
-    """Mends what `verify` finds, and says what was lost. Does nothing where it finds nothing."""
+def repair(database: Database) -> list[RepairAction]:
+    """Repair what `verify` finds, and return the actions and losses. Does nothing if there are no findings."""
     try:
         whole = next(verify(database, None), None) is None
     except (
         ConfigurationError,
         StoreUnavailableError,
-    ):  # of another program, or of a later version: unless that is a lie
+    ):  # another program or a later version, unless the header is damaged
         whole = False
         if not _is_ours(database):
             raise
     if database.empty():
         lost = accept_loss(database)
-        return [Mended(None, None, f"there is no database any more: {lost} commits are gone")] if lost else []
-    with told(database.path), alone(), _kept(database.path) as file:
+        return [RepairAction(None, None, f"the database is gone, with {lost} commits")] if lost else []
+    with translated_errors(database.path), alone(), _kept(database.path) as file:
         if whole and os.pread(file, 2, 18) in _WRITABLE:
             return []
         done = _salvaged(database, f"{database.path}.repairing", file)
@@ -51,13 +51,13 @@ def repair(database: Database) -> list[Mended]:
 
 
 def _is_ours(database: Database) -> bool:
-    with told(database.path), GATE, contextlib.closing(database.look()) as connection:
+    with translated_errors(database.path), GATE, contextlib.closing(database.look()) as connection:
         return not schema.altered(connection)
 
 
 @contextlib.contextmanager
 def _kept(path: str) -> Iterator[int]:
-    """The file, and nobody else has it open."""
+    """Open the file and lock it against all other users."""
     file = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
     try:
         if sys.platform != "win32":
@@ -65,15 +65,15 @@ def _kept(path: str) -> Iterator[int]:
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, _LOCKED, _LOCKS)
             except (BlockingIOError, PermissionError):
                 raise StoreUnavailableError(
-                    f"{path}: another process has it open: end that one, then repair it"
+                    f"{path}: another process has it open: end that process, then repair again"
                 ) from None
         yield file
     finally:
         os.close(file)
 
 
-def _salvaged(database: Database, new: str, file: int) -> list[Mended]:
-    """Makes a new file, and puts it in place of the other one."""
+def _salvaged(database: Database, new: str, file: int) -> list[RepairAction]:
+    """Write a new file, and replace the damaged one."""
     try:
         done = _made(database, new, file)
         kept = _swapped(database.path, new)
@@ -81,19 +81,21 @@ def _salvaged(database: Database, new: str, file: int) -> list[Mended]:
         for suffix in ("", "-wal", "-shm", "-read", "-read-wal", "-read-shm"):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(f"{new}{suffix}")
-    done.insert(0, Mended(None, None, f"the file was written anew from what could be read; the damaged one is {kept}"))
+    done.insert(
+        0, RepairAction(None, None, f"a new file was written from what could be read; the damaged one is {kept}")
+    )
     if any("lost" in each.what for each in done):
-        done.append(Mended(None, None, _pointer(kept)))
+        done.append(RepairAction(None, None, _pointer(kept)))
     return done
 
 
 def _pointer(path: str) -> str:
-    """What may find more in a damaged file than reading it does."""
+    """The advice to try SQLite's own recovery."""
     return f'SQLite\'s own recovery may find more of what was lost: sqlite3 "{path}" .recover > rows.sql'
 
 
-def _made(database: Database, new: str, file: int) -> list[Mended]:
-    """Writes the new file, and syncs it."""
+def _made(database: Database, new: str, file: int) -> list[RepairAction]:
+    """Write and sync the new file."""
     owner = os.fstat(file)
     descriptor = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -112,7 +114,7 @@ def _made(database: Database, new: str, file: int) -> list[Mended]:
                     raise _unreadable(database.path)
             connection.execute("commit")
             for problem in wrong(target, connection):
-                raise damaged(database.path, f"what is left of it makes no database ({problem.what})")
+                raise damaged(database.path, f"what is left of it is not a valid database ({problem.what})")
             connection.execute("pragma journal_mode = wal")
         os.fsync(descriptor)
     finally:
@@ -130,7 +132,7 @@ def _log(path: str) -> bytes:
 
 @contextlib.contextmanager
 def _readable(database: Database, path: str, file: int) -> Iterator[sqlite3.Connection]:
-    """A connection to a copy of the damaged file. Opening that one itself, and closing it, would release its lock."""
+    """Connect to a copy of the damaged file: closing the file itself would release its lock."""
     with open(path, "xb", opener=_private) as copy:
         os.lseek(file, 0, os.SEEK_SET)
         while part := os.read(file, _PART):
@@ -149,19 +151,19 @@ def _readable(database: Database, path: str, file: int) -> Iterator[sqlite3.Conn
 
 
 def _private(path: str, flags: int) -> int:
-    """Opens a file that nobody else may read, like the store itself."""
+    """Open a file that only its owner may read, like the store itself."""
     return os.open(path, flags, 0o600)
 
 
 def _unreadable(path: str) -> CorruptionError:
     return CorruptionError(
-        f"{path} is damaged: SQLite reads nothing in it any more, and it was left as it is: restore it from a backup. "
+        f"{path} is damaged: SQLite can read nothing in it, and it was left unchanged: restore it from a backup. "
         f"{_pointer(path)}"
     )
 
 
 def _swapped(path: str, new: str) -> str:
-    """Puts the new file in place of the damaged one; where that one is kept, with what belongs to it."""
+    """Replace the damaged file by the new one. Return the path under which the damaged one is kept."""
     number = 1
     while os.path.exists(f"{path}.damaged-{number}"):
         number += 1
@@ -173,7 +175,7 @@ def _swapped(path: str, new: str) -> str:
         os.link(path, kept)
     except OSError:  # a file system without links
         shutil.copy2(path, kept)
-    for suffix in ("-wal", "-shm"):  # of the damaged file: SQLite would take it for that of the new one
+    for suffix in ("-wal", "-shm"):  # of the damaged file: SQLite would use it for the new one
         with contextlib.suppress(FileNotFoundError):
             os.unlink(f"{path}{suffix}")
     os.replace(new, path)

@@ -1,8 +1,8 @@
-"""Rows and their checksums: what is written, and what is checked when it comes back. No connection is opened here.
+"""Rows and their checksums.
 
-A row that was altered fails its checksum, a row that is missing leaves a gap in its log or a wrong count. Checksums
-begin with the session's name, so that no row can pass for one of another session. A fork has rows for what is its own
-only; what it shares stands under the session that it was forked from.
+A damaged row fails its checksum, and a missing row leaves a gap in its log or a wrong count. Checksums start with the
+session's name, so that no row passes for one of another session. A fork has rows for its own records only; shared rows
+belong to the session that it was forked from.
 """
 
 import sqlite3
@@ -12,15 +12,16 @@ from zlib import crc32
 
 from backscroll.errors import ConfigurationError, CorruptionError
 from backscroll.ports import Record, Stored
+from backscroll.stores.names import check_key
 
 BATCH = 500  # rows
 BATCH_BYTES = 4_000_000
 _BITS = 32
-"""Of a row's number: that of the session stands above them, the place in its log below."""
+"""A row's number has the session's number above these bits, and the position in its log below."""
 MOST = 2**_BITS
-"""Places in a log."""
+"""Positions in a log."""
 _INTEGERS = range(-(2**63), 2**63)
-_LARGEST = 999_000_000  # bytes of a row that SQLite takes, with room for the other columns
+_LARGEST = 999_000_000  # bytes of a body: SQLite's limit, less room for the other columns
 
 Row = tuple[int, str, int | None, str | None, int, int, bytes]
 """at, kind, seq, key, format, crc, body"""
@@ -28,17 +29,17 @@ _LOG = "select name, id, next, parent, shared, crc from log"
 _RECORD = "select number, kind, seq, key, format, crc, body from record"
 
 
-class Meta(NamedTuple):
-    """What is known of the whole file."""
+class StoreRow(NamedTuple):
+    """The row of the whole file."""
 
     commits: int
     begun: int
-    """Sessions that ever began: ids are never used twice."""
+    """Sessions ever created: ids are never reused."""
     sessions: int
 
 
-class Begun(NamedTuple):
-    """A session in the file."""
+class SessionRow(NamedTuple):
+    """A session's row."""
 
     name: str
     id: int
@@ -46,13 +47,13 @@ class Begun(NamedTuple):
     parent: int | None = None
     """The id of the session that it was forked from."""
     shared: int = 0
-    """So many records stand there; its own begin at this place."""
+    """Number of records shared with the parent; its own start at this position."""
 
 
 class Part(NamedTuple):
-    """Places of a log whose rows stand under one session."""
+    """Positions of a log whose rows belong to one session."""
 
-    holder: Begun
+    holder: SessionRow
     start: int
     stop: int
 
@@ -61,86 +62,88 @@ def _sum(*values: object) -> int:
     return crc32("\n".join(map(str, values)).encode())
 
 
-def sum_of(session: Begun) -> int:
-    """The checksum of a session's row. One that is no fork has the sum that it had before there were forks."""
+def sum_of(session: SessionRow) -> int:
+    """The checksum of a session's row. Without a parent it equals that of versions before there were forks."""
     name, id_, end, parent, shared = session
-    told = f"{name}\n{id_}\n{end}"
-    return crc32((told if parent is None else f"{told}\n{parent}\n{shared}").encode())
+    text = f"{name}\n{id_}\n{end}"
+    return crc32((text if parent is None else f"{text}\n{parent}\n{shared}").encode())
 
 
-def sum_of_meta(meta: Meta) -> int:
+def sum_of_meta(meta: StoreRow) -> int:
     """The checksum of the row of the whole file."""
     commits, begun, sessions = meta
     return crc32(f"{commits}\n{begun}\n{sessions}".encode())
 
 
 def number_of(session: int, at: int) -> int:
-    """The number of the row for a place in the log of a session."""
+    """The number of the row for a position in a session's log."""
     return (session << _BITS) + at
 
 
 def rows_of(session: str, first: int, records: Sequence[Record]) -> list[Row]:
-    """What is inserted for records. Raises `ConfigurationError` for what no row can hold."""
+    """Prepare rows for records. Raise `ConfigurationError` for what no row can hold."""
     rows = []
     for at, (kind, seq, body, number, key) in enumerate(records, first):
         if len(body) > _LARGEST:
-            raise ConfigurationError(f"a record of {len(body)} bytes is too large: SQLite keeps at most {_LARGEST}")
+            raise ConfigurationError(f"a record has {len(body)} bytes, but SQLite keeps at most {_LARGEST}: shorten it")
+        if key is not None:
+            check_key(key)
         if number not in _INTEGERS or (seq is not None and seq not in _INTEGERS):
-            raise ConfigurationError(f"seq {seq} or format {number} has more than 64 bits")
+            raise ConfigurationError(f"seq {seq} or format {number} does not fit in 64 bits")
         rows.append((at, kind, seq, key, number, crc32(body, _head(session, at, kind, seq, number, key)), body))
     return rows
 
 
 def stored_of(session: str, row: Sequence[Any]) -> Stored:
-    """A record from its row; texts come as bytes. Raises `CorruptionError` for a row that is not as it was written."""
+    """The record of a row with texts as bytes. Raise `CorruptionError` if it fails its checksum."""
     number, kind, seq, key, format_, crc, body = row
     at = number % MOST
     try:
-        told, known = kind.decode(), None if key is None else key.decode()
-        fits = crc32(body, _head(session, at, told, seq, format_, known)) == crc
-    except (AttributeError, TypeError, UnicodeDecodeError):  # a value that turned into one of another type
+        kind, known = kind.decode(), None if key is None else key.decode()
+        fits = crc32(body, _head(session, at, kind, seq, format_, known)) == crc
+    except (AttributeError, TypeError, UnicodeDecodeError):  # damage changed the type of a value
         fits = False
     if not fits:
-        raise CorruptionError(f"session {session!r}: the record at place {at} is not what was written there")
-    return Stored(at, Record(told, seq, body, format_, known))
+        raise CorruptionError(f"session {session!r}: the record at position {at} is not what was written there")
+    return Stored(at, Record(kind, seq, body, format_, known))
 
 
 def _head(session: str, at: int, kind: str, *others: object) -> int:
-    """Of everything but the body. A record without a key has the sum that it had before there were keys."""
+    """The checksum of everything but the body. Without a key it equals that of versions before there were keys."""
     seq, number, key = others
-    told = f"{session}\n{at}\n{kind}\n{seq}\n{number}"
-    return crc32((told if key is None else f"{told}\n{key}").encode())
+    text = f"{session}\n{at}\n{kind}\n{seq}\n{number}"
+    return crc32((text if key is None else f"{text}\n{key}").encode())
 
 
 # -- reading --
 
 
-def find(connection: sqlite3.Connection, name: str) -> Begun | None:
-    """The session of a name; None where it has not begun."""
+def find(connection: sqlite3.Connection, name: str) -> SessionRow | None:
+    """The session of a name; `None` for an unknown one."""
     row = connection.execute(f"{_LOG} where name = ?", (name,)).fetchone()
     return None if row is None else begun_of(row, f"session {name!r}")
 
 
-def begun_of(row: Sequence[Any], what: str) -> Begun:
-    """A session from its row. Raises `CorruptionError` for one that is not as it was written."""
+def begun_of(row: Sequence[Any], what: str) -> SessionRow:
+    """The session of a row. Raise `CorruptionError` if it fails its checksum."""
     try:
-        session = Begun(row[0].decode(), *row[1:5])
+        session = SessionRow(row[0].decode(), *row[1:5])
         if row[5] == sum_of(session):
             return session
-    except (AttributeError, UnicodeDecodeError):  # a name that turned into something else
+    except (AttributeError, UnicodeDecodeError):  # damage changed the type or encoding of the name
         pass
-    raise CorruptionError(f"{what}: the row that tells where its log ends is not what was written")
+    raise CorruptionError(f"{what}: its row in the list of sessions is not what was written")
 
 
-def size(connection: sqlite3.Connection, session: Begun) -> int:
+def size(connection: sqlite3.Connection, session: SessionRow) -> int:
     """Return the bytes of the bodies of a session's own records."""
     own = number_of(session.id, session.shared), number_of(session.id, session.end)
     query = "select coalesce(sum(length(body)), 0) from record where number >= ? and number < ?"
     return int(connection.execute(query, own).fetchone()[0])
 
 
-def parts(connection: sqlite3.Connection, session: Begun) -> Iterator[Part]:
-    """The parts of a log, the newest first: its own, what it shares with its parent, with the parent of that one ..."""
+def parts(connection: sqlite3.Connection, session: SessionRow) -> Iterator[Part]:
+    """The parts of a log, the newest first: its own, that of its parent, and so on."""
     stop = session.end
     while True:
         if session.shared < stop:
@@ -150,27 +153,27 @@ def parts(connection: sqlite3.Connection, session: Begun) -> Iterator[Part]:
         stop, session = min(stop, session.shared), parent_of(connection, session)
 
 
-def parent_of(connection: sqlite3.Connection, session: Begun) -> Begun:
-    """The session that one was forked from. Raises `CorruptionError` where it does not hold what is shared."""
+def parent_of(connection: sqlite3.Connection, session: SessionRow) -> SessionRow:
+    """The session that this one was forked from. Raise `CorruptionError` if it lacks the shared records."""
     row = connection.execute(f"{_LOG} where id = ?", (session.parent,)).fetchone()
-    what = f"session {session.name!r}: of the session that it was forked from"
+    what = f"session {session.name!r}: the session that it was forked from"
     if row is None:
-        raise CorruptionError(f"{what}, which has the number {session.parent}, there is nothing")
+        raise CorruptionError(f"{what}, with the number {session.parent}, is missing")
     parent = begun_of(row, what)
     if parent.end < session.shared or parent.id >= session.id:
-        raise CorruptionError(f"{what}, {parent.name!r}, it shares more than there is")
+        raise CorruptionError(f"{what}, {parent.name!r}, has fewer records than it shares")
     return parent
 
 
-def load(connection: sqlite3.Connection, session: Begun, start: int, stop: int) -> list[Stored]:
-    """Some records from `start` on, at least one where there is one to load; the caller asks again for the rest."""
+def load(connection: sqlite3.Connection, session: SessionRow, start: int, stop: int) -> list[Stored]:
+    """Read records from `start` on, at least one if there is any; the caller asks again for the rest."""
     part = next(part for part in parts(connection, session) if part.start <= start)
     stop = min(stop, part.stop, start + BATCH)
     got: list[Stored] = []
     size = 0
     for row in between(connection, part.holder, start, stop):
         stored = stored_of(part.holder.name, row)
-        if stored.at != start + len(got):
+        if stored.position != start + len(got):
             break
         got.append(stored)
         size += len(stored.record.body)
@@ -178,14 +181,14 @@ def load(connection: sqlite3.Connection, session: Begun, start: int, stop: int) 
             return got
     if start + len(got) < stop:
         raise CorruptionError(
-            f"session {part.holder.name!r}: the record at place {start + len(got)} is missing; its log ends before "
-            f"place {part.holder.end}"
+            f"session {part.holder.name!r}: the record at position {start + len(got)} is missing; its log should have "
+            f"{part.holder.end} records"
         )
     return got
 
 
-def between(connection: sqlite3.Connection, holder: Begun, start: int, stop: int) -> Iterable[Sequence[Any]]:
-    """Rows that stand under a session, in order, for places from `start` to before `stop`."""
+def between(connection: sqlite3.Connection, holder: SessionRow, start: int, stop: int) -> Iterable[Sequence[Any]]:
+    """Rows of one session, in order, for positions from `start` to before `stop`."""
     return connection.execute(
         f"{_RECORD} where number >= ? and number < ? order by number",
         (number_of(holder.id, start), number_of(holder.id, stop)),
@@ -193,17 +196,17 @@ def between(connection: sqlite3.Connection, holder: Begun, start: int, stop: int
 
 
 def at_of(row: Sequence[Any]) -> int:
-    """The place of a row."""
+    """The position of a row."""
     return int(row[0] % MOST)
 
 
 def holder_of(row: Sequence[Any]) -> int:
-    """The id of the session under which a row stands."""
+    """The id of the session that a row belongs to."""
     return int(row[0] >> _BITS)
 
 
 def holders(connection: sqlite3.Connection) -> Iterator[int]:
-    """The ids of all sessions under which rows stand."""
+    """The ids of all sessions that have rows."""
     number = -(2**63)
     next_one = "select number from record where number >= ? order by number limit 1"
     while row := connection.execute(next_one, (number,)).fetchone():
@@ -211,8 +214,8 @@ def holders(connection: sqlite3.Connection) -> Iterator[int]:
         number = number_of((row[0] >> _BITS) + 1, 0)
 
 
-def place(connection: sqlite3.Connection, session: Begun, seq: int | None, key: str | None) -> int | None:
-    """Where the first record with at least this `seq` stands, or the one with this key."""
+def place(connection: sqlite3.Connection, session: SessionRow, seq: int | None, key: str | None) -> int | None:
+    """Position of the first record with at least this `seq`, or of the record with this key."""
     if key is not None:
         return _keyed(connection, session, key)
     found = None
@@ -224,7 +227,7 @@ def place(connection: sqlite3.Connection, session: Begun, seq: int | None, key: 
     return found
 
 
-def _keyed(connection: sqlite3.Connection, session: Begun, key: str) -> int | None:
+def _keyed(connection: sqlite3.Connection, session: SessionRow, key: str) -> int | None:
     wanted = "select number from record where number >> 32 = ? and key = ?"
     for part in parts(connection, session):
         row = connection.execute(wanted, (part.holder.id, key)).fetchone()
@@ -234,10 +237,10 @@ def _keyed(connection: sqlite3.Connection, session: Begun, key: str) -> int | No
 
 
 def _searched(connection: sqlite3.Connection, part: Part, seq: int) -> tuple[int | None, bool]:
-    """The first place of a part with at least this `seq`, and whether the part has a smaller one before it.
+    """The first position of a part with at least this `seq`, and whether a smaller one precedes it in the part.
 
-    By halves: an index would cost a page with every append. What led there is read once more with its checksum, so
-    that no altered `seq` leads astray.
+    Bisects, because an index would cost a page with every append. The rows that decided are read again with their
+    checksums, so that a damaged `seq` cannot mislead.
     """
     holder, low, high = part
     below, found, follows = low, None, False
@@ -261,8 +264,8 @@ def _searched(connection: sqlite3.Connection, part: Part, seq: int) -> tuple[int
     return found, follows
 
 
-def begun(connection: sqlite3.Connection) -> Iterator[Begun | str]:
-    """All sessions in the order of their names; for a damaged one what is wrong."""
+def begun(connection: sqlite3.Connection) -> Iterator[SessionRow | str]:
+    """Yield all sessions in the order of their names; for a damaged one, what is wrong."""
     before = b""
     for row in connection.execute(f"{_LOG} order by name"):
         if row[0] == b"":
@@ -273,14 +276,14 @@ def begun(connection: sqlite3.Connection) -> Iterator[Begun | str]:
             yield f"the row of the session {row[0]!r:.300} is not what was written"
             continue
         if row[0] <= before:
-            yield f"the session {session.name!r} stands at a wrong place, where it cannot be found"
+            yield f"the session {session.name!r} is out of order, where no search finds it"
             continue
         yield session
         before = row[0]
 
 
-def all_begun(connection: sqlite3.Connection) -> list[Begun]:
-    """All sessions. Raises `CorruptionError` where one of them is not as it was written."""
+def all_begun(connection: sqlite3.Connection) -> list[SessionRow]:
+    """All sessions. Raise `CorruptionError` if one is damaged."""
     sessions = []
     for found in begun(connection):
         if isinstance(found, str):
@@ -290,45 +293,55 @@ def all_begun(connection: sqlite3.Connection) -> list[Begun]:
 
 
 def numbers(connection: sqlite3.Connection) -> set[int]:
-    """The ids of all sessions, of damaged rows as well."""
+    """The ids of all sessions, including damaged rows."""
     return {id_ for (id_,) in connection.execute("select id from log where name <> ''")}
 
 
-def meta_of(connection: sqlite3.Connection) -> Meta:
-    """The facts of the whole file."""
+def meta_of(connection: sqlite3.Connection) -> StoreRow:
+    """The row of the whole file. Raise `CorruptionError` if it is damaged."""
     row = connection.execute("select next, parent, shared, id, crc from log where name = ''").fetchone()
-    if row is None or row[3] != 0 or row[4] != sum_of_meta(Meta(*row[:3])):
+    if row is None or row[3] != 0 or row[4] != sum_of_meta(StoreRow(*row[:3])):
         raise CorruptionError("the row that counts commits and sessions is not what was written")
-    return Meta(*row[:3])
+    return StoreRow(*row[:3])
 
 
 # -- writing --
 
 
-def write_meta(connection: sqlite3.Connection, meta: Meta) -> None:
-    """Replaces the facts of the whole file."""
+def write_meta(connection: sqlite3.Connection, meta: StoreRow) -> None:
+    """Replace the row of the whole file."""
     connection.execute(
         "update log set next = ?, parent = ?, shared = ?, crc = ? where name = ''", (*meta, sum_of_meta(meta))
     )
 
 
-def write_ends(connection: sqlite3.Connection, meta: Meta, moved: Iterable[Begun]) -> None:
-    """Replaces the number of commits, and where logs end: what every commit does, without touching an index."""
+def write_changes(
+    connection: sqlite3.Connection,
+    new: Iterable[tuple[int, Sequence[Row]]],
+    moved: Iterable[SessionRow],
+    meta: StoreRow,
+) -> None:
+    """Insert rows by the ids of their sessions, then replace the ends of logs and the number of commits.
+
+    That is all that an append changes. No index of sessions is touched.
+    """
+    for session, rows in new:
+        write_records(connection, session, rows)
     ends = [(session.end, sum_of(session), session.name) for session in moved]
     connection.executemany(
         "update log set next = ?, crc = ? where name = ?", [*ends, (meta.commits, sum_of_meta(meta), "")]
     )
 
 
-def write_session(connection: sqlite3.Connection, session: Begun) -> None:
-    """Begins a session."""
+def write_session(connection: sqlite3.Connection, session: SessionRow) -> None:
+    """Insert a session."""
     connection.execute(
         "insert into log (name, id, next, parent, shared, crc) values (?, ?, ?, ?, ?, ?)", (*session, sum_of(session))
     )
 
 
 def write_records(connection: sqlite3.Connection, session: int, rows: Sequence[Row]) -> None:
-    """Puts rows into a session's log."""
+    """Insert rows into a session's log."""
     first = session << _BITS
     connection.executemany(
         "insert into record (number, kind, seq, key, format, crc, body) values (?, ?, ?, ?, ?, ?, ?)",
@@ -336,16 +349,16 @@ def write_records(connection: sqlite3.Connection, session: int, rows: Sequence[R
     )
 
 
-def delete(connection: sqlite3.Connection, session: Begun) -> None:
-    """Deletes a session with the records that are its own."""
+def delete(connection: sqlite3.Connection, session: SessionRow) -> None:
+    """Delete a session with its own records."""
     connection.execute(
         "delete from record where number >= ? and number < ?", (session.id << _BITS, (session.id + 1) << _BITS)
     )
     connection.execute("delete from log where name = ?", (session.name,))
 
 
-def forks(connection: sqlite3.Connection, session: Begun) -> list[Begun]:
-    """What was forked from a session."""
+def forks(connection: sqlite3.Connection, session: SessionRow) -> list[SessionRow]:
+    """The forks of a session."""
     found = connection.execute(f"{_LOG} where parent = ? and name > ''", (session.id,)).fetchall()
     return [begun_of(row, f"session {row[0]!r:.300}") for row in found]
 
@@ -354,7 +367,7 @@ def forks(connection: sqlite3.Connection, session: Begun) -> list[Begun]:
 
 
 def lease_of(connection: sqlite3.Connection, name: str) -> tuple[str, int] | None:
-    """Who keeps a session, and until when, in microseconds since 1970; None where nobody does."""
+    """The owner of a lease and its end in microseconds since 1970; `None` without a lease."""
     row = connection.execute("select name, owner, until, crc from lease where name = ?", (name,)).fetchone()
     if row is None:
         return None
@@ -362,27 +375,27 @@ def lease_of(connection: sqlite3.Connection, name: str) -> tuple[str, int] | Non
         owner, until = row[1].decode(), row[2]
         if row[3] == _sum(name, owner, until):
             return owner, until
-    except (AttributeError, UnicodeDecodeError):  # an owner that turned into something else
+    except (AttributeError, UnicodeDecodeError):  # damage changed the type or encoding of the owner
         pass
-    raise CorruptionError(f"session {name!r}: the row that tells who keeps it is not what was written")
+    raise CorruptionError(f"session {name!r}: the row of its lease is not what was written")
 
 
 def leased(connection: sqlite3.Connection) -> list[str]:
-    """Names of the sessions that have a row of this kind, whatever it holds."""
+    """Names of the sessions with a lease, including damaged rows."""
     return [row[0].decode("utf-8", "replace") for row in connection.execute("select cast(name as blob) from lease")]
 
 
 def write_lease(connection: sqlite3.Connection, name: str, owner: str, until: int) -> None:
-    """Keeps a session that nobody keeps."""
+    """Insert a lease."""
     row = name, owner, until, _sum(name, owner, until)
     connection.execute("insert into lease (name, owner, until, crc) values (?, ?, ?, ?)", row)
 
 
 def free(connection: sqlite3.Connection, name: str) -> bool:
-    """Ends what keeps a session; whether anything did."""
+    """Delete a lease; whether there was one."""
     return connection.execute("delete from lease where name = ?", (name,)).rowcount > 0
 
 
 def forget_leases(connection: sqlite3.Connection, now: int) -> bool:
-    """Deletes those that are over; whether there were any."""
+    """Delete expired leases; whether there were any."""
     return connection.execute("delete from lease where until <= ?", (now,)).rowcount > 0

@@ -1,7 +1,7 @@
-"""The tables, as numbered steps that only go forward, and whether a file has them. Nothing else may live here.
+"""The tables, as numbered migrations, and the version of a file.
 
-A step that was ever released stays as it is: a file of any age is brought up by the steps that it lacks, and
-`tests/golden` holds a database of each number.
+A released migration never changes: a file of any age gets those it lacks, and `tests/golden` has a database of each
+version.
 """
 
 import sqlite3
@@ -24,9 +24,9 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "create index record_seq on record (session, seq) where seq is not null",
     ),
     (
-        # What changes with every append stands on one page, and a record is found by its number alone. The row without
-        # a name is that of the whole file: `next` counts its commits, `parent` the sessions that ever began, `shared`
-        # those that there are. Checksums stay as they were, so that bringing a file up cannot hide what is wrong in it.
+        # All that an append changes is on one page, and a record is found by its number alone. The row without a name
+        # is for the whole file: `next` counts its commits, `parent` the sessions ever created, `shared` the existing
+        # ones. Checksums stay, so that a migration cannot hide damage.
         "create table log (name text primary key not null, id integer not null, next integer not null, "
         "parent integer, shared integer not null, crc integer not null) without rowid",
         "insert into log select '', 0, commits, begun, sessions, crc from meta",
@@ -49,31 +49,36 @@ VERSION = len(STEPS)
 
 
 def version(connection: sqlite3.Connection, path: str) -> int:
-    """How many steps a file has; 0 for an empty one. Raises for what is not ours, or from a later Backscroll."""
+    """The version of a file; 0 for an empty one.
+
+    Raises:
+        ConfigurationError: the file belongs to another program.
+        StoreUnavailableError: a later version of Backscroll wrote it.
+    """
     application, number, tables = connection.execute(_HEADER).fetchone()
     if (application, number, tables) == (0, 0, 0):
         return 0
     if application != APPLICATION:
         raise ConfigurationError(
-            f"{path}: not a Backscroll store: it is a database of another program; name another file"
+            f"{path}: not a Backscroll store but a database of another program: choose another file"
         )
     if number > VERSION:
         raise StoreUnavailableError(
-            f"{path} has schema {number}, and this version of Backscroll knows schemas up to {VERSION}: upgrade it"
+            f"{path} has schema {number}, and this Backscroll supports schemas up to {VERSION}: upgrade Backscroll"
         )
     if number < 1:
-        raise damaged(path, f"its schema has the number {number}")
+        raise damaged(path, f"its schema has the invalid number {number}")
     return int(number)
 
 
 def bring_up(connection: sqlite3.Connection, path: str, timeout: float) -> None:
-    """Gives a file the steps that it lacks, whoever else is doing so at the same moment."""
+    """Run the missing migrations. Other processes may do so at the same time."""
     write_ahead(connection, timeout)
     if version(connection, path) == VERSION:
         return
     connection.execute("begin immediate")
     try:
-        for step in STEPS[version(connection, path) :]:  # asked again: somebody may have come first
+        for step in STEPS[version(connection, path) :]:  # again: another process may have come first
             for statement in step:
                 connection.execute(statement)
         connection.execute(f"pragma application_id = {APPLICATION}")
@@ -85,7 +90,7 @@ def bring_up(connection: sqlite3.Connection, path: str, timeout: float) -> None:
 
 
 def altered(connection: sqlite3.Connection) -> bool:
-    """Whether the tables are not those that the steps made."""
+    """Whether the tables differ from those of the migrations."""
     fresh = sqlite3.connect(":memory:", isolation_level=None)
     try:
         for statement in (statement for step in STEPS for statement in step):
@@ -96,7 +101,7 @@ def altered(connection: sqlite3.Connection) -> bool:
     return not wanted <= {tuple(map(_text, row)) for row in found}
 
 
-_HEADER = (  # in one statement, and so of one moment: somebody may be making the tables
+_HEADER = (  # one statement, because another process may be creating the tables
     "select application_id, user_version, (select count(*) from sqlite_schema) "
     "from pragma_application_id, pragma_user_version"
 )
@@ -108,7 +113,7 @@ def _text(value: object) -> object:
 
 
 def write_ahead(connection: sqlite3.Connection, timeout: float) -> None:
-    """Turns the write-ahead log on. SQLite does not wait here when two do so at once, so it is tried again."""
+    """Turn on the write-ahead log. Retries, because SQLite does not wait here for another process."""
     until = time.monotonic() + timeout
     while True:
         try:

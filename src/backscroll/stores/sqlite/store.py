@@ -1,10 +1,10 @@
-"""Sessions in an SQLite file: the store that is used where nothing else is named. Only the port's operations live here.
+"""Sessions in an SQLite file: the default store for durable sessions.
 
     store = SqliteStore("sessions.db")
 
-One file holds any number of sessions, and any number of processes may use it. What is acknowledged survives the process
-and, with `durability="full"`, a power cut; every record is checked when it is read. Nothing is touched before the first
-use. A forked process opens anew.
+One file holds any number of sessions, for any number of processes. Acknowledged records survive the process and, with
+`durability="full"`, a power cut. Every record is checked when it is read. No file is touched before the first use. A
+forked process opens its own connections.
 """
 
 import os
@@ -16,11 +16,10 @@ from typing import Any
 from backscroll.errors import ConfigurationError, ConflictError
 from backscroll.ports import Extent, Record, Stored, Tip
 from backscroll.stores.fork_lock import GATE
-from backscroll.stores.names import checked, checked_keys, checked_lease
-from backscroll.stores.problems import Mended, Problem
+from backscroll.stores.names import checked, checked_lease, checked_once
+from backscroll.stores.problems import Problem, RepairAction
 from backscroll.stores.queued_store import TIMEOUT, QueuedStore, checked_durability
-from backscroll.stores.sqlite import rows
-from backscroll.stores.sqlite import side_files as beside
+from backscroll.stores.sqlite import rows, side_files
 from backscroll.stores.sqlite.file import Database
 from backscroll.stores.sqlite.jobs import Append, Delete, Fork, Hold, Job, Lease
 from backscroll.stores.sqlite.repair import repair
@@ -30,14 +29,20 @@ from backscroll.stores.turns import Turn
 
 
 class SqliteStore(QueuedStore[Job]):
-    """A store in one SQLite file and two more beside it: its `-wal` log and its `-commits`. Move or copy all three.
+    """A store in one SQLite file and two more next to it: `-wal` and `-commits`. Move or copy all three.
 
-    The folder `-search` beside them is made by searching, and made again where it is missing.
+    Search creates the folder `-search` next to them, and creates it again if it is missing.
 
-    `durability` says when an append is done: `full` when it would survive a power cut, `normal` when it would survive
-    the end of the process; a power cut may then take what came since the last checkpoint, and nothing tells of it.
-    `timeout` is how many seconds to wait for other processes. With `read_only` no byte of the file is changed, one of
-    an earlier version is read from a copy, and one that is no store is a `ConfigurationError`.
+    Args:
+        path: the file. The first append creates it.
+        durability: `"full"`: an append is done when it survives a power cut. `"normal"`: when it survives the process.
+            Then a power cut may silently lose what came after the last checkpoint.
+        timeout: seconds to wait for other processes.
+        read_only: change no byte of the file. One of an earlier version is read from a copy, and a file that is no
+            store raises `ConfigurationError`.
+
+    Raises:
+        ConfigurationError: an argument is invalid.
     """
 
     def __init__(
@@ -51,30 +56,39 @@ class SqliteStore(QueuedStore[Job]):
         checked_durability(durability)
         name = os.fspath(path)
         if not isinstance(name, str) or not name or "\0" in name or name == ":memory:":
-            raise ConfigurationError(f"{name!r} names no file; for a store in memory there is MemoryStore")
-        path = os.path.realpath(name)  # `-commits` lies beside the file, not a link
+            raise ConfigurationError(
+                f"`path` must be the path of a file, not {name!r}; for a store in memory use MemoryStore"
+            )
+        path = os.path.realpath(name)  # `-commits` is next to the file itself, not to a link
         self._database = Database(path, durability, timeout, read_only=read_only)
         weakref.finalize(self, self._database.readers.close)
         super().__init__(path, durability)
 
     def append(
-        self, session: str, first: int, records: Sequence[Record], *, incarnation: str | None = None, turn: Any = None
+        self,
+        session: str,
+        expected_position: int,
+        records: Sequence[Record],
+        *,
+        incarnation: str | None = None,
+        turn: Any = None,
     ) -> Future[str | None]:
-        """Queues records for the places from `first` on. Done when they are as safe as `durability` says."""
-        name = checked(session)
-        job = Append(name, first, rows.rows_of(name, first, checked_keys(records)), incarnation)
+        """Queue records to append at `expected_position`. Done when they are as safe as `durability` says."""
+        name = checked_once(session)
+        job = Append(name, expected_position, rows.rows_of(name, expected_position, records), incarnation)
         return job.done if turn is not None and turn.give(job) else self._put(job)
 
     def read(self, session: str, start: int = 0, stop: int | None = None) -> Iterator[Stored]:
-        """Records from `start` to before `stop` or the end that the log has when reading begins.
+        """Yield records from `start` to before `stop`, at most to the log's end when reading starts.
 
-        Raises `CorruptionError` at the first record that is missing or altered, and `ConflictError` if the session is
-        deleted meanwhile.
+        Raises:
+            CorruptionError: at the first record that is missing or damaged.
+            ConflictError: the session is deleted meanwhile.
         """
         return self._read(checked(session), max(start, 0), stop)
 
     def _read(self, name: str, at: int, stop: int | None) -> Iterator[Stored]:
-        known: rows.Begun | None = None
+        known: rows.SessionRow | None = None
         while stop is None or at < stop:
             with self._database.readers.reading() as connection:
                 session = rows.find(connection, name)
@@ -91,13 +105,13 @@ class SqliteStore(QueuedStore[Job]):
             if not got:
                 return
 
-    def end(self, session: str) -> int:
-        """The place behind the last record."""
+    def length(self, session: str) -> int:
+        """Number of records in the log; 0 for an unknown session."""
         return self.tip(session).end
 
     def tip(self, session: str) -> Tip:
-        """The same, with the session's incarnation: its number in the file, which no other one ever gets."""
-        name = checked(session)
+        """Number of records, and the session's incarnation: its number in the file, which is never reused."""
+        name = checked_once(session)
         known = self._known_tip(name)
         if known is not None:
             return known
@@ -106,100 +120,96 @@ class SqliteStore(QueuedStore[Job]):
         return Tip(0, None) if found is None else Tip(found.end, self._database.incarnation(found.id))
 
     def find(self, session: str, *, seq: int | None = None, key: str | None = None) -> int | None:
-        """The place of the first record with a `seq` of at least this one, or of the record with this key."""
+        """Position of the first record with at least this `seq`, or of the record with this key."""
         name = checked(session)
         with self._database.readers.reading() as connection:
             found = rows.find(connection, name)
             return None if found is None else rows.place(connection, found, seq, key)
 
     def number(self, session: str) -> int | None:
-        """The session's own number in this file, which no other one ever gets; None before it begins."""
+        """The session's number in this file, which is never reused; `None` for an unknown session."""
         name = checked(session)
         with self._database.readers.reading() as connection:
             found = rows.find(connection, name)
         return found.id if found else None
 
     def extent(self, session: str) -> Extent:
-        """Return the bytes of a session's own records. Reads no body; when they came is not in the file."""
+        """Return the bytes of a session's own records. Reads no body. The file has no times."""
         name = checked(session)
         with self._database.readers.reading() as connection:
             found = rows.find(connection, name)
             return Extent(0 if found is None else rows.size(connection, found))
 
     def numbers(self) -> set[int]:
-        """Those of all sessions."""
+        """Numbers of all sessions."""
         with self._database.readers.reading() as connection:
             return rows.numbers(connection)
 
     def sessions(self) -> list[str]:
-        """Names in the order of their beginning. Raises `CorruptionError` where one was altered."""
+        """Names in the order of creation. Raises `CorruptionError` if one is damaged."""
         with self._database.readers.reading() as connection:
             return [session.name for session in sorted(rows.all_begun(connection), key=lambda session: session.id)]
 
     def fork(self, session: str, new: str, at: int) -> Future[None]:
-        """Begins a session that shares the first `at` records of another. Costs one row, however many these are."""
+        """Start a session that shares the first `at` records of another. Writes one row for any number of these."""
         return self._put(Fork(checked(session), checked(new), at))
 
     def lease(self, session: str, owner: str, seconds: float) -> Future[None]:
-        """Keeps a session for one writer for so many seconds from now, by the clock of this machine."""
+        """Lease a session to one writer for `seconds` from now, by the clock of this machine."""
         return self._put(Lease(checked(session), *checked_lease(owner, seconds)))
 
     def turn(self, session: str) -> Future[Turn[Append]]:
-        """Keeps all others from writing to the file until the append that is made with what this answers."""
+        """Keep all others from writing to the file until the append that passes this turn."""
         job = Hold(checked(session))
         self._put(job, at_once=True)
         return job.turn.granted
 
     def delete(self, session: str, cascade: bool = False) -> None:
-        """Deletes a session, and every trace of it in every file. Also finishes an erasure that was cut short.
+        """Delete a session, and all its bytes in every file. Also completes a deletion that was interrupted.
 
-        Costs as much as writing the whole database: others wait, but several erasures at once share that cost.
+        Rewrites the whole database while others wait. Concurrent deletions share that cost.
         """
         try:
             self._put(Delete(checked(session), cascade)).result()
         finally:
-            beside.sweep(self.path, self.numbers)
+            side_files.sweep(self.path, self.numbers)
 
     def verify(self, session: str | None = None) -> Iterator[Problem]:
-        """Reads everything, or one session, and yields what is not as it was written. Changes nothing."""
+        """Read everything, or one session, and yield what differs from what was written. Changes nothing."""
         return verify(self._database, None if session is None else checked(session))
 
     def accept_loss(self) -> int:
-        """Goes on with what is left, where acknowledged commits are gone. Answers how many these were."""
+        """Continue with what is left after acknowledged commits were lost. Returns their number."""
         return accept_loss(self._database)
 
-    def repair(self) -> list[Mended]:
-        """Mends the file, and says what it did and what was lost; an empty list where nothing is wrong.
+    def repair(self) -> list[RepairAction]:
+        """Repair the file, and return the actions and losses; an empty list if nothing is wrong.
 
-        A new file is written from every record that is as it was written, wherever it stands; the damaged one is kept
-        beside it as `.damaged-1` (2, 3 ...) with its `-wal` and `-commits`. Where a record is lost, one of the kind
-        `lost` (`ports.LOST`) takes its place, so that all others can be read as before. Nobody else may have the file
-        open (`StoreUnavailableError`). `CorruptionError` where nothing in it can be read; then it is left as it is.
+        A new file is written from every record that passes its checksum, wherever it is in the file. The damaged file
+        is kept as `.damaged-1` (2, 3 ...) with its `-wal` and `-commits`. A record of the kind `lost` (`ports.LOST`)
+        replaces each lost one, so that all others stay readable. What is deleted later stays in the `.damaged` files:
+        delete them when they are no longer needed. If the process is killed at the moment when the files are swapped,
+        the next use raises that commits are missing, and everything is in these files.
 
-        What is deleted later stays in the `.damaged` files: delete them when they are needed no more. Were the process
-        killed in the very moment when the files change places, the next use says that commits are gone, and all that
-        was there is in these files.
+        Raises:
+            StoreUnavailableError: another process has the file open.
+            CorruptionError: nothing in the file can be read. It is left unchanged.
         """
         self.close()
         return repair(self._database)
 
-    def let_go(self) -> None:
-        """Closes what is open between uses: for a fork, while nothing is in use."""
+    def close_idle(self) -> None:
+        """Close idle connections before a fork."""
         self._database.readers.close()
 
     def forked(self) -> None:
-        """Begins anew, in the child of a fork. What the parent had queued is the parent's."""
+        """Reset in the child of a fork. The parent writes what it had queued."""
         super().forked()
         self._database.forked()
 
-    def _put(self, job: Job, *, at_once: bool = False) -> Future[Any]:
-        if self._database.read_only:
-            raise ConfigurationError(
-                f"{self.path} was opened for reading only: open it without `read_only` to change it"
-            )
-        return super()._put(job, at_once=at_once)
-
     def _worker(self) -> Writer:
+        if self._database.read_only:
+            raise ConfigurationError(f"{self.path} was opened with `read_only`: open it without to change it")
         return Writer(self._database)
 
     def _free(self) -> None:

@@ -1,4 +1,4 @@
-"""Looking through a database for what is not as it was written, and going on after a loss. Nothing is repaired."""
+"""Find damage in a database, and accept losses. Nothing is repaired."""
 
 import contextlib
 import sqlite3
@@ -9,16 +9,17 @@ from backscroll.errors import CorruptionError
 from backscroll.stores.fork_lock import GATE
 from backscroll.stores.problems import Problem
 from backscroll.stores.sqlite import rows, schema
-from backscroll.stores.sqlite.errors import told
+from backscroll.stores.sqlite.errors import translated_errors
 from backscroll.stores.sqlite.file import Database
 
 Look = Callable[[sqlite3.Connection], Iterator[Problem]]
 
 
 def verify(database: Database, name: str | None) -> Iterator[Problem]:
-    """Reads all sessions, or the one of that name with what it shares. Changes nothing, also not by closing.
+    """Read all sessions, or the one of that name with what it shares, and yield what differs from what was written.
 
-    What is found is yielded while no connection is open: the caller may take any time, and fork.
+    Changes nothing, also not by closing connections. No connection is open while a problem is yielded: the caller may
+    take any time, and fork.
     """
     acknowledged = database.guard.read()
     if database.empty():
@@ -34,9 +35,9 @@ def verify(database: Database, name: str | None) -> Iterator[Problem]:
         yield from _found(database, [(session.name, partial(look, session=session)) for session in together])
 
 
-def _together(sessions: Iterable[rows.Begun]) -> Iterator[list[rows.Begun]]:
-    """Sessions that are looked at one after the other: small ones are not worth a connection each."""
-    together: list[rows.Begun] = []
+def _together(sessions: Iterable[rows.SessionRow]) -> Iterator[list[rows.SessionRow]]:
+    """Group sessions to check with one connection: small ones are not worth one each."""
+    together: list[rows.SessionRow] = []
     for session in sessions:
         together.append(session)
         if sum(each.end - each.shared + 1 for each in together) > rows.BATCH:
@@ -49,17 +50,17 @@ def _version(database: Database) -> int:
     try:
         with _looking(database) as connection:
             return schema.version(connection, database.path)
-    except CorruptionError:  # told of by whoever looks further
+    except CorruptionError:  # the checks report it
         return schema.VERSION
 
 
 def _brought_up(database: Database, name: str | None) -> Iterator[Problem]:
-    """The same for a file of an earlier version: a copy of it is brought up, since nothing may change here."""
+    """The same for a file of an earlier version: a copy is migrated, because the file must not change."""
     from tempfile import TemporaryDirectory  # noqa: PLC0415 - few files are of an earlier version
 
     with TemporaryDirectory() as folder:
         try:
-            with told(database.path), GATE:
+            with translated_errors(database.path), GATE:
                 copy = database.brought_up(folder)
         except CorruptionError as error:
             yield Problem(None, None, str(error))
@@ -70,12 +71,12 @@ def _brought_up(database: Database, name: str | None) -> Iterator[Problem]:
 
 @contextlib.contextmanager
 def _looking(database: Database) -> Iterator[sqlite3.Connection]:
-    with told(database.path), GATE, contextlib.closing(database.look()) as connection:
+    with translated_errors(database.path), GATE, contextlib.closing(database.look()) as connection:
         yield connection
 
 
 def _found(database: Database, looks: Iterable[tuple[str | None, Look]]) -> list[Problem]:
-    """What looks find. Damage that ends one is a finding as well; a file that cannot be reached is none."""
+    """Run checks and return their findings. Damage that ends a check is a finding too; an unreachable file raises."""
     found: list[Problem] = []
     try:
         with _looking(database) as connection:
@@ -89,10 +90,10 @@ def _found(database: Database, looks: Iterable[tuple[str | None, Look]]) -> list
 def _seen(database: Database, connection: sqlite3.Connection, session: str | None, look: Look) -> list[Problem]:
     found: list[Problem] = []
     try:
-        with told(database.path):
-            connection.execute("begin")  # all of it as it is at one moment
+        with translated_errors(database.path):
+            connection.execute("begin")  # one snapshot for all reads
             for problem in look(connection):
-                found.append(problem)  # noqa: PERF402 - what was found before a failure counts
+                found.append(problem)  # noqa: PERF402 - findings before a failure count
     except CorruptionError as error:
         found.append(Problem(session, None, str(error)))
     finally:
@@ -121,32 +122,32 @@ def _deep(connection: sqlite3.Connection) -> Iterator[Problem]:
             rows.lease_of(connection, name)
         except CorruptionError as error:
             yield Problem(name, None, str(error))
-    known = {session.id for session in rows.begun(connection) if isinstance(session, rows.Begun)}
+    known = {session.id for session in rows.begun(connection) if isinstance(session, rows.SessionRow)}
     for number in rows.holders(connection):
         if number not in known:
-            yield Problem(None, None, f"there are records of a session with the number {number}, which is not listed")
+            yield Problem(None, None, f"there are records of the session number {number}, which is not listed")
 
 
-def _sessions(database: Database) -> list[rows.Begun]:
-    """Those that can be read; what is wrong with the others is told with the whole file."""
-    found: list[rows.Begun] = []
+def _sessions(database: Database) -> list[rows.SessionRow]:
+    """The readable sessions; the check of the whole file reports the others."""
+    found: list[rows.SessionRow] = []
     with contextlib.suppress(CorruptionError), _looking(database) as connection:
         if schema.version(connection, database.path):
-            found.extend(session for session in rows.begun(connection) if isinstance(session, rows.Begun))
+            found.extend(session for session in rows.begun(connection) if isinstance(session, rows.SessionRow))
     return found
 
 
-def _session(connection: sqlite3.Connection, session: rows.Begun) -> Iterator[Problem]:
-    """What is a session's own."""
+def _session(connection: sqlite3.Connection, session: rows.SessionRow) -> Iterator[Problem]:
+    """Check a session's own records."""
     now = rows.find(connection, session.name)
     if now is not None:
         yield from _rows(connection, session.name, rows.Part(now, now.shared, now.end))
         if now.parent is not None:
-            rows.parent_of(connection, now)  # what it shares is looked at with that one
+            rows.parent_of(connection, now)  # shared records are checked with their own session
 
 
-def _log(connection: sqlite3.Connection, session: rows.Begun) -> Iterator[Problem]:
-    """All that a session reads."""
+def _log(connection: sqlite3.Connection, session: rows.SessionRow) -> Iterator[Problem]:
+    """Check all records of a log."""
     now = rows.find(connection, session.name)
     if now is not None:
         for part in reversed(list(rows.parts(connection, now))):
@@ -154,24 +155,24 @@ def _log(connection: sqlite3.Connection, session: rows.Begun) -> Iterator[Proble
 
 
 def wrong(database: Database, connection: sqlite3.Connection) -> Iterator[Problem]:
-    """All that is wrong with what a connection sees, where nobody else writes."""
+    """Yield all damage that a connection sees, while no other process writes."""
     yield from _whole(database, connection, 0, deep=True)
     for session in rows.all_begun(connection):
         yield from _session(connection, session)
 
 
 def _rows(connection: sqlite3.Connection, name: str, part: rows.Part) -> Iterator[Problem]:
-    """Every place of a part of a log that is not as it should be, and what is wrong there."""
+    """Yield each damaged position of a part of a log."""
     holder, expected, stop = part
-    whole = stop == holder.end  # and else it ends where others go on
+    whole = stop == holder.end  # else another session's part follows
     for row in rows.between(connection, holder, 0 if whole else expected, rows.MOST if whole else stop):
         at = rows.at_of(row)
         for missing in range(expected, min(at, stop)):
             yield Problem(name, missing, "the record is missing")
         expected = max(expected, at + 1)
         if whole and not holder.shared <= at < holder.end:
-            beside = f"before place {holder.end}" if at >= holder.end else f"which begins at place {holder.shared}"
-            yield Problem(name, at, f"there is a record outside of the log, which ends {beside}")
+            bound = f"before position {holder.end}" if at >= holder.end else f"which begins at position {holder.shared}"
+            yield Problem(name, at, f"there is a record outside of the log, which ends {bound}")
         try:
             rows.stored_of(holder.name, row)
         except CorruptionError:
@@ -181,8 +182,8 @@ def _rows(connection: sqlite3.Connection, name: str, part: rows.Part) -> Iterato
 
 
 def accept_loss(database: Database) -> int:
-    """Lowers the number of acknowledged commits to what the database holds."""
-    with told(database.path), GATE:
+    """Lower the counter of acknowledged commits to what the database has, and return the difference."""
+    with translated_errors(database.path), GATE:
         acknowledged, commits = database.guard.read(), 0
         if not database.empty():
             with contextlib.closing(database.raw()) as connection:

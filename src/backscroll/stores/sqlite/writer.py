@@ -1,34 +1,41 @@
-"""Writing to a database: what comes together is committed together. Only that lives here."""
+"""Write to a database: jobs that were queued together are committed together."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from backscroll.errors import StoreUnavailableError
 from backscroll.ports import Tip
 from backscroll.stores.commit_counter import CommitCounter
-from backscroll.stores.fork_lock import GATE
+from backscroll.stores.fork_lock import exclusive_lock
 from backscroll.stores.group_commit import Answer
-from backscroll.stores.sqlite.errors import ALONE, code, told, translated
+from backscroll.stores.sqlite.errors import ALONE, code, translated, translated_errors
 from backscroll.stores.sqlite.file import Database
 from backscroll.stores.sqlite.jobs import Delete, Hold, Job, Transactions
 
 
 class Writer:
-    """Does jobs in one database, with a connection that stays open between them."""
+    """Performs jobs in one database, with a connection that stays open between them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._file: Transactions | None = None
-        self._guard = CommitCounter(database.path)  # one of its own, since it is kept open
+        self._guard = CommitCounter(database.path)  # a separate object, because it stays open
+        self._lock = exclusive_lock()
+        """Held while the connection is used, so that the process does not fork meanwhile."""
 
-    def perform(self, jobs: list[Job]) -> Iterator[list[Answer[Job]]]:
-        """All of them in one transaction, or each in its own where one of them fails by itself; a turn alone."""
+    def perform(self, jobs: list[Job]) -> Iterable[list[Answer[Job]]]:
+        """Perform all jobs in one transaction, or each in its own if one may fail alone. A turn is always alone."""
+        if any(isinstance(job, Hold) for job in jobs):
+            return self._around_turns(jobs)
+        return [self._done(jobs)]
+
+    def _around_turns(self, jobs: list[Job]) -> Iterator[list[Answer[Job]]]:
         together: list[Job] = []
         for job in jobs:
             if not isinstance(job, Hold):
                 together.append(job)
                 continue
             yield self._done(together) if together else []
-            yield []  # nobody waits for the turn of another one
+            yield []  # so that finished jobs do not wait for another writer's turn
             yield self._done([job])
             together = []
         if together:
@@ -36,9 +43,9 @@ class Writer:
 
     def _done(self, jobs: list[Job]) -> list[Answer[Job]]:
         try:
-            with GATE:
+            with self._lock:
                 self._whole(jobs)
-        except BaseException as error:  # whatever it was: somebody waits for each of them
+        except BaseException as error:  # every error: a caller waits for each result
             if len(jobs) > 1 and code(error) in ALONE:
                 return [answer for job in jobs for answer in self._done([job])]
             instead = translated(self._database.path, error)
@@ -50,11 +57,11 @@ class Writer:
         return [(job, failure if job in deleted else job.error) for job in jobs]
 
     def _whole(self, jobs: Sequence[Job]) -> None:
-        """All jobs or none."""
+        """Perform all jobs or none."""
         try:
             self._write(jobs)
         except BaseException:
-            self.let_go()  # and with it whatever was begun
+            self.close_idle()  # which rolls back the transaction
             raise
 
     def _write(self, jobs: Sequence[Job]) -> None:
@@ -66,37 +73,37 @@ class Writer:
         self._guard.raise_to(self._file.meta.commits)
 
     def _clear(self) -> Exception | None:
-        """Writes the database anew and cuts its log to nothing: what was deleted is in no file then.
+        """Rewrite the database and truncate its write-ahead log, so that no file has the deleted bytes.
 
-        `secure_delete` overwrites what is deleted, but not the copies that stay in the unused parts of pages when
-        SQLite moves rows from page to page.
+        `secure_delete` alone is not enough: it overwrites deleted rows, but not the copies that stay in unused parts of
+        pages when SQLite moves rows between pages.
         """
         try:
-            with told(self._database.path), GATE:
+            with translated_errors(self._database.path), self._lock:
                 self._file = self._file or self._begun()
                 self._file.connection.execute("vacuum")
                 busy = self._file.connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
         except Exception as error:
-            with GATE:
-                self.let_go()
+            with self._lock:
+                self.close_idle()
             return error
         if not busy:
             return None
         return StoreUnavailableError(
-            f"{self._database.path}: the session is deleted, but while others read the database its -wal may still "
-            "hold what it was: delete it again"
+            f"{self._database.path}: the session is deleted, but others read the database, so its -wal may still "
+            "have the deleted bytes: delete the session again"
         )
 
     def _begun(self) -> Transactions:
         return Transactions(self._database.connect(), self._database.incarnation)
 
     def tip(self, session: str) -> Tip | None:
-        """Where a log ends that it wrote to, unless somebody else wrote to the file since."""
-        with GATE:
+        """The tip of a log that it wrote to, unless another connection wrote to the file since."""
+        with self._lock:
             return self._file.tip(session) if self._file is not None else None
 
-    def let_go(self) -> None:
-        """Closes its connection: the next job gets a new one."""
+    def close_idle(self) -> None:
+        """Close the connection: the next job opens a new one."""
         file, self._file = self._file, None
         if file is not None:
             file.connection.close()

@@ -1,0 +1,47 @@
+"""What a decision about a lane depends on, and what comes of it."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from backscroll.compaction.candidates import Strategy
+from backscroll.compaction.options import CachePricing, CompactionOptions
+from backscroll.compaction.result import CompactionResult
+from backscroll.history.history import History
+from backscroll.history.log import CompactionSkipped, PlanRecorded
+from backscroll.ports import Notification
+from backscroll.tokens.budget import NO_LIMITS, Limits
+from backscroll.view.view import Ephemeral, View
+
+
+class PolicyInput(NamedTuple):
+    """What a decision about a lane depends on, in addition to the lane's own state."""
+
+    history: History
+    options: CompactionOptions
+    strategies: Sequence[Strategy]
+    ephemerals: Sequence[Ephemeral]
+    prompt: str | None
+    prices: CachePricing | None = None
+    """Prices for clearing batches of old results. `None`: no such batches."""
+    seconds: float | None = None
+    """The time of a monotonic clock, in seconds. `None`: unknown."""
+    limits: Limits = NO_LIMITS
+    """Limits that the caller sets for this request in addition to its budget."""
+
+
+class Decision(NamedTuple):
+    """The decision on a lane. It takes effect when the lane applies it, with its event recorded."""
+
+    event: PlanRecorded | CompactionSkipped | None
+    """The event to record, if any."""
+    reports: list[Notification]
+    view: View | None = None
+    """The view under the recorded plan."""
+    expired: int = 0
+    """Ephemeral messages with a lower number are not in it."""
+    compaction: CompactionResult | None = None
+    little: bool | None = None
+    """Whether it freed too little because so much is required. `None`: unknown."""
+
+
+NOTHING_DUE = Decision(None, [])

@@ -1,0 +1,28 @@
+"""What a compaction did: the figures that its caller gets and that events report."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Trigger = Literal["threshold", "messages", "cache_savings", "large_result", "cache_expired", "manual", "retained"]
+"""Why a lane is compacted: too many tokens (`threshold`) or `messages`; old results are worth a batch; a new result is
+too large to be shown whole; the provider's cache has expired; the caller requests it (`manual`); this request must
+show a message that the plan leaves out (`retained`).
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionResult:
+    """What a compaction did. Figures in tokens are upper estimates of the whole request."""
+
+    lane: str
+    before_tokens: int
+    after_tokens: int
+    before_messages: int
+    after_messages: int
+    messages_dropped: int
+    """Messages of the previous view that are left out now."""
+    parts_shortened: int
+    """Parts that are excerpted or cleared."""
+    target_tokens: int
+    budget: int
+    trigger: Trigger
