@@ -77,7 +77,7 @@ def test_nothing_can_be_changed_and_everything_has_the_headers():
         ("requests?session=nobody", 404, "there is no such session"),
         ("request?session=s&at=-1", 400, "`at` must be a number, not '-1'"),
         ("request?session=s", 400, "`at` must be a number"),
-        ("request?session=s&at=0", 409, "there is no request at place 0"),
+        ("request?session=s&at=0", 409, "no request is at position 0"),
     ],
 )
 def test_missing_data_is_answered_with_its_reason(asked, status, error):

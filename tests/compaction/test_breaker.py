@@ -167,7 +167,7 @@ def test_redact_that_refuses_an_answer_is_a_failure():
 
     watched = begin_summarized(ScriptedSummarizer(lambda _: f"The step after {SECRET} went well."), redact=refusing)
     watched.rounds(30)
-    assert "redact refused" in str(watched.payloads(events.SUMMARY_FAILED))
+    assert "`redact` raised" in str(watched.payloads(events.SUMMARY_FAILED))
     assert SECRET not in str(watched.events)
-    with pytest.raises(MessageError, match="redact refused"):
+    with pytest.raises(MessageError, match="`redact` raised"):
         watched.manager.compact(focus=SECRET)

@@ -53,7 +53,7 @@ def test_required_messages_over_budget_raise_and_change_nothing():
     """A floor that cannot fit is one clear error and changes nothing."""
     manager = ContextManager(tokenizer=count_quarter)
     manager.append({"role": "system", "content": "rules " * 1_000}, {"role": "user", "content": "go"})
-    with pytest.raises(BudgetError, match=r"leading system messages 1,\d+.*raise token_budget"):
+    with pytest.raises(BudgetError, match=r"leading system messages 1,\d+.*raise `token_budget`"):
         manager.get_messages_for_request(token_budget=500)
     assert len(manager.get_messages_for_request(token_budget=5_000)) == 2
     assert manager.usage().compactions == 0

@@ -72,7 +72,7 @@ def test_redact_error_refuses_the_whole_append():
         lambda: context.append(TALK.say("assistant", "fine"), TALK.say("user", "drop table users")),
         lambda: context.set_messages([TALK.say("user", "hello"), TALK.say("assistant", "drop table users")]),
     ):
-        with pytest.raises(MessageError, match=r"redact refused the message with ValueError in refusing, line \d+;"):
+        with pytest.raises(MessageError, match=r"`redact` raised ValueError in refusing, line \d+;"):
             change()
     assert context.get_messages() == [TALK.say("user", "hello")]
 

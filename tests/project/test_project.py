@@ -273,7 +273,7 @@ def imported_by(path: Path, modules: dict[str, Path]) -> set[str]:
 
 
 def test_longest_chain_of_imports_from_the_session_down():
-    """Whoever reads the session goes down at most 16 files: an import from a file with a deep chain of its own counts."""
+    """A reader of the session goes down at most 16 files."""
     root = ROOT / "src"
     modules = {
         ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): path for path in SOURCES

@@ -46,7 +46,7 @@ def test_recall_takes_lines_around_a_pattern_within_a_range():
     found = context.recall(0, pattern="line 5", lines=(49, 52), around=1)
     assert [hit.text for hit in found.hits] == ["line 49", "line 50", "line 51", "line 52"]
     assert [TEXT[hit.offset :].startswith(hit.text) for hit in found.hits] == [True] * 4
-    with pytest.raises(ConfigurationError, match="around is a number of lines"):
+    with pytest.raises(ConfigurationError, match="`around` must be a number of lines"):
         context.recall(0, pattern="line", around=-1)
 
 

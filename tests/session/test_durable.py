@@ -478,5 +478,5 @@ def test_a_lease_that_cannot_be_is_refused_at_construction(wrong):
 
 def test_a_lease_needs_a_store_that_can_keep_sessions():
     for store in (None, FaultyStore()):
-        with pytest.raises(ConfigurationError, match="`lease` needs a store"):
+        with pytest.raises(ConfigurationError, match="`lease` requires a store"):
             ContextManager(store=store, lease=5)

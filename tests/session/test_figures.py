@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import backscroll
 from backscroll import ContextManager
-from backscroll.cli.inspect.data import Inspected
+from backscroll.cli.inspect.data import StoreInspector
 from backscroll.cli.stores.render import Reader
 from backscroll.manager.driver import run_unlocked
 from backscroll.session.breakdown import KINDS, MESSAGE_KINDS, divided
@@ -151,7 +151,7 @@ def test_a_request_has_one_figure():
     assert all(step.kept <= sum(step.parts.values()) for step in found.values())
     assert found[last.at].parts == {kind: figure.tokens for kind, figure in usage.by_kind.items()}
     manager.close()
-    told = Inspected(store, "s.db").session("s")
+    told = StoreInspector(store, "s.db").session("s")
     shown = {each[0]: sum(each[3:]) for each in told.steps(0, float("inf"))["steps"]}
     assert [shown[each.at] for each in measured] == [each.tokens for each in measured]
 

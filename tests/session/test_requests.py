@@ -171,7 +171,7 @@ def test_a_place_without_a_request_is_refused(wrong):
         manager = ContextManager(**where, **OPTIONS)
         manager.append(MessageFactory("openai").say("user", "hello"))
         manager.get_messages_for_request()
-        with pytest.raises(ReferenceNotFoundError, match="there is no request at place"):
+        with pytest.raises(ReferenceNotFoundError, match="no request is at position"):
             manager.get_request(wrong)
 
 

@@ -276,11 +276,11 @@ def test_contradicting_reports_leave_half_of_the_budget() -> None:
 
 
 def test_growth_without_text_does_not_change_the_factor() -> None:
-    """One growth that no text explains says nothing of the slope."""
+    """One growth that no text explains says nothing of the factor."""
     meter = UsageCalibrator()
     for tokens, middle in ((1_000, 1_000), (2_000, 2_000), (17_000, 3_000), (18_000, 4_000), (10_000, 5_000)):
         meter.observe(Report(tokens, middle, middle))
-        assert meter.slope == 1.0
+        assert meter.factor == 1.0
 
 
 def test_a_meter_goes_on_from_its_mark_also_from_one_of_old() -> None:
@@ -317,24 +317,24 @@ def test_a_long_answer_does_not_make_a_report_absurd() -> None:
 
 
 def test_factor_is_learned_slowly_first_and_well_later() -> None:
-    """The slope is learned slowly at first and well after much text."""
-    meter, slopes = UsageCalibrator(), []
+    """The factor is learned slowly at first and well after much text."""
+    meter, factors = UsageCalibrator(), []
     for sent in range(1_000, 101_000, 1_000):
         meter.observe(Report(15_000 + int(1.5 * sent), sent, sent))
-        slopes.append(meter.slope)
-    assert slopes[0] == 1.0
-    assert 1.0 < slopes[1] < 1.25  # one message of 1,000 tokens weighs less than the prior of 2,000
-    assert slopes == sorted(slopes)
-    assert slopes[-1] == pytest.approx(1.5, abs=0.02)
+        factors.append(meter.factor)
+    assert factors[0] == 1.0
+    assert 1.0 < factors[1] < 1.25  # one message of 1,000 tokens weighs less than the prior of 2,000
+    assert factors == sorted(factors)
+    assert factors[-1] == pytest.approx(1.5, abs=0.02)
     assert meter.overhead(BUDGET) == pytest.approx(15_000, abs=2_000)
 
 
-@pytest.mark.parametrize(("truth", "slope"), [(0.01, 0.5), (50.0, 3.0)])
-def test_the_slope_stays_within_reason(truth: float, slope: float) -> None:
+@pytest.mark.parametrize(("truth", "factor"), [(0.01, 0.5), (50.0, 3.0)])
+def test_the_slope_stays_within_reason(truth: float, factor: float) -> None:
     meter = UsageCalibrator()
     for sent in range(10_000, 1_000_000, 10_000):
         meter.observe(Report(int(truth * sent), sent, sent))
-    assert meter.slope == slope
+    assert meter.factor == factor
 
 
 def test_small_compaction_keeps_the_anchor_and_credits_less() -> None:

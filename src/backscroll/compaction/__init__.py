@@ -2,12 +2,16 @@
 
 Deciding:
 
-- `policy.py`         when a lane is compacted, and how far
+- `policy.py`         when a lane is compacted, and how far; `decision.py` is its input and output
+- `lane_state.py`     the state of a lane that decisions depend on
 - `candidates.py`     what a strategy sees, and the edits it can make
 - `plan_builder.py`   a plan in the making, and what it frees
 - `pipeline.py`       the first trigger: the order of strategies, when to stop, and the last resort
 - `cache_pricing.py`  the second trigger: clearing a batch of old results if that pays at cache prices
 - `last_resort.py`    cutting required messages if these alone do not fit
+- `required.py`       what every view requires, and `result.py` and `report.py` what a compaction did
+- `trim.py`           leaving out messages on request
+- `options.py`        the options with their ranges
 - `strategies/`       one strategy each, their names, and the default order of harm
 
 Writing:

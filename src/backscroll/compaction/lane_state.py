@@ -246,26 +246,22 @@ class LaneState:
             self.summary, self.spent, self.tried, self.meter.snapshot(), self.counting,
         )  # fmt: skip  # one thought
 
-    def restore(self, snapshot: LaneSnapshot) -> None:
+    def restore(self, saved: LaneSnapshot) -> None:
         """Restore a snapshot, except the plan, which the constructor gets."""
-        self._before.extend(snapshot.before)
-        self.settled, self.batched, self.settled_messages = (
-            snapshot.settled,
-            snapshot.batched,
-            snapshot.settled_messages,
-        )
-        self.compactions, self.budget, self._guessed = snapshot.compactions, snapshot.budget, snapshot.guessed
+        self._before.extend(saved.before)
+        self.settled, self.batched, self.settled_messages = saved.settled, saved.batched, saved.settled_messages
+        self.compactions, self.budget, self._guessed = saved.compactions, saved.budget, saved.guessed
         self.prompt, self.summary, self.spent, self.tried = (
-            snapshot.prompt,
-            snapshot.summary,
-            snapshot.spent,
-            Tried(*snapshot.tried),
+            saved.prompt,
+            saved.summary,
+            saved.spent,
+            Tried(*saved.tried),
         )
-        self.sent = None if snapshot.sent is None else Estimate(*snapshot.sent)
-        self.refused = None if snapshot.refused is None else Overflowed(self.name, *snapshot.refused)
-        self.meter.restore(snapshot.meter)
-        if snapshot.counting is not None:
-            self._count_as(snapshot.counting)
+        self.sent = None if saved.sent is None else Estimate(*saved.sent)
+        self.refused = None if saved.refused is None else Overflowed(self.name, *saved.refused)
+        self.meter.restore(saved.meter)
+        if saved.counting is not None:
+            self._count_as(saved.counting)
 
 
 def _cut(plan: Plan | PlanAt, to: int) -> Plan | PlanAt:

@@ -23,7 +23,7 @@ def clip_floor(draft: PlanBuilder) -> None:
     """Cut required messages, kind after kind, until the view fits its budget or nothing is left to cut."""
     for rung in (_newest_results, _older_results, _long_user_texts, _user_texts, _newest_texts):
         for _ in range(_ROUNDS):
-            excess = draft.settle() - draft.targets.total
+            excess = draft.rebuild_and_count() - draft.targets.total
             if excess <= 0:
                 return
             draft.look_again()
@@ -32,7 +32,7 @@ def clip_floor(draft: PlanBuilder) -> None:
             if not edits:
                 break
             draft.apply(edits)
-        if rung is _newest_results and draft.settle() > draft.targets.total:
+        if rung is _newest_results and draft.rebuild_and_count() > draft.targets.total:
             _drop_unseen(draft)
 
 

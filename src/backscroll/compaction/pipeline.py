@@ -40,9 +40,9 @@ def compact(draft: PlanBuilder, strategies: Sequence[Strategy], options: Compact
                 draft.apply(edits)
         if draft.used <= targets.threshold and not over_message_limit(draft.view, options):
             break
-    if draft.settle() > targets.total:
+    if draft.rebuild_and_count() > targets.total:
         draft.forget_fresh()
-    if draft.settle() > targets.total:
+    if draft.rebuild_and_count() > targets.total:
         draft.look_again()
         _drop_all_but_floor(draft)
     _cut_what_must_stay(draft)
@@ -51,14 +51,14 @@ def compact(draft: PlanBuilder, strategies: Sequence[Strategy], options: Compact
 def _cut_what_must_stay(draft: PlanBuilder) -> None:
     """Shorten what may not leave, and at last truncate messages that are kept by number."""
     budget = draft.targets.total
-    if draft.settle() > budget:
+    if draft.rebuild_and_count() > budget:
         draft.shrink_digest()
-    if draft.settle() > budget:
+    if draft.rebuild_and_count() > budget:
         clip_floor(draft)
-    if draft.settle() > budget:
+    if draft.rebuild_and_count() > budget:
         draft.look_again()
         _drop_oldest(draft, [unit for unit in draft.window.units if unit.kept and not unit.floor])
-    if draft.settle() > budget:
+    if draft.rebuild_and_count() > budget:
         draft.shrink_digest(rules_too=True)
 
 
@@ -103,7 +103,7 @@ def _drop_all_but_floor(draft: PlanBuilder) -> None:
 
 def _drop_oldest(draft: PlanBuilder, free: Sequence[CandidateGroup]) -> None:
     for choose in (lambda unit: not of_user(unit), of_user):
-        excess = draft.settle() - draft.targets.total
+        excess = draft.rebuild_and_count() - draft.targets.total
         edits: list[Edit] = []
         for unit in filter(choose, free):
             if excess <= 0:

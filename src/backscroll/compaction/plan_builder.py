@@ -136,7 +136,7 @@ class PlanBuilder:
 
     def shrink_digest(self, *, rules_too: bool = False) -> None:
         """Shrink the digest before required messages are cut; the user's rules go only at the end."""
-        excess = self.settle() - self.targets.total
+        excess = self.rebuild_and_count() - self.targets.total
         plan = self._view.plan
         if plan.digest.notes:
             left = max(0, self.window.digest_tokens - excess - _SLACK)
@@ -166,7 +166,7 @@ class PlanBuilder:
         self.window = build_window(self.history, self._view, self.room, self.around, self.retain)
         self.window.prose = prose
 
-    def settle(self) -> int:
+    def rebuild_and_count(self) -> int:
         """Rebuild the view and return `used` by it, including its notices."""
         _ = self.view
         return self.used

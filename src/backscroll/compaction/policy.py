@@ -148,7 +148,7 @@ def _compacted_in_both(
     for _ in range(MEASURED_TRIES):
         draft, _ = _compacted(lane, now, targets)
         measured = _measured(now, draft.view, budget)
-        after = draft.settle()
+        after = draft.rebuild_and_count()
         if after <= asked.total and (best is None or measured < best[1]):
             best = draft, measured
         if measured <= budget or after > targets.total:
@@ -201,7 +201,7 @@ def next_compaction(lane: LaneState, now: PolicyInput) -> tuple[int, CompactionR
     used = estimate.upper
     draft = _draft(lane, now, targets)
     compact(draft, now.strategies, now.options)
-    return targets.threshold, result_of(lane.name, draft, used, draft.settle(), "manual")
+    return targets.threshold, result_of(lane.name, draft, used, draft.rebuild_and_count(), "manual")
 
 
 def _is_due(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> bool:
@@ -260,7 +260,7 @@ def _fit_arrivals(lane: LaneState, now: PolicyInput, targets: TokenTargets, used
     if not edits:
         return None
     draft.apply(edits)
-    return _recorded(lane, now, draft, used, after=draft.settle(), trigger="large_result")
+    return _recorded(lane, now, draft, used, after=draft.rebuild_and_count(), trigger="large_result")
 
 
 def _fit_batch(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
@@ -278,7 +278,7 @@ def _fit_batch(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: i
             CompactionSkipped(lane.name, used - int(least * LOOK_AGAIN), len(draft.before.messages), batch=True), []
         )
     draft.apply(edits)
-    after = draft.settle()
+    after = draft.rebuild_and_count()
     return _recorded(lane, now, draft, used, after=after, trigger="cache_savings")
 
 
@@ -337,7 +337,7 @@ def _decide(
 ) -> Decision:
     """Decide on a finished plan. `budget`: its limit; by default the one that it was made for."""
     budget, room = draft.targets.total if budget is None else budget, draft.room
-    after = draft.settle()
+    after = draft.rebuild_and_count()
     reports = refusals(lane.name, draft)
     if after > budget:
         raise too_large(draft, after, lane.meter.overhead(budget), lane.refused)

@@ -157,7 +157,7 @@ class Codec:
         known = self._plans.known(lane, at.place)
         if known is None:
             if self._fetch is None:
-                raise ValueError(f"record {at.place} is not at hand")
+                raise ValueError(f"record {at.place} is not available here")
             event = self.decode(self._fetch(at.place))
             known = event.plan if isinstance(event, PlanRecorded | LaneOpened) else Plan()
         return known if at.until is None else until(known, at.until)
@@ -186,7 +186,7 @@ def _check(event: LogEvent, record: Record) -> None:
     """Check that an event is possible; raises `ValueError`."""
     if isinstance(event, MessageAdded):
         if event.seq != record.seq:
-            raise ValueError(f"it holds message {event.seq!r:.40}, and its record says {record.seq}")
+            raise ValueError(f"it holds message {event.seq!r:.40}, but its record names {record.seq}")
         if _ODD.search(record.body) or record.body.count(b"[") + record.body.count(b"{") > MAX_DEPTH:
             validated(event.message)
     if (fault := unsound(event)) is not None:
@@ -194,7 +194,7 @@ def _check(event: LogEvent, record: Record) -> None:
 
 
 def _refused(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not valid JSON")
 
 
 def _lost(record: Record) -> LogEvent:

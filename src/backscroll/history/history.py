@@ -333,22 +333,20 @@ class History:
             reminder=marks.reminder,
         )
 
-    def restore(self, snapshot: HistorySnapshot, kept: Iterable[MessageAdded]) -> None:
+    def restore(self, saved: HistorySnapshot, kept: Iterable[MessageAdded]) -> None:
         """Restore a snapshot; `kept` are the messages that it names."""
-        groups = {each.first: _group(each) for each in snapshot.groups}
-        self.next_seq, self.branch, self.evicted_to = snapshot.next_seq, Branch(snapshot.runs), snapshot.next_seq - 1
-        self._turns.reopen((call, Waiting(groups[first], seq, number)) for call, first, seq, number in snapshot.open)
+        groups = {each.first: _group(each) for each in saved.groups}
+        self.next_seq, self.branch, self.evicted_to = saved.next_seq, Branch(saved.runs), saved.next_seq - 1
+        self._turns.reopen((call, Waiting(groups[first], seq, number)) for call, first, seq, number in saved.open)
         self._apart = {seq: group for group in groups.values() for seq in group.members}
-        self._pins = dict(snapshot.pins)
+        self._pins = dict(saved.pins)
         self.load_into(kept)
         self.last = self._held[self.branch[-1]] if self.branch else None
-        self.newest = None if snapshot.newest is None else self._held[snapshot.newest].group
+        self.newest = None if saved.newest is None else self._held[saved.newest].group
         if self.newest is not None and self.newest.open_calls and self.newest.first not in groups:
             self.newest = self._held[self.branch[-1]].group  # a result of it was lost: its placeholder came later
-        first, last = (None if seq is None else self._held[seq] for seq in (snapshot.first_user, snapshot.last_user))
-        self._marks = _Marks(
-            snapshot.leading, first, last, snapshot.last_assistant, snapshot.reminder, set(snapshot.protected)
-        )
+        first, last = (None if seq is None else self._held[seq] for seq in (saved.first_user, saved.last_user))
+        self._marks = _Marks(saved.leading, first, last, saved.last_assistant, saved.reminder, set(saved.protected))
 
 
 def check_counts(event: MessageAdded, reading: ParsedMessage) -> None:
@@ -368,6 +366,6 @@ def _group_mark(group: MessageGroup) -> GroupSnapshot:
     return GroupSnapshot(group.first, tuple(group.members), group.open_calls, answered, orphans)
 
 
-def _group(snapshot: GroupSnapshot) -> MessageGroup:
-    orphans = {seq: list(paths) for seq, paths in snapshot.orphans}
-    return MessageGroup(snapshot.first, list(snapshot.members), snapshot.open_calls, set(snapshot.answered), orphans)
+def _group(saved: GroupSnapshot) -> MessageGroup:
+    orphans = {seq: list(paths) for seq, paths in saved.orphans}
+    return MessageGroup(saved.first, list(saved.members), saved.open_calls, set(saved.answered), orphans)

@@ -334,7 +334,7 @@ class Journal:
         except BackscrollError:
             raise
         except _FOREIGN as error:
-            what = f"record {place} says what cannot be: {error!r:.200}"
+            what = f"record {place} is impossible: {error!r:.200}"
             raise CorruptionError(f"session {self.session!r}: {what}") from error
 
     def _branch_goes_on(self, seq: int, behind: int) -> int:
@@ -346,7 +346,7 @@ class Journal:
     def _fetch(self, at: int) -> Stored:
         for stored in self.store.read(self.session, at, at + 1):
             return stored
-        raise CorruptionError(f"session {self.session!r}: there is no record at place {at}")
+        raise CorruptionError(f"session {self.session!r}: the record at position {at} is missing")
 
     def _read(self, start: int, stop: int, codec: Codec) -> list[LogEvent]:
         with self._unchanged():
@@ -401,7 +401,7 @@ class Journal:
                         event = self._decode(self._codec, stored)
                         if not isinstance(event, MessageAdded) or event.seq != last - missing + 1:
                             raise CorruptionError(
-                                f"session {self.session!r}: record {stored.position} holds no such message"
+                                f"session {self.session!r}: record {stored.position} does not hold the expected message"
                             )
                         found.append(event)
                         missing -= 1
@@ -409,7 +409,7 @@ class Journal:
                         break
             if missing:
                 raise CorruptionError(
-                    f"session {self.session!r}: of the messages {first} to {last} {missing} are missing"
+                    f"session {self.session!r}: {missing} of the messages {first} to {last} are missing"
                 )
         return found
 
@@ -417,10 +417,8 @@ class Journal:
 def _with_plans(found: Checkpoint, codec: Codec) -> Checkpoint:
     """Load the current plans, which a checkpoint may only refer to."""
     lanes = [
-        replace(snapshot, plan=codec.plan(snapshot.name, snapshot.plan))
-        if isinstance(snapshot.plan, PlanAt)
-        else snapshot
-        for snapshot in found.lanes
+        replace(lane, plan=codec.plan(lane.name, lane.plan)) if isinstance(lane.plan, PlanAt) else lane
+        for lane in found.lanes
     ]
     return replace(found, lanes=tuple(lanes))
 

@@ -70,7 +70,7 @@ def load_group(history: History, journal: Journal | None, seq: int) -> Operation
     members = group.members if group else (yield from _members(history, journal, seq))
     yield from load(history, journal, sorted(members))
     if history.get(seq) is None:
-        raise CorruptionError(f"session {journal.session!r}: the record of message {seq} belongs to none of its groups")
+        raise CorruptionError(f"session {journal.session!r}: no group contains message {seq}")
 
 
 def _members(history: History, journal: Journal, seq: int) -> Operation[set[int]]:
@@ -120,7 +120,7 @@ def take(history: History, journal: Journal | None, event: LogEvent) -> Operatio
     """Apply an event, and load what it needs."""
     if isinstance(event, Rewound):
         if event.to != -1 and event.to not in history.branch:
-            raise CorruptionError(f"it goes back to message {event.to}, which is not on the branch")
+            raise CorruptionError(f"it rewinds to message {event.to}, which is not on the branch")
         history.rewind_to((yield from past(history, journal, event.to)))
         return
     if isinstance(event, PinChanged) and event.seq in history.branch:
@@ -133,11 +133,11 @@ def _check(history: History, event: LogEvent) -> None:
     """Check an event's references to messages; raises `CorruptionError`."""
     match event:
         case MessageAdded() if event.seq < history.next_seq:
-            raise CorruptionError(f"message {event.seq} is there already")
+            raise CorruptionError(f"message {event.seq} was added before")
         case PinChanged() if not 0 <= event.seq < history.next_seq:
-            raise CorruptionError(f"message {event.seq} is pinned, and there is none")
+            raise CorruptionError(f"it pins message {event.seq}, which does not exist")
         case IdempotencyKeyUsed() if event.last >= history.next_seq:
-            raise CorruptionError(f"an id names the messages up to {event.last}, and there are {history.next_seq}")
+            raise CorruptionError(f"a key names messages up to {event.last}, and there are {history.next_seq}")
         case RequestRecorded() if event.last >= history.next_seq:
             raise CorruptionError(f"a request ended with message {event.last}, and there are {history.next_seq}")
         case PlanRecorded() | LaneOpened() if (last := newest(event.plan)) >= history.next_seq:
@@ -156,7 +156,7 @@ def past(history: History, journal: Journal | None, last: int) -> Operation[Hist
     to = history.branch.until(last)
     found = yield from history_at(journal, (yield from journal.place_behind(to[-1] if to else -1)))
     if found.branch.runs() != to.runs():
-        raise CorruptionError(f"session {journal.session!r}: the way back to message {last} is not in its log")
+        raise CorruptionError(f"session {journal.session!r}: its log does not lead back to message {last}")
     for seq in [seq for seq in history.pins if seq in to]:
         yield from load_group(found, journal, seq)
     return found

@@ -91,7 +91,7 @@ class PlanRecords:
         known = self._digests.get(lane)
         if known is None or known[0] != place:
             if self._fetch is None:
-                raise ValueError(f"its digest is in record {place}, which is not at hand")
+                raise ValueError(f"its digest is in record {place}, which is not available here")
             record = self._fetch(place).record
             if record.kind == LOST:  # the digest is lost, and the rest of the plan is not
                 return NO_DIGEST
@@ -173,5 +173,5 @@ def _unpacked(text: str) -> Body:
     try:
         found: Body = json.loads(zlib.decompress(b64decode(text, validate=True)))
     except zlib.error as error:
-        raise ValueError(f"what is packed in it cannot be unpacked: {error}") from error
+        raise ValueError(f"its packed part cannot be unpacked: {error}") from error
     return found

@@ -31,12 +31,12 @@ _known: dict[Any, list[tuple[str, _Check]]] = {}
 def unsound(event: LogEvent) -> str | None:
     """Describe what is wrong with an event; None if it is possible."""
     if (where := _mistyped(event)) is not None:
-        return f"its {where} is none"
+        return f"its `{where}` has an invalid value"
     match event:
         case MessageAdded():
             return _message(event)
         case IdempotencyKeyUsed():
-            return None if 0 <= event.first <= event.last + 1 else "its messages are none"
+            return None if 0 <= event.first <= event.last + 1 else "its range of messages is invalid"
         case PlanRecorded() | LaneOpened():
             return plan_fault(event.plan)
         case Checkpoint():
@@ -102,7 +102,7 @@ def _message(event: MessageAdded) -> str | None:
     if type(role) is not str or not role:
         return "its message has no role"
     if event.seq < 0 or not all(0 <= first < event.seq for first in event.joins or ()):
-        return "its number is none, or it joins what is not before it"
+        return "its number is negative, or it joins a later message"
     sizes = (value for count in event.counts for value in (count if type(count) is Count else count[1:]))
     return "a count is negative" if any(value < 0 for value in sizes) else None
 
@@ -116,9 +116,9 @@ def plan_fault(plan: Plan) -> str | None:
         else:
             place = last = edit.seq, edit.part
             if min(edit.part, *edit.count) < 0 or (isinstance(edit, Excerpt) and not _grows(_cuts(edit))):
-                return "an edit cuts what cannot be cut"
+                return "the ranges of an edit are invalid"
         if not behind < place <= last:
-            return "its edits are in no order"
+            return "its edits are not in order"
         behind = last
     return None
 
@@ -127,26 +127,24 @@ def _cuts(clip: Excerpt) -> Iterable[int]:
     return (0, clip.head, *(at for pair in clip.between for at in pair), _MOST - clip.tail, _MOST)
 
 
-def _history(snapshot: HistorySnapshot) -> str | None:
-    runs = [seq for run in snapshot.runs for seq in run]
+def _history(saved: HistorySnapshot) -> str | None:
+    runs = [seq for run in saved.runs for seq in run]
     firsts, lasts = runs[::2], runs[1::2]
     if not _grows(runs) or any(last >= first for last, first in zip(lasts[:-1], firsts[1:], strict=True)):
-        return "the runs of its branch are in no order"
+        return "the runs of its branch are not in order"
     named = (
         *runs,
-        *snapshot.kept,
-        *snapshot.protected,
-        *(seq for seq, _ in snapshot.pins),
-        snapshot.newest,
-        snapshot.first_user,
+        *saved.kept,
+        *saved.protected,
+        *(seq for seq, _ in saved.pins),
+        saved.newest,
+        saved.first_user,
     )
-    named += (snapshot.last_user, snapshot.reminder, *(seq for group in snapshot.groups for seq in group.members))
-    if not all(0 <= seq < snapshot.next_seq for seq in named if seq is not None):
-        return "it names a message that is not before it"
+    named += (saved.last_user, saved.reminder, *(seq for group in saved.groups for seq in group.members))
+    if not all(0 <= seq < saved.next_seq for seq in named if seq is not None):
+        return "it names a message that was not added before it"
     if not (
-        _grows(snapshot.kept)
-        and -1 <= snapshot.last_assistant < snapshot.next_seq
-        and 0 <= snapshot.leading <= snapshot.next_seq
+        _grows(saved.kept) and -1 <= saved.last_assistant < saved.next_seq and 0 <= saved.leading <= saved.next_seq
     ):
         return "its positions are out of range"
     return None

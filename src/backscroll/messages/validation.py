@@ -84,7 +84,7 @@ def accept_text(text: str, role: str, redact: Redact | None) -> str:
         return text
     left = validated({"role": role, "content": text}, redact).get("content")
     if type(left) is not str:
-        raise MessageError(f"redact made {type(left).__name__} of a text; its content must stay a text")
+        raise MessageError(f"`redact` returned {type(left).__name__} for a text; its content must stay a text")
     return left
 
 
@@ -101,7 +101,7 @@ def _refusal(error: Exception) -> str:
     while at is not None and at.tb_next is not None:
         at = at.tb_next
     where = "" if at is None else f" in {at.tb_frame.f_code.co_name}, line {at.tb_lineno}"
-    return f"redact refused the message with {type(error).__name__}{where}; call it on the message to see why"
+    return f"`redact` raised {type(error).__name__}{where}; call it on the message to see why"
 
 
 def _can_dump(value: object) -> bool:

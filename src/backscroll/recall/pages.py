@@ -61,7 +61,7 @@ def enough(offset: int, limit: int) -> int:
     if type(offset) is not int or offset < 0:
         raise ConfigurationError(f"offset is a number of characters, at least 0, not {offset!r}")
     if type(limit) is not int or limit < 1:
-        raise ConfigurationError(f"limit is a number of tokens, at least 1, not {limit!r}")
+        raise ConfigurationError(f"`limit` must be a number of tokens, at least 1, not {limit!r}")
     return offset + limit * _CHARACTERS_PER_TOKEN
 
 
@@ -91,7 +91,7 @@ def checked_lines(lines: tuple[int, int]) -> tuple[int, int]:
         if not 1 <= first <= last:
             raise ValueError
     except (TypeError, ValueError):
-        raise ConfigurationError(f"lines is a pair (first, last) counted from 1, not {lines!r:.60}") from None
+        raise ConfigurationError(f"`lines` must be a pair (first, last) counted from 1, not {lines!r:.60}") from None
     return first, last
 
 
@@ -102,7 +102,7 @@ def checked_around(around: int) -> int:
         ConfigurationError: It is out of range.
     """
     if type(around) is not int or not 0 <= around <= MOST_AROUND:
-        raise ConfigurationError(f"around is a number of lines, 0 to {MOST_AROUND}, not {around!r:.40}")
+        raise ConfigurationError(f"`around` must be a number of lines, 0 to {MOST_AROUND}, not {around!r:.40}")
     return around
 
 

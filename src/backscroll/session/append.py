@@ -107,7 +107,7 @@ def _repeated(state: SessionState, known: IdempotencyKeyUsed, messages: list[Mes
     stored = [entry.message for entry in entries]
     if not same_json(stored, [message for message in messages if not passing(read_message(message))]):
         name = "this id" if state.config.redact is not None else f"id {known.id!r}"
-        raise ConflictError(f"{name} was used before, for other messages ({known.first}-{known.last})")
+        raise ConflictError(f"{name} was used before, for other messages ({known.first}-{known.last}): use a new key")
     return known.last
 
 

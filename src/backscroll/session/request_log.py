@@ -167,7 +167,7 @@ def _requested_at(state: SessionState, at: int) -> Operation[RequestRecorded]:
         if isinstance(event, RequestRecorded):
             return event
     raise ReferenceNotFoundError(
-        f"there is no request at place {at!r} of this session's log: `list_requests()` has them"
+        f"no request is at position {at!r} of this session's log: `list_requests()` returns their positions"
     )
 
 

@@ -66,8 +66,12 @@ def checked(session: str) -> str:
     return session
 
 
-checked_once = functools.lru_cache(maxsize=10_000, typed=True)(checked)
-"""`checked` for calls that repeat a name many times: a name that passed is remembered."""
+_remembered = functools.lru_cache(maxsize=10_000)(checked)
+
+
+def checked_once(name: str) -> str:
+    """Validate a name as `checked` does, for calls that repeat a name many times: one that passed is remembered."""
+    return _remembered(name) if type(name) is str else checked(name)
 
 
 def checked_lease(owner: str, seconds: float) -> tuple[str, float]:

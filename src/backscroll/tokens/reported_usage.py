@@ -21,7 +21,7 @@ TWICE = "its input_tokens alone are what the request takes, and hold the cached 
 _LARGE = 1 / 3  # of the budget: a larger overhead gets a warning
 _USUAL = 1_000  # tokens of overhead that need no warning: a provider's own prompt for tools takes up to 800
 _WORSE = 1.5  # times the overhead of the last warning, from which it is repeated
-_SLOPE = 1.8  # tokens per counted one; above what any family in `model_profiles` takes
+_FACTOR = 1.8  # tokens per counted one; above what any family in `model_profiles` takes
 _LEAST_TEXT, _TEXT = 0.5, 3.0  # tokens per estimated one: a larger growth does not come from new messages
 _OUTSIDE = 0.5  # of the budget that the overhead takes at most, where a growth may be a whole request
 _FRAMING = 200  # tokens by which short messages may miss that
@@ -105,7 +105,7 @@ class ReportedUsage:
         least, most = _LEAST_TEXT * report.middle, _TEXT * report.middle + _OUTSIDE * budget
         if growth <= _TEXT * max(0, text) or not least <= growth <= most:
             self._grew = 0
-        elif self._grew > 1 or (self._grew and abs(growth - before - text * meter.slope) <= _ALIKE * growth):
+        elif self._grew > 1 or (self._grew and abs(growth - before - text * meter.factor) <= _ALIKE * growth):
             self._grew += 1
         else:
             self._grew = 1
@@ -162,7 +162,7 @@ class ReportedUsage:
         after = copy(meter)
         after.observe(report)
         tokens = after.overhead(budget)
-        if after.slope > _SLOPE:
+        if after.factor > _FACTOR:
             tokens = max(tokens, report.tokens - report.middle)
         if tokens <= max(_USUAL, _LARGE * budget, _WORSE * self._warned):
             return []
@@ -194,4 +194,4 @@ def _ratio(tokens: int, expected: float) -> float:
 
 def _left(report: Report, meter: UsageCalibrator) -> float:
     """Return the tokens that a report leaves for the overhead."""
-    return report.tokens - report.middle * meter.slope
+    return report.tokens - report.middle * meter.factor

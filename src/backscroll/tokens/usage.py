@@ -118,7 +118,7 @@ class Report(NamedTuple):
 
 
 PRIOR_TOKENS = 2_000  # weight of the family's factor against learned factors; ten messages alone are a worse guide
-_SLOPE_RANGE = (0.5, 3.0)
+_FACTOR_RANGE = (0.5, 3.0)
 _FRAMING = 200  # tokens by which short messages may miss that range: what providers put around each
 _REMOVED = 1.1  # removed text is credited a little less than it was estimated at
 _RECENT = 5  # reports whose median is the overhead: two wrong ones in a row do not move it, three right ones correct it
@@ -170,22 +170,12 @@ class UsageCalibrator:
             self.informed, self._recent, self._jumped,
         )  # fmt: skip  # one thought
 
-    def restore(self, snapshot: CalibratorSnapshot) -> None:
+    def restore(self, saved: CalibratorSnapshot) -> None:
         """Continue from a stored state."""
-        self._learned = self._newest = snapshot.learned
-        self._seen, self._expected, self._anchor, self._before = (
-            snapshot.seen,
-            snapshot.expected,
-            snapshot.anchor,
-            snapshot.before,
-        )
-        self._whole, self._left, self._recent, self._jumped = (
-            snapshot.whole,
-            snapshot.left,
-            snapshot.recent,
-            snapshot.jumped,
-        )
-        self.informed = snapshot.informed or self._given is not None
+        self._learned = self._newest = saved.learned
+        self._seen, self._expected, self._anchor, self._before = saved.seen, saved.expected, saved.anchor, saved.before
+        self._whole, self._left, self._recent, self._jumped = saved.whole, saved.left, saved.recent, saved.jumped
+        self.informed = saved.informed or self._given is not None
         self._learn()
 
     @property
@@ -199,10 +189,10 @@ class UsageCalibrator:
         return self._anchor is not None
 
     @property
-    def slope(self) -> float:
+    def factor(self) -> float:
         """Measured tokens per estimated one; 1.0 until something was learned."""
-        slope = (PRIOR_TOKENS + self._seen) / (PRIOR_TOKENS + self._expected)
-        return min(max(slope, _SLOPE_RANGE[0]), _SLOPE_RANGE[1])
+        factor = (PRIOR_TOKENS + self._seen) / (PRIOR_TOKENS + self._expected)
+        return min(max(factor, _FACTOR_RANGE[0]), _FACTOR_RANGE[1])
 
     def overhead(self, budget: int) -> int:
         """Return the tokens of the request outside the messages (tool definitions, system prompt).
@@ -224,7 +214,7 @@ class UsageCalibrator:
         """Return the tokens expected of a request whose messages are estimated at `middle`, by all recent reports and
         not by the anchor.
         """
-        return self.overhead(budget) + middle * self.slope
+        return self.overhead(budget) + middle * self.factor
 
     def request(self, view: Estimate, budget: int) -> tuple[int, Estimate]:
         """Return the overhead and the estimate of the whole request."""
@@ -232,12 +222,12 @@ class UsageCalibrator:
 
     def total(self, view: Estimate, budget: int) -> Estimate:
         """Estimate the whole request: overhead and messages."""
-        anchor, slope = self._anchor, self.slope
+        anchor, factor = self._anchor, self.factor
         if anchor is None:
-            middle = self.overhead(budget) + ceil(view.middle * slope)
-            return Estimate(middle, max(middle, self._overhead_upper_bound(budget) + ceil(view.upper * slope)))
-        middle = anchor.tokens + ceil((view.middle - anchor.middle) * slope)
-        return Estimate(middle, max(middle, anchor.tokens + ceil((view.upper - anchor.upper) * slope)))
+            middle = self.overhead(budget) + ceil(view.middle * factor)
+            return Estimate(middle, max(middle, self._overhead_upper_bound(budget) + ceil(view.upper * factor)))
+        middle = anchor.tokens + ceil((view.middle - anchor.middle) * factor)
+        return Estimate(middle, max(middle, anchor.tokens + ceil((view.upper - anchor.upper) * factor)))
 
     def plausible(self, report: Report, budget: int) -> bool:
         """Return whether a report can belong to its view; one absurd report must not spoil the estimates."""
@@ -248,24 +238,24 @@ class UsageCalibrator:
 
     def possible(self, report: Report, budget: int) -> bool:
         """Return whether a report can belong to its view at all, regardless of the learned overhead."""
-        messages = report.middle * self.slope
+        messages = report.middle * self.factor
         return report.tokens > 0 and 0.5 * messages <= report.tokens <= 3 * messages + budget * _UNKNOWN_SHARE
 
     def observe(self, report: Report) -> None:
         """Learn from a plausible report, which becomes the new anchor."""
         before, self.informed = self._before, True
         if before is not None and report.middle > before.middle:
-            self._learn_slope(report.tokens - before.tokens, report.middle - before.middle)
+            self._learn_factor(report.tokens - before.tokens, report.middle - before.middle)
         self._anchor, self._before = report, report
         self._whole = self._left = report.middle
         self._recent = (*self._recent, (report.tokens, report.middle))[-_RECENT:]
         self._learn()
 
-    def _learn_slope(self, measured: int, estimated: int) -> None:
+    def _learn_factor(self, measured: int, estimated: int) -> None:
         """Learn the factor from two reports and the growth of their views. A growth that no text explains belongs to
         the overhead and is ignored here, unless it repeats.
         """
-        least, most = (estimated * bound for bound in _SLOPE_RANGE)
+        least, most = (estimated * bound for bound in _FACTOR_RANGE)
         jumped = not least - _FRAMING <= measured <= most + _FRAMING
         if not jumped or self._jumped:
             self._seen += min(max(0, measured), 2 * most + _FRAMING)
@@ -275,8 +265,8 @@ class UsageCalibrator:
     def _learn(self) -> None:
         """Compute the overhead in recent reports with the present factor."""
         if self._recent:
-            slope = self.slope
-            left = [max(0, tokens - ceil(middle * slope)) for tokens, middle in self._recent]
+            factor = self.factor
+            left = [max(0, tokens - ceil(middle * factor)) for tokens, middle in self._recent]
             ranked = sorted(left)
             self._newest, self._learned = left[-1], ranked[(len(ranked) - 1) // 2]
             self._spread = ranked[-1] - ranked[0]
@@ -298,7 +288,7 @@ class UsageCalibrator:
         if anchor is None:
             return
         self._left -= removed.middle
-        share = min(self.slope, anchor.tokens / max(1, anchor.middle))  # never more than its part of what was measured
+        share = min(self.factor, anchor.tokens / max(1, anchor.middle))  # never more than its part of what was measured
         tokens = anchor.tokens - int(removed.middle * share / _REMOVED)
         if 2 * self._left < self._whole or tokens <= 0:
             self._anchor = None

@@ -114,7 +114,7 @@ async def test_budget_below_the_required_raises_and_the_next_works():
     """A budget below what must stay says so and the next request goes on."""
     async with mounted() as ours:
         await ours.add(say("system", words(1_000)), say("user", "go"))
-        with pytest.raises(BudgetError, match=r"leading system messages.*raise token_budget"):
+        with pytest.raises(BudgetError, match=r"leading system messages.*raise `token_budget`"):
             await ours.view(500)
         assert len(await ours.view(9_000)) == 2
 

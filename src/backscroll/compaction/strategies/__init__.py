@@ -54,8 +54,10 @@ def _strategy(given: Any) -> Strategy:
         if given in STRATEGIES:
             return STRATEGIES[given]()
         near = get_close_matches(given, STRATEGIES, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ConfigurationError(f"unknown strategy {given!r}{hint} Known: 'auto', {', '.join(map(repr, STRATEGIES))}")
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        raise ConfigurationError(
+            f"unknown strategy {given!r}{hint}; known are 'auto', {', '.join(map(repr, STRATEGIES))}"
+        )
     if not callable(given) or isinstance(given, type) or not isinstance(getattr(given, "name", None), str):
         raise ConfigurationError(f"a strategy must be a name or a callable with a `name`, not {given!r:.80}")
     chosen: Strategy = given
