@@ -281,7 +281,7 @@ def test_damage_of_json_lines_is_reported_with_its_place(folder: Path) -> None:
     assert [(each["session"], each["at"]) for each in told] == [("beta", place), ("beta", None)]
     assert [each["harmless"] for each in told] == [False, True]
     assert "pass --yes" in bad(2, "repair", folder)
-    assert "repairs nothing: restore the file from a backup" in bad(2, "repair", folder, "--yes")
+    assert "cannot be repaired: restore the file from a backup" in bad(2, "repair", folder, "--yes")
     assert "use SQLite" in bad(2, "fork", folder, "alpha", "new")
 
 
@@ -350,8 +350,8 @@ def test_nothing_is_erased_without_being_meant(place: str) -> None:
         ("jsonl:///missing", "no store there: .*missing does not exist"),
         ("missing", "no such file or folder; .*sqlite:///relative/path.db"),
         ("notes.txt", "this file is not a database; .*jsonl:///folder"),
-        ("redis://here", "names no store; known are"),
-        ("sqlite://a.db", "is not of the form sqlite:///relative"),
+        ("redis://here", "has an unknown scheme: 'redis://here'; use one of"),
+        ("sqlite://a.db", "write it as sqlite:///relative"),
     ],
 )
 def test_what_is_no_store_is_refused_and_nothing_is_made(

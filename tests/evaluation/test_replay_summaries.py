@@ -86,7 +86,7 @@ def test_table_has_extra_columns_only_with_a_summarizer(recorded):
         with_them = invoke("replay", recorded, "--budget", "4k", *asking(server))
     without = invoke("replay", recorded, "--budget", "4k")
     assert (with_them.exit_code, without.exit_code) == (0, 0)
-    assert "summaries: what was read at 1, what was written at 5" in with_them.output
+    assert "summaries: input at 1, output at 5" in with_them.output
     assert "summary" in with_them.output
     assert "summary" not in without.output
 
@@ -143,7 +143,7 @@ def test_replay_without_any_summary_fails_with_the_reason(recorded, answer, word
         (["--base-url", "http://localhost:1"], "--base-url requires --summarizer"),
         (["--summary-price", "0.1"], "--summary-price requires --summarizer"),
         (["--summarizer", "openai", "--model", "x", "--base-url", "localhost:1"], "'localhost:1' is not a URL"),
-        (["--summarizer", "openai", "--model", "x", "--strategy", "truncate"], "has a place for summaries"),
+        (["--summarizer", "openai", "--model", "x", "--strategy", "truncate"], "uses summaries; pass auto, digest or importance"),
         (["--summarizer", "openai", "--model", "x", "--summary-window", "10"], "10 is not in the range x>=2000"),
     ],
 )

@@ -205,7 +205,7 @@ def test_fork_needs_a_forking_store_and_a_free_name():
     manager = ContextManager(session="s", store=MemoryStore(), **OPTIONS)
     manager.append(TALK.say("user", "hello"))
     manager.fork("t")
-    with pytest.raises(ConflictError, match="'t' has begun"):
+    with pytest.raises(ConflictError, match="session 't' exists already"):
         manager.fork("t")
     with pytest.raises(ReferenceNotFoundError):
         manager.fork("u", at=7)

@@ -155,6 +155,6 @@ def test_status_as_json(place):
 
 
 def test_a_session_or_store_that_is_not_there(place, tmp_path):
-    assert "there is no session 'x'" in run(place, "x").output
+    assert "no session 'x' in this store" in run(place, "x").output
     SqliteStore(tmp_path / "empty.db").sessions()
-    assert "no session in this store" in run(str(tmp_path / "empty.db")).output
+    assert "this store has no session" in run(str(tmp_path / "empty.db")).output
