@@ -143,7 +143,10 @@ def test_replay_without_any_summary_fails_with_the_reason(recorded, answer, word
         (["--base-url", "http://localhost:1"], "--base-url requires --summarizer"),
         (["--summary-price", "0.1"], "--summary-price requires --summarizer"),
         (["--summarizer", "openai", "--model", "x", "--base-url", "localhost:1"], "'localhost:1' is not a URL"),
-        (["--summarizer", "openai", "--model", "x", "--strategy", "truncate"], "uses summaries; pass auto, digest or importance"),
+        (
+            ["--summarizer", "openai", "--model", "x", "--strategy", "truncate"],
+            "uses summaries; pass auto, digest or importance",
+        ),
         (["--summarizer", "openai", "--model", "x", "--summary-window", "10"], "10 is not in the range x>=2000"),
     ],
 )

@@ -162,6 +162,8 @@ def test_status_shows_what_is_used_and_what_decides(tmp_path):
     manager.close()
     lines = CliRunner().invoke(app, ["status", str(tmp_path / "a.db")]).output.splitlines()
     share = usage.used.tokens / usage.window
-    assert lines[1].startswith(f"{usage.used.tokens:,} of {usage.window:,} tokens ({share:.1%}), measured; upper bound ")
+    assert lines[1].startswith(
+        f"{usage.used.tokens:,} of {usage.window:,} tokens ({share:.1%}), measured; upper bound "
+    )
     assert f"{usage.used_upper_bound:,}, by which" in lines[1]
     assert usage.used_upper_bound <= usage.window
