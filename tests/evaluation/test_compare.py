@@ -170,7 +170,7 @@ def test_known_prices():
         ("read", "not valid TOML or JSON"),
     ],
 )
-def test_a_file_of_prices_that_holds_anything_else_is_told(tmp_path, text, why):
+def test_prices_file_with_anything_else_is_refused(tmp_path, text, why):
     path = tmp_path / "prices"
     path.write_text(text)
     if why is None:
@@ -183,7 +183,7 @@ def test_a_file_of_prices_that_holds_anything_else_is_told(tmp_path, text, why):
 # Files and options
 
 
-def test_a_folder_is_searched_and_what_cannot_be_read_is_told(tmp_path):
+def test_folder_is_searched_and_unreadable_files_reported(tmp_path):
     deep = tmp_path / "projects" / "-home-me"
     deep.mkdir(parents=True)
     session = {"type": "user", "sessionId": "s", "uuid": "u", "parentUuid": None, "timestamp": "2026-01-01T00:00:00Z"}
@@ -258,7 +258,7 @@ def a_job(path, strategy="auto", budget=2_000):
     return Job(Source(str(path), 0, str(path), 13, 26), strategy, None, budget, TARIFFS["anthropic"])
 
 
-def test_what_fails_is_told_in_its_row_and_the_others_go_on(talk, monkeypatch):
+def test_failure_stands_in_its_row_and_others_go_on(talk, monkeypatch):
     def fails(job):
         return failed(job, "ZeroDivisionError: \x1bdivision") if job.label == "clear" else run(job)
 
@@ -270,7 +270,7 @@ def test_what_fails_is_told_in_its_row_and_the_others_go_on(talk, monkeypatch):
     assert "recommended at 1,500 tokens: auto" in done.stdout
 
 
-def test_a_file_that_went_away_or_a_message_that_cannot_be_is_a_row(tmp_path, talk):
+def test_missing_file_or_impossible_message_is_a_row(tmp_path, talk):
     assert "cannot be read" in run(a_job(tmp_path / "gone.jsonl")).failure
     assert "tokens is too small" in run(a_job(talk, budget=0)).failure
 

@@ -56,7 +56,8 @@ def test_a_copy_of_what_was_left_is_whole(left, tmp_path):
     store.close()
 
 
-def test_a_log_without_its_last_bytes_says_that_one_commit_is_gone_and_keeps_the_others(left, tmp_path):
+def test_log_cut_at_its_end_names_one_lost_commit(left, tmp_path):
+    """A log without its last bytes says that one commit is gone and keeps the others."""
     for missing in TORN:
         torn = left.parts["-wal"][:-missing]
         store = left.lay(tmp_path / "a.db", "-wal", torn)
@@ -86,7 +87,8 @@ def closed(left, tmp_path_factory):
     return Files(parts, left.ends | {"one": 51})
 
 
-def test_a_database_without_its_last_bytes_says_what_is_missing_and_keeps_the_others(closed, tmp_path):
+def test_database_cut_at_its_end_names_what_is_missing(closed, tmp_path):
+    """A database without its last bytes says what is missing and keeps the other sessions."""
     told = 0
     for missing in TORN:
         store = closed.lay(tmp_path / "a.db", "", closed.parts[""][:-missing])

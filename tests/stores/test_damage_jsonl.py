@@ -60,7 +60,8 @@ def test_a_copy_of_what_was_left_is_whole(left, tmp_path):
     assert list(store.verify()) == []
 
 
-def test_a_file_without_its_last_bytes_says_that_one_commit_is_gone_and_the_others_do_not_care(left, tmp_path):
+def test_file_cut_at_its_end_names_one_lost_commit(left, tmp_path):
+    """A file without its last bytes says that one commit is gone; other sessions are not affected."""
     for missing in TORN:
         torn = left.parts[ONE][:-missing]
         store = left.lay(tmp_path / "a", ONE, torn)
@@ -111,7 +112,7 @@ def test_every_byte_of_the_last_lines_may_be_altered(left, tmp_path):
     assert told >= (len(content) - start) // 5 * 2
 
 
-def test_damage_costs_its_own_place_only_and_is_named_with_file_line_and_byte(left, tmp_path):
+def test_damage_costs_one_position_and_names_line_and_byte(left, tmp_path):
     held = lines_of(left.parts[ONE])
     held[8] = held[8].replace(b'"kind":"message"', b'"kind":"massage"')
     store = left.lay(tmp_path / "a", ONE, b"".join(held))
@@ -169,7 +170,7 @@ def test_a_line_of_another_session_is_not_taken_for_one_of_this(left, tmp_path):
         list(store.read("one"))
 
 
-def test_a_file_whose_first_line_was_altered_is_reported_and_its_records_can_be_read(left, tmp_path):
+def test_altered_header_is_reported_and_records_stay_readable(left, tmp_path):
     held = lines_of(left.parts[ONE])
     store = left.lay(tmp_path / "a", ONE, b"".join([held[0].replace(b"one", b"eno"), *held[1:]]))
     with pytest.raises(CorruptionError, match=rf"{ONE}: line 1, byte 0: .* restore"):
@@ -181,7 +182,7 @@ def test_a_file_whose_first_line_was_altered_is_reported_and_its_records_can_be_
     assert "line 1, byte 0" in next(store.verify("one")).what
 
 
-def test_a_file_that_was_copied_or_renamed_is_not_taken_for_a_session(left, tmp_path):
+def test_copied_or_renamed_file_is_no_session(left, tmp_path):
     store = left.lay(tmp_path / "a")
     shutil.copyfile(tmp_path / "a" / ONE, tmp_path / "a" / file_name("copy"))
     with pytest.raises(CorruptionError, match=r"a copy of the file of the session 'one': move it elsewhere"):
@@ -192,7 +193,7 @@ def test_a_file_that_was_copied_or_renamed_is_not_taken_for_a_session(left, tmp_
     assert everything(store, left.ends), "files of other names are nobody's business"
 
 
-def test_a_file_that_is_gone_is_not_taken_for_a_session_that_never_was(left, tmp_path):
+def test_missing_file_is_reported_as_a_lost_session(left, tmp_path):
     for content in (None, b""):
         store = left.lay(tmp_path / "a", ONE, content)
         with pytest.raises(CorruptionError, match="16 commits were acknowledged and the file has none"):
@@ -207,7 +208,8 @@ def test_a_file_that_is_gone_is_not_taken_for_a_session_that_never_was(left, tmp
         store.close()
 
 
-def test_a_lower_number_of_commits_is_a_crash_between_two_writes_and_no_loss(left, tmp_path):
+def test_lower_commit_number_is_a_crash_and_no_loss(left, tmp_path):
+    """A lower number of commits comes from a crash between two writes and is no loss."""
     for content in ((15).to_bytes(8, "big"), b"", b"\0\0", None):
         store = left.lay(tmp_path / "a", f"{ONE}-commits", content)
         assert everything(store, left.ends)
@@ -232,7 +234,7 @@ def body(at):
     return Record("message", at, b'{"text":"line %d"}' % at, 1)
 
 
-def test_a_torn_append_is_cut_off_whole_wherever_it_was_cut_and_the_next_one_begins_a_new_line(batches, tmp_path):
+def test_torn_append_is_truncated_at_any_byte(batches, tmp_path):
     """Without the file that counts commits, as after a power cut: nothing tells but the lines themselves."""
     path, name = tmp_path / "a" / file_name("a"), file_name("a")
     ends = [
@@ -282,7 +284,7 @@ def test_several_torn_appends_behind_each_other_are_no_damage(batches, tmp_path)
 
 
 @pytest.mark.parametrize("gone", [(4,), (5,), (4, 5), (5, 6), (4, 5, 6)])
-def test_a_power_cut_may_take_any_part_of_an_append_that_nobody_was_told_of(batches, tmp_path, gone):
+def test_power_cut_takes_only_unacknowledged_appends(batches, tmp_path, gone):
     """The disk writes in an order of its own: the end of an append may be there, and what stands before it not."""
     held = lines_of(batches)[:7]
     torn = b"".join(b"\0" * len(line) if number in gone else line for number, line in enumerate(held))

@@ -53,7 +53,7 @@ def test_a_session_is_a_file_that_any_tool_can_read(tmp_path):
         ("a/b\\c:d", "a-b-c-d"), ("x" * 255, "x" * 40), ("-rf", "rf"),
     ],
 )  # fmt: skip
-def test_a_file_is_called_readably_and_safely_whatever_the_session_is_called(tmp_path, name, readable):
+def test_file_name_is_readable_and_safe_for_any_session(tmp_path, name, readable):
     found = file_name(name)
     assert re.fullmatch(re.escape(readable) + r"\.[0-9a-f]{20}\.jsonl", found)
     assert found.lower() not in {file_name(other).lower() for other in (name.upper() + "x", f"{name} ", "a", "A")} - {
@@ -90,7 +90,7 @@ INTEGERS = st.integers(-(2**63), 2**63 - 1)
         Record, st.text(st.characters(blacklist_categories=("Cs",))), st.none() | INTEGERS, BODIES, INTEGERS, KEYS
     )
 )
-def test_every_record_is_one_line_of_json_and_comes_back_byte_for_byte(found):
+def test_record_is_one_json_line_and_returns_byte_for_byte(found):
     (line,) = lines.record_lines("日本", 7, [lines.form_of(found)], 3)
     assert line.count(b"\n") == 1
     line = line.removesuffix(b"\n")
@@ -101,7 +101,7 @@ def test_every_record_is_one_line_of_json_and_comes_back_byte_for_byte(found):
     assert (head.at, head.commit, lines.record_of(line, head)) == (7, 3, found)
 
 
-def test_a_body_is_nested_json_where_it_can_be_and_a_text_where_it_is_one():
+def test_body_is_nested_json_if_possible_else_text():
     forms = {
         b'{"a": [1, 2]}': b"body", '{"a":"é日"}'.encode(): b"body", rb'"\ud800"': b"body", b"": b"text",
         b"plain": b"text",
@@ -130,7 +130,8 @@ def test_what_no_line_can_hold_is_refused_at_once(tmp_path, bad):
 # -- files --
 
 
-def test_nothing_is_touched_before_something_is_written_and_then_nobody_else_may_read_it(tmp_path):
+def test_first_write_creates_private_files_and_none_before(tmp_path):
+    """Nothing is touched before the first write, and only the owner may read what it creates."""
     before = os.umask(0)
     try:
         store = JsonlStore(tmp_path / "a")
@@ -179,7 +180,7 @@ def test_a_large_append_is_read_in_parts(tmp_path):
     store.close()
 
 
-def test_what_is_known_of_a_file_takes_few_bytes_a_record_and_grows_with_it(tmp_path):
+def test_index_of_a_file_takes_few_bytes_per_record(tmp_path):
     store = JsonlStore(tmp_path / "a")
     appended(store, "a", 9)
     assert store.length("a") == 9
@@ -205,7 +206,7 @@ def test_what_is_known_of_a_file_takes_few_bytes_a_record_and_grows_with_it(tmp_
 # -- locks --
 
 
-def test_what_is_locked_for_too_long_is_unavailable_and_available_again(tmp_path):
+def test_long_lock_is_unavailable_then_available_again(tmp_path):
     store = JsonlStore(tmp_path / "a", timeout=0.1)
     appended(store, "a", 2)
     with file_of(store, "a").open("rb+") as other, locked(other.fileno(), "", 1):
@@ -218,7 +219,7 @@ def test_what_is_locked_for_too_long_is_unavailable_and_available_again(tmp_path
     store.close()
 
 
-def test_many_may_begin_the_same_and_other_sessions_of_a_new_folder_at_once(tmp_path):
+def test_many_writers_begin_sessions_of_a_new_folder_at_once(tmp_path):
     for number in range(8):
         stores = [JsonlStore(tmp_path / f"{number}") for _ in range(8)]
         begun = dict(zip((f"s{n}" for n in range(8)), stores, strict=True))
@@ -394,7 +395,7 @@ def test_what_was_erased_is_in_no_file(tmp_path):
     store.close()
 
 
-def test_erasing_that_was_cut_short_leaves_the_session_or_nothing(tmp_path):
+def test_interrupted_delete_leaves_the_session_or_nothing(tmp_path):
     store = JsonlStore(tmp_path / "a")
     appended(store, "a", 3)
     Path(f"{file_of(store, 'a')}-commits").unlink()  # what goes first
@@ -407,7 +408,7 @@ def test_erasing_that_was_cut_short_leaves_the_session_or_nothing(tmp_path):
     store.close()
 
 
-def test_a_reader_of_what_is_erased_is_told(tmp_path):
+def test_reader_of_a_deleted_session_gets_an_error(tmp_path):
     store, other = JsonlStore(tmp_path / "a", "normal"), JsonlStore(tmp_path / "a", "normal")
     for eraser in (store, other):
         for begins_again in (False, True):
@@ -424,7 +425,8 @@ def test_a_reader_of_what_is_erased_is_told(tmp_path):
     other.close()
 
 
-def test_nothing_is_erased_while_a_file_that_may_be_its_fork_cannot_tell(tmp_path):
+def test_delete_waits_for_unreadable_files_that_may_be_forks(tmp_path):
+    """Nothing is deleted while a file that may be its fork cannot be read."""
     store = JsonlStore(tmp_path / "a")
     for name in ("a", "b", "c"):
         appended(store, name, 2)

@@ -33,7 +33,8 @@ def files(tmp_path):
 # -- large messages --
 
 
-def test_a_message_of_50_megabytes_is_stored_offloaded_and_recalled_page_by_page(tmp_path):
+def test_message_of_50_mb_is_offloaded_and_recalled_by_page(tmp_path):
+    """A message of 50 megabytes is stored, offloaded and recalled page by page."""
     text = "".join(f"line {number % 997} of a very long log\n" for number in range(1_900_000))[:50_000_000]
     first = opened(tmp_path)
     first.append(TALK.say("user", "Read it."), *[TALK.call(["c1"], "", {}), *TALK.results([("c1", text)])])
@@ -63,7 +64,7 @@ def test_only_what_is_larger_than_asked_for_is_offloaded(tmp_path):
     assert opened(tmp_path).get_messages() == context.get_messages()
 
 
-def test_a_place_that_fails_costs_no_message_and_is_told(tmp_path):
+def test_failing_blob_store_loses_no_message_and_warns(tmp_path):
     heard, shelf = [], FaultyBlobs()
     context = opened(tmp_path, storage=StorageOptions(blob_store=shelf), on_event=lambda *event: heard.append(event))
     shelf.fails = [StoreUnavailableError("the shelf is full")]
@@ -120,7 +121,8 @@ def test_what_is_offloaded_is_searched_by_an_index_that_is_kept(tmp_path):
 # -- encryption --
 
 
-def test_an_encrypted_session_goes_on_where_it_was_and_no_file_tells_of_it(tmp_path):
+def test_encrypted_session_resumes_and_no_file_shows_text(tmp_path):
+    """An encrypted session goes on where it was, and no file shows a word of it."""
     first = opened(
         tmp_path,
         storage=StorageOptions(encryption_key=KEY, blob_threshold_bytes=2_000),
@@ -164,7 +166,8 @@ def test_a_wrong_key_is_no_empty_session(tmp_path):
 # -- forks --
 
 
-def test_a_fork_is_offloaded_encrypted_and_redacted_like_its_origin_and_reports_for_itself():
+def test_fork_keeps_storage_options_and_reports_for_itself():
+    """A fork is offloaded, encrypted and redacted like its origin, and reports events of its own."""
     heard, shelf = [], FaultyBlobs()
     first = ContextManager(
         session="s",
@@ -211,12 +214,14 @@ def test_what_can_never_work_is_refused_at_construction(tmp_path, options, told)
 
 
 @pytest.mark.parametrize("option", [{"blob_store": "folder"}, {"encryption_key": KEY}])
-def test_what_is_kept_in_memory_is_neither_offloaded_nor_encrypted(option):
+def test_storage_options_without_a_store_are_refused(option):
+    """What is kept in memory is neither offloaded nor encrypted."""
     with pytest.raises(ConfigurationError, match="requires a store: pass store="):
         ContextManager(storage=StorageOptions(**option))
 
 
-def test_constructing_touches_nothing_and_both_managers_take_the_same(tmp_path):
+def test_construction_touches_no_file_in_either_manager(tmp_path):
+    """Both managers take the same options, and construction touches nothing."""
     for manager in (ContextManager, backscroll.AsyncContextManager):
         blobs = FolderBlobs(tmp_path / "b")
         manager(
@@ -235,7 +240,8 @@ def test_constructing_touches_nothing_and_both_managers_take_the_same(tmp_path):
         ({"blob_store": "b", "blob_threshold_bytes": 0}, "record 0 has its body elsewhere: give the `blob_store`"),
     ],
 )
-def test_a_store_that_is_opened_without_what_it_was_written_with_says_what_is_missing(tmp_path, option, told):
+def test_store_opened_without_its_options_names_them(tmp_path, option, told):
+    """A store that is opened without the options it was written with says which one is missing."""
     if "blob_store" in option:
         option |= {"blob_store": tmp_path / "b"}
     address = f"sqlite:///{tmp_path}/agent.db"

@@ -209,7 +209,8 @@ def test_a_damaged_log_costs_what_stands_behind_and_says_so(left, tmp_path):
             raise
 
 
-def test_a_log_that_was_cut_off_costs_what_was_cut_off_and_says_so(left, tmp_path):
+def test_repair_of_a_cut_log_names_what_the_cut_lost(left, tmp_path):
+    """A log that was cut off costs only what was cut off, and the report says so."""
     for missing in (1, 100, FRAME - 1, FRAME, FRAME + 24, 2 * FRAME):
         store = left.lay(tmp_path / "a.db", "-wal", left.parts["-wal"][:-missing])
         assert 0 < honest(store, left.logs) <= 14
@@ -259,7 +260,7 @@ def test_what_somebody_changed_is_put_right(closed, tmp_path, statement, gone, t
     store.close()
 
 
-def test_a_lost_record_keeps_its_seq_where_that_can_be_told(tmp_path):
+def test_lost_record_keeps_its_seq_if_that_is_known(tmp_path):
     store = SqliteStore(tmp_path / "a.db")
     seqs = [0, 1, None, 2, 3, None, 4, None, 5]
     store.append("a", 0, [Record("k", seq, b"%d" % at, 1) for at, seq in enumerate(seqs)]).result()
@@ -299,7 +300,8 @@ def test_what_was_erased_comes_back_only_where_that_is_said(tmp_path):
         again.close()
 
 
-def test_a_damaged_database_of_schema_1_is_brought_up_or_left_alone(tmp_path):
+def test_damaged_schema_1_is_upgraded_or_left_alone(tmp_path):
+    """A damaged database of schema 1 is brought up to date whole, or stays as it is."""
     path = tmp_path / "a.db"
     held = (GOLDEN / "sqlite-1.db").read_bytes()
     place = held.index(b"drop table record")
