@@ -55,7 +55,8 @@ def append(state: SessionState, messages: Sequence[object], id: str | None = Non
         for _ in attempts:
             if id is not None and (known := (yield from _identified(state, id))):
                 return (yield from _repeated(state, known, [message for message, _, _ in read]))
-            reason = why_not(read, state.history, state.theirs, outrun=state.met > met)
+            others = bool(state.theirs) or state.met > met
+            reason = why_not(read, state.history, state.theirs, outrun=state.met > met) if others else None
             if reason and not looked and state.journal is not None:
                 yield from load_news(state, state.journal)  # it may no longer apply
                 looked, reason = True, why_not(read, state.history, state.theirs, outrun=state.met > met)
