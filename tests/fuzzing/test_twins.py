@@ -194,6 +194,7 @@ class Twins:
         if "main" in self.views:
             limit = self.chance.choice((None, 900, 5_000))
             requested = None if limit is None else limit + 500
+            self.reported = self.reported or requested is not None  # that is a provider's count, too
             self.both(lambda manager: manager.observe_overflow(requested_tokens=requested, limit_tokens=limit))
 
     def prompts(self) -> None:
