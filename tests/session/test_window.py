@@ -148,3 +148,14 @@ def test_result_without_its_call_in_a_plan_is_held_with_it(pair):
         pair.both(lambda manager: (manager.usage(), manager.explain()))
         pair.window.close()
         pair.resume()
+
+
+def test_newest_message_is_required_behind_evicted_notices():
+    """System messages after it that were evicted do not hide it: a view never digests what was said last."""
+    manager = ContextManager(session="s", store=MemoryStore(), **OPTIONS)
+    manager.append(TALK.say("user", "go"), saying("Done."), TALK.say("system", "It rains."), TALK.say("system", "Sun."))
+    history = manager._session.history
+    assert history.newest_seqs == {1, 3}
+    history.evict(set(), history.next_seq)
+    assert history.get(2) is None
+    assert history.newest_seqs == {1, 3}

@@ -117,8 +117,8 @@ class History:
     def _last_shown(self) -> Entry | None:
         """Return the newest message of the dialogue of which views show anything."""
         for at in range(len(self.branch) - 1, self.leading - 1, -1):
-            entry = self._held.get(self.branch[at])
-            if entry is None or (not entry.reading.is_system and entry.group.shows(entry.seq, entry.reading)):
+            entry = self._held.get(self.branch[at])  # None for an evicted one: what was said last is always loaded
+            if entry is not None and not entry.reading.is_system and entry.group.shows(entry.seq, entry.reading):
                 return entry
         return None
 
