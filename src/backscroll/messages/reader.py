@@ -64,6 +64,11 @@ class ParsedMessage:
         return [part for part in self.parts if part.kind == "call" and (part.id or "") in self.calls]
 
     @property
+    def reasoning(self) -> tuple[int, ...]:
+        """The numbers of the parts that are a model's reasoning, sealed or in plain text."""
+        return tuple([number for number, part in enumerate(self.parts) if part.kind == "reasoning"])
+
+    @property
     def typed(self) -> str:
         """The text its author typed, without attached documents and files."""
         texts = [part.text for part in self.parts if part.kind == "text" and part.id is None and not part.attached]
@@ -112,7 +117,7 @@ def read_message(message: dict[str, Any]) -> ParsedMessage:
     twice = bool(calls) and type(content) is list and _repeats_calls(content)
     if len(message) > 2 or content is None:
         parts += read_outside_content(message)
-    rigid = twice or any(part.form == "fixed" and part.kind == "reasoning" for part in parts)
+    rigid = twice or any(part.is_sealed for part in parts)
     metadata = message.get("metadata")
     flags = read_flags(metadata) if type(metadata) is dict and metadata else NO_FLAGS
     return ParsedMessage(role, tuple(parts + calls), flags, rigid, answers)
