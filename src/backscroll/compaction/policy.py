@@ -96,11 +96,26 @@ def due(lane: LaneState, now: PolicyInput, budget: int, force: bool = False) -> 
     used, decide = estimate.upper, None
     if now.limits is not NO_LIMITS:
         decide = _due_within_limits(lane, now, budget, targets, used)
+    elif lane.stale and not force:
+        decide = partial(_fit_changed, lane, now, targets, used)
     elif force or _is_due(lane, now, targets, used):
         decide = partial(_fit, lane, now, targets, used, force)
     if decide is None and not now.limits.hard and (_arrived(lane, now, targets) or _batch_due(lane, now, used)):
         decide = partial(_fit_results, lane, now, targets, used)
     return Due(targets.total, estimate, decide)
+
+
+def _fit_changed(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
+    """Remove the reasoning that no longer follows what it was made over, and compact if that is due as well."""
+    if _is_due(lane, now, targets, used):
+        draft, _ = _compacted(lane, now, targets)
+    else:
+        draft = _draft(lane, now, targets, regrow=False)
+    draft.settle_reasoning()
+    after = draft.rebuild_and_count()
+    if after > targets.total:
+        raise too_large(draft, after, lane.meter.overhead(targets.total), lane.refused)
+    return _recorded(lane, now, draft, used, after=after, trigger="prefix_changed")
 
 
 def _due_within_limits(
@@ -109,7 +124,7 @@ def _due_within_limits(
     """Check a request for which the caller sets more limits than a budget."""
     exact = targets.exactly() if now.limits.hard else targets
     fits = not _is_due(lane, now, exact, used) and not hidden(lane.plan, now.limits.retain)
-    if fits and _measured(now, lane.view, budget) <= budget:
+    if fits and not lane.stale and _measured(now, lane.view, budget) <= budget:
         return None
     return partial(_fit_limited, lane, now, budget, exact, used)
 
@@ -173,6 +188,7 @@ def _scaled(lane: LaneState, now: PolicyInput, targets: TokenTargets, share: flo
 def _compacted(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> tuple[PlanBuilder, bool]:
     """Compact a plan to these targets; also return whether it previews new results."""
     draft = _draft(lane, now, targets)
+    draft.remove_reasoning()
     edits = arrivals(draft.window, now.options.tool_result_preview, now.history.protected | draft.retain)
     draft.apply(edits)
     if draft.used > targets.threshold or not hidden(lane.plan, now.limits.retain):
@@ -260,6 +276,7 @@ def _fit_arrivals(lane: LaneState, now: PolicyInput, targets: TokenTargets, used
     if not edits:
         return None
     draft.apply(edits)
+    draft.settle_reasoning()
     return _recorded(lane, now, draft, used, after=draft.rebuild_and_count(), trigger="large_result")
 
 
@@ -278,8 +295,8 @@ def _fit_batch(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: i
             CompactionSkipped(lane.name, used - int(least * LOOK_AGAIN), len(draft.before.messages), batch=True), []
         )
     draft.apply(edits)
-    after = draft.rebuild_and_count()
-    return _recorded(lane, now, draft, used, after=after, trigger="cache_savings")
+    draft.settle_reasoning()
+    return _recorded(lane, now, draft, used, after=draft.rebuild_and_count(), trigger="cache_savings")
 
 
 def _draft(lane: LaneState, now: PolicyInput, targets: TokenTargets, *, regrow: bool = True) -> PlanBuilder:
@@ -287,7 +304,7 @@ def _draft(lane: LaneState, now: PolicyInput, targets: TokenTargets, *, regrow: 
     fresh = [found for found in now.ephemerals if found.number >= max(lane.expired, lane.shown)]
     return PlanBuilder(
         now.history, lane.view, lane.meter, targets, lane.around,
-        fresh=fresh, regrow=regrow, prose=_prose(lane), retain=now.limits.retain,
+        fresh=fresh, regrow=regrow, prose=_prose(lane), retain=now.limits.retain, stale=lane.stale,
     )  # fmt: skip  # one thought
 
 
@@ -337,6 +354,7 @@ def _decide(
 ) -> Decision:
     """Decide on a finished plan. `budget`: its limit; by default the one that it was made for."""
     budget, room = draft.targets.total if budget is None else budget, draft.room
+    draft.settle_reasoning()
     after = draft.rebuild_and_count()
     reports = refusals(lane.name, draft)
     if after > budget:
@@ -345,7 +363,8 @@ def _decide(
     if trigger == "threshold":
         little, more = _wins_little(lane, draft, used - after, after)
         reports += more
-    unchanged = draft.view.plan.edits == draft.before.plan.edits
+    plan, before = draft.view.plan, draft.before.plan
+    unchanged = plan.edits == before.edits and plan.no_reasoning == before.no_reasoning
     poor = used - after < WORTH * room and not over_message_limit(draft.before, now.options)
     if used <= budget and (unchanged or (not force and poor)):
         event = None if force else CompactionSkipped(lane.name, used, len(draft.before.messages))

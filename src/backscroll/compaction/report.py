@@ -5,10 +5,12 @@ from collections.abc import Iterator
 
 from backscroll import events
 from backscroll.compaction.plan_builder import LAST_CUT, PlanBuilder
+from backscroll.compaction.reasoning import reasoning_tokens
 from backscroll.compaction.result import CompactionResult, Trigger
 from backscroll.errors import BudgetError
 from backscroll.history.log import Overflowed
-from backscroll.history.plan import GAPS, Clear, Excerpt, Plan, covers
+from backscroll.history.plan import GAPS, Clear, Excerpt, Plan
+from backscroll.history.ranges import covers
 from backscroll.ports import Notification
 from backscroll.view.view import EPHEMERAL
 
@@ -20,7 +22,8 @@ def result_of(lane: str, draft: PlanBuilder, used: int, after: int, trigger: Tri
     removed = sum(len(one.messages) for one in before.segments if one.group and one.key not in shown)
     shortened = sum(1 for edit in view.plan.edits if not isinstance(edit, GAPS))
     sizes = used, after, len(before.messages), len(view.messages)
-    return CompactionResult(lane, *sizes, removed, shortened, targets.target, targets.total, trigger)
+    lost = reasoning_tokens(draft.lost_reasoning(), draft.around.family)
+    return CompactionResult(lane, *sizes, removed, shortened, targets.target, targets.total, trigger, lost)
 
 
 def refusals(lane: str, draft: PlanBuilder) -> list[Notification]:
@@ -53,6 +56,17 @@ def reports_of(done: CompactionResult, draft: PlanBuilder) -> Iterator[Notificat
     expired = sum(1 for segment in draft.before.segments if segment.key[1] == EPHEMERAL) - len(draft.fresh)
     if expired:
         yield events.EPHEMERAL_EXPIRED, {"lane": done.lane, "messages": expired}
+    if lost := draft.lost_reasoning():
+        yield (
+            events.REASONING_REMOVED,
+            {
+                "lane": done.lane,
+                "plan": plan.number,
+                "trigger": done.trigger,
+                "messages": len(lost),
+                "tokens": done.reasoning_tokens,
+            },
+        )
     yield (
         events.COMPACTION,
         {

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
+from backscroll.history.ranges import SeqRange, covers, up_to
 from backscroll.tokens.usage import Count
 
 
@@ -118,6 +119,10 @@ class Plan:
     """The digest of the folded entries."""
     last: int | None = None
     """The newest entry when it was made. `None`: not recorded."""
+    no_reasoning: tuple[SeqRange, ...] = ()
+    """Entries that are shown without their sealed reasoning, because something before it was edited after it was made.
+    A lane's ranges only ever grow: a provider refuses reasoning that is put back.
+    """
 
     def gaps(self) -> Iterator[Gap]:
         """Yield the ranges that are not shown, in order."""
@@ -130,6 +135,16 @@ class Plan:
             if not isinstance(edit, GAPS):
                 found.setdefault(edit.seq, []).append(edit)
         return found
+
+
+def same_view(one: Plan, other: Plan) -> bool:
+    """Return whether both plans give the same view of a branch."""
+    return one is other or (
+        one.edits == other.edits
+        and one.summary_after == other.summary_after
+        and one.digest.notes == other.digest.notes
+        and one.no_reasoning == other.no_reasoning
+    )
 
 
 def newest(plan: Plan) -> int:
@@ -185,18 +200,6 @@ def _joined(gaps: list[Gap]) -> list[Gap]:
     return joined
 
 
-def covers(ranges: Sequence[Gap], seq: int) -> bool:
-    """Return whether one of these sorted, disjoint ranges contains `seq`."""
-    low, high = 0, len(ranges)
-    while low < high:
-        middle = (low + high) // 2
-        if ranges[middle].last < seq:
-            low = middle + 1
-        else:
-            high = middle
-    return low < len(ranges) and ranges[low].first <= seq
-
-
 def without(plan: Plan, seqs: Iterable[int], number: int) -> Plan:
     """Return the plan with these entries whole and visible again."""
     edits: list[Edit] = list(plan.edits)
@@ -246,4 +249,5 @@ def until(plan: Plan, last: int) -> Plan:
         edits=tuple(edits),
         summary_after=_place_of_summary(plan, edits),
         digest=replace(plan.digest, notes=notes, spare=spare),
+        no_reasoning=up_to(plan.no_reasoning, last),
     )

@@ -79,7 +79,7 @@ def shown_entries(segment: Segment, lane: LaneState) -> Iterator[tuple[Entry, in
         edits[edit.seq].append(edit)
     for entry in segment.entries:
         orphans = segment.group.orphans.get(entry.seq, ()) if segment.group else ()
-        counts = edited_counts(entry, edits[entry.seq], orphans)
+        counts = edited_counts(entry, edits[entry.seq], orphans, bare=entry.seq in segment.bare)
         yield entry, estimate_message(entry.reading, counts, lane.family).middle
 
 

@@ -7,7 +7,8 @@ from typing import Literal
 from backscroll.compaction.lane_state import LaneState
 from backscroll.history.history import Entry, History
 from backscroll.history.loading import chunks, load
-from backscroll.history.plan import Clear, Digest, DigestLine, Excerpt, Gap, Plan, covers, reference
+from backscroll.history.plan import Clear, Digest, DigestLine, Excerpt, Gap, Plan, reference
+from backscroll.history.ranges import covers
 from backscroll.ports import Operation
 from backscroll.session.lane import not_loaded
 from backscroll.session.state import SessionState

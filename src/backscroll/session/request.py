@@ -14,7 +14,7 @@ from backscroll.history.loading import load
 from backscroll.history.log import CompactionSkipped, PlanAt, PlanRecorded
 from backscroll.messages import Message
 from backscroll.ports import Ask, Operation
-from backscroll.session.lane import apply_decision, hand_out, undo
+from backscroll.session.lane import apply_decision, drop_settled, hand_out, undo
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import (
     LOCK,
@@ -72,6 +72,8 @@ def request(
     if state.summaries is not None:
         yield from wait_for_summary(state, lane, prompt, budget)
     now = yield from refresh_lane(state, lane, prompt, limits)
+    if lane.stale:
+        drop_settled(lane)
     due = policy.due(lane, now, budget)
     used = due.used
     if due.decide is not None:
