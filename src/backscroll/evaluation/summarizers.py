@@ -94,8 +94,7 @@ class Summarizing(ContextManager):
         self._session.clock = None  # the time of a summary here does not age the provider's cache
 
     def _make_background(self) -> BackgroundTask:
-        self._background = AtOnce()
-        return self._background
+        return AtOnce()
 
     async def _ask(self, request: SummaryRequest) -> Any:
         self._calls += 1

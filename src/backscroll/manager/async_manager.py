@@ -1,14 +1,13 @@
 """`AsyncContextManager`, the public manager for asyncio. It runs operations; the core makes every decision."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import Any, Self
 
 from backscroll.compaction.result import CompactionResult
 from backscroll.compaction.trim import TrimRequest
-from backscroll.errors import ConfigurationError
 from backscroll.manager.background import Task
 from backscroll.manager.base import ManagerBase
-from backscroll.manager.driver import run_async, run_each_async
+from backscroll.manager.driver import run_async, run_async_each
 from backscroll.ports import BackgroundTask
 from backscroll.recall.pages import RecallResult
 from backscroll.recall.tool import answer, tool_definition
@@ -25,8 +24,8 @@ from backscroll.session.window_report import WindowReport, window_report
 class AsyncContextManager(ManagerBase):
     """Keep a whole conversation and return, before each request, the best view of it that fits the budget.
 
-    Safe for concurrent tasks and threads. `async with` closes it at the end. `ContextManager` has the same methods for
-    callers without an event loop. Pass options by name.
+    Safe for concurrent tasks and threads. `async with` closes it at the end. Pass options by name.
+    `ContextManager` has the same methods for callers without an event loop.
 
     Args:
         store: Where the session is kept: an address (`"sqlite:///agent.db"`), the path of an SQLite file or a `Store`.
@@ -71,24 +70,13 @@ class AsyncContextManager(ManagerBase):
     """
 
     def _make_background(self) -> BackgroundTask:
-        self._background = Task()
-        return self._background
+        return Task()
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
-
-    if not TYPE_CHECKING:  # type checkers report it themselves
-
-        def __enter__(self) -> NoReturn:
-            raise ConfigurationError(
-                "this manager is asynchronous: write `async with`, or use `backscroll.ContextManager`"
-            )
-
-        def __exit__(self, *_: object) -> None:
-            """Do nothing: the method above raises first."""
 
     # -- methods of Amplifier's context contract --
 
@@ -219,7 +207,7 @@ class AsyncContextManager(ManagerBase):
         Raises:
             ConfigurationError: `focus` was given without a summarizer.
         """
-        return await run_each_async(self._opened, self._compaction(lane, focus))
+        return await run_async_each(self._opened, self._compaction(lane, focus))
 
     async def trim(
         self, *, keep_last: int, fraction: float = 1.0, only: str = "all", summarize: bool = False, lane: str = "main"
@@ -241,7 +229,7 @@ class AsyncContextManager(ManagerBase):
         Raises:
             ConfigurationError: A value is out of its range.
         """
-        return await run_each_async(
+        return await run_async_each(
             self._opened, self._trimming(lane, TrimRequest(keep_last, fraction, only), summarize)
         )
 
