@@ -57,7 +57,7 @@ def test_every_event_of_a_session_comes_back_equal(messages, budget, ask):
 def test_any_text_round_trips_even_beyond_utf_8(text):
     """Any text comes back as it was also one that UTF-8 cannot hold."""
     manager = ContextManager(tokenizer=len)
-    manager.add_message({"role": "user", "content": text})
+    manager.append({"role": "user", "content": text})
     (event,) = read(written(manager._session.events))
     assert event.message["content"] == text
 

@@ -178,7 +178,7 @@ def test_a_place_without_a_request_is_refused(wrong):
 def test_async_manager_lists_the_same_requests():
     async def main():
         manager = backscroll.AsyncContextManager(**OPTIONS)
-        await manager.add_message({"role": "user", "content": "hello"})
+        await manager.append({"role": "user", "content": "hello"})
         view = await manager.get_messages_for_request()
         (request,) = await manager.list_requests()
         return view, (await manager.get_request(request.at)).messages

@@ -82,21 +82,25 @@ class ContextManager(ManagerBase):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # -- methods of Amplifier's context contract --
-
-    def add_message(self, message: Any) -> None:
-        """Add one message to the conversation.
+    def append(self, *messages: Any, idempotency_key: str | None = None) -> int:
+        """Add messages in one step, all or none. With a store they are on disk when this returns.
 
         Args:
-            message: A mapping with a role, or what a provider's client returned: an object with `model_dump()`, or a
-                whole response that holds one message. Views leave out the fields that only responses have.
+            messages: Each a mapping with a role, or what a provider's client returned: an object with `model_dump()`,
+                or a whole response that holds one message. Views leave out the fields that only responses have.
+            idempotency_key: Name of this call. Repeating the key with the same messages adds nothing and returns the
+                same result. `None`: every call adds.
+
+        Returns:
+            The number (`seq`) of the last message; the first message of a session is 0.
 
         Raises:
-            MessageError: It is not a message, or holds a value that is not JSON; nothing was added.
-            ConflictError: Another writer stored messages that this one does not follow; nothing was added.
+            MessageError: One of them is not a message, or holds a value that is not JSON; nothing was added.
+            ConflictError: The key was used for other messages, or another writer stored messages that these do not
+                follow; nothing was added.
             StoreError: The store failed.
         """
-        run_sync(self._opened, append(self._session, (message,)))
+        return run_sync(self._opened, append(self._session, messages, idempotency_key))
 
     def get_messages_for_request(
         self, token_budget: int | None = None, provider: Any = None, *, lane: str = "main", overhead_tokens: int = 0
@@ -152,27 +156,6 @@ class ContextManager(ManagerBase):
             StoreError: The store failed.
         """
         run_sync(self._opened, clear(self._session))
-
-    # -- further methods --
-
-    def append(self, *messages: Any, idempotency_key: str | None = None) -> int:
-        """Add several messages in one step, all or none. With a store they are on disk when this returns.
-
-        Args:
-            messages: Each as for `add_message`.
-            idempotency_key: Name of this call. Repeating the key with the same messages adds nothing and returns the
-                same result. `None`: every call adds.
-
-        Returns:
-            The number (`seq`) of the last message; the first message of a session is 0.
-
-        Raises:
-            MessageError: One of them is not a message; nothing was added.
-            ConflictError: The key was used for other messages, or another writer stored messages that these do not
-                follow; nothing was added.
-            StoreError: The store failed.
-        """
-        return run_sync(self._opened, append(self._session, messages, idempotency_key))
 
     def pin(self, seq: int) -> None:
         """Keep a message and its whole tool pair in every view from now on.
