@@ -47,7 +47,7 @@ class LaneState:
     name: str
     around: RenderContext
     plan: Plan
-    meter: UsageCalibrator
+    calibrator: UsageCalibrator
     budget: int
     """Tokens that its newest request was allowed; before the first one, those of the options."""
     family: ModelProfile = field(init=False)
@@ -140,7 +140,7 @@ class LaneState:
         self.stale = self.passing = ()  # the plan says what it leaves out
         self.settled = self.batched = event.tokens
         self.settled_messages = event.messages
-        self.meter.compacted(Estimate(*event.removed))
+        self.calibrator.compacted(Estimate(*event.removed))
 
     def _settled(self, event: CompactionSkipped) -> None:
         """Note that a compaction would free too little."""
@@ -151,13 +151,13 @@ class LaneState:
 
     def _observed(self, event: UsageObserved) -> None:
         """Learn from a provider's count. It replaces a limit that was only guessed from a rejection."""
-        self.meter.observe(event.report)
+        self.calibrator.observe(event.report)
         if self._guessed:
             self.refused, self._guessed = None, False
 
     def _overflowed(self, event: Overflowed) -> None:
         """Note that the provider rejected a view as too long: later requests are shorter."""
-        self.refused, self._guessed = event, event.limit is None and not self.meter.informed
+        self.refused, self._guessed = event, event.limit is None and not self.calibrator.informed
 
     def rewound(self, to: int) -> None:
         """Apply a rewind to `to`: edits of later entries have nothing to edit."""
@@ -168,7 +168,7 @@ class LaneState:
         self.passing = tuple([found for found in self.passing if found[0] <= to])
         if self.summary is not None and self.summary.last > to:
             self.summary = None
-        self.meter.forget()
+        self.calibrator.forget()
 
     def _summarised(self, event: SummaryMade) -> None:
         """Keep a summary for the next compaction."""
@@ -204,7 +204,7 @@ class LaneState:
     def used(self, budget: int) -> Estimate:
         """Estimate the whole request under the present view, which must exist."""
         assert self.view is not None
-        return self.meter.total(self.view.estimate, budget)
+        return self.calibrator.total(self.view.estimate, budget)
 
     def allowed(self, budget: int) -> int:
         """Return the tokens that a request of this budget may take: less if the provider rejected a shorter one."""
@@ -213,13 +213,13 @@ class LaneState:
 
     def report(self, tokens: int, answer: int) -> Report | None:
         """Pair a provider's figure with our own for the newest view; None if nothing was sent yet."""
-        return None if self.sent is None else Report(tokens, self.sent.middle, self.sent.upper, answer)
+        return None if self.sent is None else Report(tokens, self.sent.expected, self.sent.upper, answer)
 
     def overflow(self, limit: int | None) -> Overflowed | None:
         """Return the event for a rejection of the newest view; None if nothing was sent yet."""
         if self.sent is None:
             return None
-        return Overflowed(self.name, self.meter.total(self.sent, self.budget).upper, limit)
+        return Overflowed(self.name, self.calibrator.total(self.sent, self.budget).upper, limit)
 
     # -- what comes back into the view --
 
@@ -256,7 +256,7 @@ class LaneState:
             return []
         self.invalidate(seqs[0], sealed)
         self.plan = without(self.plan, seqs, self.plan.number)
-        self.meter.forget()
+        self.calibrator.forget()
         return [(events.PLAN_CHANGED, {"lane": self.name, "restored": list(seqs)})]
 
     # -- checkpoints --
@@ -267,7 +267,7 @@ class LaneState:
         return LaneSnapshot(
             self.name, self.plan, tuple(self._before), self.settled, self.batched, self.settled_messages,
             self.compactions, self.budget, self.sent, refused, self._guessed, self.prompt,
-            self.summary, self.spent, self.tried, self.meter.snapshot(), self.counting,
+            self.summary, self.spent, self.tried, self.calibrator.snapshot(), self.counting,
             self.stale, self.passing,
         )  # fmt: skip  # one thought
 
@@ -286,7 +286,7 @@ class LaneState:
         self.stale, self.passing = saved.stale, saved.passing
         self.requested = any(told is not None for told in (saved.counting, saved.sent, saved.prompt))
         self.refused = None if saved.refused is None else Overflowed(self.name, *saved.refused)
-        self.meter.restore(saved.meter)
+        self.calibrator.restore(saved.meter)
         if saved.counting is not None:
             self._count_as(saved.counting)
 

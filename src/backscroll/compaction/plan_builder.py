@@ -25,7 +25,7 @@ class PlanBuilder:
         self,
         history: History,
         view: View,
-        meter: UsageCalibrator,
+        calibrator: UsageCalibrator,
         targets: TokenTargets,
         around: RenderContext,
         *,
@@ -43,7 +43,7 @@ class PlanBuilder:
         self.refused: list[Edit] = []
         """Edits that a strategy made of protected parts."""
         self.room = targets.room
-        self._meter = meter
+        self._calibrator = calibrator
         self.around = around
         self.retain = retain
         """Entries that the view shows word for word."""
@@ -86,9 +86,9 @@ class PlanBuilder:
         """Tokens of the whole request by the upper estimate, as they will count once this plan is recorded."""
         if self._edits and not self._folded:
             view, won = self._view.estimate, self._won.plus(self._removed())
-            left = Estimate(view.middle - self._won.middle, view.upper - self._won.upper)
-            return self._meter.after(left, won, self.targets.total).upper
-        return self._meter.after(self.view.estimate, self._removed(), self.targets.total).upper
+            left = Estimate(view.expected - self._won.expected, view.upper - self._won.upper)
+            return self._calibrator.after(left, won, self.targets.total).upper
+        return self._calibrator.after(self.view.estimate, self._removed(), self.targets.total).upper
 
     @property
     def view(self) -> View:
@@ -155,7 +155,7 @@ class PlanBuilder:
         window = self.window
         return (
             self._regrow
-            and bool(self._view.plan.digest.spare)
+            and bool(self._view.plan.digest.reserve)
             and 2 * window.digest_tokens < window.digest_allowance(0)
         )
 
@@ -233,7 +233,7 @@ class PlanBuilder:
     def _reckon_gone(self) -> Estimate:
         kept = {id(segment.messages) for segment in self._view.segments}
         gone = [segment.estimate for segment in self.before.segments if id(segment.messages) not in kept]
-        return Estimate(sum(e.middle for e in gone), sum(e.upper for e in gone))
+        return Estimate(sum(e.expected for e in gone), sum(e.upper for e in gone))
 
     def apply(self, edits: Sequence[Edit]) -> None:
         """Add edits to the plan."""

@@ -284,6 +284,7 @@ class LaneSnapshot:
     tried: tuple[int, ...]
     """The values of `Tried`; in old records only the first two."""
     meter: CalibratorSnapshot
+    """The lane's calibrator, under its stored name."""
     counting: Counting | None = None
     """As its requests say."""
     stale: tuple[SeqRange, ...] = ()

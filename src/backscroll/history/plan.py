@@ -91,7 +91,7 @@ class DigestContent:
     """In the order of the conversation; a line follows the turn that it is from."""
     weights: tuple[tuple[str, float], ...]
     """Terms of the folded entries with their weights, heaviest first."""
-    spare: tuple[DigestLine, ...]
+    reserve: tuple[DigestLine, ...]
     """Lines for which there was no room."""
     covered_tokens: int
     """Tokens of the folded entries, by the upper estimate."""
@@ -150,7 +150,7 @@ def same_view(one: Plan, other: Plan) -> bool:
 def newest(plan: Plan) -> int:
     """Return the newest entry that a plan names; -1 if it names none."""
     named = [edit.last if isinstance(edit, GAPS) else edit.seq for edit in plan.edits[-1:]]
-    named += [note.last for note in (*plan.digest.notes, *plan.digest.spare)]
+    named += [note.last for note in (*plan.digest.notes, *plan.digest.reserve)]
     return max([-1, plan.summary_after or -1, *named])
 
 
@@ -243,11 +243,11 @@ def until(plan: Plan, last: int) -> Plan:
         elif edit.first <= last:
             edits.append(replace(edit, last=min(edit.last, last)))
     notes = tuple(note for note in plan.digest.notes if note.last <= last)
-    spare = tuple(note for note in plan.digest.spare if note.last <= last)
+    reserve = tuple(note for note in plan.digest.reserve if note.last <= last)
     return replace(
         plan,
         edits=tuple(edits),
         summary_after=_place_of_summary(plan, edits),
-        digest=replace(plan.digest, notes=notes, spare=spare),
+        digest=replace(plan.digest, notes=notes, reserve=reserve),
         no_reasoning=up_to(plan.no_reasoning, last),
     )

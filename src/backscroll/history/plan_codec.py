@@ -162,7 +162,7 @@ def _read_edit(raw: list[Any]) -> Edit:
 
 def _digest(digest: DigestContent) -> Body:
     notes = [note if note.by else note[:4] for note in digest.notes]  # nearly all lines have no author
-    rest = {"weights": digest.weights, "spare": [note[:4] for note in digest.spare]}
+    rest = {"weights": digest.weights, "spare": [note[:4] for note in digest.reserve]}
     return {"notes": notes, "rest": _packed(rest), "told": digest.covered_tokens}
 
 

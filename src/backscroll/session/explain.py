@@ -32,7 +32,7 @@ class MessageStatus:
     reason: str
     """What protects it, or the strategy that chose it."""
     tokens: int
-    """Tokens of the original, by the middle estimate."""
+    """Expected tokens of the original."""
     ref: str
     """The reference under which `recall` returns the original."""
 
@@ -57,7 +57,7 @@ def explain_entries(history: History, lane: LaneState, entries: Iterable[Entry])
             entry.seq,
             entry.reading.role,
             *_state(entry, gaps, rewritten.get(entry.seq, ()), reasons),
-            estimate_message(entry.reading, entry.counts, lane.family).middle,
+            estimate_message(entry.reading, entry.counts, lane.family).expected,
             reference(entry.seq),
         )
         for entry in entries

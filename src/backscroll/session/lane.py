@@ -111,8 +111,8 @@ def undo(lane: LaneState, now: PolicyInput, earlier: Plan) -> PlanRecorded:
         view = View.build(now.history, plan, lane.around, prompt=now.prompt, reuse=view)
     kept = {id(segment.messages) for segment in view.segments}
     gone = [segment.estimate for segment in old.segments if id(segment.messages) not in kept] if old else []
-    removed = (sum(estimate.middle for estimate in gone), sum(estimate.upper for estimate in gone))
-    after = lane.meter.total(view.estimate, lane.budget).upper
+    removed = (sum(estimate.expected for estimate in gone), sum(estimate.upper for estimate in gone))
+    after = lane.calibrator.total(view.estimate, lane.budget).upper
     return PlanRecorded(lane.name, plan, removed, after, len(view.messages), undone=True)
 
 

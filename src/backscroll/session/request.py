@@ -68,7 +68,7 @@ def request(
     yield LOCK
     yield from catch_up(state)
     lane = state.lanes.get(lane_name) or state.open_lane(lane_name)
-    lane.meter.outside = outside
+    lane.calibrator.outside = outside
     if state.summaries is not None:
         yield from wait_for_summary(state, lane, prompt, budget)
     now = yield from refresh_lane(state, lane, prompt, limits)

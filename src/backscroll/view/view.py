@@ -265,11 +265,11 @@ class View:
 
     def _cut(self, at: int) -> None:
         """Remove the segments from `at` on."""
-        middle, upper = self.estimate
+        expected, upper = self.estimate
         for segment in self.segments[at:]:
-            middle -= segment.estimate.middle + segment.separator_estimate.middle
+            expected -= segment.estimate.expected + segment.separator_estimate.expected
             upper -= segment.estimate.upper + segment.separator_estimate.upper
-        self.estimate = Estimate(middle, upper)
+        self.estimate = Estimate(expected, upper)
         del self.messages[self.segments[at].start :]
         self._copier.cut(len(self.messages))
         del self.segments[at:]
@@ -284,7 +284,7 @@ class View:
             self.messages.append(segment.separator)
         self.messages += segment.messages
         self.estimate = Estimate(
-            self.estimate.middle + segment.estimate.middle + segment.separator_estimate.middle,
+            self.estimate.expected + segment.estimate.expected + segment.separator_estimate.expected,
             self.estimate.upper + segment.estimate.upper + segment.separator_estimate.upper,
         )
 
@@ -374,7 +374,7 @@ class View:
     def _estimate(
         self, group: MessageGroup, entries: Sequence[Entry], messages: list[Message], bare: Sequence[int]
     ) -> Estimate:
-        middle = upper = 0
+        expected = upper = 0
         for entry in entries:
             orphans = group.orphans.get(entry.seq, ())
             edits = self._edits.get(entry.seq, ())
@@ -382,16 +382,16 @@ class View:
             if edits or orphans or entry.seq in bare:
                 counts = rendering.edited_counts(entry, edits, orphans, bare=entry.seq in bare)
             weight = estimate_message(entry.reading, counts, self._around.family)
-            middle, upper = middle + weight.middle, upper + weight.upper
+            expected, upper = expected + weight.expected, upper + weight.upper
         if group.open_calls and len(messages):
             filled = self._weigh(rendering.NO_RESULT_LINE)  # longer than the result it replaces
-            middle, upper = middle + group.open_calls * filled.middle, upper + group.open_calls * filled.upper
-        return Estimate(middle, upper)
+            expected, upper = expected + group.open_calls * filled.expected, upper + group.open_calls * filled.upper
+        return Estimate(expected, upper)
 
     def _weigh(self, text: str) -> Estimate:
         """Estimate a synthetic message of this text."""
-        middle, upper = estimate_count(self._around.count(text), self._around.family)
-        return Estimate(MESSAGE_TOKENS + ceil(middle), MESSAGE_TOKENS + ceil(upper))
+        expected, upper = estimate_count(self._around.count(text), self._around.family)
+        return Estimate(MESSAGE_TOKENS + ceil(expected), MESSAGE_TOKENS + ceil(upper))
 
     def _synthetic(self, key: Key, role: str, text: str, like: Message | None, old: dict[Key, Segment]) -> Segment:
         message = plain(role, text, like)
