@@ -108,12 +108,12 @@ def test_newest_loop_any_session_breaks_no_rule(turns, window, limit):
 # Hosts that restore
 
 
-@pytest.mark.parametrize("where", ["store", "transcript_path"])
+@pytest.mark.parametrize("where", ["store", "storage_path", "transcript_path"])
 @awaited
 async def test_app_runtime_restore_loses_no_tool_result(where, tmp_path):
     """A transcript without tool results does not replace what was loaded, and nothing is compacted anew."""
-    place = f"sqlite:///{tmp_path}/agent.db" if where == "store" else str(tmp_path / "t.jsonl")
-    config = {where: place, "max_tokens": 8_000}
+    places = {"store": f"sqlite:///{tmp_path}/agent.db", "storage_path": tmp_path, "transcript_path": tmp_path / "t"}
+    config = {where: str(places[where]), "max_tokens": 8_000}
     async with mounted(config) as ours:
         await ours.add(say("system", "Be brief."), say("user", "go"), *rounds(range(20), PROSE * 30))
         before, kept = await ours.view(), await ours.kept()
