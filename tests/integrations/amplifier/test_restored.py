@@ -114,6 +114,17 @@ async def test_restore_without_the_last_turn_goes_back(where, tmp_path):
 
 @WHERE
 @awaited
+async def test_rewind_to_an_interrupted_turn_keeps_its_results(where, tmp_path):
+    """The last turn that stays ended with results, which the host's transcript never has."""
+    stays = [say("user", "go"), call("c0", "c1"), result("c0", "done"), result("c1", "done as well")]
+    await loaded(place(where, tmp_path), [*stays, say("developer", "Mind the style."), say("user", "again")])
+    async with mounted(place(where, tmp_path)) as ours:
+        await ours.context.set_messages([m for m in stays if m["role"] != "tool"])
+        assert await ours.kept() == stays
+
+
+@WHERE
+@awaited
 async def test_restore_without_an_earlier_turn_is_applied(where, tmp_path):
     """A list that lacks a whole turn in the middle is no copy: that turn is gone, what came before it stays ours."""
     third = [say("user", "thirdly"), say("assistant", "Done for good.")]
