@@ -159,6 +159,11 @@ class ForgetsMetadata(Mutated):
         return [{k: v for k, v in m.items() if k != "metadata"} for m in await self._context.get_messages()]
 
 
+class TurnsTheHistory(Mutated):
+    async def get_messages(self) -> list[dict[str, Any]]:
+        return list(reversed(await self._context.get_messages()))
+
+
 class PutsItsOwnLast(Mutated):
     async def get_messages_for_request(self, token_budget: Any = None, provider: Any = None) -> list[dict[str, Any]]:
         view: list[dict[str, Any]] = await self._context.get_messages_for_request(token_budget, provider)
@@ -189,6 +194,7 @@ class CannotBeHashed(Mutated):
     ("mutation", "fault", "words"),
     [
         (ForgetsMetadata, BrokenRuleError, "not kept as it was added"),
+        (TurnsTheHistory, BrokenRuleError, "not the one that was added last"),
         (PutsItsOwnLast, BrokenRuleError, "not the user's"),
         (DropsReminders, BrokenRuleError, "not in the request once"),
         (TakesNoBudget, BrokenRuleError, "takes no token_budget"),
@@ -260,6 +266,19 @@ async def test_http_history_notices_lost_developer_messages():
     async with mounted(coordinator=MockCoordinator()) as ours:
         with pytest.raises(BrokenRuleError, match="developer"):
             await HttpHistory(Loses(ours.context)).call(history, None)
+
+
+@awaited
+async def test_http_history_notices_an_ignored_history():
+    """A context that keeps what it held, where a call brings another history, breaks the rule of that host."""
+
+    class Keeps(Mutated):
+        async def set_messages(self, messages: list[dict[str, Any]]) -> None:
+            """Changes nothing."""
+
+    async with mounted() as ours:
+        with pytest.raises(BrokenRuleError, match="another history"):
+            await HttpHistory(Keeps(ours.context)).call([say("user", "go")], None)
 
 
 def test_measure_is_a_quarter_of_the_characters():

@@ -45,6 +45,15 @@ def test_cli_save_writes_the_whole_history(kind):
     assert found["written"] == found["made"] == 38
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_cli_status_and_fork_count_the_whole_history(kind):
+    """`/status` and `/fork` read the history at the prompt: all messages and all turns, also after a compaction."""
+    found = report("commands.talk", kind)
+    assert found["lives"][0]["compacted_before"][0] < 15  # within the turn before `/status`
+    assert "Messages: 30\n" in found["shown"]
+    assert "Forked at turn: 1 of 2\n" in found["shown"]
+
+
 def test_restore_with_thinking_changes_nothing():
     """The command line saves no thinking blocks; what a store holds stays, and the next request extends the last."""
     lives = report("commands.talk", "store")["lives"]
