@@ -57,6 +57,6 @@ def _entry_at(segment: Segment, at: int) -> int:
 
 
 def reasoning_tokens(entries: Iterable[Entry], family: ModelProfile) -> int:
-    """Return the tokens of the reasoning in these messages, by the middle estimate."""
+    """Return the tokens of the reasoning in these messages, as expected."""
     counts = (entry.counts[number] for entry in entries for number in entry.reading.reasoning)
     return ceil(sum(estimate_count(count, family)[0] for count in counts))

@@ -30,4 +30,4 @@ class CompactionResult:
     budget: int
     trigger: Trigger
     reasoning_tokens: int = 0
-    """Reasoning that left the view, by the middle estimate: its provider binds it to what was edited before it."""
+    """Reasoning that left the view, as expected: its provider binds it to what was edited before it."""

@@ -34,6 +34,7 @@ from backscroll.tokens.engines import resolve
 from backscroll.tokens.engines.measurer import Measurer
 from backscroll.tokens.known_models import binds_reasoning
 from backscroll.tokens.model_profiles import COUNTED, UNKNOWN, ModelProfile, family_of
+from backscroll.tokens.windows import LaneWindows
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +87,11 @@ def _config(
     options: ManagerOptions, counter: Tokenizer, measurer: Measurer, write: Write | None, reads_only: bool
 ) -> SessionConfig:
     """Return the options that the core decides by."""
+    budget = options.budget if isinstance(options.budget, BudgetOptions) else BudgetOptions(options.budget)
+    named = options.model if isinstance(options.model, str) else None
     return SessionConfig(
-        budget=options.budget if isinstance(options.budget, BudgetOptions) else BudgetOptions(options.budget),
+        budget=budget,
+        windows=LaneWindows(named, budget.windows),
         compaction=CompactionOptions(
             compact_threshold=options.compact_threshold,
             target_usage=options.target_usage,

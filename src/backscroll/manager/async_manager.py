@@ -34,7 +34,8 @@ class AsyncContextManager(ManagerBase):
         lease: Exclusive-writer lease in seconds, above 0 and up to 86,400; every change renews it, and other writers
             get a `ConflictError`. `None`: optimistic concurrency.
         budget: Input tokens of a request if neither the call nor the provider names a budget; or a `BudgetOptions`,
-            which also sets what is kept free of a provider's window.
+            which also sets what is kept free of a window, and windows of models. By default the window of `model`
+            decides; 200,000 tokens without one.
         compact_threshold: Share of the budget at which a compaction starts; above 0, at most 1.
         target_usage: Share of the budget at which a compaction ends; above 0, below `compact_threshold`.
         strategies: `"auto"` (all, least harmful first), or a list of names (`"deduplicate"`, `"excerpt"`, `"clear"`,
@@ -50,8 +51,8 @@ class AsyncContextManager(ManagerBase):
             `observe_response` and `observe_usage`.
         tokenizer: `"auto"` (exact o200k, offline), the name of another tokenizer, or a function that returns the number
             of tokens of a text.
-        model: The model's name, for its token factor and image rules; or a `ModelProfile`, which replaces the built-in
-            one. `None`: each lane's name is used.
+        model: The model's name, for its window, token factor and image rules; or a `ModelProfile`, which replaces the
+            built-in one and has no window. `None`: each lane's name is used.
         cache_pricing: `CachePricing(read, write, ttl_seconds)` of the provider's prompt cache. `None`: 0.1, 1.25 and
             300 seconds.
         summarizer: A function, plain or async, that returns a summary for a `SummaryRequest`; or a `Summarizer`, which
@@ -108,7 +109,7 @@ class AsyncContextManager(ManagerBase):
 
         Args:
             token_budget: Input tokens of the whole request. `None`: the provider's window less its output reserve;
-                without a provider, the `budget` of the manager.
+                without a provider, the `budget` of the manager or the window of its `model`.
             provider: The object whose model will answer; its window sets the budget. `None`: no provider.
             lane: The lane of the request. A lane is a sequence of requests that share one plan and one prompt cache,
                 usually one per model: use the model's name.

@@ -127,5 +127,5 @@ PAGE_TOKENS = 4_000
 
 def page_tokens(state: SessionState) -> int:
     """Return the tokens of one page of recalled text: a quarter of the smallest budget, at most 4,000."""
-    budgets = [lane.budget for lane in state.lanes.values()] or [state.config.budget.max_tokens]
+    budgets = [lane.budget for lane in state.lanes.values()] or [state.config.default_budget("main")]
     return max(1, min(PAGE_TOKENS, min(budgets) // 4))

@@ -34,9 +34,10 @@ from backscroll.history.log import (
 from backscroll.history.plan import Plan, same_view
 from backscroll.messages import Message, ParsedMessage, Redact
 from backscroll.ports import Notification as Report
-from backscroll.tokens.budget import BudgetOptions
+from backscroll.tokens.budget import BudgetOptions, default_budget
 from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.usage import Count, Counts, UsageCalibrator
+from backscroll.tokens.windows import LaneWindows
 from backscroll.view.view import Ephemeral, HandedOut, RenderContext
 
 Measure = Callable[[Sequence[ParsedMessage]], tuple[Counts, ...]]
@@ -59,6 +60,8 @@ class SessionConfig:
     """Returns how a lane's model counts, by the lane's name."""
     binds: Callable[[str], bool]
     """Returns whether a lane's provider binds reasoning to what stands before it, by the lane's name."""
+    windows: LaneWindows
+    """The windows of the lanes' models."""
     overhead_tokens: int | None = None
     """Tokens of a request outside the messages. `None`: learned from reported usage."""
     prices: CachePricing | None = None
@@ -68,6 +71,10 @@ class SessionConfig:
     """Converts each view to what the caller sends; see `RenderContext.write`."""
     reads_only: bool = False
     """True if this program only reads: lanes then count as the program did that made their requests."""
+
+    def default_budget(self, lane: str) -> int:
+        """Return the budget of a lane in tokens if neither the call nor the provider names one."""
+        return default_budget(self.budget, self.windows, lane).tokens
 
 
 class Position(NamedTuple):
@@ -103,9 +110,7 @@ class SessionState:
         self.prompt: Callable[[], Any] | None = None
         """The system prompt factory."""
         self.included: Any = None
-        """The system prompt that was reported last: the factory is called for every request, and its text rarely
-        changes.
-        """
+        """The system prompt that was reported last; the factory is called for every request."""
         self.events: list[LogEvent] = []
         """The log of a session without a store."""
         self.ephemerals: list[Ephemeral] = []
@@ -113,6 +118,8 @@ class SessionState:
         """Number of the next ephemeral message."""
         self.seconds: float | None = None
         """The last reading of the clock, in seconds."""
+        self.assumed = False
+        """True once an assumed window was reported."""
         self.entered = False
         """True once the stored events are loaded."""
         self.measured = False
@@ -252,7 +259,7 @@ class SessionState:
             config.binds(name),
             config.reads_only,
         )
-        return LaneState(name, around, plan, UsageCalibrator(config.overhead_tokens), config.budget.max_tokens)
+        return LaneState(name, around, plan, UsageCalibrator(config.overhead_tokens), config.default_budget(name))
 
     def lane(self, name: str) -> LaneState:
         """Return the lane of that name; opens it from the newest plan if needed."""
