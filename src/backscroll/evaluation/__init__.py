@@ -11,5 +11,6 @@
 - `dialects.py`: the oracle's own reader of messages
 - `facts.py`: what a fact is, and finding it in texts
 - `retention.py`: recall and reachable recall of the views of one replay; docs/compare.md defines them
+- `fake_providers/`: fakes of Anthropic, OpenAI and Gemini that accept or refuse a view as these do
 - `compare/`: comparison of strategies over many transcripts, in many processes
 """
