@@ -1,4 +1,5 @@
-"""Replays of recorded conversations with the public manager. Only the command line imports it.
+"""Replays of recorded conversations with the public manager, and fakes to judge views. Only the command line imports it.
+Callers import `fake_providers` themselves.
 
 - `transcript.py`: a recorded conversation, and the error for files without one
 - `folders.py`: which files of a folder may hold transcripts

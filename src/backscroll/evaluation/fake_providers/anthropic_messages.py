@@ -16,7 +16,7 @@ from backscroll.evaluation.fake_providers.chain import as_text, canonical, count
 from backscroll.evaluation.fake_providers.claude_models import ClaudeModel, enforcement, find_model
 from backscroll.evaluation.fake_providers.errors import anthropic_error
 from backscroll.evaluation.fake_providers.prompt_cache import CacheUsage, PromptCache, Unit
-from backscroll.evaluation.fake_providers.script import Call, Replies, Reply, Script, Text, Thinking
+from backscroll.evaluation.fake_providers.script import Call, Replies, Reply, Script, Text, Thinking, kept
 
 _LARGEST_BODY = 32 * 1024 * 1024  # bytes: "Errors"
 _THRESHOLD = 150_000  # tokens: "Compaction", the default trigger
@@ -100,7 +100,7 @@ class FakeAnthropic:
         Raises:
             FakeProviderError: The request breaks a rule: 400, 404 (unknown model) or 413 (larger than 32 MB).
         """
-        self.requests.append(raw)
+        self.requests.append(kept(raw))
         ready = self._prepare(raw)
         self.transformations = ready.checked.transformations
         answer = self._replies.next(raw)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from backscroll.evaluation.fake_providers.chain import as_text, count_bytes, fingerprint
 from backscroll.evaluation.fake_providers.errors import FakeProviderError, gemini_error
 from backscroll.evaluation.fake_providers.prompt_cache import PromptCache, Unit
-from backscroll.evaluation.fake_providers.script import Replies, Reply, Script, Text, Thinking
+from backscroll.evaluation.fake_providers.script import Replies, Reply, Script, Text, Thinking, kept
 
 DUMMIES = frozenset({"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"})
 """Signatures for calls that no model made."""
@@ -99,9 +99,8 @@ class FakeGemini:
             FakeProviderError: The request breaks a rule: 400, or 404 for an unknown model.
         """
         known = model or self._model
-        self.requests.append(
-            {"model": known, "contents": contents, "system_instruction": system_instruction, "tools": tools}
-        )
+        raw = {"model": known, "contents": contents, "system_instruction": system_instruction, "tools": tools}
+        self.requests.append(kept(raw))
         generation = _generation(known)
         turns = _contents(contents)
         for error in itertools.chain(_order(turns), self._signatures(turns) if generation >= 3 else ()):
@@ -112,7 +111,7 @@ class FakeGemini:
             raise gemini_error(
                 f"The input token count ({total}) exceeds the maximum number of tokens allowed ({self._window})."
             )
-        parts = self._parts(self._replies.next(self.requests[-1]))
+        parts = self._parts(self._replies.next(raw))
         return {
             "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}],
             "usageMetadata": self._usage(known, generation, units, parts),

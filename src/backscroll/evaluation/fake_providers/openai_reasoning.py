@@ -1,6 +1,8 @@
 """Minting reasoning and compaction items, and what happens to reasoning that is sent back.
 
-Sources: "Preserved reasoning", "Keep the prefix unchanged", "Reasoning" and "Compaction" (OpenAI).
+Sources: "Preserved reasoning", "Keep the prefix unchanged", "Reasoning" and "Compaction" (OpenAI). The prefix of
+reasoning is `tools`, `text.format` and the earlier items. The top-level `instructions` are no part of it from GPT-6.2
+on, and no earlier model compares prefixes.
 """
 
 from collections.abc import Iterator
@@ -169,7 +171,9 @@ def _reason(record: ReasoningRecord, prefix: Prefix, version: Version, account: 
         return "organization_mismatch"
     if record.version >= BINDS and version < record.version:
         return "model_mismatch"
-    if version < BINDS or (prefix.anchor and prefix.anchor != record.anchor):
+    if min(version, record.version) < BINDS:
+        return None
+    if prefix.anchor and prefix.anchor != record.anchor:
         return None  # reasoning from before a compaction by the API stays valid after it
     return None if record.prefix == prefix.value and record.anchor == prefix.anchor else "prefix_mismatch"
 

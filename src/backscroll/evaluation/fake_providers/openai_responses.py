@@ -18,7 +18,7 @@ from backscroll.evaluation.fake_providers.openai_reasoning import (
 )
 from backscroll.evaluation.fake_providers.openai_rules import Item, check_request, items_of
 from backscroll.evaluation.fake_providers.prompt_cache import CacheUsage, PromptCache, Unit
-from backscroll.evaluation.fake_providers.script import Call, Replies, Reply, Script, Text, Thinking
+from backscroll.evaluation.fake_providers.script import Call, Replies, Reply, Script, Text, Thinking, kept
 
 _MODEL = re.compile(r"gpt-(\d+)(?:\.(\d+))?(-mini|-nano)?(?:-.*)?")
 _MINIMUM = 1024  # tokens: "Prompt caching"
@@ -98,7 +98,7 @@ class FakeOpenAIResponses:
         Raises:
             FakeProviderError: The request breaks a rule: 400, or 404 for an unknown model or item.
         """
-        self.requests.append(raw)
+        self.requests.append(kept(raw))
         ready = self._prepare(raw)
         self.transformations = list(ready.removed.values())
         known = self._id("resp")
@@ -132,16 +132,16 @@ class FakeOpenAIResponses:
         Raises:
             FakeProviderError: As `create` does.
         """
-        self.requests.append(raw)
+        self.requests.append(kept(raw))
         ready = self._prepare(raw)
         self.transformations = list(ready.removed.values())
         item = self._ledger.mint_compaction(self._id("cmp"), ready.end.value)
-        kept = [each for each in ready.items if each["type"] == "message" and each["role"] == "user"]
+        asked = [each for each in ready.items if each["type"] == "message" and each["role"] == "user"]
         return {
             "id": self._id("resp"),
             "object": "response.compaction",
             "created_at": next(self._numbers),
-            "output": [*kept, item],
+            "output": [*asked, item],
             "usage": self._usage(ready, [item]),
         }
 
@@ -170,7 +170,7 @@ class FakeOpenAIResponses:
         self._ledger.check_adjacent(items)
         form = (raw.get("text") or {}).get("format")
         instructions = None if version >= BINDS else raw.get("instructions")
-        start = fingerprint(canonical(raw.get("tools") or []), canonical(form), instructions)
+        start = fingerprint(canonical(raw.get("tools") or []), canonical(form))
         removed = self._ledger.removed(start, items, version, self._account)
         changed = [each for each in removed.values() if each["reason"] == "prefix_mismatch"]
         if changed and self._on_mismatch == "error":

@@ -65,6 +65,11 @@ def reply(
     return Reply(tuple(parts))
 
 
+def kept(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a request with lists of its own, for callers who append to theirs; its messages are shared."""
+    return {key: list(value) if isinstance(value, list) else value for key, value in request.items()}
+
+
 class Replies:
     """The replies of a script, one for each request. After the last one the model answers "Done."."""
 
