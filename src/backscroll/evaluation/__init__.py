@@ -1,5 +1,5 @@
-"""Replays of recorded conversations with the public manager, and fakes to judge views. Only the command line imports it.
-Callers import `fake_providers` themselves.
+"""Replays of recorded conversations with the public manager. Only the command line imports it, but for the fake
+providers, which are for callers.
 
 - `transcript.py`: a recorded conversation, and the error for files without one
 - `folders.py`: which files of a folder may hold transcripts

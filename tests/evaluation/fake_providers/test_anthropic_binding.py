@@ -234,9 +234,7 @@ VALID = {
     "nothing": lambda request: None,
     "append": lambda request: request["messages"][-1]["content"].append(text("And more.")),
     "append a reminder": lambda request: request["messages"].append(dict(REMINDER)),
-    "add a deferred tool": lambda request: request["tools"].append(
-        {**TOOLS[0], "name": "run", "defer_loading": True}
-    ),
+    "add a deferred tool": lambda request: request["tools"].append({**TOOLS[0], "name": "run", "defer_loading": True}),
     "move cache marks": move_marks,
     "other parameters": lambda request: request.update(
         max_tokens=99, metadata={"user_id": "u"}, tool_choice={"type": "none"}, output_config={"effort": "low"}

@@ -218,8 +218,8 @@ def test_compaction_refuses_what_it_cannot_be_combined_with(made):
             made.fake.create(**{**request, **options})
     with pytest.raises(FakeProviderError, match="at most 16384 characters"):
         made.fake.create(**{**request, "compaction": {"type": "summarize", "instructions": "x" * 16_385}})
+    model = {"model": "claude-haiku-4-5", "messages": [GO], "tools": []}
     with pytest.raises(FakeProviderError, match="does not support compaction"):
-        model = {"model": "claude-haiku-4-5", "messages": [GO], "tools": []}
         made.fake.create(**{**request, **model})
 
 

@@ -5,7 +5,7 @@ from copy import deepcopy
 import pytest
 
 from backscroll.evaluation.fake_providers import Call, FakeOpenAIResponses, FakeProviderError, Reply, Text, Thinking
-from tests.evaluation.fake_providers.talks import Items, items, replies, thinks
+from tests.evaluation.fake_providers.talks import Items, items, replies
 
 GO = {"role": "user", "content": "Go."}
 
@@ -197,7 +197,7 @@ def test_reasoning_made_after_a_compaction_is_bound_from_there(made):
 def test_compaction_items_are_verified(made):
     output = made.fake.compact(input=made.items)["output"]
     output[-1]["encrypted_content"] += "x"
-    with pytest.raises(FakeProviderError, match="The encrypted content .* could not be verified"):
+    with pytest.raises(FakeProviderError, match=r"The encrypted content .* could not be verified"):
         made.fake.create(**{**made.request, "input": [*output, GO]})
 
 

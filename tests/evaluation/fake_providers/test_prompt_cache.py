@@ -175,8 +175,14 @@ def test_fifth_mark_is_refused():
     blocks = [content(f"{number}") for number in range(4)]
     request = {"messages": [{"role": "user", "content": blocks}]}
     assert fake().create(**request)["type"] == "message"
-    for more in ({"system": [content("s")]}, {"cache_control": MARK}, {"tools": [{"name": "t", "cache_control": MARK}]}):
-        with pytest.raises(FakeProviderError, match="A maximum of 4 blocks with cache_control may be provided. Found 5"):
+    for more in (
+        {"system": [content("s")]},
+        {"cache_control": MARK},
+        {"tools": [{"name": "t", "cache_control": MARK}]},
+    ):
+        with pytest.raises(
+            FakeProviderError, match=r"A maximum of 4 blocks with cache_control may be provided\. Found 5"
+        ):
             fake().create(**request, **more)
 
 

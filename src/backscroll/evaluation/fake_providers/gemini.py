@@ -222,7 +222,7 @@ def _order(turns: list[_Content]) -> Iterator[FakeProviderError]:
                 "Please ensure that the number of function response parts is equal to the number of function call"
                 " parts of the function call turn."
             )
-        if not all(_answers(part, turn.calls) for part in answers):
+        if turn.calls and not all(_answers(part, turn.calls) for part in answers):
             yield gemini_error("Please ensure that function responses match the function calls of the turn before.")
     yield from _neighbors(turns)
 
