@@ -186,7 +186,7 @@ def undo_compaction(state: SessionState, lane_name: str) -> Operation[bool]:
             if isinstance(earlier, PlanAt):
                 assert state.journal is not None
                 earlier = yield from state.journal.plan(lane_name, earlier)
-            now = state.policy_input(prompt)
+            now = yield from refresh_lane(state, lane, prompt)  # what it shows decides which reasoning stays valid
             missing = state.history.not_loaded(seq for seq, _ in state.history.outside(earlier.gaps()))
             yield from load(state.history, state.journal, missing)
             event = undo(lane, now, earlier)
