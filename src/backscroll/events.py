@@ -26,6 +26,7 @@ USAGE_REJECTED = "context:usage_rejected"
 USAGE_CORRECTED = "context:usage_corrected"
 OVERHEAD_LARGE = "context:overhead_large"
 PROMPT_CHANGED = "context:system_prompt_changed"
+REASONING_REMOVED = "context:reasoning_removed"
 RULES_EVICTED = "context:rules_evicted"
 ATTACHMENT_LEFT_OUT = "context:attachment_left_out"
 EDIT_REJECTED = "context:edit_rejected"
@@ -33,6 +34,7 @@ OVERFLOW = "context:overflow"
 STORE_UNAVAILABLE = "context:store_unavailable"
 OFFLOAD_FAILED = "context:offload_failed"
 PROVIDER_WINDOW_UNAVAILABLE = "context:provider_window_unavailable"
+WINDOW_ASSUMED = "context:window_assumed"
 SUMMARY_STARTED = "context:summary_started"
 SUMMARY_READY = "context:summary_ready"
 SUMMARY_FAILED = "context:summary_failed"
@@ -56,6 +58,7 @@ ALL = (
     USAGE_CORRECTED,
     OVERHEAD_LARGE,
     PROMPT_CHANGED,
+    REASONING_REMOVED,
     RULES_EVICTED,
     ATTACHMENT_LEFT_OUT,
     EDIT_REJECTED,
@@ -63,6 +66,7 @@ ALL = (
     STORE_UNAVAILABLE,
     OFFLOAD_FAILED,
     PROVIDER_WINDOW_UNAVAILABLE,
+    WINDOW_ASSUMED,
     SUMMARY_STARTED,
     SUMMARY_READY,
     SUMMARY_FAILED,
@@ -98,6 +102,8 @@ WARNINGS: Mapping[str, str] = {
     "make that place reachable",
     PROVIDER_WINDOW_UNAVAILABLE: "the provider did not say its window ({reason}): give `token_budget`, or set `budget` "
     "to it",
+    WINDOW_ASSUMED: "the window of model {model!r} is not known, and {window:,} tokens are assumed: set it by "
+    "`budget=BudgetOptions(windows={{{model!r}: ...}})`, or pass `token_budget`",
     SUMMARY_FAILED: "no summary could be had for lane {lane!r} ({reason}): the digest is used instead; look at the "
     "summarizer and its model",
     SUMMARY_CLAIMS_STRUCK: "{struck:,} claims of a summary for lane {lane!r} were struck, since no message that it "

@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 from dataclasses import dataclass, fields
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,7 +15,9 @@ from backscroll import BudgetError, BudgetOptions, ConfigurationError, ContextMa
 from backscroll.compaction.options import CompactionOptions
 from backscroll.ports import Ask
 from backscroll.tokens.budget import Budget, provider_window, resolve_budget
+from backscroll.tokens.windows import LaneWindows
 
+resolved = partial(resolve_budget, known=LaneWindows(), lane="main")
 WINDOW = {"context_window": 200_000, "max_output_tokens": 8_000}
 
 # --- who names it --------------------------------------------------------------------------------------------------
@@ -22,14 +25,14 @@ WINDOW = {"context_window": 200_000, "max_output_tokens": 8_000}
 
 @given(st.integers(1, 10**9), st.none() | st.just(WINDOW))
 def test_an_explicit_budget_is_taken_as_it_is(tokens: int, window: Any) -> None:
-    assert resolve_budget(tokens, window, BudgetOptions()) == Budget(tokens, "token_budget")
+    assert resolved(tokens, window, BudgetOptions()) == Budget(tokens, "token_budget")
 
 
 @pytest.mark.parametrize("tokens", [0, -1])
 def test_resolve_budget_not_positive_raises_budget_error(tokens: int) -> None:
     """A budget that holds nothing is a matter of the budget."""
     with pytest.raises(BudgetError, match="`token_budget` must be a positive whole number"):
-        resolve_budget(tokens, WINDOW, BudgetOptions())
+        resolved(tokens, WINDOW, BudgetOptions())
 
 
 @pytest.mark.parametrize(
@@ -38,47 +41,47 @@ def test_resolve_budget_not_positive_raises_budget_error(tokens: int) -> None:
 def test_resolve_budget_wrong_type_raises_configuration_error(tokens: Any) -> None:
     """A budget of the wrong type is a matter of the caller's code, and names the parameter and the value."""
     with pytest.raises(ConfigurationError, match=r"^`token_budget` must be a whole number .* such as 16_000") as raised:
-        resolve_budget(tokens, WINDOW, BudgetOptions())
+        resolved(tokens, WINDOW, BudgetOptions())
     assert str(raised.value).endswith(f"not {tokens!r:.80}")
 
 
 def test_provider_window_is_reduced_by_output_and_margin() -> None:
     """A providers window is reduced by its output and the margin."""
-    assert resolve_budget(None, WINDOW, BudgetOptions()) == Budget(191_000, "provider")
+    assert resolved(None, WINDOW, BudgetOptions()) == Budget(191_000, "provider")
     half = BudgetOptions(output_reserve=0.5, margin_tokens=4_096)
-    assert resolve_budget(None, WINDOW, half) == Budget(200_000 - 4_000 - 4_096, "provider")
-    assert resolve_budget(None, WINDOW, BudgetOptions(output_reserve=0)) == Budget(199_000, "provider")
+    assert resolved(None, WINDOW, half) == Budget(200_000 - 4_000 - 4_096, "provider")
+    assert resolved(None, WINDOW, BudgetOptions(output_reserve=0)) == Budget(199_000, "provider")
 
 
 @pytest.mark.parametrize("output", [None, 0, -5, "8000", 8000.0, True])
 def test_invalid_output_size_reserves_the_contract_default(output: Any) -> None:
     """An output that is no number of tokens reserves what the contract says."""
     window = {"context_window": 200_000, "max_output_tokens": output}
-    assert resolve_budget(None, window, BudgetOptions()) == Budget(200_000 - 4_096 - 1_000, "provider")
+    assert resolved(None, window, BudgetOptions()) == Budget(200_000 - 4_096 - 1_000, "provider")
 
 
 @pytest.mark.parametrize("size", [None, 0, "200k"])
 def test_an_output_without_a_window_is_taken_off_max_tokens(size: Any) -> None:
     window = {"context_window": size, "max_output_tokens": 8_000}
-    assert resolve_budget(None, window, BudgetOptions(max_tokens=50_000)) == Budget(41_000, "provider")
+    assert resolved(None, window, BudgetOptions(max_tokens=50_000)) == Budget(41_000, "provider")
 
 
 @pytest.mark.parametrize(
     "window", [None, {}, {"context_window": None}, {"context_window": 0}, {"context_window": True}]
 )
 def test_without_a_window_the_budget_is_max_tokens(window: Any) -> None:
-    assert resolve_budget(None, window, BudgetOptions(max_tokens=12_345)) == Budget(12_345, "max_tokens")
+    assert resolved(None, window, BudgetOptions(max_tokens=12_345)) == Budget(12_345, "max_tokens")
 
 
 def test_window_used_up_by_reserves_is_refused_with_knobs() -> None:
     """A window that its own reserves use up is refused with the knobs to turn."""
     with pytest.raises(BudgetError, match=r"1,000.*output_reserve.*margin_tokens.*token_budget"):
-        resolve_budget(None, {"context_window": 1_000, "max_output_tokens": 500}, BudgetOptions())
+        resolved(None, {"context_window": 1_000, "max_output_tokens": 500}, BudgetOptions())
 
 
 def test_a_window_that_is_all_output_is_shared_with_the_input() -> None:
     window = {"context_window": 128_000, "max_output_tokens": 128_000}
-    assert resolve_budget(None, window, BudgetOptions()) == Budget(63_000, "provider")
+    assert resolved(None, window, BudgetOptions()) == Budget(63_000, "provider")
 
 
 # --- what providers tell -------------------------------------------------------------------------------------------
@@ -232,10 +235,11 @@ WHOLE = (
 
 def test_the_defaults_are_those_of_the_design() -> None:
     budget, compaction = BudgetOptions(), CompactionOptions()
-    assert budget.max_tokens == 200_000
+    assert budget.max_tokens is None
+    assert resolved(None, None, budget) == Budget(200_000, "default")
     assert (compaction.compact_threshold, compaction.target_usage, compaction.protect.recent) == (0.92, 0.60, 0.30)
     names = {(type(group), each.name) for group in (budget, compaction, Protection()) for each in fields(group)}
-    groups = {(CompactionOptions, "tool_result_preview"), (CompactionOptions, "protect")}
+    groups = {(CompactionOptions, "tool_result_preview"), (CompactionOptions, "protect"), (BudgetOptions, "windows")}
     assert names == {*SHARES, *WHOLE, *groups}
 
 
@@ -257,7 +261,6 @@ def test_a_threshold_and_a_target_of_nothing_are_refused(name: str) -> None:
     [
         *[(*each, value) for each in WHOLE for value in (-1, 1.5, 1000.0, True, "1000", float("nan"))],
         (BudgetOptions, "max_tokens", 0),
-        (BudgetOptions, "max_tokens", None),
         (BudgetOptions, "margin_tokens", None),
         (Protection, "results", None),
         (CompactionOptions, "max_messages", 7),

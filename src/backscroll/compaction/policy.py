@@ -64,7 +64,7 @@ def _reckoned(lane: LaneState, now: PolicyInput, budget: int) -> tuple[TokenTarg
     """Return the targets of a request with this budget, and its present estimate."""
     assert lane.view is not None
     total = budget if lane.refused is None else lane.allowed(budget)
-    overhead, used = lane.meter.request(lane.view.estimate, total)
+    overhead, used = lane.calibrator.request(lane.view.estimate, total)
     return _targets(total, overhead, now.options), used
 
 
@@ -96,11 +96,26 @@ def due(lane: LaneState, now: PolicyInput, budget: int, force: bool = False) -> 
     used, decide = estimate.upper, None
     if now.limits is not NO_LIMITS:
         decide = _due_within_limits(lane, now, budget, targets, used)
+    elif lane.stale and not force:
+        decide = partial(_fit_changed, lane, now, targets, used)
     elif force or _is_due(lane, now, targets, used):
         decide = partial(_fit, lane, now, targets, used, force)
     if decide is None and not now.limits.hard and (_arrived(lane, now, targets) or _batch_due(lane, now, used)):
         decide = partial(_fit_results, lane, now, targets, used)
     return Due(targets.total, estimate, decide)
+
+
+def _fit_changed(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
+    """Remove the reasoning that no longer follows what it was made over, and compact if that is due as well."""
+    if _is_due(lane, now, targets, used):
+        builder, _ = _compacted(lane, now, targets)
+    else:
+        builder = _builder(lane, now, targets, regrow=False)
+    builder.settle_reasoning()
+    after = builder.rebuild_and_count()
+    if after > targets.total:
+        raise too_large(builder, after, lane.calibrator.overhead(targets.total), lane.refused)
+    return _recorded(lane, now, builder, used, after=after, trigger="prefix_changed")
 
 
 def _due_within_limits(
@@ -109,14 +124,14 @@ def _due_within_limits(
     """Check a request for which the caller sets more limits than a budget."""
     exact = targets.exactly() if now.limits.hard else targets
     fits = not _is_due(lane, now, exact, used) and not hidden(lane.plan, now.limits.retain)
-    if fits and _measured(now, lane.view, budget) <= budget:
+    if fits and not lane.stale and _measured(now, lane.view, budget) <= budget:
         return None
     return partial(_fit_limited, lane, now, budget, exact, used)
 
 
 def _fit(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int, force: bool) -> Decision:
-    draft, previewed = _compacted(lane, now, targets)
-    return _decide(lane, now, draft, used, _trigger(lane, now, targets, used, force), force=force or previewed)
+    builder, previewed = _compacted(lane, now, targets)
+    return _decide(lane, now, builder, used, _trigger(lane, now, targets, used, force), force=force or previewed)
 
 
 def _fit_limited(lane: LaneState, now: PolicyInput, budget: int, targets: TokenTargets, used: int) -> Decision:
@@ -124,13 +139,13 @@ def _fit_limited(lane: LaneState, now: PolicyInput, budget: int, targets: TokenT
     limits = now.limits
     over = _measured(now, lane.view, budget) > budget
     back = bool(hidden(lane.plan, limits.retain))
-    draft, measured = _compacted_in_both(lane, now, targets, budget, used)
+    builder, measured = _compacted_in_both(lane, now, targets, budget, used)
     if limits.hard and measured > budget:
         raise too_large_as_measured(measured, budget)
     trigger: Trigger = "threshold" if over else _trigger(lane, now, targets, used, force=False)
     if back and not over and used <= targets.threshold:
         trigger = "retained"
-    return _decide(lane, now, draft, used, trigger, force=True, budget=targets.total)
+    return _decide(lane, now, builder, used, trigger, force=True, budget=targets.total)
 
 
 def _compacted_in_both(
@@ -146,15 +161,15 @@ def _compacted_in_both(
         targets = _scaled(lane, now, targets, used / measured)
     best: tuple[PlanBuilder, int] | None = None
     for _ in range(MEASURED_TRIES):
-        draft, _ = _compacted(lane, now, targets)
-        measured = _measured(now, draft.view, budget)
-        after = draft.rebuild_and_count()
+        builder, _ = _compacted(lane, now, targets)
+        measured = _measured(now, builder.view, budget)
+        after = builder.rebuild_and_count()
         if after <= asked.total and (best is None or measured < best[1]):
-            best = draft, measured
+            best = builder, measured
         if measured <= budget or after > targets.total:
             break
         targets = _scaled(lane, now, targets, MEASURED_SLACK * min(1.0, budget * after / measured / targets.total))
-    return best or (draft, measured)
+    return best or (builder, measured)
 
 
 def _measured(now: PolicyInput, view: View | None, budget: int) -> int:
@@ -166,18 +181,19 @@ def _measured(now: PolicyInput, view: View | None, budget: int) -> int:
 
 def _scaled(lane: LaneState, now: PolicyInput, targets: TokenTargets, share: float) -> TokenTargets:
     total = max(1, int(targets.total * min(1.0, share)))
-    scaled = _targets(total, lane.meter.overhead(total), now.options)
+    scaled = _targets(total, lane.calibrator.overhead(total), now.options)
     return scaled.exactly() if now.limits.hard else scaled
 
 
 def _compacted(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> tuple[PlanBuilder, bool]:
     """Compact a plan to these targets; also return whether it previews new results."""
-    draft = _draft(lane, now, targets)
-    edits = arrivals(draft.window, now.options.tool_result_preview, now.history.protected | draft.retain)
-    draft.apply(edits)
-    if draft.used > targets.threshold or not hidden(lane.plan, now.limits.retain):
-        compact(draft, now.strategies, now.options)
-    return draft, bool(edits)
+    builder = _builder(lane, now, targets)
+    builder.remove_reasoning()
+    edits = arrivals(builder.window, now.options.tool_result_preview, now.history.protected | builder.retain)
+    builder.apply(edits)
+    if builder.used > targets.threshold or not hidden(lane.plan, now.limits.retain):
+        compact(builder, now.strategies, now.options)
+    return builder, bool(edits)
 
 
 def _trigger(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int, force: bool) -> Trigger:
@@ -190,18 +206,18 @@ def trim(lane: LaneState, now: PolicyInput, wish: TrimRequest) -> Decision:
     """Decide on a caller's request to leave out messages, within the budget of the previous request."""
     targets, estimate = _reckoned(lane, now, lane.budget)
     used = estimate.upper
-    draft = _draft(lane, now, targets)
-    draft.apply(fold(draft.window, wish))
-    return _decide(lane, now, draft, used, "manual", force=True)
+    builder = _builder(lane, now, targets)
+    builder.apply(fold(builder.window, wish))
+    return _decide(lane, now, builder, used, "manual", force=True)
 
 
 def next_compaction(lane: LaneState, now: PolicyInput) -> tuple[int, CompactionResult]:
     """Return the tokens from which a request is compacted, and what that would do now. Changes nothing."""
     targets, estimate = _reckoned(lane, now, lane.budget)
     used = estimate.upper
-    draft = _draft(lane, now, targets)
-    compact(draft, now.strategies, now.options)
-    return targets.threshold, result_of(lane.name, draft, used, draft.rebuild_and_count(), "manual")
+    builder = _builder(lane, now, targets)
+    compact(builder, now.strategies, now.options)
+    return targets.threshold, result_of(lane.name, builder, used, builder.rebuild_and_count(), "manual")
 
 
 def _is_due(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> bool:
@@ -255,12 +271,13 @@ def _fit_results(lane: LaneState, now: PolicyInput, targets: TokenTargets, used:
 
 def _fit_arrivals(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision | None:
     """Preview results too large to be shown whole even once; None if there are none."""
-    draft = _draft(lane, now, targets, regrow=False)
-    edits = arrivals(draft.window, now.options.tool_result_preview, now.history.protected | draft.retain)
+    builder = _builder(lane, now, targets, regrow=False)
+    edits = arrivals(builder.window, now.options.tool_result_preview, now.history.protected | builder.retain)
     if not edits:
         return None
-    draft.apply(edits)
-    return _recorded(lane, now, draft, used, after=draft.rebuild_and_count(), trigger="large_result")
+    builder.apply(edits)
+    builder.settle_reasoning()
+    return _recorded(lane, now, builder, used, after=builder.rebuild_and_count(), trigger="large_result")
 
 
 def _fit_batch(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
@@ -268,26 +285,26 @@ def _fit_batch(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: i
     least = now.options.clear_at_least_tokens
     assert now.prices is not None
     assert least is not None
-    draft = _draft(lane, now, targets, regrow=False)
+    builder = _builder(lane, now, targets, regrow=False)
     previews = now.options.tool_result_preview
-    make = None if previews is None else partial(preview, draft.window, previews)
+    make = None if previews is None else partial(preview, builder.window, previews)
     spared, cold = now.options.protect.results, _is_cold(lane, now)
-    edits = batch(draft.window, least, now.prices, spared, make, cold=cold)
+    edits = batch(builder.window, least, now.prices, spared, make, cold=cold)
     if not edits:
         return Decision(
-            CompactionSkipped(lane.name, used - int(least * LOOK_AGAIN), len(draft.before.messages), batch=True), []
+            CompactionSkipped(lane.name, used - int(least * LOOK_AGAIN), len(builder.before.messages), batch=True), []
         )
-    draft.apply(edits)
-    after = draft.rebuild_and_count()
-    return _recorded(lane, now, draft, used, after=after, trigger="cache_savings")
+    builder.apply(edits)
+    builder.settle_reasoning()
+    return _recorded(lane, now, builder, used, after=builder.rebuild_and_count(), trigger="cache_savings")
 
 
-def _draft(lane: LaneState, now: PolicyInput, targets: TokenTargets, *, regrow: bool = True) -> PlanBuilder:
+def _builder(lane: LaneState, now: PolicyInput, targets: TokenTargets, *, regrow: bool = True) -> PlanBuilder:
     assert lane.view is not None
     fresh = [found for found in now.ephemerals if found.number >= max(lane.expired, lane.shown)]
     return PlanBuilder(
-        now.history, lane.view, lane.meter, targets, lane.around,
-        fresh=fresh, regrow=regrow, prose=_prose(lane), retain=now.limits.retain,
+        now.history, lane.view, lane.calibrator, targets, lane.around,
+        fresh=fresh, regrow=regrow, prose=_prose(lane), retain=now.limits.retain, stale=lane.stale,
     )  # fmt: skip  # one thought
 
 
@@ -328,7 +345,7 @@ def _prose(lane: LaneState) -> DigestLine | None:
 def _decide(
     lane: LaneState,
     now: PolicyInput,
-    draft: PlanBuilder,
+    builder: PlanBuilder,
     used: int,
     trigger: Trigger,
     *,
@@ -336,29 +353,31 @@ def _decide(
     budget: int | None = None,
 ) -> Decision:
     """Decide on a finished plan. `budget`: its limit; by default the one that it was made for."""
-    budget, room = draft.targets.total if budget is None else budget, draft.room
-    after = draft.rebuild_and_count()
-    reports = refusals(lane.name, draft)
+    budget, room = builder.targets.total if budget is None else budget, builder.room
+    builder.settle_reasoning()
+    after = builder.rebuild_and_count()
+    reports = refusals(lane.name, builder)
     if after > budget:
-        raise too_large(draft, after, lane.meter.overhead(budget), lane.refused)
+        raise too_large(builder, after, lane.calibrator.overhead(budget), lane.refused)
     little: bool | None = None
     if trigger == "threshold":
-        little, more = _wins_little(lane, draft, used - after, after)
+        little, more = _wins_little(lane, builder, used - after, after)
         reports += more
-    unchanged = draft.view.plan.edits == draft.before.plan.edits
-    poor = used - after < WORTH * room and not over_message_limit(draft.before, now.options)
+    plan, before = builder.view.plan, builder.before.plan
+    unchanged = plan.edits == before.edits and plan.no_reasoning == before.no_reasoning
+    poor = used - after < WORTH * room and not over_message_limit(builder.before, now.options)
     if used <= budget and (unchanged or (not force and poor)):
-        event = None if force else CompactionSkipped(lane.name, used, len(draft.before.messages))
+        event = None if force else CompactionSkipped(lane.name, used, len(builder.before.messages))
         return Decision(event, reports, little=little)
-    made = _recorded(lane, now, draft, used, after=after, trigger=trigger)
+    made = _recorded(lane, now, builder, used, after=after, trigger=trigger)
     return made._replace(reports=reports + made.reports, little=little)
 
 
-def _wins_little(lane: LaneState, draft: PlanBuilder, won: int, after: int) -> tuple[bool | None, list[Notification]]:
+def _wins_little(lane: LaneState, builder: PlanBuilder, won: int, after: int) -> tuple[bool | None, list[Notification]]:
     """Return whether the compaction freed too little because so much is required, None if that is hard to say. The
     second in a row is reported, and then none before it was better.
     """
-    targets, stays = draft.targets, staying(draft, after)
+    targets, stays = builder.targets, staying(builder, after)
     if stays.tokens < BETTER * targets.total:
         return False, []
     enough = _enough(targets) * targets.total / max(1, targets.room)  # also if the overhead takes it all
@@ -368,15 +387,15 @@ def _wins_little(lane: LaneState, draft: PlanBuilder, won: int, after: int) -> t
 
 
 def _recorded(
-    lane: LaneState, now: PolicyInput, draft: PlanBuilder, used: int, *, after: int, trigger: Trigger
+    lane: LaneState, now: PolicyInput, builder: PlanBuilder, used: int, *, after: int, trigger: Trigger
 ) -> Decision:
-    done = result_of(lane.name, draft, used, after, trigger)
-    reports = [*reports_of(done, draft), *rules_left_out(lane.name, draft)]
-    reports += attachments_left_out(lane.name, draft)
+    done = result_of(lane.name, builder, used, after, trigger)
+    reports = [*reports_of(done, builder), *rules_left_out(lane.name, builder)]
+    reports += attachments_left_out(lane.name, builder)
     expired = max((found.number + 1 for found in now.ephemerals), default=lane.expired)
-    expired = min((found.number for found in draft.fresh), default=expired)
-    view = draft.view
-    event = PlanRecorded(lane.name, view.plan, draft.removed(), after, len(view.messages))
+    expired = min((found.number for found in builder.fresh), default=expired)
+    view = builder.view
+    event = PlanRecorded(lane.name, view.plan, builder.removed(), after, len(view.messages))
     return Decision(event, reports, view, expired, done)
 
 

@@ -3,10 +3,13 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Trigger = Literal["threshold", "messages", "cache_savings", "large_result", "cache_expired", "manual", "retained"]
+Trigger = Literal[
+    "threshold", "messages", "cache_savings", "large_result", "cache_expired", "manual", "retained", "prefix_changed"
+]
 """Why a lane is compacted: too many tokens (`threshold`) or `messages`; old results are worth a batch; a new result is
 too large to be shown whole; the provider's cache has expired; the caller requests it (`manual`); this request must
-show a message that the plan leaves out (`retained`).
+show a message that the plan leaves out (`retained`); something before a model's reasoning changed, such as the system
+prompt, which invalidates the reasoning (`prefix_changed`).
 """
 
 
@@ -26,3 +29,5 @@ class CompactionResult:
     target_tokens: int
     budget: int
     trigger: Trigger
+    reasoning_tokens: int = 0
+    """Reasoning that left the view, as expected: its provider binds it to what was edited before it."""

@@ -38,6 +38,7 @@ class _Marks:
     last_user: Entry | None = None
     last_assistant: int = -1
     reminder: int | None = None
+    last_sealed: int = -1
     protected: set[int] = field(default_factory=set)
 
 
@@ -100,6 +101,11 @@ class History:
     def last_assistant(self) -> int:
         """`seq` of the newest assistant message, -1 without one. The model has not seen later results."""
         return self._marks.last_assistant
+
+    @property
+    def last_sealed(self) -> int:
+        """`seq` of the newest message with sealed reasoning; -1 without one."""
+        return self._marks.last_sealed
 
     @property
     def reminder(self) -> int | None:
@@ -227,6 +233,8 @@ class History:
         marks, reading = self._marks, entry.reading
         if reading.role == "assistant":
             marks.last_assistant = entry.seq
+            if reading.is_sealed:
+                marks.last_sealed = entry.seq
         elif reading.is_user_turn:
             marks.last_user = entry
             if marks.first_user is None:
@@ -331,6 +339,7 @@ class History:
             groups=tuple(_group_mark(group) for group in groups.values()),
             kept=tuple(sorted(self.always_loaded())),
             reminder=marks.reminder,
+            last_sealed=marks.last_sealed,
         )
 
     def restore(self, saved: HistorySnapshot, kept: Iterable[MessageAdded]) -> None:
@@ -346,7 +355,9 @@ class History:
         if self.newest is not None and self.newest.open_calls and self.newest.first not in groups:
             self.newest = self._held[self.branch[-1]].group  # a result of it was lost: its placeholder came later
         first, last = (None if seq is None else self._held[seq] for seq in (saved.first_user, saved.last_user))
-        self._marks = _Marks(saved.leading, first, last, saved.last_assistant, saved.reminder, set(saved.protected))
+        self._marks = _Marks(
+            saved.leading, first, last, saved.last_assistant, saved.reminder, saved.last_sealed, set(saved.protected)
+        )
 
 
 def check_counts(event: MessageAdded, reading: ParsedMessage) -> None:

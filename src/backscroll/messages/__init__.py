@@ -9,6 +9,7 @@
 - `echoes.py`      calls of recall tools and their results, which repeat other messages
 - `shapes.py`      shapes that a new message may have
 - `rounds.py`      moving result blocks directly behind their calls, as providers require
+- `reasoning.py`   where a model's reasoning is, and the message without it
 - `rewriter.py`    replacing the text of a part, removing blocks, making the few synthetic messages of a view
 
 Dialects: OpenAI chat, Amplifier, Anthropic blocks and Bedrock Converse. They are detected per block, never by a
@@ -19,6 +20,7 @@ from backscroll.messages.answers import sendable
 from backscroll.messages.copying import Copier
 from backscroll.messages.parts import Media, Part
 from backscroll.messages.reader import SYSTEM_ROLES, Flags, ParsedMessage, read_message
+from backscroll.messages.reasoning import without_reasoning
 from backscroll.messages.rewriter import block_at
 from backscroll.messages.shapes import read_new
 from backscroll.messages.validation import (
@@ -49,4 +51,5 @@ __all__ = [
     "same_json",
     "sendable",
     "validated",
+    "without_reasoning",
 ]

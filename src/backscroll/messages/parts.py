@@ -38,6 +38,11 @@ class Part(NamedTuple):
         """True for an attached document, as opposed to typed text."""
         return "source" in self.path
 
+    @property
+    def is_sealed(self) -> bool:
+        """True for reasoning that is signed or encrypted: its provider accepts it unchanged or not at all."""
+        return self.kind == "reasoning" and self.form == "fixed"
+
 
 def compact(value: Any) -> str:
     """Return the JSON text that a provider receives for a structured value. Lone surrogates stay."""

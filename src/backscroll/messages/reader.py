@@ -34,7 +34,7 @@ class Flags(NamedTuple):
 class ParsedMessage:
     """The role, flags and parts of one message."""
 
-    __slots__ = ("calls", "flags", "is_system", "is_user_turn", "parts", "results", "rigid", "role")
+    __slots__ = ("calls", "flags", "is_sealed", "is_system", "is_user_turn", "parts", "results", "rigid", "role")
 
     def __init__(self, role: str, parts: tuple[Part, ...], flags: Flags, rigid: bool, answers: str | None) -> None:
         self.role = role
@@ -42,6 +42,8 @@ class ParsedMessage:
         self.flags = flags
         self.rigid = rigid
         """Signed reasoning, or calls that appear twice: the message stays whole or is removed whole."""
+        self.is_sealed = rigid and any(part.is_sealed for part in parts)
+        """True if it holds signed or encrypted reasoning."""
         self.calls: tuple[str, ...] = tuple([part.id or "" for part in parts if part.kind == "call"])
         """Ids of the tool calls, in order, except those that the same message answers."""
         self.results: tuple[tuple[str, Path], ...] = _results(parts, answers)
@@ -62,6 +64,11 @@ class ParsedMessage:
     def call_parts(self) -> list[Part]:
         """The parts of `calls`, in the same order."""
         return [part for part in self.parts if part.kind == "call" and (part.id or "") in self.calls]
+
+    @property
+    def reasoning(self) -> tuple[int, ...]:
+        """The numbers of the parts that are a model's reasoning, sealed or in plain text."""
+        return tuple([number for number, part in enumerate(self.parts) if part.kind == "reasoning"])
 
     @property
     def typed(self) -> str:
@@ -112,7 +119,7 @@ def read_message(message: dict[str, Any]) -> ParsedMessage:
     twice = bool(calls) and type(content) is list and _repeats_calls(content)
     if len(message) > 2 or content is None:
         parts += read_outside_content(message)
-    rigid = twice or any(part.form == "fixed" and part.kind == "reasoning" for part in parts)
+    rigid = twice or any(part.kind == "reasoning" and part.is_sealed for part in parts)
     metadata = message.get("metadata")
     flags = read_flags(metadata) if type(metadata) is dict and metadata else NO_FLAGS
     return ParsedMessage(role, tuple(parts + calls), flags, rigid, answers)

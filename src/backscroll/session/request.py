@@ -14,7 +14,7 @@ from backscroll.history.loading import load
 from backscroll.history.log import CompactionSkipped, PlanAt, PlanRecorded
 from backscroll.messages import Message
 from backscroll.ports import Ask, Operation
-from backscroll.session.lane import apply_decision, hand_out, undo
+from backscroll.session.lane import apply_decision, drop_settled, hand_out, undo
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import (
     LOCK,
@@ -28,7 +28,7 @@ from backscroll.session.store_sync import (
 )
 from backscroll.session.summaries import begin_next_summary, wait_for_summary
 from backscroll.session.system_prompt import ask_prompt, record_prompt
-from backscroll.tokens.budget import NO_LIMITS, Limits, provider_window, resolve_budget
+from backscroll.tokens.budget import ASSUMED, NO_LIMITS, Limits, provider_window, resolve_budget
 
 Find = Callable[[PolicyInput], Callable[[], Decision] | None]
 """Returns the work to decide, or None."""
@@ -47,7 +47,7 @@ def request(
 
     Args:
         state: The session.
-        token_budget: Input tokens of the request. `None`: by the provider, else the default.
+        token_budget: Input tokens of the request. `None`: by the provider, else by the options and the model.
         provider: Asked for its window if there is no explicit budget. `None`: not asked.
         lane_name: The lane.
         outside: Expected tokens outside the messages, until they are known better.
@@ -56,22 +56,19 @@ def request(
     Raises:
         BudgetError: The required messages do not fit.
     """
-    window = None
-    if token_budget is None and provider is not None:
-        window, failures = yield from provider_window(provider)
-        unavailable = events.PROVIDER_WINDOW_UNAVAILABLE
-        state.pending_notifications += [(unavailable, {"reason": failure}) for failure in failures]
-    budget = resolve_budget(token_budget, window, state.config.budget).tokens
+    budget = yield from _budget(state, token_budget, provider, lane_name)
     prompt = None if state.prompt is None else (yield from ask_prompt(state))
     if state.clock is not None and state.config.prices is not None:
         state.seconds = yield Ask(state.clock)
     yield LOCK
     yield from catch_up(state)
     lane = state.lanes.get(lane_name) or state.open_lane(lane_name)
-    lane.meter.outside = outside
+    lane.calibrator.outside = outside
     if state.summaries is not None:
         yield from wait_for_summary(state, lane, prompt, budget)
     now = yield from refresh_lane(state, lane, prompt, limits)
+    if lane.stale:
+        drop_settled(lane)
     due = policy.due(lane, now, budget)
     used = due.used
     if due.decide is not None:
@@ -86,6 +83,22 @@ def request(
         yield from begin_next_summary(state, lane, prompt, budget)
     assert lane.view is not None
     return lane.view.copies()
+
+
+def _budget(state: SessionState, token_budget: int | None, provider: object, lane: str) -> Operation[int]:
+    """Resolve the budget of a request. Reports a provider that fails, and once that a window is assumed."""
+    window = None
+    if token_budget is None and provider is not None:
+        window, failures = yield from provider_window(provider)
+        unavailable = events.PROVIDER_WINDOW_UNAVAILABLE
+        state.pending_notifications += [(unavailable, {"reason": failure}) for failure in failures]
+    known = state.config.windows
+    budget, source = resolve_budget(token_budget, window, state.config.budget, known, lane)
+    if source == ASSUMED and not state.assumed and (found := known[lane]) is not None:
+        state.assumed = True
+        payload = {"lane": lane, "model": found.assumed, "window": found.tokens}
+        state.pending_notifications.append((events.WINDOW_ASSUMED, payload))
+    return budget
 
 
 def _fit(state: SessionState, lane: LaneState, now: PolicyInput, find: Find) -> Operation[bool]:

@@ -26,16 +26,18 @@ from backscroll.history.log import (
     Overflowed,
     PinChanged,
     PlanRecorded,
+    RequestRecorded,
     Rewound,
     SystemPromptRecorded,
     UsageObserved,
 )
-from backscroll.history.plan import Plan
+from backscroll.history.plan import Plan, same_view
 from backscroll.messages import Message, ParsedMessage, Redact
 from backscroll.ports import Notification as Report
-from backscroll.tokens.budget import BudgetOptions
+from backscroll.tokens.budget import BudgetOptions, default_budget
 from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.usage import Count, Counts, UsageCalibrator
+from backscroll.tokens.windows import LaneWindows
 from backscroll.view.view import Ephemeral, HandedOut, RenderContext
 
 Measure = Callable[[Sequence[ParsedMessage]], tuple[Counts, ...]]
@@ -56,6 +58,10 @@ class SessionConfig:
     """Returns the name of the tokenizer."""
     family: Callable[[str], ModelProfile]
     """Returns how a lane's model counts, by the lane's name."""
+    binds: Callable[[str], bool]
+    """Returns whether a lane's provider binds reasoning to what stands before it, by the lane's name."""
+    windows: LaneWindows
+    """The windows of the lanes' models."""
     overhead_tokens: int | None = None
     """Tokens of a request outside the messages. `None`: learned from reported usage."""
     prices: CachePricing | None = None
@@ -65,6 +71,10 @@ class SessionConfig:
     """Converts each view to what the caller sends; see `RenderContext.write`."""
     reads_only: bool = False
     """True if this program only reads: lanes then count as the program did that made their requests."""
+
+    def default_budget(self, lane: str) -> int:
+        """Return the budget of a lane in tokens if neither the call nor the provider names one."""
+        return default_budget(self.budget, self.windows, lane).tokens
 
 
 class Position(NamedTuple):
@@ -100,9 +110,7 @@ class SessionState:
         self.prompt: Callable[[], Any] | None = None
         """The system prompt factory."""
         self.included: Any = None
-        """The system prompt that was reported last: the factory is called for every request, and its text rarely
-        changes.
-        """
+        """The system prompt that was reported last; the factory is called for every request."""
         self.events: list[LogEvent] = []
         """The log of a session without a store."""
         self.ephemerals: list[Ephemeral] = []
@@ -110,6 +118,8 @@ class SessionState:
         """Number of the next ephemeral message."""
         self.seconds: float | None = None
         """The last reading of the clock, in seconds."""
+        self.assumed = False
+        """True once an assumed window was reported."""
         self.entered = False
         """True once the stored events are loaded."""
         self.measured = False
@@ -126,6 +136,8 @@ class SessionState:
         """The lane that was compacted last."""
         self.asked: LaneState | None = None
         """The lane of the newest request."""
+        self.answering: str | None = None
+        """The name of the lane of the newest recorded request, which the model answers next."""
         self.ids: dict[str, IdempotencyKeyUsed] = {}
         """By the digests of idempotency keys."""
         self.theirs: deque[int] = deque(maxlen=_MOST_IDS)
@@ -178,11 +190,20 @@ class SessionState:
         lane = self.lanes.get(event.lane)
         if isinstance(event, LaneOpened):
             if lane is None:  # otherwise another worker opened it at the same time
-                self.lanes[event.lane] = self.make_lane(event.lane, event.plan)
+                lane = self.lanes[event.lane] = self.make_lane(event.lane, event.plan)
+                if self.newest_lane is not None:
+                    lane.stale = self.lanes[self.newest_lane].stale
+                if (asked := self.lanes.get(self.answering or "")) is not None:
+                    lane.prompt, lane.requested = asked.prompt, asked.requested
             return
         if lane is None:  # the event that opened it was lost
             lane = self.lanes[event.lane] = self.make_lane(event.lane, Plan())
         lane.apply(event)
+        if isinstance(event, RequestRecorded):
+            self.answering = event.lane
+            lane.passing = event.ephemerals
+            if event.ephemerals and self.history.last_sealed < 0:  # then nothing can be bound to them
+                lane.passing = ()
         if isinstance(event, PlanRecorded):
             self.newest_lane = event.lane
             if event.undone:  # messages pinned since then must not leave the view again
@@ -192,6 +213,8 @@ class SessionState:
         """Restore what a lane's plan left out, if a change of the branch requires it."""
         joined = None
         if isinstance(event, MessageAdded):
+            if len(self.lanes) > 1:
+                self._follow_in_other_lanes(event)
             if event.joins == ():
                 return  # a message without results, which is by far the most common
             joined = self.history.entry(event.seq).group
@@ -202,8 +225,25 @@ class SessionState:
         for lane in self.lanes.values():
             if isinstance(event, Rewound):
                 lane.rewound(event.to)
-            found = lane.readmit(joined) if joined is not None else lane.restore_required(self.history)
+            found = (
+                lane.readmit(joined, self.history.last_sealed)
+                if joined is not None
+                else lane.restore_required(self.history)
+            )
             self.pending_notifications += found
+
+    def _follow_in_other_lanes(self, event: MessageAdded) -> None:
+        """Note that reasoning was made over the view of one lane, and so not over another lane's that differs."""
+        made_in = self.lanes.get(self.answering or "")
+        if (
+            made_in is None
+            or event.message["role"] != "assistant"
+            or not self.history.entry(event.seq).reading.is_sealed
+        ):
+            return
+        for lane in self.lanes.values():
+            if lane is not made_in and not same_view(lane.plan, made_in.plan):
+                lane.invalidate(event.seq, event.seq)
 
     # -- lanes --
 
@@ -212,9 +252,14 @@ class SessionState:
         config = self.config
         protect = config.compaction.protect
         around = RenderContext(
-            config.family(name), config.count, (protect.first, protect.last), config.write, config.reads_only
+            config.family(name),
+            config.count,
+            (protect.first, protect.last),
+            config.write,
+            config.binds(name),
+            config.reads_only,
         )
-        return LaneState(name, around, plan, UsageCalibrator(config.overhead_tokens), config.budget.max_tokens)
+        return LaneState(name, around, plan, UsageCalibrator(config.overhead_tokens), config.default_budget(name))
 
     def lane(self, name: str) -> LaneState:
         """Return the lane of that name; opens it from the newest plan if needed."""

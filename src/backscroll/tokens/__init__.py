@@ -2,5 +2,6 @@
 
 `usage.py` adds up counts and calibrates them by providers' reports, `reported_usage.py` judges these reports and
 `responses.py` reads them from responses. `budget.py` resolves how much a request may take. `model_profiles.py` holds
-how model families count. `engines/` are the tokenizers, and measure messages.
+how model families count, `known_models.py` what providers publish about models. `engines/` are the tokenizers, and
+measure messages.
 """

@@ -1,4 +1,4 @@
-"""How many input tokens a request may hold: as the call says, as the provider's window allows, or by default."""
+"""How many input tokens a request may hold: as the call, the provider, the options or the model's window say."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,9 +6,18 @@ from typing import Any, NamedTuple
 
 from backscroll.errors import BudgetError, ConfigurationError
 from backscroll.ports import Ask, Operation
+from backscroll.tokens.windows import ModelWindow
 
 DEFAULT_OUTPUT = 4_096
 """Tokens reserved for the output if the provider reports its window only. Source: the Amplifier context contract."""
+
+DEFAULT_TOKENS = 200_000
+"""Input tokens of a request if neither the call, the provider, the options nor the name of a model says more. Source:
+the Amplifier context contract.
+"""
+
+ASSUMED = "assumed"
+"""The source of a budget whose model has no known window."""
 
 _WINDOW_KEYS = ("context_window", "max_output_tokens")
 
@@ -21,20 +30,39 @@ class BudgetOptions:
         ConfigurationError: A value is out of range.
     """
 
-    max_tokens: int = 200_000
-    """Input tokens of a request if neither the call nor the provider names a budget; at least 1."""
-    margin_tokens: int = 1_000
-    """Tokens of a provider's window that stay free; 0 or more. Source: the budget formula of the Amplifier context
-    contract.
+    max_tokens: int | None = None
+    """Input tokens of a request if neither the call nor the provider names a budget; at least 1. `None`: what the
+    window of the model leaves for input; 200,000 if no model is named.
     """
+    margin_tokens: int = 1_000
+    """Tokens of a window that stay free; 0 or more. Source: the budget formula of the Amplifier context contract."""
     output_reserve: float = 1.0
-    """Share of the provider's maximum output that stays free in its window; 0 to 1."""
+    """Share of the model's maximum output that stays free in its window; 0 to 1."""
+    windows: Mapping[str, int] | None = None
+    """Windows in tokens by model name, at least 1 each; they take precedence over the table of known models. `None`:
+    the table alone.
+    """
 
     def __post_init__(self) -> None:
         """Check every range."""
-        check_whole("max_tokens", self.max_tokens, 1)
+        if self.max_tokens is not None:
+            check_whole("max_tokens", self.max_tokens, 1)
+        _check_windows(self.windows)
         check_whole("margin_tokens", self.margin_tokens, 0)
         check_share("output_reserve", self.output_reserve)
+
+
+def _check_windows(windows: Any) -> None:
+    if windows is None:
+        return
+    if not isinstance(windows, Mapping):
+        raise ConfigurationError(
+            f'`windows` must be a mapping such as {{"my-model": 32_000}}, or None, not {windows!r:.80}'
+        )
+    for name, tokens in windows.items():
+        if not isinstance(name, str) or not name:
+            raise ConfigurationError(f"`windows` must have names of models as keys, not {name!r:.80}")
+        check_whole(f"windows[{name!r:.80}]", tokens, 1)
 
 
 def check_whole(name: str, value: Any, least: int, unit: str = "tokens") -> None:
@@ -58,8 +86,7 @@ def check_share(name: str, value: Any, above: float | None = None) -> None:
         raise ConfigurationError(f"`{name}` must be a share of the budget, {low} to 1, not {value!r}")
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(NamedTuple):
     """Input tokens of one request, and where the figure comes from."""
 
     tokens: int
@@ -104,14 +131,22 @@ class Limits:
 NO_LIMITS = Limits()
 
 
-def resolve_budget(token_budget: Any, window: Mapping[str, Any] | None, options: BudgetOptions) -> Budget:
-    """Return the explicit budget, else the provider's window less output and margin, else `max_tokens`.
+def resolve_budget(
+    token_budget: Any,
+    window: Mapping[str, Any] | None,
+    options: BudgetOptions,
+    known: Mapping[str, ModelWindow | None],
+    lane: str,
+) -> Budget:
+    """Return the explicit budget, else the provider's window less output and margin, else the options' budget.
 
     Args:
         token_budget: Input tokens of this request. `None`: not given.
         window: `context_window` and `max_output_tokens` as the provider reported them, or None. A missing window is
-            taken as `max_tokens`, a missing output as 4,096 tokens.
+            taken as `max_tokens` or as the model's, a missing output as 4,096 tokens.
         options: The manager's options.
+        known: The windows of lanes.
+        lane: The lane of the request.
 
     Raises:
         ConfigurationError: The explicit budget is no whole number.
@@ -127,18 +162,44 @@ def resolve_budget(token_budget: Any, window: Mapping[str, Any] | None, options:
         return Budget(token_budget, "token_budget")
     size, most = _positive(window, "context_window"), _positive(window, "max_output_tokens")
     if size is None and most is None:
+        return default_budget(options, known, lane)
+    if size is None:
+        named = known[lane]
+        size = options.max_tokens or (named.tokens if named else DEFAULT_TOKENS)
+    return Budget(_input_of(size, most, options, "provider's window"), "provider")
+
+
+def default_budget(options: BudgetOptions, known: Mapping[str, ModelWindow | None], lane: str) -> Budget:
+    """Return the budget of a request for which neither the call nor the provider names one.
+
+    Its source is `max_tokens`, `model` (a known window), `ASSUMED` (the window of an unknown model) or `default`.
+
+    Raises:
+        BudgetError: The reserves use up the window of the model.
+    """
+    if options.max_tokens is not None:
         return Budget(options.max_tokens, "max_tokens")
-    size = size or options.max_tokens
+    found = known[lane]
+    if found is None:
+        return Budget(DEFAULT_TOKENS, "default")
+    tokens = _input_of(found.tokens, found.max_output, options, "model's window")
+    if found.max_input is not None:
+        tokens = min(tokens, found.max_input)
+    return Budget(tokens, ASSUMED if found.assumed else "model")
+
+
+def _input_of(size: int, most: int | None, options: BudgetOptions, whose: str) -> int:
+    """Return what a window leaves for input."""
     output = int((most or DEFAULT_OUTPUT) * options.output_reserve)
     # some providers report the whole window as their largest output: input and output share it then
     output = min(output, size // 2) if output >= size - options.margin_tokens else output
     tokens = size - output - options.margin_tokens
     if tokens <= 0:
         raise BudgetError(
-            f"the provider's window of {size:,} tokens leaves nothing for input after {output:,} for output and a "
+            f"the {whose} of {size:,} tokens leaves nothing for input after {output:,} for output and a "
             f"margin of {options.margin_tokens:,}: lower `output_reserve` or `margin_tokens`, or pass `token_budget`"
         )
-    return Budget(tokens, "provider")
+    return tokens
 
 
 def _positive(window: Mapping[str, Any] | None, key: str) -> int | None:
@@ -149,7 +210,7 @@ def _positive(window: Mapping[str, Any] | None, key: str) -> int | None:
 def provider_window(provider: Any) -> Operation[tuple[Mapping[str, Any] | None, list[str]]]:
     """Ask a provider for its window, by `get_model_info()` and `get_info().defaults`.
 
-    Both may be plain or async, and may fail: a provider without an answer falls back to `max_tokens` and never fails a
+    Both may be plain or async, and may fail: a provider without an answer falls back to the options and never fails a
     request. The two figures may come from different methods.
 
     Returns:

@@ -12,7 +12,8 @@ from typing import Literal, NamedTuple
 
 from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry, History
-from backscroll.history.plan import Clear, Excerpt, Gap, Plan, covers, untold
+from backscroll.history.plan import Clear, Excerpt, Gap, Plan, untold
+from backscroll.history.ranges import covers
 from backscroll.messages import SYSTEM_ROLES, Copier, Message, ParsedMessage, read_message, sendable
 from backscroll.messages.rewriter import plain
 from backscroll.tokens.model_profiles import ModelProfile
@@ -63,6 +64,8 @@ class Segment:
     """Index, in `View.messages`, of the role separator or of the first message."""
     sources: rendering.Sources | None = None
     """The entries that each message is made of. `None`: one to one."""
+    bare: tuple[int, ...] = ()
+    """Entries that are shown without their reasoning, by `seq`."""
 
 
 class HandedOut(NamedTuple):
@@ -87,6 +90,8 @@ class RenderContext:
     """Converts a view, message for message, to what its caller sends, without changing its argument. `None`: no
     conversion.
     """
+    binds: bool = True
+    """Whether the provider binds reasoning to what stands before it, so that an edit there invalidates it."""
     adopts: bool = False
     """Count as the lane's stored requests did, and not by `family`: in programs that only read."""
 
@@ -260,11 +265,11 @@ class View:
 
     def _cut(self, at: int) -> None:
         """Remove the segments from `at` on."""
-        middle, upper = self.estimate
+        expected, upper = self.estimate
         for segment in self.segments[at:]:
-            middle -= segment.estimate.middle + segment.separator_estimate.middle
+            expected -= segment.estimate.expected + segment.separator_estimate.expected
             upper -= segment.estimate.upper + segment.separator_estimate.upper
-        self.estimate = Estimate(middle, upper)
+        self.estimate = Estimate(expected, upper)
         del self.messages[self.segments[at].start :]
         self._copier.cut(len(self.messages))
         del self.segments[at:]
@@ -279,7 +284,7 @@ class View:
             self.messages.append(segment.separator)
         self.messages += segment.messages
         self.estimate = Estimate(
-            self.estimate.middle + segment.estimate.middle + segment.separator_estimate.middle,
+            self.estimate.expected + segment.estimate.expected + segment.separator_estimate.expected,
             self.estimate.upper + segment.estimate.upper + segment.separator_estimate.upper,
         )
 
@@ -346,37 +351,47 @@ class View:
         if not self._edits.keys().isdisjoint(group.members):
             edits = tuple([edit for seq in group.members for edit in self._edits.get(seq, ())])
         reused = old.get(key)
-        if reused is not None and reused.state == state and reused.edits == edits:
+        bare = self._bare_of(history, group) if self.plan.no_reasoning else ()
+        if reused is not None and reused.state == state and reused.edits == edits and reused.bare == bare:
             return Segment(
-                key, reused.messages, reused.estimate, reused.entries, group, edits, state,
-                None, reused.separator, reused.separator_text, reused.separator_estimate, sources=reused.sources,
+                key, reused.messages, reused.estimate, reused.entries, group, edits, state, None,
+                reused.separator, reused.separator_text, reused.separator_estimate, sources=reused.sources, bare=bare,
             )  # fmt: skip  # by hand: dataclasses.replace takes five times as long, and this runs for every segment
         entries = (entry,) if group.members == [entry.seq] else tuple([history.entry(seq) for seq in group.members])
-        messages, sources = rendering.render_group(group, entries, self._edits, pending=state[2])
-        if edits or group.orphans or sources or (group.open_calls and not state[2]):
+        messages, sources = rendering.render_group(group, entries, self._edits, state[2], bare)
+        if edits or bare or group.orphans or sources or (group.open_calls and not state[2]):
             check_group([read_message(message) for message in messages], state[2])
         elif len(entries) > 1 or group.open_calls:
             check_group([entry.reading for entry in entries], state[2])
-        estimate = self._estimate(group, entries, messages) if messages else NOTHING
-        return Segment(key, messages, estimate, entries, group, edits, state, sources=sources)
+        estimate = self._estimate(group, entries, messages, bare) if messages else NOTHING
+        return Segment(key, messages, estimate, entries, group, edits, state, sources=sources, bare=bare)
 
-    def _estimate(self, group: MessageGroup, entries: Sequence[Entry], messages: list[Message]) -> Estimate:
-        middle = upper = 0
+    def _bare_of(self, history: History, group: MessageGroup) -> tuple[int, ...]:
+        """Return the entries of a group that are shown without their reasoning."""
+        ranges = self.plan.no_reasoning
+        return tuple([seq for seq in group.members if covers(ranges, seq) and history.entry(seq).reading.is_sealed])
+
+    def _estimate(
+        self, group: MessageGroup, entries: Sequence[Entry], messages: list[Message], bare: Sequence[int]
+    ) -> Estimate:
+        expected = upper = 0
         for entry in entries:
             orphans = group.orphans.get(entry.seq, ())
             edits = self._edits.get(entry.seq, ())
-            counts = rendering.edited_counts(entry, edits, orphans) if edits or orphans else entry.counts
+            counts = entry.counts
+            if edits or orphans or entry.seq in bare:
+                counts = rendering.edited_counts(entry, edits, orphans, bare=entry.seq in bare)
             weight = estimate_message(entry.reading, counts, self._around.family)
-            middle, upper = middle + weight.middle, upper + weight.upper
+            expected, upper = expected + weight.expected, upper + weight.upper
         if group.open_calls and len(messages):
             filled = self._weigh(rendering.NO_RESULT_LINE)  # longer than the result it replaces
-            middle, upper = middle + group.open_calls * filled.middle, upper + group.open_calls * filled.upper
-        return Estimate(middle, upper)
+            expected, upper = expected + group.open_calls * filled.expected, upper + group.open_calls * filled.upper
+        return Estimate(expected, upper)
 
     def _weigh(self, text: str) -> Estimate:
         """Estimate a synthetic message of this text."""
-        middle, upper = estimate_count(self._around.count(text), self._around.family)
-        return Estimate(MESSAGE_TOKENS + ceil(middle), MESSAGE_TOKENS + ceil(upper))
+        expected, upper = estimate_count(self._around.count(text), self._around.family)
+        return Estimate(MESSAGE_TOKENS + ceil(expected), MESSAGE_TOKENS + ceil(upper))
 
     def _synthetic(self, key: Key, role: str, text: str, like: Message | None, old: dict[Key, Segment]) -> Segment:
         message = plain(role, text, like)

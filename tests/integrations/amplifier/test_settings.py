@@ -114,6 +114,16 @@ async def test_max_tokens_is_the_budget_without_a_provider_window():
             assert ours.context.usage().window == window >= ours.context.usage().used_upper_bound
 
 
+@awaited
+async def test_model_and_windows_give_the_budget_without_one():
+    known, own = {"model": "claude-haiku-4-5"}, {"model": "my-model", "windows": {"my-model": 32_000}}
+    for config, window in ((known, 200_000 - 64_000 - 1_000), (own, 32_000 - 4_096 - 1_000)):
+        async with mounted(config) as ours:
+            await ours.add(*READING)
+            await ours.view()
+            assert ours.context.usage().window == window
+
+
 @pytest.mark.parametrize("name", ["compact_threshold", "compaction_threshold"])
 @awaited
 async def test_compact_threshold_by_both_its_names(name):

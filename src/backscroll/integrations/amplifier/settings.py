@@ -62,8 +62,12 @@ class Config(SettingsModel):
 
     contract: Literal["2.1.0", "2.1", "2.0", "1.0", "1"] = "2.1.0"
     """the contract to implement; in `1.0` the host calls `should_compact` and `compact` and sends `get_messages`"""
-    max_tokens: Annotated[int, Field(ge=1)] = 200_000
-    """input tokens of a request if no provider names its window; the window if one names only its output limit"""
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    """input tokens of a request if no provider names its window; the window if one names only its output limit.
+    Default: by the model's window, else 200,000
+    """
+    windows: dict[Text, Annotated[int, Field(ge=1)]] | None = None
+    """windows in tokens by model name, before the built-in table of known models"""
     compact_threshold: PositiveShare = 0.92
     """share of the budget at which a compaction starts"""
     compaction_threshold: PositiveShare | None = None
@@ -146,7 +150,7 @@ class Config(SettingsModel):
     tokenizer: Text = "auto"
     """`auto` (exact o200k, offline), the name of another vocabulary, or `estimate`"""
     model: Text | None = None
-    """model name, for its token factor and image rules; a model named by the provider takes precedence"""
+    """model name, for its window, token factor and image rules; a model named by the provider takes precedence"""
     compaction_notice_enabled: bool = True
     """start the summary with a notice; `false` is ignored with a warning"""
     compaction_notice_token_reserve: Count = NOTICE
@@ -238,10 +242,11 @@ def _options(found: Config) -> dict[str, Any]:
     reserve, margin = found.output_reserve_fraction, found.margin_tokens
     if margin is None:
         margin = SIMPLE_MARGIN + found.compaction_notice_token_reserve if simple else 1_000
+    share = reserve if reserve is not None else 0.5 if simple else 1.0
     same = {"target_usage", "max_messages", "overhead_tokens", "tokenizer", "model"}
     key = _key(found.encryption_key_env)
     return found.model_dump(include=same) | {
-        "budget": BudgetOptions(found.max_tokens, margin, reserve if reserve is not None else 0.5 if simple else 1.0),
+        "budget": BudgetOptions(found.max_tokens, margin, share, found.windows),
         "compact_threshold": _threshold(found),
         "protect": Protection(found.protected_recent, found.protected_tool_results),
         "clear_at_least_tokens": found.clear_at_least_tokens or None,
