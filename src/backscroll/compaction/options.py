@@ -6,6 +6,8 @@ from backscroll.errors import ConfigurationError
 from backscroll.tokens.budget import check_share, check_whole
 
 SEEN, ARRIVAL = "seen", "arrival"
+RECALLS = ("recall",)
+"""Tools whose results are always shown whole once, because they recall what was left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class ToolResultPreview:
     """`seen`: with the next compaction or batch after the model has seen it whole. `arrival`: at once. A result of more
     than a quarter of the budget is never shown whole.
     """
-    exempt_tools: tuple[str, ...] = ("recall",)
+    exempt_tools: tuple[str, ...] = RECALLS
     """Tools whose results are always shown whole once, because they recall what was left out."""
 
     def __post_init__(self) -> None:

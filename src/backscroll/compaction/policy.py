@@ -27,12 +27,13 @@ from backscroll.compaction.report import (
 )
 from backscroll.compaction.required import staying, won_little
 from backscroll.compaction.result import CompactionResult, Trigger
-from backscroll.compaction.strategies.preview import arrivals, preview, shown_whole
+from backscroll.compaction.strategies.preview import ArrivalRule, arrival_rule, arrivals, preview, shown_whole
 from backscroll.compaction.summarization import Order, Summaries
 from backscroll.compaction.trim import TrimRequest, chosen_by, fold
 from backscroll.compaction.upcoming import may_try, next_order, worth_summarizing
 from backscroll.history.log import CompactionSkipped, PlanRecorded
 from backscroll.history.plan import DigestLine, hidden
+from backscroll.history.ranges import covers
 from backscroll.ports import Notification
 from backscroll.tokens.budget import NO_LIMITS, TokenTargets
 from backscroll.tokens.usage import Estimate
@@ -44,6 +45,7 @@ MEASURED_TRIES = 6  # attempts to find a budget for which a view meets the budge
 MEASURED_SLACK = 0.97  # cut a little deeper than requested, so that one further try usually suffices
 ENOUGH = 0.5  # of what a compaction should free: the view must grow by this before the next one, unless it does not fit
 STAYS = 0.85  # of the budget: required messages that take more are too much; below `BETTER` they no longer are
+DEEPER = 0.75  # of the target where a compaction costs the model's reasoning: it should be the last one for long
 EARLY = 0.5  # of the way from target to threshold: a summary starts there, and a lane with a cold cache is compacted
 
 
@@ -187,9 +189,11 @@ def _scaled(lane: LaneState, now: PolicyInput, targets: TokenTargets, share: flo
 
 def _compacted(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> tuple[PlanBuilder, bool]:
     """Compact a plan to these targets; also return whether it previews new results."""
+    if _holds_reasoning(lane, now):
+        targets = targets.deeper(DEEPER)
     builder = _builder(lane, now, targets)
     builder.remove_reasoning()
-    edits = arrivals(builder.window, now.options.tool_result_preview, now.history.protected | builder.retain)
+    edits = arrivals(builder.window, _arrival_rule(lane, now, targets), now.history.protected | builder.retain)
     builder.apply(edits)
     if builder.used > targets.threshold or not hidden(lane.plan, now.limits.retain):
         compact(builder, now.strategies, now.options)
@@ -215,8 +219,8 @@ def next_compaction(lane: LaneState, now: PolicyInput) -> tuple[int, CompactionR
     """Return the tokens from which a request is compacted, and what that would do now. Changes nothing."""
     targets, estimate = _reckoned(lane, now, lane.budget)
     used = estimate.upper
-    builder = _builder(lane, now, targets)
-    compact(builder, now.strategies, now.options)
+    builder, _ = _compacted(lane, now, targets)
+    builder.settle_reasoning()
     return targets.threshold, result_of(lane.name, builder, used, builder.rebuild_and_count(), "manual")
 
 
@@ -230,7 +234,13 @@ def _is_due(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int)
     """
     if used > targets.total:
         return True
-    cold = _is_cold(lane, now)
+    if _holds_reasoning(lane, now):
+        newest = now.history.newest
+        if newest is not None and newest.open_calls:
+            return False  # an edit now would cost the reasoning of a round that is not finished
+        cold = False
+    else:
+        cold = _is_cold(lane, now)
     threshold, least = (_early(targets), WORTH * targets.room) if cold else (targets.threshold, _enough(targets))
     if used > threshold and used > lane.settled + least:
         return True
@@ -238,6 +248,12 @@ def _is_due(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int)
         return False
     assert lane.view is not None
     return over_message_limit(lane.view, now.options) and len(lane.view.messages) > lane.settled_messages * (1 + WORTH)
+
+
+def _holds_reasoning(lane: LaneState, now: PolicyInput) -> bool:
+    """Return whether an edit of the prefix would cost reasoning."""
+    newest = now.history.last_sealed
+    return lane.around.binds and newest >= 0 and not covers(lane.plan.no_reasoning, newest)
 
 
 def _is_cold(lane: LaneState, now: PolicyInput) -> bool:
@@ -249,16 +265,24 @@ def _is_cold(lane: LaneState, now: PolicyInput) -> bool:
 
 def _arrived(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> bool:
     """Return whether a new result may be too large to be shown whole even once."""
-    if now.options.tool_result_preview is None:
-        return False
     assert lane.view is not None
-    return shown_whole(lane.view, now.history, targets.room, now.options.tool_result_preview)
+    rule = _arrival_rule(lane, now, targets)
+    return rule is not None and shown_whole(lane.view, now.history, rule)
+
+
+def _arrival_rule(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> ArrivalRule | None:
+    binds = lane.around.binds and now.history.last_sealed >= 0
+    if not binds and now.options.tool_result_preview is None:
+        return None
+    return arrival_rule(targets.room, now.options.tool_result_preview, binds=binds)
 
 
 def _batch_due(lane: LaneState, now: PolicyInput, used: int) -> bool:
     """Check the second trigger: the view has grown by a batch, or by a tenth of one since the last check."""
     least = now.options.clear_at_least_tokens
-    return now.prices is not None and least is not None and used - lane.batched >= least
+    if now.prices is None or least is None or used - lane.batched < least:
+        return False
+    return not _holds_reasoning(lane, now)  # which costs more than reading old results again
 
 
 def _fit_results(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
@@ -272,7 +296,7 @@ def _fit_results(lane: LaneState, now: PolicyInput, targets: TokenTargets, used:
 def _fit_arrivals(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision | None:
     """Preview results too large to be shown whole even once; None if there are none."""
     builder = _builder(lane, now, targets, regrow=False)
-    edits = arrivals(builder.window, now.options.tool_result_preview, now.history.protected | builder.retain)
+    edits = arrivals(builder.window, _arrival_rule(lane, now, targets), now.history.protected | builder.retain)
     if not edits:
         return None
     builder.apply(edits)

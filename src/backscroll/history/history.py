@@ -38,7 +38,6 @@ class _Marks:
     last_user: Entry | None = None
     last_assistant: int = -1
     reminder: int | None = None
-    last_sealed: int = -1
     protected: set[int] = field(default_factory=set)
 
 
@@ -66,6 +65,8 @@ class History:
         """The newest group that views show: the only one whose unanswered calls are pending."""
         self.last: Entry | None = None
         """The newest message of the branch."""
+        self.last_sealed = -1
+        """`seq` of the newest message of the branch with sealed reasoning; -1 without one."""
         self.evicted_to = -1
         """The highest `seq` ever evicted; -1 while everything is in memory."""
         self._turns = GroupIndex()
@@ -101,11 +102,6 @@ class History:
     def last_assistant(self) -> int:
         """`seq` of the newest assistant message, -1 without one. The model has not seen later results."""
         return self._marks.last_assistant
-
-    @property
-    def last_sealed(self) -> int:
-        """`seq` of the newest message with sealed reasoning; -1 without one."""
-        return self._marks.last_sealed
 
     @property
     def reminder(self) -> int | None:
@@ -234,7 +230,7 @@ class History:
         if reading.role == "assistant":
             marks.last_assistant = entry.seq
             if reading.is_sealed:
-                marks.last_sealed = entry.seq
+                self.last_sealed = entry.seq
         elif reading.is_user_turn:
             marks.last_user = entry
             if marks.first_user is None:
@@ -271,7 +267,7 @@ class History:
 
     def rewind_to(self, past: "History") -> None:
         """Restore the branch of `past`. Later pins stay."""
-        before, held = past.parts(), self._held
+        before, held, self.last_sealed = past.parts(), self._held, past.last_sealed
         self.branch, self.newest, self._turns, self._marks = before.branch, before.newest, before.turns, before.marks
         if self.evicted_to < 0:
             held |= before.held
@@ -339,7 +335,7 @@ class History:
             groups=tuple(_group_mark(group) for group in groups.values()),
             kept=tuple(sorted(self.always_loaded())),
             reminder=marks.reminder,
-            last_sealed=marks.last_sealed,
+            last_sealed=self.last_sealed,
         )
 
     def restore(self, saved: HistorySnapshot, kept: Iterable[MessageAdded]) -> None:
@@ -355,9 +351,8 @@ class History:
         if self.newest is not None and self.newest.open_calls and self.newest.first not in groups:
             self.newest = self._held[self.branch[-1]].group  # a result of it was lost: its placeholder came later
         first, last = (None if seq is None else self._held[seq] for seq in (saved.first_user, saved.last_user))
-        self._marks = _Marks(
-            saved.leading, first, last, saved.last_assistant, saved.reminder, saved.last_sealed, set(saved.protected)
-        )
+        self.last_sealed = saved.last_sealed
+        self._marks = _Marks(saved.leading, first, last, saved.last_assistant, saved.reminder, set(saved.protected))
 
 
 def check_counts(event: MessageAdded, reading: ParsedMessage) -> None:

@@ -12,12 +12,13 @@
 - `reasoning.py`   where a model's reasoning is, and the message without it
 - `rewriter.py`    replacing the text of a part, removing blocks, making the few synthetic messages of a view
 
-Dialects: OpenAI chat, Amplifier, Anthropic blocks and Bedrock Converse. They are detected per block, never by a
-setting, because real histories mix them. Messages are never converted from one dialect into another.
+Dialects: OpenAI chat, OpenAI Responses, Amplifier, Anthropic blocks and Bedrock Converse. They are detected per block,
+never by a setting, because real histories mix them. Messages are never converted from one dialect into another.
 """
 
 from backscroll.messages.answers import sendable
 from backscroll.messages.copying import Copier
+from backscroll.messages.items import gathered, in_a_row
 from backscroll.messages.parts import Media, Part
 from backscroll.messages.reader import SYSTEM_ROLES, Flags, ParsedMessage, read_message
 from backscroll.messages.reasoning import without_reasoning
@@ -46,6 +47,8 @@ __all__ = [
     "accept_text",
     "block_at",
     "copy_message",
+    "gathered",
+    "in_a_row",
     "read_message",
     "read_new",
     "same_json",

@@ -4,6 +4,7 @@ import re
 from typing import Any, NamedTuple
 
 from backscroll.messages.blocks import read_blocks, read_calls, read_outside_content
+from backscroll.messages.items import KEPT, is_item
 from backscroll.messages.parts import Kind, Part, Path, compact
 
 SYSTEM_ROLES = ("system", "developer")
@@ -78,6 +79,7 @@ class ParsedMessage:
 
 
 NO_FLAGS = Flags()
+_CALLS = ("tool_call", "tool_use", "function_call", "custom_tool_call")
 
 
 def _without_files(text: str) -> str:
@@ -122,6 +124,9 @@ def read_message(message: dict[str, Any]) -> ParsedMessage:
     rigid = twice or any(part.kind == "reasoning" and part.is_sealed for part in parts)
     metadata = message.get("metadata")
     flags = read_flags(metadata) if type(metadata) is dict and metadata else NO_FLAGS
+    if type(content) is list and any(type(block) is dict and block.get("type") in KEPT for block in content):
+        kept = any(is_item(block) and block["type"] in KEPT for block in content)
+        flags = flags._replace(critical=True) if kept else flags
     return ParsedMessage(role, tuple(parts + calls), flags, rigid, answers)
 
 
@@ -151,7 +156,7 @@ def _answered_id(message: dict[str, Any], role: str) -> str | None:
 
 
 def _repeats_calls(content: list[Any]) -> bool:
-    return any(type(block) is dict and block.get("type") in ("tool_call", "tool_use") for block in content)
+    return any(type(block) is dict and block.get("type") in _CALLS for block in content)
 
 
 def _results(parts: tuple[Part, ...], answers: str | None) -> tuple[tuple[str, Path], ...]:

@@ -14,7 +14,7 @@ from backscroll.history.history import Entry, History
 from backscroll.history.journal import Journal
 from backscroll.history.log import Checkpoint, LogEvent, RequestRecorded, SummaryFailed, SummaryMade, UsageObserved
 from backscroll.history.plan import Digest, Gap, reference
-from backscroll.messages import Message, copy_message
+from backscroll.messages import Message, copy_message, in_a_row
 from backscroll.messages.rewriter import NO_RESULT
 from backscroll.ports import Operation
 from backscroll.session.breakdown import shown_entries
@@ -129,7 +129,8 @@ def get_request(state: SessionState, at: int) -> Operation[RequestSnapshot]:
     past.ephemerals = unstored(event.ephemerals)
     yield from refresh_lane(past, lane, (yield from prompt_of(past, event.prompt)))
     messages = _messages(lane)
-    return RequestSnapshot(event.lane, event.budget, event.plan, messages, tuple(_lines(past.history, lane, messages)))
+    lines = tuple(_lines(past.history, lane, messages))
+    return RequestSnapshot(event.lane, event.budget, event.plan, in_a_row(messages), lines)
 
 
 def left_out(state: SessionState, at: int, first: int, last: int) -> Operation[list[tuple[MessageStatus, Message]]]:
@@ -238,7 +239,7 @@ def _reported(seen: UsageObserved | None) -> tuple[int | None, int | None, int |
 
 def _messages(lane: LaneState) -> list[Message]:
     assert lane.view is not None
-    copies = lane.view.copies()
+    copies = lane.view.aligned_copies()
     for segment in lane.view.segments:
         if segment.key[1] == EPHEMERAL:
             copies[segment.start + (segment.separator is not None)] = _unstored(segment)

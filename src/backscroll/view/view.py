@@ -14,7 +14,7 @@ from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry, History
 from backscroll.history.plan import Clear, Excerpt, Gap, Plan, untold
 from backscroll.history.ranges import covers
-from backscroll.messages import SYSTEM_ROLES, Copier, Message, ParsedMessage, read_message, sendable
+from backscroll.messages import SYSTEM_ROLES, Copier, Message, ParsedMessage, in_a_row, read_message, sendable
 from backscroll.messages.rewriter import plain
 from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.usage import MESSAGE_TOKENS, NOTHING, Count, Counts, Estimate, estimate_count, estimate_message
@@ -193,7 +193,15 @@ class View:
             self._take_ephemeral(waiting.popleft())
 
     def copies(self) -> list[Message]:
-        """Return the messages as they are sent, as copies that share nothing mutable with stored ones."""
+        """Return the messages as they are sent, as copies that share nothing mutable with stored ones.
+
+        Items of the Responses API come in a row, without the message that holds them in the history.
+        """
+        copies = self.aligned_copies()
+        return in_a_row(copies) if self._around.write is None else copies
+
+    def aligned_copies(self) -> list[Message]:
+        """Return the copies one to one with `messages`, so items of the Responses API within their message."""
         copies = self._copier.copies(self.messages)
         return copies if self._around.write is None else self._written(copies)
 
