@@ -42,6 +42,7 @@ async def test_unknown_setting_without_a_near_name_is_refused(tmp_path):
 WRONG: dict[str, list[Any]] = {
     "contract": ["3.0", 2.1],
     "max_tokens": [0, -1, 2.5, "200k", True],
+    "windows": [5, {"m-1": 0}, {"m-1": "200k"}, {"m-1": 2.5}, {"": 5}],
     "compact_threshold": [0, 1.5, "0.9", True],
     "compaction_threshold": [-0.1, 92],
     "target_usage": [0, 2, "half"],
