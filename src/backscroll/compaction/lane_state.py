@@ -79,9 +79,12 @@ class LaneState:
     """
     passing: tuple[tuple[int, str, str], ...] = ()
     """Messages in its newest request that are never stored, as in `RequestRecorded.ephemerals`."""
+    planned_for: int | None = None
+    """Tokens of the first request under its plan. `None`: there was none yet."""
     requested: bool = False
     """True once a view was sent, here or in the lane from whose plan it started."""
     _before: deque[Plan | PlanAt] = field(default_factory=lambda: deque(maxlen=_UNDO_DEPTH))
+    _newly_planned: bool = False
     _guessed: bool = False
     """Whether nothing was known of the overhead when the provider rejected a request."""
 
@@ -138,6 +141,7 @@ class LaneState:
         ):
             self.summary = None
         self.stale = self.passing = ()  # the plan says what it leaves out
+        self._newly_planned = True
         self.settled = self.batched = event.tokens
         self.settled_messages = event.messages
         self.calibrator.compacted(Estimate(*event.removed))
@@ -184,6 +188,8 @@ class LaneState:
         """Note that a view was sent, to which usage reports will refer."""
         self.budget, self.sent, self.prompt = event.budget, Estimate(*event.estimate), event.prompt
         self.requested = True
+        if self._newly_planned or self.planned_for is None:
+            self.planned_for, self._newly_planned = event.budget, False
         if event.counting is not None:
             self._count_as(event.counting)
 
@@ -284,6 +290,7 @@ class LaneState:
         )
         self.sent = None if saved.sent is None else Estimate(*saved.sent)
         self.stale, self.passing = saved.stale, saved.passing
+        self.planned_for, self._newly_planned = saved.budget, True  # perhaps saved right after a plan
         self.requested = any(told is not None for told in (saved.counting, saved.sent, saved.prompt))
         self.refused = None if saved.refused is None else Overflowed(self.name, *saved.refused)
         self.calibrator.restore(saved.meter)

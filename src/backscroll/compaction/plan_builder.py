@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from backscroll.compaction.candidates import build_window, within
 from backscroll.compaction.digest.writer import Frame, shrink, write
-from backscroll.compaction.reasoning import first_changed, sealed, shows_sealed
+from backscroll.compaction.reasoning import bound_view, lost_between, sealed
 from backscroll.history.history import Entry, History
 from backscroll.history.plan import GAPS, Digest, DigestContent, DigestLine, Edit, Gap, Plan, hidden, merge, without
 from backscroll.history.ranges import SeqRange, united
@@ -121,14 +121,10 @@ class PlanBuilder:
         if not self.around.binds or next(sealed(self.before), None) is None:
             return
         plan = self.view.plan
-        view = self._build(replace(plan, no_reasoning=self._removed_before), self._view)
-        first = first_changed(self.before, view)
-        if first is None:
-            return
-        behind = SeqRange(first, self.history.branch[-1])
-        if shows_sealed(view, [behind]):
-            ranges = united(self._removed_before, [behind])
-            view = self._build(replace(plan, no_reasoning=ranges), view)
+        if plan.edits == self.before.plan.edits and plan.digest == self.before.plan.digest:
+            return  # it is the reasoning alone that leaves
+        base = replace(plan, no_reasoning=self._removed_before)
+        view = bound_view(self.before, base, lambda plan: self._build(plan, self._view))
         if view.plan.no_reasoning != plan.no_reasoning and self._fits(view):
             self._view, self._no_reasoning = view, view.plan.no_reasoning
 
@@ -140,8 +136,7 @@ class PlanBuilder:
 
     def lost_reasoning(self) -> list[Entry]:
         """Return the messages whose reasoning leaves the view with this plan."""
-        left = {entry.seq for entry in sealed(self.view)}
-        return [entry for entry in sealed(self.before) if entry.seq not in left]
+        return lost_between(self.before, self.view)
 
     def _show(self, plan: Plan) -> None:
         self._view = self._build(plan, self._view)

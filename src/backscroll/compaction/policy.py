@@ -79,6 +79,12 @@ def _targets(total: int, overhead: int, options: CompactionOptions) -> TokenTarg
     )  # fmt: skip  # one thought
 
 
+def room_to_target(lane: LaneState, now: PolicyInput, budget: int) -> int:
+    """Return the tokens that a request of this budget has left up to its target; negative above it."""
+    targets, used = _reckoned(lane, now, budget)
+    return targets.target - used.upper
+
+
 def is_due(lane: LaneState, now: PolicyInput, budget: int) -> bool:
     """Return whether a request now would start a compaction down to the target."""
     targets, used = _reckoned(lane, now, budget)

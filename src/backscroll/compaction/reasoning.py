@@ -6,11 +6,13 @@ Sources: "Preserved thinking" of Anthropic, "Preserved reasoning" of OpenAI.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from math import ceil
 
 from backscroll.history.history import Entry
-from backscroll.history.ranges import SeqRange, covers
+from backscroll.history.plan import Plan
+from backscroll.history.ranges import SeqRange, covers, united
 from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.usage import estimate_count
 from backscroll.view.view import Segment, View
@@ -41,6 +43,24 @@ def first_changed(before: View, after: View) -> int | None:
         if segment.entries:
             return _entry_at(segment, at)
     return None
+
+
+def bound_view(before: View | None, plan: Plan, build: Callable[[Plan], View]) -> View:
+    """Build the view of a plan without the reasoning that does not follow what it followed in `before`."""
+    view = build(plan)
+    first = None if before is None else first_changed(before, view)
+    if first is None or plan.last is None:
+        return view
+    behind = [SeqRange(first, plan.last)]
+    if not shows_sealed(view, behind):
+        return view
+    return build(replace(plan, no_reasoning=united(plan.no_reasoning, behind)))
+
+
+def lost_between(before: View, after: View) -> list[Entry]:
+    """Return the messages whose reasoning one view shows and the other does not."""
+    left = {entry.seq for entry in sealed(after)}
+    return [entry for entry in sealed(before) if entry.seq not in left]
 
 
 def _start(segment: Segment) -> int:

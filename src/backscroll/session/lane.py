@@ -6,10 +6,10 @@ from dataclasses import replace
 from backscroll import events
 from backscroll.compaction.decision import Decision, PolicyInput
 from backscroll.compaction.lane_state import BETTER, LaneState
-from backscroll.compaction.reasoning import first_changed, shows_sealed
+from backscroll.compaction.reasoning import bound_view, shows_sealed
 from backscroll.history.log import PlanRecorded, RequestRecorded, digest_of
 from backscroll.history.plan import Plan
-from backscroll.history.ranges import SeqRange, united
+from backscroll.history.ranges import united
 from backscroll.ports import Notification
 from backscroll.tokens.usage import Estimate
 from backscroll.view.view import Ephemeral, View
@@ -104,16 +104,16 @@ def undo(lane: LaneState, now: PolicyInput, earlier: Plan) -> PlanRecorded:
     bare = united(lane.plan.no_reasoning, lane.stale)
     plan = replace(earlier, number=lane.plan.number + 1, last=last, no_reasoning=bare)
     old = lane.view
-    view = View.build(now.history, plan, lane.around, prompt=now.prompt, reuse=old)
-    first = first_changed(old, view) if old is not None and lane.around.binds else None
-    if first is not None and last is not None and shows_sealed(view, [SeqRange(first, last)]):
-        plan = replace(plan, no_reasoning=united(bare, [SeqRange(first, last)]))
-        view = View.build(now.history, plan, lane.around, prompt=now.prompt, reuse=view)
+    view = bound_view(
+        old if lane.around.binds else None,
+        plan,
+        lambda plan: View.build(now.history, plan, lane.around, prompt=now.prompt, reuse=old),
+    )
     kept = {id(segment.messages) for segment in view.segments}
     gone = [segment.estimate for segment in old.segments if id(segment.messages) not in kept] if old else []
     removed = (sum(estimate.expected for estimate in gone), sum(estimate.upper for estimate in gone))
     after = lane.calibrator.total(view.estimate, lane.budget).upper
-    return PlanRecorded(lane.name, plan, removed, after, len(view.messages), undone=True)
+    return PlanRecorded(lane.name, view.plan, removed, after, len(view.messages), undone=True)
 
 
 def hand_out(lane: LaneState, now: PolicyInput, budget: int, used: Estimate, prompt: str | None) -> RequestRecorded:

@@ -191,10 +191,7 @@ class SessionState:
         if isinstance(event, LaneOpened):
             if lane is None:  # otherwise another worker opened it at the same time
                 lane = self.lanes[event.lane] = self.make_lane(event.lane, event.plan)
-                if self.newest_lane is not None:
-                    lane.stale = self.lanes[self.newest_lane].stale
-                if (asked := self.lanes.get(self.answering or "")) is not None:
-                    lane.prompt, lane.requested = asked.prompt, asked.requested
+                self._start_like_another(lane)
             return
         if lane is None:  # the event that opened it was lost
             lane = self.lanes[event.lane] = self.make_lane(event.lane, Plan())
@@ -208,6 +205,17 @@ class SessionState:
             self.newest_lane = event.lane
             if event.undone:  # messages pinned since then must not leave the view again
                 self.pending_notifications += lane.restore_required(self.history)
+
+    def _start_like_another(self, lane: LaneState) -> None:
+        """Let a new lane know what the lane knows that it starts from: which reasoning of its view is invalid, for
+        which budget its plan was made, and with which system prompt that reasoning was made.
+        """
+        asked = self.lanes.get(self.answering or "")
+        origin = asked if self.newest_lane is None else self.lanes[self.newest_lane]
+        if origin is not None:
+            lane.stale, lane.planned_for = origin.stale, origin.planned_for or origin.budget
+        if asked is not None:
+            lane.prompt, lane.requested = asked.prompt, asked.requested
 
     def _follow_in_lanes(self, event: MessageAdded | Rewound | PinChanged) -> None:
         """Restore what a lane's plan left out, if a change of the branch requires it."""
