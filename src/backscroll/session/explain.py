@@ -9,6 +9,7 @@ from backscroll.history.history import Entry, History
 from backscroll.history.loading import chunks, load
 from backscroll.history.plan import Clear, Digest, DigestLine, Excerpt, Gap, Plan, reference
 from backscroll.history.ranges import covers
+from backscroll.messages import without_reasoning
 from backscroll.ports import Operation
 from backscroll.session.lane import not_loaded
 from backscroll.session.state import SessionState
@@ -16,7 +17,7 @@ from backscroll.session.store_sync import enter, fetch
 from backscroll.tokens.usage import estimate_message
 from backscroll.view.view import replaced_by_prompt
 
-State = Literal["whole", "excerpted", "cleared", "digested", "left out"]
+State = Literal["whole", "without reasoning", "excerpted", "cleared", "digested", "left out"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +27,8 @@ class MessageStatus:
     seq: int
     role: str
     state: State
-    """`whole`, `excerpted` (cut to the lines that matter), `cleared` (replaced by a stub), `digested` (the digest
-    covers it) or `left out`.
+    """`whole`, `without reasoning` (its provider binds reasoning to what was edited before it), `excerpted` (cut to the
+    lines that matter), `cleared` (replaced by a stub), `digested` (the digest covers it) or `left out`.
     """
     reason: str
     """What protects it, or the strategy that chose it."""
@@ -76,6 +77,7 @@ class _Reasons:
         self.prompt = lane.view is not None and lane.view.prompt is not None
         self.planned = bool(lane.plan.edits)
         self.prose = prose_of(lane.plan)
+        self.no_reasoning = lane.plan.no_reasoning
 
     def of(self, entry: Entry) -> str:
         if entry.reading.flags.critical:
@@ -110,6 +112,9 @@ def _state(entry: Entry, gaps: Sequence[Gap], edits: Sequence[Excerpt | Clear], 
     if edits:
         state: State = "cleared" if any(isinstance(edit, Clear) for edit in edits) else "excerpted"
         return state, edits[0].by
+    if entry.reading.is_sealed and covers(reasons.no_reasoning, entry.seq):
+        left = without_reasoning(entry.message)
+        return "left out" if left is None else "without reasoning", "its reasoning follows something that was edited"
     return "whole", reasons.of(entry)
 
 
