@@ -92,7 +92,7 @@ bench: $(READY) $(PEERS)/.ready ## measure beside the peers, then what each part
 	$(BIN)/python benchmarks/stores.py
 	$(BIN)/python benchmarks/search.py --messages 10000
 
-shipped: $(READY) ## check, before a release, what a peer ships beside ours
+shipped: $(READY) ## check, before a release, what a peer's own manager gets wrong
 	$(BIN)/python -m pytest benchmarks/peers/shipped_strands.py
 
 lock: $(READY) ## resolve the development dependencies, and those of the benchmarks' peers, again

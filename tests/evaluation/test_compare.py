@@ -9,12 +9,15 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
-from backscroll.cli import compare as command
+from backscroll.cli import compare_table as table
+from backscroll.cli.compare import exit_code
 from backscroll.compaction.options import CachePricing
 from backscroll.errors import ConfigurationError
 from backscroll.evaluation.compare import process_pool as pools
@@ -83,15 +86,29 @@ def test_it_agrees_with_replay(talk):
         assert row[name] == pytest.approx(outcome[name]), name
 
 
-@pytest.mark.parametrize("width", [60, 100, 200])
-def test_the_tables_show_all_figures_at_any_width(talk, monkeypatch, width):
-    monkeypatch.setattr("backscroll.cli.screen.width", lambda: width)
+def test_the_table_is_followed_by_a_recommendation(talk):
     done = compare(talk, "--budget", BUDGET, "--strategies", "auto,clear")
     assert done.exit_code == 0, done.output
-    (sent,) = {f"{one['tokens_sent']:,}" for one in shown(talk, "--budget", BUDGET, "--strategies", "clear")["sums"]}
-    assert sent in done.stdout
-    assert "\u2026" not in done.stdout
     assert re.search(r"^recommended at 1,500 tokens: (auto|clear), the cheapest of \d", done.stdout, re.MULTILINE)
+
+
+def as_printed(rows, width):
+    """The tables of a comparison and its notes, in so many columns."""
+    console = Console(file=StringIO(), width=width)
+    prices = TARIFFS["anthropic"]
+    for item in (*table.each(rows, width), *table.tables(sums(rows), prices, width), *table.notes(rows)):
+        console.print(item)
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize("width", [60, 100, 200])
+def test_the_tables_show_all_figures_at_any_width(talk, width):
+    job = a_job(talk, "auto", int(BUDGET))
+    rows = [run(job), run(replace(job, label="clear", strategies=("clear",)))]
+    text = as_printed(rows, width)
+    assert all(f"{one.tokens_sent:,}" in text for one in sums(rows))
+    assert "\u2026" not in text
+    assert max(map(len, text.splitlines())) <= width
 
 
 def test_a_share_of_each_transcript_is_a_budget(talk):
@@ -255,19 +272,16 @@ def test_hostile_content_does_not_steer_the_terminal(tmp_path):
 
 
 def a_job(path, strategy="auto", budget=2_000):
-    return Job(Source(str(path), 0, str(path), 13, 26), strategy, None, budget, TARIFFS["anthropic"])
+    return Job(Source(str(path), 0, path.name, 13, 26), strategy, None, budget, TARIFFS["anthropic"])
 
 
-def test_failure_stands_in_its_row_and_others_go_on(talk, monkeypatch):
-    def fails(job):
-        return failed(job, "ZeroDivisionError: \x1bdivision") if job.label == "clear" else run(job)
-
-    monkeypatch.setattr(command.pools, "rows", lambda jobs, _: ((at, fails(job)) for at, job in enumerate(jobs)))
-    done = compare(talk, "--budget", BUDGET, "--strategies", "auto,clear")
-    assert done.exit_code == 2
-    assert "failed: " in done.stdout
-    assert r"ZeroDivisionError: \x1bdivision" in done.stdout
-    assert "recommended at 1,500 tokens: auto" in done.stdout
+def test_failure_stands_in_its_row_and_others_go_on(talk):
+    rows = [run(a_job(talk)), failed(a_job(talk, "clear"), "ZeroDivisionError: \x1bdivision")]
+    text = as_printed(rows, 100)
+    assert "failed: " in text
+    assert r"ZeroDivisionError: \x1bdivision" in text
+    assert exit_code(sums(rows)) == 2
+    assert [one.strategy for one in advice(sums(rows))] == ["auto"]
 
 
 def test_missing_file_or_impossible_message_is_a_row(tmp_path, talk):

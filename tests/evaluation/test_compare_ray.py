@@ -7,8 +7,6 @@ from importlib.util import find_spec
 
 import pytest
 
-from backscroll.errors import ConfigurationError
-from backscroll.evaluation.compare import ray_pool as cluster
 from tests.cli.commands import as_lines, conversation
 from tests.evaluation.comparing import shown
 
@@ -28,9 +26,3 @@ def test_a_local_ray_gives_the_same_figures(tmp_path):
     alone = shown(tmp_path, "--budget", "2k", "--strategies", "auto,truncate")
     for one, other in zip(json.loads(done.stdout)["rows"], alone["rows"], strict=True):
         assert {**one, "milliseconds": 0} == {**other, "milliseconds": 0}
-
-
-def test_without_ray_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(ConfigurationError, match=r"pip install 'backscroll\[ray\]'"):
-        next(cluster.rows([]))

@@ -162,15 +162,11 @@ def test_impossible_options_are_refused_before_the_replay(recorded, options, wor
 
 
 @pytest.mark.parametrize("kind", ["openai", "anthropic"])
-def test_missing_key_or_client_is_reported_with_the_remedy(recorded, monkeypatch, kind):
-    options = ["replay", recorded, "--summarizer", kind, "--model", "x"]
+def test_missing_key_is_reported_with_the_remedy(recorded, monkeypatch, kind):
     monkeypatch.delenv(f"{kind.upper()}_API_KEY")
-    keyless = invoke(*options)
-    monkeypatch.setitem(sys.modules, kind, None)  # stands for a machine without the package
-    bare = invoke(*options)
-    assert (keyless.exit_code, bare.exit_code) == (2, 2)
+    keyless = invoke("replay", recorded, "--summarizer", kind, "--model", "x")
+    assert keyless.exit_code == 2
     assert f"{kind.upper()}_API_KEY" in " ".join(keyless.stderr.split())
-    assert f"pip install 'backscroll[{kind}]'" in " ".join(bare.stderr.split())
 
 
 # -- the same each time --

@@ -1,5 +1,6 @@
 """How far a call goes through the files of the package: what a reader has to follow. No tests live here."""
 
+import gc
 import sys
 from collections.abc import Callable
 from itertools import pairwise
@@ -34,11 +35,14 @@ def way(act: Callable[[], object]) -> Way:
         if event == "call" and name.startswith(PACKAGE) and frame.f_code.co_name[0] != "<":
             passed.append(name)
 
+    gc.collect()
+    gc.disable()  # what other tests left may end here, and goes through files of its own
     sys.setprofile(note)
     try:
         act()
     finally:
         sys.setprofile(None)
+        gc.enable()
     changes = sum(one != other for one, other in pairwise(passed))
     return Way(len(set(passed)), changes, len(passed))
 

@@ -227,12 +227,6 @@ def test_what_is_neither_true_nor_false_is_refused(wrong):
         ContextManager(telemetry=wrong)
 
 
-def test_without_the_api_it_is_refused_by_name(monkeypatch):
-    monkeypatch.setitem(sys.modules, "opentelemetry.trace", None)  # stands for a machine without the package
-    with pytest.raises(ConfigurationError, match=r"backscroll\[otel\]"):
-        ContextManager(telemetry=True)
-
-
 def test_without_an_sdk_it_does_nothing():
     program = """
 from backscroll import ContextManager

@@ -112,6 +112,29 @@ def test_nothing_else_is_visible_to_it(wheel):
     assert wheel.run(program) == "[]\n"
 
 
+@pytest.mark.parametrize(
+    ("extra", "package", "source", "use"),
+    [
+        ("openai", "openai", "integrations.summarizers.openai import OpenAISummarizer", 'OpenAISummarizer("x")'),
+        ("anthropic", "anthropic", "integrations.summarizers.anthropic import *", 'AnthropicSummarizer("x")'),
+        ("otel", "opentelemetry", "manager.sync_manager import ContextManager", "ContextManager(telemetry=True)"),
+        ("ray", "ray", "evaluation.compare.ray_pool import rows", "next(rows([]))"),
+    ],
+)
+def test_missing_package_is_named_with_the_extra_that_brings_it(wheel, extra, package, source, use):
+    program = f"""
+        from importlib.util import find_spec
+        from backscroll.errors import ConfigurationError
+        from backscroll.{source}
+        assert find_spec({package!r}) is None
+        try:
+            {use}
+        except ConfigurationError as error:
+            print(error)
+    """
+    assert f"pip install 'backscroll[{extra}]'" in wheel.run(program)
+
+
 def test_every_module_of_the_base_installation_imports_by_itself(wheel):
     modules = sorted(name.removesuffix(".py").replace("/", ".") for name in wheel.names if name.endswith(".py"))
     modules = [module.removesuffix(".__init__") for module in modules]

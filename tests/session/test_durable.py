@@ -35,6 +35,7 @@ def work(manager, rounds, start=0):
 # -- resume --
 
 
+@pytest.mark.filterwarnings("ignore:the .* tokens reported as usage")  # 40 more at each report can look like a total
 @given(conversations(), BUDGETS, ASK, st.booleans())
 @settings(max_examples=examples(40))
 def test_resume_keeps_the_history_and_the_next_view(messages, budget, ask, observes):

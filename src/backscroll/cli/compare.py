@@ -108,7 +108,7 @@ def compare_command(
     added = sums.sums(rows)
     shown = _Shown(found, rows, added, sums.advice(added, keep), prices)
     _print_json(shown) if as_json else _print(shown, each)
-    ctx.exit(_code(added))
+    ctx.exit(exit_code(added))
 
 
 class _Shown(NamedTuple):
@@ -139,7 +139,8 @@ def _print(shown: _Shown, each: bool) -> None:
     )
 
 
-def _code(added: Sequence[sums.Sum]) -> int:
+def exit_code(added: Sequence[sums.Sum]) -> int:
+    """Return the exit code of a comparison, as the help of the command lists them."""
     if any(one.invalid or one.over_budget for one in added):
         return 1
     return 2 if any(one.failed for one in added) else 3 if any(one.refused for one in added) else 0

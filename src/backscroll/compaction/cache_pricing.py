@@ -28,9 +28,10 @@ def batch(
     *,
     cold: bool = False,
 ) -> Sequence[Excerpt | Clear]:
-    """Return the edits that clear old results, if that pays; else none.
+    """Return the edits that clear old results, or do what `make` does, if that pays; else none.
 
-    The next requests are expected to be at least as many as those since the first of these results.
+    A result is old if the model has seen it and it is in none of the newest groups. Its media count, too. The next
+    requests are expected to be at least as many as those since the first of these results.
 
     Args:
         window: The window of the view.
@@ -38,7 +39,7 @@ def batch(
         prices: The cache's prices.
         spared: Newest groups with results that stay.
         make: Makes another edit of a result, such as a preview.
-        cold: The provider's cache has expired, so everything is written anyway.
+        cold: Whether the provider's cache has expired: everything is then written anyway, so any batch of `least` pays.
     """
     found = _candidates(window, max(spared, SPARED))
     made = [(candidate, make(candidate) if make else window.mask(candidate, BY)) for candidate in found]

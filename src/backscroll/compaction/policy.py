@@ -292,7 +292,7 @@ def _batch_due(lane: LaneState, now: PolicyInput, used: int) -> bool:
 
 
 def _fit_results(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
-    """Preview new results that are too large, else clear old ones that are worth a batch."""
+    """Preview new results that are too large, else clear or preview old ones that are worth a batch."""
     found = _fit_arrivals(lane, now, targets, used) if _arrived(lane, now, targets) else None
     if found is None and _batch_due(lane, now, used):
         found = _fit_batch(lane, now, targets, used)
@@ -311,7 +311,7 @@ def _fit_arrivals(lane: LaneState, now: PolicyInput, targets: TokenTargets, used
 
 
 def _fit_batch(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
-    """Clear old results for their price."""
+    """Clear or preview a batch of old results, if that pays at cache prices or the cache has expired."""
     least = now.options.clear_at_least_tokens
     assert now.prices is not None
     assert least is not None

@@ -158,18 +158,18 @@ class SessionState:
     # -- events --
 
     def apply(self, event: LogEvent) -> None:
-        """Apply one log event. The only method that mutates a session."""
+        """Apply one log event: to the history, then to all else (`follow`)."""
         self.history.apply(event)
         self.follow(event)
 
     def apply_deferred(self, event: LogEvent) -> None:
-        """Apply an event now; persist it with the next commit."""
+        """Apply an event that leaves the history as it is, and store it with the next commit."""
         self.follow(event)
         if self.journal is not None:
             self.journal.buffer(event)
 
     def follow(self, event: LogEvent) -> None:
-        """Apply an event to everything but the history, which has it already."""
+        """Apply an event to all but the history, which has it already or is not changed by it."""
         if self.journal is None:
             self.events.append(event)
         match event:

@@ -21,7 +21,7 @@ Shared parts:
 - `queued_store.py`: base class of stores that write through a queue
 - `group_commit.py`: one thread that batches queued writes
 - `keyed_executor.py`: jobs in threads, in order for each session
-- `fork_lock.py`: keep the process from forking while a connection is open
+- `fork_lock.py`: keep the process from forking while a connection is open, and reset objects in the child of a fork
 - `commit_counter.py`: the number of acknowledged commits, in a file next to the database
 - `turns.py`: a writer's exclusive turn to append
 - `names.py`: validate names of sessions, keys and blobs

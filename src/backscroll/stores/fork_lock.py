@@ -1,9 +1,12 @@
-"""Keep the process from forking while a database connection is open.
+"""Keep the process from forking while a database connection is open, and reset objects in the child of a fork.
 
 SQLite remembers in memory which locks the process holds. In the child of a fork that is wrong: it would wait forever
 for locks of its parent, or skip locks that it needs. So a process forks only while no connection is open. Code that
 uses a connection holds `GATE`, or an `exclusive_lock` if no other thread uses that connection. Idle connections are
 closed before the fork.
+
+The child also has the parent's locks, held by threads that it lacks. Objects with locks, threads or connections are
+reset there.
 """
 
 import contextlib
@@ -15,14 +18,18 @@ from collections.abc import Iterator
 from typing import Protocol
 
 
-class Keeper(Protocol):
+class Forked(Protocol):
+    """Something that has threads, locks or connections."""
+
+    def forked(self) -> None:
+        """Reset in the child of a fork, where one thread runs, and missing ones may hold locks."""
+
+
+class Keeper(Forked, Protocol):
     """Something that keeps connections open between uses."""
 
     def close_idle(self) -> None:
         """Close them before a fork. No connection is in use."""
-
-    def forked(self) -> None:
-        """Reset in the child of a fork, where missing threads may hold locks."""
 
 
 class ForkLock:
@@ -67,15 +74,22 @@ class ForkLock:
 GATE = ForkLock()
 """One per process, because a fork concerns all connections."""
 _keepers: "weakref.WeakSet[Keeper]" = weakref.WeakSet()
+_forked: "weakref.WeakSet[Forked]" = weakref.WeakSet()
 _locks: "weakref.WeakSet[threading.Lock]" = weakref.WeakSet()
 _acquired: list[threading.Lock] = []
 """The exclusive locks that a fork under way holds."""
 
 
 def closes_for_forks(keeper: Keeper) -> None:
-    """Have an object close its idle connections before each fork, for as long as it lives."""
-    _register()
+    """Have an object close its idle connections before each fork and reset in the child, for as long as it lives."""
+    resets_in_child(keeper)
     _keepers.add(keeper)
+
+
+def resets_in_child(each: Forked) -> None:
+    """Call `forked` of an object in the child of each fork, for as long as it lives."""
+    _register()
+    _forked.add(each)
 
 
 def exclusive_lock() -> threading.Lock:
@@ -123,8 +137,8 @@ def _resume() -> None:
 def _after() -> None:
     _release()
     GATE.forked()
-    for keeper in list(_keepers):
-        keeper.forked()
+    for each in list(_forked):
+        each.forked()
 
 
 def _release() -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from backscroll.errors import StoreUnavailableError
-from backscroll.stores.fork_lock import closes_for_forks
+from backscroll.stores.fork_lock import resets_in_child
 
 _Job: TypeAlias = tuple[Future[Any], Callable[[], Any]]
 
@@ -38,10 +38,7 @@ class KeyedExecutor:
     def __init__(self, name: str, threads: int | None = None) -> None:
         self._name, self._threads = name, threads or sys.maxsize
         self.forked()
-        closes_for_forks(self)
-
-    def close_idle(self) -> None:
-        """Do nothing before a fork: the parent keeps its threads."""
+        resets_in_child(self)
 
     def forked(self) -> None:
         """Reset in the child of a fork, which has no such threads and no jobs."""

@@ -9,9 +9,10 @@ import pytest
 from amplifier_core import ChatRequest, ChatResponse, TextBlock, ThinkingBlock, ToolResult, Usage
 from amplifier_core.testing import MockCoordinator
 
+from backscroll import AsyncContextManager, Summarizer
 from backscroll.events import COMPACTION, SUMMARY_FAILED, SUMMARY_READY, SUMMARY_STARTED
 from backscroll.integrations.amplifier import hooks as signals
-from backscroll.integrations.amplifier import providers
+from backscroll.integrations.amplifier.providers import ProviderSummarizer
 from tests.integrations.amplifier.harness import AmplifierHarness, awaited, chat, mounted, rounds, say
 from tests.integrations.amplifier.provider import Message, Provider, plain
 from tests.integrations.amplifier.scenarios import words
@@ -206,13 +207,14 @@ async def test_request_past_the_timeout_goes_on_without_the_model():
 
 @FAILED
 @awaited
-async def test_a_provider_that_hangs_is_given_up(monkeypatch):
-    monkeypatch.setattr(providers, "CALL_SECONDS", 0.01)
-    provider = Writer(answer=lambda _: asyncio.Event().wait())
-    async with mounted(SUMMARIZE | {"summary_wait_seconds": 30}, await with_providers(provider)) as ours:
-        await ours.add(*TALK)
-        view = await ours.view(6_000)
-        assert [payload["reason"][:12] for payload in ours.payloads(SUMMARY_FAILED)] == ["TimeoutError"]
+async def test_a_provider_that_hangs_is_given_up():
+    coordinator = await with_providers(Writer(answer=lambda _: asyncio.Event().wait()))
+    hasty = Summarizer(ProviderSummarizer(coordinator, None, None, call_seconds=0.01), wait_seconds=30)
+    heard = []
+    async with AsyncContextManager(summarizer=hasty, on_event=lambda *event: heard.append(event)) as context:
+        await context.append(*TALK)
+        view = await context.get_messages_for_request(6_000)
+        assert [payload["reason"][:12] for name, payload in heard if name == SUMMARY_FAILED] == ["TimeoutError"]
         assert TOLD not in json.dumps(view)
 
 

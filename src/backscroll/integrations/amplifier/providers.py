@@ -23,10 +23,13 @@ class ProviderSummarizer:
         coordinator: The session's coordinator.
         name: Name of the provider. `None`: the provider of the newest request, else the first that is mounted.
         model: Sent as `ChatRequest.model`. `None`: the provider's own model.
+        call_seconds: Limit of one call.
     """
 
-    def __init__(self, coordinator: Any, name: str | None, model: str | None) -> None:
-        self._coordinator, self._name, self._model = coordinator, name, model
+    def __init__(
+        self, coordinator: Any, name: str | None, model: str | None, call_seconds: float = CALL_SECONDS
+    ) -> None:
+        self._coordinator, self._name, self._model, self._call_seconds = coordinator, name, model, call_seconds
         self.serving: Any = None
         """The provider of the newest request."""
 
@@ -45,7 +48,7 @@ class ProviderSummarizer:
         )
         mark = signals.OWN_CALL.set(True)
         try:
-            response = await asyncio.wait_for(provider.complete(asked), CALL_SECONDS)
+            response = await asyncio.wait_for(provider.complete(asked), self._call_seconds)
         finally:
             signals.OWN_CALL.reset(mark)
         blocks = response.content

@@ -3,7 +3,6 @@
 - `store.py`: the operations of the port
 - `server.py`: run work on the tables of one address, with retries
 - `pool.py`: connections kept for the next use
-- `fork_safety.py`: reset objects in the child of a fork
 - `schema.py`: the tables, as numbered migrations
 - `rows.py`: statements, rows and their checksums
 - `verify.py`: find damage

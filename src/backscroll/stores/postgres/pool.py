@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from backscroll.errors import StoreUnavailableError
+from backscroll.stores.fork_lock import resets_in_child
 from backscroll.stores.postgres.driver import Connection, psycopg
-from backscroll.stores.postgres.fork_safety import resets_in_child
 
 PATIENCE = 30.0  # seconds to wait for a connection
 _IDLE = psycopg.pq.TransactionStatus.IDLE

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from backscroll.recall.pages import SearchHit
 from backscroll.recall.retrieval import Source
-from backscroll.stores.fork_lock import GATE, closes_for_forks
+from backscroll.stores.fork_lock import GATE, resets_in_child
 from backscroll.stores.search import passages
 from backscroll.stores.sqlite.errors import translated_errors
 
@@ -76,7 +76,7 @@ class SearchIndex:
             for statement in passages.TABLES:
                 self._connection.execute(statement)
             weakref.finalize(self, self._connection.close)
-            closes_for_forks(self)
+            resets_in_child(self)
         return self._connection
 
     def close(self) -> None:
@@ -86,10 +86,7 @@ class SearchIndex:
                 self._connection.close()
             self._connection, self.indexed = None, 0
 
-    def close_idle(self) -> None:
-        """Do nothing before a fork: only the child closes what it shares with its parent."""
-
     def forked(self) -> None:
-        """Close the index in the child of a fork: both processes would write to one file."""
+        """Close the index in the child of a fork, and only there: both processes would write to one file."""
         self._lock = threading.RLock()
         self.close()

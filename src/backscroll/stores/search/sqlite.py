@@ -18,7 +18,7 @@ from backscroll.notices import warn
 from backscroll.ports import Store
 from backscroll.recall.pages import SearchHit
 from backscroll.recall.retrieval import Source
-from backscroll.stores.fork_lock import closes_for_forks
+from backscroll.stores.fork_lock import resets_in_child
 from backscroll.stores.search import passages
 from backscroll.stores.search.catch_up import catch_up, text_of
 from backscroll.stores.search.index import SearchIndex
@@ -58,7 +58,7 @@ class SqliteSearch:
         self._instead = SearchIndex()
         self._gave_up = False
         self._begin()
-        closes_for_forks(self)
+        resets_in_child(self)
 
     def _begin(self) -> None:
         self._number: int | None = None
@@ -122,11 +122,8 @@ class SqliteSearch:
             self._gave_up = False
             self._begin()
 
-    def close_idle(self) -> None:
-        """Do nothing before a fork: no connection stays open."""
-
     def forked(self) -> None:
-        """Replace the lock in the child of a fork."""
+        """Replace the lock in the child of a fork. No connection stays open between two uses."""
         self._lock = threading.RLock()
 
     # -- the file --
