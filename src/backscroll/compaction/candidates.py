@@ -6,6 +6,7 @@ from math import ceil
 from typing import Protocol
 
 from backscroll.compaction.digest.relevance import Relevance
+from backscroll.compaction.floor import floor_seqs
 from backscroll.compaction.sampling import READ
 from backscroll.history.history import Entry, History
 from backscroll.history.plan import (
@@ -349,11 +350,3 @@ def protect_recent(window: Window, recent: int, results: int, *, cut_kept: bool 
         found += held
         unit.recent = among or spared <= recent
         unit.nearest = among or spared <= recent * NEAREST or (unit.kept and not cut_kept)
-
-
-def floor_seqs(history: History) -> set[int]:
-    """Return the `seq`s that every view requires, in addition to `newest_seqs`."""
-    floor = set(history.leading_seqs)
-    floor |= {entry.seq for entry in (history.first_user, history.last_user) if entry is not None}
-    floor |= set() if history.reminder is None else {history.reminder}
-    return floor | history.protected

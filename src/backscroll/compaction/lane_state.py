@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from backscroll import events
-from backscroll.compaction.candidates import floor_seqs
+from backscroll.compaction.floor import floor_seqs
 from backscroll.compaction.result import CompactionResult
 from backscroll.history.groups import MessageGroup
 from backscroll.history.history import History
