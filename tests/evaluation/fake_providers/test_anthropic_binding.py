@@ -277,7 +277,7 @@ def test_answers_of_another_vendor_are_appended_as_plain_blocks(good):
     assert good.send()["input_transformations"] == []
 
 
-def test_thinking_inside_a_reply_is_bound_to_what_precedes_it_there():
+def test_thinking_inside_a_reply_is_bound_to_that_reply():
     parts = (Thinking("a"), Text("One."), Thinking("b"), Thinking("c", redacted=True), Text("Two."))
     made = Talk(FakeAnthropic(replies=[Reply(parts), thinks("Done.")]))
     made.say(text("Go."))
@@ -442,7 +442,7 @@ def test_thinking_is_read_by_the_models_of_the_table(producer, reader, is_read):
     assert found == ([] if is_read else ["model_binding_mismatch"])
 
 
-def test_unreadable_thinking_is_dropped_even_where_the_prefix_changed():
+def test_unreadable_thinking_is_dropped_with_a_changed_prefix():
     """The first reason in the order of precedence is reported, and it is never an error."""
     made = talk()
     request = changed(setting(made.request, "error"), INVALID["edit the first message"])
