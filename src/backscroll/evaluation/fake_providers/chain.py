@@ -46,21 +46,19 @@ def count_bytes(text: str) -> int:
 class PrefixChain:
     """The running hash over what precedes each block of a request.
 
-    The border of a message is hashed with its first block. A message that holds nothing but reasoning, which no prefix
+    The border of a message, which has its role, is hashed with its first block. A message that holds nothing but reasoning, which no prefix
     contains, so leaves no trace.
     """
 
     def __init__(self, start: str) -> None:
         self.value = start
         self._border: tuple[str, Any] | None = None
-        self._role = ""
 
     def begin(self, role: str, extras: Any = None) -> None:
         """Begin a message; `extras` are its other fields, such as `clear_at`."""
-        self._role = role
         self._border = (role, extras)
 
     def add(self, block: Any, definition: Any = None) -> None:
         """Hash a block, and the definition of a tool that it refers to."""
-        self.value = fingerprint(self.value, self._role, self._border, canonical(block), canonical(definition))
+        self.value = fingerprint(self.value, self._border, canonical(block), canonical(definition))
         self._border = None
