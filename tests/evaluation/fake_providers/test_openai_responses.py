@@ -238,6 +238,7 @@ def output(known="call_1"):
 
 REFUSED = {
     "no input": ([], r"Missing required parameter: 'input'"),
+    "text in the list": (["Go."], r"Invalid type for 'input\[0\]'"),
     "call without output": ([GO, call()], r"^No tool output found for function call call_1\.$"),
     "one of two": ([GO, call(), call("call_2"), output()], "No tool output found for function call call_2"),
     "output without call": ([GO, output()], "No tool call found for function call output with call_id call_1"),
