@@ -217,6 +217,31 @@ def test_left_out_from_the_middle_names_the_block_after_the_gap(good):
     assert caught.value.message.startswith(f"messages.{at}.content.{block}: ")
 
 
+def test_allowed_thinking_was_seen_by_what_was_made_after_it():
+    """So that leaving out only the allowed block leaves a gap."""
+    made = put_back(FakeAnthropic(replies=replies(), account_created=OLD))
+    made.send()
+    made.say(text("Next."))
+    assert len(made.fake.create(**made.request)["input_transformations"]) == 1
+    request = without_thinking(made.request, 5)
+    at, block = thinking_places(request)[-1]
+    expected = {"type": "thinking_mismatch_allowed", "reason": "prefix_binding_mismatch"}
+    found = made.fake.create(**request)["input_transformations"]
+    assert found == [{**expected, "path": f"messages.{at}.content.{block}"}]
+
+
+def test_role_of_a_message_is_in_the_prefix():
+    made = Talk(FakeAnthropic(replies=replies()))
+    made.say(text("Go."))
+    made.messages.append({"role": "system", "content": "Be brief."})
+    made.send()
+    made.results()
+    assert made.fake.create(**made.request)["input_transformations"] == []
+    made.messages[1]["role"] = "user"
+    with pytest.raises(FakeProviderError, match=BOUND):
+        made.fake.create(**made.request)
+
+
 # -- the rows that are valid --
 
 
@@ -277,7 +302,7 @@ def test_answers_of_another_vendor_are_appended_as_plain_blocks(good):
     assert good.send()["input_transformations"] == []
 
 
-def test_thinking_inside_a_reply_is_bound_to_what_precedes_it_there():
+def test_thinking_inside_a_reply_is_bound_to_that_reply():
     parts = (Thinking("a"), Text("One."), Thinking("b"), Thinking("c", redacted=True), Text("Two."))
     made = Talk(FakeAnthropic(replies=[Reply(parts), thinks("Done.")]))
     made.say(text("Go."))
@@ -415,6 +440,17 @@ def test_switch_down_and_back_loses_nothing(good):
     assert reasons(good.send()) == ["model_binding_mismatch"]
 
 
+def test_models_that_take_turns_keep_each_others_place(good):
+    """Fable 5.1 reads all; Opus 5.5 drops what is not its own, and counts it as preceding what it makes."""
+    good.request.update(setting(good.request, "error"))
+    dropped = 0
+    for model in ("claude-fable-5-1", "claude-opus-5-5", "claude-fable-5-1", "claude-opus-5-5", "claude-fable-5-1"):
+        good.request["model"] = model
+        assert reasons(good.send()) == ["model_binding_mismatch"] * (dropped if "opus" in model else 0)
+        good.say(text("Next."))
+        dropped += "fable" in model
+
+
 @pytest.mark.parametrize(
     ("producer", "reader", "is_read"),
     [
@@ -442,7 +478,7 @@ def test_thinking_is_read_by_the_models_of_the_table(producer, reader, is_read):
     assert found == ([] if is_read else ["model_binding_mismatch"])
 
 
-def test_unreadable_thinking_is_dropped_even_where_the_prefix_changed():
+def test_unreadable_thinking_is_dropped_with_a_changed_prefix():
     """The first reason in the order of precedence is reported, and it is never an error."""
     made = talk()
     request = changed(setting(made.request, "error"), INVALID["edit the first message"])
@@ -534,13 +570,12 @@ def test_earlier_messages_may_lose_their_oldest_block():
     assert made.fake.create(**without_thinking(made.request, 0, 1))["input_transformations"] == []
 
 
-def test_a_drop_takes_the_rest_of_the_run_with_it():
-    """The second block lost its predecessor alone: without that rule, it would be a mismatch by itself."""
-    made = latest("a", "b")
-    made.say(text("Twice."))
-    request = changed(setting(made.request, "drop_block"), edit(["messages", 0, "content", 0, "text"], "Stop."))
-    found = [each["path"] for each in made.fake.create(**request)["input_transformations"]]
-    assert found == ["messages.1.content.0", "messages.3.content.0", "messages.3.content.1"]
+def test_a_drop_takes_the_rest_of_the_run_with_it(good):
+    """The block of the first answer was moved before that of the second, which would be valid by itself."""
+    block = good.messages[2]["content"].pop(0)
+    good.messages[4]["content"].insert(0, block)
+    found = good.fake.create(**setting(good.request, "drop_block"))["input_transformations"]
+    assert [each["path"] for each in found] == ["messages.4.content.0", "messages.4.content.1"]
 
 
 def test_same_request_fails_again(good):

@@ -1,4 +1,4 @@
-"""What the Messages API refuses whatever was said before."""
+"""What the Messages API refuses by the request alone."""
 
 from copy import deepcopy
 
@@ -38,6 +38,7 @@ REFUSED = {
     "empty list": ([GO, says("assistant", []), GO], r"messages\.1: all messages must have non-empty content"),
     "empty text block": ([says("user", [text("")])], "text content blocks must be non-empty"),
     "no content": ([{"role": "user"}], r"messages\.0\.content: Input should be a valid list"),
+    "text in a list": ([says("user", ["Go."])], r"messages\.0\.content\.0: Input should be an object"),
     "unanswered call": ([GO, use("a"), GO], rf"^messages\.1: {UNANSWERED}a\."),
     "unanswered at the end": ([GO, use("a"), result("a"), use("b")], rf"^messages\.3: {UNANSWERED}b\."),
     "half answered": ([GO, use("a", "b"), result("a")], rf"{UNANSWERED}b\."),

@@ -137,7 +137,7 @@ def test_removed_reasoning_is_not_billed(made):
     assert before - after == sum(made.fake._tokens(item) for item in reasoning)
 
 
-def test_reasoning_inside_a_reply_is_bound_to_what_precedes_it_there():
+def test_reasoning_inside_a_reply_is_bound_to_that_reply():
     parts = (Thinking("a"), Text("One."), Thinking("b"), Text("Two."))
     made = Items(FakeOpenAIResponses(replies=[Reply(parts)]))
     made.send()
@@ -217,7 +217,7 @@ def test_threshold_puts_the_item_before_the_reply(made):
     assert made.fake.create(**made.request)["input_transformations"] == []
 
 
-def test_configuration_before_a_compaction_needs_another_after_it(made):
+def test_configuration_before_a_compaction_needs_another(made):
     item = made.fake.compact(input=made.items)["output"][-1]
     update = {"type": "configuration_update", "reasoning": {"effort": "low"}}
     with pytest.raises(FakeProviderError, match="The 'configuration_update' item type is not supported"):
@@ -238,6 +238,7 @@ def output(known="call_1"):
 
 REFUSED = {
     "no input": ([], r"Missing required parameter: 'input'"),
+    "text in the list": (["Go."], r"Invalid type for 'input\[0\]'"),
     "call without output": ([GO, call()], r"^No tool output found for function call call_1\.$"),
     "one of two": ([GO, call(), call("call_2"), output()], "No tool output found for function call call_2"),
     "output without call": ([GO, output()], "No tool call found for function call output with call_id call_1"),

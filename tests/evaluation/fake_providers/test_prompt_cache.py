@@ -99,7 +99,7 @@ def test_another_model_reads_nothing():
     assert cache.bill_marks("other", units(10, 9), 512).read == 0
 
 
-def test_automatic_cache_reads_the_longest_prefix_without_a_limit():
+def test_automatic_cache_reads_the_longest_prefix():
     cache = PromptCache()
     first = cache.bill_prefix("model", units(10), 1024)
     assert (first.read, first.written, first.uncached) == (0, 0, 1000)

@@ -38,7 +38,7 @@ class Place(NamedTuple):
 
 def kind(block: Any) -> str:
     """Return the `type` of a block; `text` for a string."""
-    return str(block.get("type")) if isinstance(block, Mapping) else "text"
+    return str(block.get("type")) if isinstance(block, dict) else "text"
 
 
 class AnthropicRequest:
@@ -124,6 +124,9 @@ def _blocks(message: Any, at: int) -> list[Any]:
         return [content] if content else []
     if not isinstance(content, list):
         raise anthropic_error(f"messages.{at}.content: Input should be a valid list")
+    for number, block in enumerate(content):
+        if not isinstance(block, dict):
+            raise anthropic_error(f"messages.{at}.content.{number}: Input should be an object")
     return content
 
 
@@ -132,7 +135,7 @@ def _marks(value: Any) -> Iterator[Mapping[str, Any]]:
     if isinstance(value, list):
         for item in value:
             yield from _marks(item)
-    elif isinstance(value, Mapping):
+    elif isinstance(value, dict):
         yield from _marks(value.get("content"))
         if value.get("cache_control") is not None:
             yield value["cache_control"]

@@ -1,4 +1,4 @@
-"""What the Messages API refuses whatever was said before: fields, roles, pairs of calls and results, marks.
+"""What the Messages API refuses by the request alone: fields, roles, pairs of calls and results, marks.
 
 Sources: "Errors", "Prompt caching", "Thinking", "Troubleshooting thinking", "Mid-conversation system messages" and
 "Preserved thinking" (Claude Platform Docs), and the types of the anthropic client. Where no page gives the text of an

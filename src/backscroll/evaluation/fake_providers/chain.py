@@ -13,6 +13,8 @@ from typing import Any
 MARKS = frozenset({"cache_control", "prompt_cache_breakpoint"})
 """Keys that control caching and are no part of any prefix."""
 
+_ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
 _WRITTEN_BY_THE_MODEL = frozenset({"input", "input_schema", "parameters", "args"})
 """Keys whose values are free-form JSON, in which a key of `MARKS` is data."""
 
@@ -30,7 +32,7 @@ def canonical(value: Any, without: Collection[str] = MARKS) -> Any:
 
 def as_text(value: Any) -> str:
     """Return JSON with sorted keys and no whitespace. The key order and the formatting of a request do not count."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return _ENCODER.encode(value)
 
 
 def fingerprint(*values: Any) -> str:
@@ -46,21 +48,19 @@ def count_bytes(text: str) -> int:
 class PrefixChain:
     """The running hash over what precedes each block of a request.
 
-    The border of a message is hashed with its first block. A message that holds nothing but reasoning, which no prefix
-    contains, so leaves no trace.
+    The border of a message, which has its role, is hashed with its first block. A message that holds nothing but
+    reasoning, which no prefix contains, so leaves no trace.
     """
 
     def __init__(self, start: str) -> None:
         self.value = start
         self._border: tuple[str, Any] | None = None
-        self._role = ""
 
     def begin(self, role: str, extras: Any = None) -> None:
         """Begin a message; `extras` are its other fields, such as `clear_at`."""
-        self._role = role
         self._border = (role, extras)
 
     def add(self, block: Any, definition: Any = None) -> None:
         """Hash a block, and the definition of a tool that it refers to."""
-        self.value = fingerprint(self.value, self._role, self._border, canonical(block), canonical(definition))
+        self.value = fingerprint(self.value, self._border, canonical(block), canonical(definition))
         self._border = None

@@ -132,8 +132,8 @@ class FakeGemini:
                         " to work correctly, and missing thought_signature may lead to degraded model performance."
                         f" Additional data, function call `{name}`, position {turn.at + 1}."
                     )
-                is_known = signature is None or _decoded(signature) in DUMMIES
-                if not is_known and self._signed.get(signature) != _identity(call):
+                is_minted = signature is not None and _decoded(signature) not in DUMMIES
+                if is_minted and self._signed.get(str(signature)) != _identity(call):
                     yield gemini_error("Corrupted thought signature.")
 
     def _units(self, turns: list[_Content], system: Any, tools: list[Any] | None) -> list[Unit]:

@@ -1,4 +1,4 @@
-"""What the Responses API refuses whatever was said before: items, their fields, pairs of calls and outputs.
+"""What the Responses API refuses by the request alone: items, their fields, pairs of calls and outputs.
 
 Sources: the types of the openai client, "Reasoning" and "Compaction" (OpenAI), and error texts as users of the API
 reported them.
@@ -70,6 +70,9 @@ def items_of(given: Any) -> list[Item]:
         return [{"type": "message", "role": "user", "content": given}]
     if not isinstance(given, list) or not given:
         raise openai_error("Missing required parameter: 'input'.", code="missing_required_parameter")
+    for at, item in enumerate(given):
+        if not isinstance(item, dict):
+            raise openai_error(f"Invalid type for 'input[{at}]': expected an object.", code="invalid_type")
     return [{"type": "message", **item} if "type" not in item and "role" in item else item for item in given]
 
 
@@ -138,7 +141,7 @@ def _options(raw: Mapping[str, Any], version: tuple[int, int]) -> Iterator[FakeP
                 param=key,
             )
     if raw.get("previous_response_id") is not None:
-        yield openai_error(  # responses are kept by nobody here
+        yield openai_error(  # the fake keeps no responses
             f"Previous response with id '{raw['previous_response_id']}' not found.",
             code="previous_response_not_found",
             param="previous_response_id",
