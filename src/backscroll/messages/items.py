@@ -91,14 +91,12 @@ def role_of(item: Mapping[str, Any]) -> str:
     return "developer" if kind in _OF_HOSTS else str(item.get("role") or "assistant")
 
 
-def gathered(messages: Sequence[object]) -> Sequence[object]:
+def gathered(messages: Sequence[object]) -> list[object]:
     """Put bare items into envelopes: each run of items that the model made into one, every other item into its own.
 
     A message of a user or of the host stays as it is, and so does a model's message that has no other item beside it.
     A bare item's `metadata` becomes its envelope's.
     """
-    if all(type(message) is dict and "role" in message and "type" not in message for message in messages):
-        return messages
     found: list[object] = []
     run: list[Item] = []
     for message in messages:

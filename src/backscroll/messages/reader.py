@@ -119,7 +119,7 @@ def read_message(message: dict[str, Any]) -> ParsedMessage:
     twice = bool(calls) and type(content) is list and _repeats_calls(content)
     if len(message) > 2 or content is None:
         parts += read_outside_content(message)
-    rigid = twice or any(part.is_sealed for part in parts)
+    rigid = twice or any(part.form == "fixed" and part.kind == "reasoning" for part in parts)
     metadata = message.get("metadata")
     flags = read_flags(metadata) if type(metadata) is dict and metadata else NO_FLAGS
     if type(content) is list and any(type(block) is dict and block.get("type") in KEPT for block in content):
