@@ -125,9 +125,8 @@ def read_message(message: dict[str, Any]) -> ParsedMessage:
     rigid = twice or any(part.form == "fixed" and part.kind == "reasoning" for part in parts)
     metadata = message.get("metadata")
     flags = read_flags(metadata) if type(metadata) is dict and metadata else NO_FLAGS
-    if type(content) is list and any(type(block) is dict and block.get("type") in KEPT for block in content):
-        kept = any(is_item(block) and block["type"] in KEPT for block in content)
-        flags = flags._replace(critical=True) if kept else flags
+    if type(content) is list and any(is_item(block) and block["type"] in KEPT for block in content):
+        flags = flags._replace(critical=True)
     return ParsedMessage(role, tuple(parts + calls), flags, rigid, answers)
 
 
