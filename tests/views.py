@@ -18,6 +18,18 @@ def weight(view: list[dict[str, Any]]) -> int:
     return sum(walk(message.get("content")) for message in view)
 
 
+def in_a_row(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages as a view shows them whole: of the Responses API the items, without what holds them."""
+    found: list[dict[str, Any]] = []
+    for message in messages:
+        content = message.get("content")
+        held = isinstance(content, list) and any(
+            {"call_id", "encrypted_content", "status"} & block.keys() for block in content
+        )
+        found += content if held and isinstance(content, list) else [message]
+    return found
+
+
 def is_typed_by_user(message: dict[str, Any]) -> bool:
     """Whether a message of the user's role is no hook's and holds no results."""
     hook = message.get("metadata", {}).get("source") == "hook"
@@ -42,7 +54,7 @@ def spoil(value: Any) -> None:
 
 def summary_of(view):
     """The text of the summary; empty without one."""
-    contents = [message["content"] or "" for message in view]
+    contents = [message.get("content") or "" for message in view]
     blocks = [[{"text": found}] if isinstance(found, str) else found for found in contents]
     texts = [block.get("text", "") for found in blocks for block in found]
     return next((text for text in texts if text.startswith("<summary>\n") and "compacted here" in text), "")

@@ -18,6 +18,7 @@ CLOSED = "[no result recorded]"
 _REFERENCE = re.compile(r"\[ref:(\d+)(?:-(\d+))?(?:\.\d+)?\]")
 _CUT = re.compile(r"\[\.\.\. [\d,]+ characters left out, recall \[ref:(\d+)(?:\.\d+)?\] \.\.\.\]")
 _STUB = re.compile(r"\[[^\n]*recall \[ref:(\d+)(?:\.\d+)?\]\]")
+_ITEMS = ("message", "reasoning", "function_call", "function_call_output")
 _BEDROCK = ("text", "toolUse", "toolResult", "image")
 
 
@@ -26,7 +27,7 @@ class Bit(NamedTuple):
 
     role: str
     kind: str
-    """`text`, `call`, `result`, `media`."""
+    """`text`, `call`, `result`, `media`, `reasoning`."""
     id: str
     """Of a call and of what answers it."""
     body: str
@@ -35,6 +36,10 @@ class Bit(NamedTuple):
 
 def bits(message: Message) -> list[Bit]:
     """Everything in a message, in order."""
+    if message.get("type") in _ITEMS:
+        return _item(message)
+    if (held := message.get("content")) and isinstance(held, list) and held[0].get("type") in _ITEMS:
+        return [bit for item in held for bit in _item(item)]
     role, content = str(message["role"]), message.get("content")
     if role == "tool":
         return [Bit("user", "result", message["tool_call_id"], content)]
@@ -47,6 +52,17 @@ def bits(message: Message) -> list[Bit]:
     return said + listed
 
 
+def _item(item: Message) -> list[Bit]:
+    """What an item of the Responses API says or brings."""
+    if item["type"] == "message":
+        return [Bit(item["role"], "text", "", part["text"]) for part in item["content"]]
+    if item["type"] == "function_call":
+        return [Bit("assistant", "call", item["call_id"], item["arguments"])]
+    if item["type"] == "reasoning":
+        return [Bit("assistant", "reasoning", item["id"], _json(item))]
+    return [Bit("user", "result", item["call_id"], item["output"])]
+
+
 def _listed(call: Message) -> Bit:
     arguments = call["function"]["arguments"] if "function" in call else call["arguments"]
     return Bit("assistant", "call", call["id"], arguments if isinstance(arguments, str) else _json(arguments))
@@ -54,7 +70,7 @@ def _listed(call: Message) -> Bit:
 
 def _bit(role: str, block: Message) -> Bit:
     kind = block.get("type") or next(key for key in _BEDROCK if key in block)
-    if kind == "text":
+    if kind in ("text", "input_text"):
         return Bit(role, "text", "", block["text"])
     if kind in ("tool_use", "tool_call"):
         return Bit(role, "call", block["id"], _json(block["input"]))
@@ -80,6 +96,8 @@ def taken(view: Sequence[Message], dialect: str, pending: Counter[str]) -> list[
     at the end.
     """
     found = list(_empty(view))
+    if dialect == "responses":
+        return found + list(_rounds_of_items(view, pending))
     found += _rounds_in_blocks(view, pending) if dialect in ("anthropic", "bedrock") else _rounds(view, pending)
     return found
 
@@ -121,6 +139,29 @@ def _rounds_in_blocks(view: Sequence[Message], pending: Counter[str]) -> Iterato
         if calls and results:
             yield f"view[{at}] calls and answers"
     yield from _unequal(calls, Counter(), len(view) - 1, pending)
+
+
+def _rounds_of_items(view: Sequence[Message], pending: Counter[str]) -> Iterator[str]:
+    """OpenAI's Responses API: each call has its output behind it, before anybody else speaks, and reasoning comes
+    before something that the model made.
+    """
+    calls: Counter[str] = Counter()
+    for at, item in enumerate(view):
+        kind = item.get("type")
+        after = view[at + 1].get("type") if at + 1 < len(view) else None
+        if kind == "reasoning" and after not in ("message", "function_call"):
+            yield f"view[{at}] is reasoning without what followed it"
+        if kind == "function_call_output":
+            if not calls[item["call_id"]]:
+                yield f"view[{at}] answers {item['call_id']!r}, which was not called before"
+            calls[item["call_id"]] -= 1
+        elif kind is None and +calls:
+            yield f"before view[{at}] the calls {sorted(+calls)} have no result"
+            calls = Counter()
+        elif kind == "function_call":
+            calls[item["call_id"]] += 1
+    if missing := +calls - pending:
+        yield f"the calls {sorted(missing)} have no result at the end"
 
 
 def _unequal(calls: Counter[str], answered: Counter[str], at: int, pending: Counter[str]) -> Iterator[str]:
@@ -177,7 +218,7 @@ def _shown(view: list[Message], history: History, beside: Shown) -> Iterator[str
                     yield f"view[{at}] shows message {key[0]} behind {last[0]}"
                 last = key
     yield from _missing(history, there, places, beside, any("<summary>" in str(message) for message in view))
-    first = next((message["role"] for message in view if message["role"] != "system"), None)
+    first = next((role for message in view if (role := _role(message)) != "system"), None)
     begun = next((there[key].role for key in there if there[key].role != "system"), None)
     if begun == "user" and first != "user":
         yield f"the dialogue begins with the role {first}"
@@ -308,21 +349,34 @@ def _is_users(message: Message) -> bool:
 def _neighbours(view: Sequence[Message], history: History) -> Iterator[str]:
     """Two messages of one role in a row, where between them the other one spoke."""
     spoke = [
-        (message["role"], json.dumps(message, sort_keys=True))
+        (_role(piece), json.dumps(piece, sort_keys=True))
         for _, message in history
-        if message["role"] in ("user", "assistant") and any(bit.kind != "result" for bit in bits(message))
+        for piece in _pieces(message)
+        if _role(piece) in ("user", "assistant") and any(bit.kind != "result" for bit in bits(piece))
     ]
     where = {text: at for at, (_, text) in enumerate(spoke)}
     doubled = {text for text, times in Counter(text for _, text in spoke).items() if times > 1}
     before: str | None = None
     for at, message in enumerate(view):
         text = json.dumps(message, sort_keys=True)
-        same = before is not None and text in where and view[at - 1]["role"] == message["role"]
+        same = before is not None and text in where and _role(view[at - 1]) == _role(message)
         if same and not doubled & {text, before}:
             between = spoke[where[before] + 1 : where[text]]
-            if any(role != message["role"] for role, _ in between):
-                yield f"view[{at}] has the role of the one before it, {message['role']}, and another spoke between them"
+            if any(role != _role(message) for role, _ in between):
+                yield f"view[{at}] has the role of the one before it, {_role(message)}, and another spoke between them"
         before = text if text in where else None
+
+
+def _role(message: Message) -> str:
+    if "role" in message:
+        return str(message["role"])
+    return "tool" if message["type"] == "function_call_output" else "assistant"
+
+
+def _pieces(message: Message) -> list[Message]:
+    """The items of a message, or itself."""
+    held = message.get("content")
+    return held if isinstance(held, list) and held and held[0].get("type") in _ITEMS else [message]
 
 
 def weight(view: Sequence[Message]) -> int:

@@ -11,6 +11,7 @@ from backscroll import ContextManager, Protection
 from backscroll.messages import read_message
 from backscroll.messages.echoes import Echoes
 from tests.builders import DIALECTS, MessageFactory
+from tests.views import in_a_row
 
 Message = dict[str, Any]
 QUERY = "wombat burrow"
@@ -86,7 +87,7 @@ def test_recalled_results_are_cleared_first(dialect):
         found = "\n".join(f"{number}.{line} of the file, word for word" for line in range(60))
         manager.append(called(dialect, f"c{number}", tool, {"n": number}), *talk.results([(f"c{number}", found)]))
         manager.append(talk.say("assistant", f"I have read {number}."))
-        if len(json.dumps(manager.get_messages_for_request())) < len(json.dumps(manager.get_messages())):
+        if len(json.dumps(manager.get_messages_for_request())) < len(json.dumps(in_a_row(manager.get_messages()))):
             break
     states = {found.seq: found.reason for found in manager.explain() if found.state == "cleared"}
     echo = 2 + 3 * 5

@@ -14,6 +14,7 @@ from backscroll import ConfigurationError, ContextManager, ReferenceNotFoundErro
 from backscroll.stores.memory import MemoryStore
 from tests.builders import MessageFactory, conversations, session_after
 from tests.fakes import count_quarter
+from tests.messages.requested import faults
 
 TALK = MessageFactory("openai")
 REFERENCE = re.compile(r"\[ref:(\d+(?:[-.]\d+)?)\]")
@@ -131,7 +132,14 @@ def test_the_default_page_fits_a_quarter_of_the_budget():
     assert count_quarter(manager.recall("2-7")) <= 1_000
 
 
-@pytest.mark.parametrize("format", ["openai", "anthropic", "strands"])
+def test_tool_of_the_responses_api_is_flat():
+    types = pytest.importorskip("openai.types.responses")
+    definition, _ = session_after(1).recall_tool("responses")
+    assert faults(definition, types.FunctionToolParam) == []
+    assert definition["name"] == "recall"
+
+
+@pytest.mark.parametrize("format", ["openai", "responses", "anthropic", "strands"])
 def test_tool_answers_mistakes_of_a_model_without_raising(format):
     """The tool answers a model and never raises for its mistakes."""
     definition, call = session_after(3).recall_tool(format)

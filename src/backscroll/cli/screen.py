@@ -60,9 +60,10 @@ def write(text: str) -> None:
 def message(number: int | str, shown: Message, tokens: int, more: str = "") -> Text:
     """Format a message: a header with number or reference, role, tokens and `more`, then its parts."""
     text = Text()
-    text.append(f"[{number}] {line(str(shown['role']))}", style="bold")
+    reading = read_message(shown)
+    text.append(f"[{number}] {line(reading.role)}", style="bold")
     text.append(f"  {tokens:,} tokens{f', {line(more)}' if more else ''}\n", style="dim")
-    for part in read_message(shown).parts:
+    for part in reading.parts:
         body = clean(part.text)
         if part.kind == "call":
             text.append(f"-> {line(part.name or '?')} {line(part.id or '')}\n", style="cyan")

@@ -44,6 +44,8 @@ _NEEDED = ("compaction", "item_reference", "additional_tools", "configuration_up
 def is_item(message: Message) -> bool:
     """Return whether this is an item of the Responses API, not a message or block of another dialect."""
     kind = message.get("type")
+    if not isinstance(kind, str):
+        return False
     if kind == "message":
         return "role" in message and "stop_reason" not in message
     if kind == "compaction":

@@ -88,6 +88,8 @@ def _dialect_of_block(block: dict[str, Any]) -> str | None:
         return "anthropic"
     if block.get("type") == "tool_call":
         return "amplifier"
+    if block.get("type") in ("function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output"):
+        return "responses"
     return "bedrock" if "type" not in block and not {"toolUse", "toolResult", "text"}.isdisjoint(block) else None
 
 

@@ -15,7 +15,9 @@ class Transcript:
     name: str
     """Its file, with `#2` for the second conversation of a file."""
     format: str
-    """`openai`, `anthropic`, `bedrock`, `amplifier`, `claude-code`, `codex`, `swe-agent` or `tau-bench`."""
+    """`openai`, `responses`, `anthropic`, `bedrock`, `amplifier`, `claude-code`, `codex`, `swe-agent` or
+    `tau-bench`.
+    """
     messages: list[Message]
     """In the dialect of the recording, with only what a request would hold."""
     reasons: dict[str, int] = field(default_factory=dict)

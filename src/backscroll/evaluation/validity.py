@@ -19,7 +19,21 @@ _SHARED = 16  # characters at one end that identify an excerpt; excerpts keep mo
 _REFERENCE = re.compile(r"\[ref:(\d+)[\].]")
 _MARKS = ("[ref:", "<summary>", "[no result recorded]")
 _NAMES = frozenset(
-    ("role", "type", "id", "name", "tool", "status", "format", "media_type", "tool_call_id", "tool_use_id", "toolUseId")
+    (
+        "role",
+        "type",
+        "id",
+        "name",
+        "tool",
+        "status",
+        "format",
+        "media_type",
+        "tool_call_id",
+        "tool_use_id",
+        "toolUseId",
+        "call_id",
+        "approval_request_id",
+    )
 )
 
 

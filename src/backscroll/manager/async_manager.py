@@ -348,7 +348,7 @@ class AsyncContextManager(ManagerBase):
         """Return the `recall` tool for a model: its definition and the function that handles calls.
 
         Args:
-            format: The dialect of the definition: `"openai"`, `"anthropic"` or `"strands"`.
+            format: The dialect of the definition: `"openai"`, `"responses"`, `"anthropic"` or `"strands"`.
 
         Returns:
             The definition and the handler. The handler takes the model's arguments by name and returns text; if the

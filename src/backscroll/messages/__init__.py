@@ -18,7 +18,7 @@ never by a setting, because real histories mix them. Messages are never converte
 
 from backscroll.messages.answers import sendable
 from backscroll.messages.copying import Copier
-from backscroll.messages.items import gathered, in_a_row
+from backscroll.messages.items import in_a_row
 from backscroll.messages.parts import Media, Part
 from backscroll.messages.reader import SYSTEM_ROLES, Flags, ParsedMessage, read_message
 from backscroll.messages.reasoning import without_reasoning
@@ -29,6 +29,7 @@ from backscroll.messages.validation import (
     Message,
     Redact,
     accept_text,
+    all_validated,
     copy_message,
     same_json,
     validated,
@@ -45,9 +46,9 @@ __all__ = [
     "Part",
     "Redact",
     "accept_text",
+    "all_validated",
     "block_at",
     "copy_message",
-    "gathered",
     "in_a_row",
     "read_message",
     "read_new",

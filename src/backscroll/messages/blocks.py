@@ -8,20 +8,24 @@ amplifier-core 2.0's message models.
 from collections.abc import Callable, Container
 from typing import Any
 
-from backscroll.messages.item_parts import read_item
 from backscroll.messages.items import is_item
 from backscroll.messages.parts import Form, Kind, Media, Part, Path, compact
 
 Block = dict[str, Any]
+Inner = Callable[[Any, Path, str | None], list[Part]]
+ItemReader = Callable[[Block, Path, Inner], list[Part] | None]
 
 
-def read_blocks(content: list[Any], answers: str | None, listed: Container[str | None]) -> list[Part]:
+def read_blocks(
+    content: list[Any], answers: str | None, listed: Container[str | None], of_item: ItemReader
+) -> list[Part]:
     """Return the parts of a content list.
 
     Args:
         content: The blocks.
         answers: Id of the call that the whole message answers. `None`: it answers none.
         listed: Ids of calls that `tool_calls` of the same message lists.
+        of_item: Reads an item of the Responses API; `None` for one without parts.
     """
     parts: list[Part] = []
     for number, block in enumerate(content):
@@ -30,6 +34,9 @@ def read_blocks(content: list[Any], answers: str | None, listed: Container[str |
             parts.append(_plain(block, path, answers))
         elif _listed(block, listed):
             continue  # Amplifier and LangChain write each call twice: count it once, where `tool_calls` has it
+        elif is_item(block) and block["type"] != "reasoning":
+            found = of_item(block, path, read_inner)
+            parts += [_opaque(block, path, None)] if found is None else found
         else:
             parts += _read_block(block, path, answers)
     return parts
@@ -54,15 +61,15 @@ def _read_block(block: Block, path: Path, answers: str | None) -> list[Part]:
     if type(kind) is str:
         if reader := _TYPED.get(kind):
             return reader(block, path, answers)
-        found = read_item(block, path, _read_inner) if is_item(block) else None
-        return [_opaque(block, path, None if is_item(block) else answers)] if found is None else found
+        return [_opaque(block, path, answers)]
     for key, bedrock in _BEDROCK.items():
         if key in block:
             return bedrock(block, path, answers)
     return [_opaque(block, path, answers)]
 
 
-def _read_inner(block: Any, path: Path, answers: str | None) -> list[Part]:
+def read_inner(block: Any, path: Path, answers: str | None) -> list[Part]:
+    """Return the parts of a block inside a result or an item."""
     return _read_block(block, path, answers) if type(block) is dict else [_plain(block, path, answers)]
 
 
@@ -126,7 +133,7 @@ def _result_content(block: Block, path: Path, answered: str) -> list[Part]:
         return [Part("result", path, compact(content), "value", answered)]
     parts: list[Part] = []
     for number, inner in enumerate(content):
-        parts += _read_inner(inner, (*path, number), answered)
+        parts += read_inner(inner, (*path, number), answered)
     return parts
 
 

@@ -32,7 +32,7 @@ def read_item(item: Item, path: Path, inner: Inner) -> list[Part] | None:
         made = item.get("result")
         return [Part("media", path, "", "fixed", None, None, Media("image", made if type(made) is str else None))]
     call = call_id(item)
-    if kind in PAIRS and call:
+    if kind in PAIRS and (call or kind in ("function_call", "custom_tool_call")):
         return [_call(item, path, call)]
     if kind in OUTPUTS and call:
         return _output(item, path, call, inner)

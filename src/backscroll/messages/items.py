@@ -52,10 +52,16 @@ PIXEL = (
 """The smallest picture: the API takes nothing else as the answer of a `computer_call`."""
 
 
+def kind_of(value: Any) -> str:
+    """Return the `type` of a block or an item; empty if it has none."""
+    kind = value.get("type") if type(value) is dict else None
+    return kind if type(kind) is str else ""
+
+
 def is_item(value: Any) -> bool:
     """Return whether a value is an item, as opposed to a content block of the same type in another dialect."""
-    kind = value.get("type") if type(value) is dict else None
-    if type(kind) is not str or kind not in _TYPES:
+    kind = kind_of(value)
+    if kind not in _TYPES:
         return False
     if kind == "message":
         return "role" in value and "stop_reason" not in value  # a whole answer of Anthropic has one
@@ -69,7 +75,7 @@ def is_envelope(message: Message) -> bool:
     content = message.get("content")
     if type(content) is not list or not any(map(is_item, content)):
         return False
-    return not any(type(block) is not dict or block.get("type") in _BLOCKS or "type" not in block for block in content)
+    return not any(kind_of(block) in _BLOCKS or not kind_of(block) for block in content)
 
 
 def in_a_row(view: Sequence[Message]) -> list[Message]:
@@ -91,14 +97,12 @@ def role_of(item: Mapping[str, Any]) -> str:
     return "developer" if kind in _OF_HOSTS else str(item.get("role") or "assistant")
 
 
-def gathered(messages: Sequence[object]) -> Sequence[object]:
+def gathered(messages: Sequence[object]) -> list[object]:
     """Put bare items into envelopes: each run of items that the model made into one, every other item into its own.
 
     A message of a user or of the host stays as it is, and so does a model's message that has no other item beside it.
     A bare item's `metadata` becomes its envelope's.
     """
-    if all(type(message) is dict and "role" in message and "type" not in message for message in messages):
-        return messages
     found: list[object] = []
     run: list[Item] = []
     for message in messages:

@@ -4,7 +4,8 @@ import re
 from typing import Any, NamedTuple
 
 from backscroll.messages.blocks import read_blocks, read_calls, read_outside_content
-from backscroll.messages.items import KEPT, is_item
+from backscroll.messages.item_parts import read_item
+from backscroll.messages.items import KEPT, is_item, role_of
 from backscroll.messages.parts import Kind, Part, Path, compact
 
 SYSTEM_ROLES = ("system", "developer")
@@ -98,7 +99,9 @@ def _without_files(text: str) -> str:
 
 
 def read_message(message: dict[str, Any]) -> ParsedMessage:
-    """Read an accepted message. Never fails: an unknown shape becomes an `opaque` part."""
+    """Read an accepted message, or an item of a view. Never fails: an unknown shape becomes an `opaque` part."""
+    if "role" not in message:
+        message = {"role": role_of(message), "content": [message]}
     role = message["role"]
     content = message.get("content")
     answers = _answered_id(message, role)
@@ -109,7 +112,7 @@ def read_message(message: dict[str, Any]) -> ParsedMessage:
         if content or answers is not None:
             parts.append(Part("text" if answers is None else "result", ("content",), content, "string", answers))
     elif type(content) is list:
-        parts = read_blocks(content, answers, frozenset(part.id for part in calls))
+        parts = read_blocks(content, answers, frozenset(part.id for part in calls), read_item)
         if answers is not None and not parts:
             parts.append(Part("result", ("content",), "", "fixed", answers))
     elif content is None:
@@ -124,9 +127,8 @@ def read_message(message: dict[str, Any]) -> ParsedMessage:
     rigid = twice or any(part.kind == "reasoning" and part.is_sealed for part in parts)
     metadata = message.get("metadata")
     flags = read_flags(metadata) if type(metadata) is dict and metadata else NO_FLAGS
-    if type(content) is list and any(type(block) is dict and block.get("type") in KEPT for block in content):
-        kept = any(is_item(block) and block["type"] in KEPT for block in content)
-        flags = flags._replace(critical=True) if kept else flags
+    if type(content) is list and any(is_item(block) and block["type"] in KEPT for block in content):
+        flags = flags._replace(critical=True)
     return ParsedMessage(role, tuple(parts + calls), flags, rigid, answers)
 
 

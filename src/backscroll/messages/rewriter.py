@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from backscroll.messages.items import PAIRS, answer_of, is_envelope
+from backscroll.messages.items import PAIRS, answer_of, is_envelope, kind_of
 from backscroll.messages.parts import Part, Path, compact
 from backscroll.messages.reader import ParsedMessage
 from backscroll.messages.validation import Message, copy_message
@@ -170,7 +170,7 @@ def _item_at(message: Message, path: Path) -> dict[str, Any] | None:
     if path[0] != "content" or not is_envelope(message):
         return None
     found: dict[str, Any] = message["content"][path[1]]
-    return found if found["type"] in PAIRS else None
+    return found if kind_of(found) in PAIRS else None
 
 
 def _is_result(block: Any) -> bool:

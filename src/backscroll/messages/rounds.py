@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from backscroll.messages.items import OUTPUTS, PAIRS, call_id
+from backscroll.messages.items import OUTPUTS, PAIRS, call_id, kind_of
 from backscroll.messages.reader import ParsedMessage
 from backscroll.messages.validation import Message
 
@@ -105,7 +105,7 @@ def _answered(block: Any) -> str | None:
         return str(inner.get("toolUseId") or "")
     if block.get("type") == "tool_result":
         return str(block.get("tool_use_id") or "")
-    return call_id(block) if block.get("type") in OUTPUTS else None
+    return call_id(block) if kind_of(block) in OUTPUTS else None
 
 
 def _calls(message: Message) -> list[str]:
@@ -116,6 +116,6 @@ def _calls(message: Message) -> list[str]:
             found.append(str(inner.get("toolUseId") or ""))
         elif type(block) is dict and block.get("type") == "tool_use":
             found.append(str(block.get("id") or ""))
-        elif type(block) is dict and block.get("type") in PAIRS:
+        elif kind_of(block) in PAIRS:
             found.append(call_id(block))
     return found

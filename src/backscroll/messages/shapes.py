@@ -47,7 +47,8 @@ def check_shape(message: Message, reading: ParsedMessage) -> None:
         keys = ", ".join(sorted(map(repr, message.keys() - {"role"}))) or "nothing else"
         raise MessageError(f"the {role} message has no `content`, only {keys:.200}{hint}")
     _check_content(message, role)
-    _check_items(message)
+    if type(message.get("content")) is list:
+        _check_items(message)
     _check_calls(reading)
     _check_answer(message, role, reading)
 

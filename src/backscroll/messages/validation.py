@@ -10,6 +10,7 @@ from typing import Any
 
 from backscroll.errors import MessageError
 from backscroll.messages.answers import message_in
+from backscroll.messages.items import gathered
 
 Message = dict[str, Any]
 Redact = Callable[[Message], object]
@@ -49,6 +50,17 @@ def validated(message: object, redact: Redact | None = None) -> Message:
     except _Refused as error:
         raise MessageError(error.veiled) from None
     return _accepted(_redacted(copy, redact))
+
+
+def all_validated(messages: Sequence[object], redact: Redact | None = None) -> list[Message]:
+    """Return private copies of messages, and of bare items of the Responses API the messages that hold them.
+
+    Raises:
+        MessageError: As `validated` does.
+    """
+    if not all(type(message) is dict and "role" in message and "type" not in message for message in messages):
+        messages = gathered(messages)
+    return [validated(message, redact) for message in messages]
 
 
 def _accepted(message: object) -> Message:

@@ -8,7 +8,10 @@ from backscroll.recall.pages import RecallResult
 
 
 def tool_definition(format: str) -> dict[str, object]:
-    """Return the definition of the `recall` tool in a provider's format: `openai`, `anthropic` or `strands`.
+    """Return the definition of the `recall` tool in a provider's format.
+
+    Args:
+        format: `openai` (chat), `responses` (OpenAI's Responses API), `anthropic` or `strands`.
 
     Raises:
         ConfigurationError: The format is unknown.
@@ -28,11 +31,14 @@ def tool_definition(format: str) -> dict[str, object]:
     )
     if format == "openai":
         return {"type": "function", "function": {"name": "recall", "description": description, "parameters": schema}}
+    if format == "responses":
+        return {"type": "function", "name": "recall", "description": description, "parameters": schema, "strict": False}
     if format == "anthropic":
         return {"name": "recall", "description": description, "input_schema": schema}
     if format == "strands":
         return {"name": "recall", "description": description, "inputSchema": {"json": schema}}
-    raise ConfigurationError(f"unknown tool format {format!r}; known are 'openai', 'anthropic' and 'strands'")
+    known = "'openai', 'responses', 'anthropic' and 'strands'"
+    raise ConfigurationError(f"unknown tool format {format!r}; known are {known}")
 
 
 def answer(make: Callable[..., Operation[RecallResult]], arguments: dict[str, object]) -> Operation[str]:

@@ -198,7 +198,8 @@ class View:
         Items of the Responses API come in a row, without the message that holds them in the history.
         """
         copies = self.aligned_copies()
-        return in_a_row(copies) if self._around.write is None else copies
+        held = self._around.write is None and any(type(message.get("content")) is list for message in copies)
+        return in_a_row(copies) if held else copies
 
     def aligned_copies(self) -> list[Message]:
         """Return the copies one to one with `messages`, so items of the Responses API within their message."""
