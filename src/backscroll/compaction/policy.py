@@ -69,12 +69,14 @@ def _reckoned(lane: LaneState, now: PolicyInput, budget: int) -> tuple[TokenTarg
 
 
 def _targets(total: int, overhead: int, options: CompactionOptions) -> TokenTargets:
-    """Compute threshold and target as shares of what the overhead leaves."""
+    """Compute threshold and target as shares of what the overhead leaves, or as the absolute options say."""
     room = max(0, total - overhead)
-    return TokenTargets(
-        total, overhead, room, overhead + int(room * options.compact_threshold),
-        overhead + int(room * options.target_usage),
-    )  # fmt: skip  # one thought
+    if options.compact_at is not None:
+        room = min(room, options.room_at(overhead))
+    threshold, target = overhead + int(room * options.compact_threshold), overhead + int(room * options.target_usage)
+    if options.compact_to is not None and overhead < options.compact_to < threshold:
+        target = options.compact_to
+    return TokenTargets(total, overhead, room, threshold, target)
 
 
 def is_due(lane: LaneState, now: PolicyInput, budget: int) -> bool:
@@ -359,12 +361,12 @@ def _wins_little(lane: LaneState, draft: PlanBuilder, won: int, after: int) -> t
     second in a row is reported, and then none before it was better.
     """
     targets, stays = draft.targets, staying(draft, after)
-    if stays.tokens < BETTER * targets.total:
+    if stays.tokens < BETTER * targets.size:
         return False, []
-    enough = _enough(targets) * targets.total / max(1, targets.room)  # also if the overhead takes it all
-    if stays.tokens < STAYS * targets.total or won >= enough:
+    enough = _enough(targets) * targets.size / max(1, targets.room)  # also if the overhead takes it all
+    if stays.tokens < STAYS * targets.size or won >= enough:
         return None, []
-    return True, [won_little(lane.name, stays, targets.total)] if lane.little == 1 else []
+    return True, [won_little(lane.name, stays, targets.size)] if lane.little == 1 else []
 
 
 def _recorded(

@@ -40,7 +40,7 @@ class Staying(NamedTuple):
 
 def staying(draft: PlanBuilder, after: int) -> Staying:
     """Measure the required messages of a plan, whose request takes `after` tokens."""
-    overhead, view, history = draft.targets.total - draft.room, draft.view, draft.history
+    overhead, view, history = draft.targets.size - draft.room, draft.view, draft.history
     scale = max(0, after - overhead) / max(1, view.estimate.upper)  # a provider's count differs from the estimate
     sums = Counter({_OUTSIDE: overhead})
     ends = kept_ends(history, draft.around.kept)

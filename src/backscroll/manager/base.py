@@ -60,6 +60,8 @@ class ManagerBase(ABC):
         budget: int | BudgetOptions = _DEFAULT_BUDGET,
         compact_threshold: float = 0.92,
         target_usage: float = 0.60,
+        compact_at: int | None = None,
+        compact_to: int | None = None,
         strategies: str | Sequence[str | Strategy] | None = AUTO,
         protect: Protection = _DEFAULT_PROTECTION,
         tool_result_preview: ToolResultPreview | None = None,
@@ -78,9 +80,9 @@ class ManagerBase(ABC):
     ) -> None:
         check_names(misplaced, unknown)
         self._options = ManagerOptions(
-            store, session, lease, budget, compact_threshold, target_usage, strategies, protect, tool_result_preview,
-            max_messages, clear_at_least_tokens, overhead_tokens, tokenizer, model, cache_pricing, summarizer, storage,
-            redact, on_event, telemetry,
+            store, session, lease, budget, compact_threshold, target_usage, compact_at, compact_to, strategies, protect,
+            tool_result_preview, max_messages, clear_at_least_tokens, overhead_tokens, tokenizer, model, cache_pricing,
+            summarizer, storage, redact, on_event, telemetry,
         )  # fmt: skip  # one line an option would hide the call
         background = self._make_background()
         self._opened = open_session(self._options, background, write=self._write_view, reads_only=self._reads_only)

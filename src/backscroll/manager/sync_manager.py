@@ -44,6 +44,9 @@ class ContextManager(ManagerBase):
             decides; 200,000 tokens without one.
         compact_threshold: Share of the budget at which a compaction starts; above 0, at most 1.
         target_usage: Share of the budget at which a compaction ends; above 0, below `compact_threshold`.
+        compact_at: Tokens of a request at which a compaction starts even if the budget is larger; at least 1, below a
+            `budget` that is given. `None`: by `compact_threshold` alone.
+        compact_to: Tokens of a request at which a compaction ends; below `compact_at`. `None`: by `target_usage`.
         strategies: `"auto"` (all, least harmful first), or a list of names (`"deduplicate"`, `"excerpt"`, `"clear"`,
             `"digest"`, `"importance"`, `"truncate"`) and strategy objects, which run in that order. `None`: only the
             last resort, which runs when the view would not fit otherwise.

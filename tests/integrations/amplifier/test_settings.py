@@ -141,6 +141,14 @@ async def test_target_usage(target):
     assert 0.6 * told["target_tokens"] < told["after_tokens"] <= told["target_tokens"]
 
 
+@awaited
+async def test_compact_at_and_compact_to():
+    _, told = await compacted({"compact_at": 12_000, "compact_to": 9_000})
+    assert told["before_tokens"] > 12_000
+    assert told["target_tokens"] == 9_000
+    assert told["budget"] == 20_000
+
+
 @pytest.mark.parametrize(("share", "results"), [(0, 1), (0.3, 4), (0.6, 9)])
 @awaited
 async def test_protected_recent(share, results):

@@ -74,6 +74,10 @@ class Config(SettingsModel):
     """the contract's name for `compact_threshold`"""
     target_usage: PositiveShare = 0.50
     """share of the budget at which a compaction ends"""
+    compact_at: Annotated[int, Field(ge=1)] | None = None
+    """tokens of a request at which a compaction starts even if the budget is larger; default: by `compact_threshold`"""
+    compact_to: Annotated[int, Field(ge=1)] | None = None
+    """tokens of a request at which a compaction ends; below `compact_at`; default: by `target_usage`"""
     protected_recent: Share = 0.30
     """share of the budget, in tokens: the newest messages up to it are spared if possible"""
     protected_tool_results: Count = 5
@@ -243,7 +247,7 @@ def _options(found: Config) -> dict[str, Any]:
     if margin is None:
         margin = SIMPLE_MARGIN + found.compaction_notice_token_reserve if simple else 1_000
     share = reserve if reserve is not None else 0.5 if simple else 1.0
-    same = {"target_usage", "max_messages", "overhead_tokens", "tokenizer", "model"}
+    same = {"target_usage", "compact_at", "compact_to", "max_messages", "overhead_tokens", "tokenizer", "model"}
     key = _key(found.encryption_key_env)
     return found.model_dump(include=same) | {
         "budget": BudgetOptions(found.max_tokens, margin, share, found.windows),
