@@ -42,6 +42,10 @@ async def test_unknown_setting_without_a_near_name_is_refused(tmp_path):
 WRONG: dict[str, list[Any]] = {
     "contract": ["3.0", 2.1],
     "max_tokens": [0, -1, 2.5, "200k", True],
+    "windows": [32_000, {"my-model": 0}, {"my-model": "32k"}, {"": 1}],
+    "compact_at": [0, -1, 2.5, "10k", True],
+    "compact_to": [0, -1, 2.5, "10k", True],
+    "summary_instructions": ["", 5, "x" * 16_385],
     "compact_threshold": [0, 1.5, "0.9", True],
     "compaction_threshold": [-0.1, 92],
     "target_usage": [0, 2, "half"],

@@ -96,5 +96,9 @@ def _context(coordinator: Any, settings: Settings, signals: Signals) -> Amplifie
 
 def _summarizer(asked: ProviderSummarizer, config: Config) -> Summarizer:
     return Summarizer(
-        asked, config.summary_context_tokens, config.summary_wait_seconds, reuse_prefix=config.summary_reuse_prefix
+        asked,
+        config.summary_context_tokens,
+        config.summary_wait_seconds,
+        reuse_prefix=config.summary_reuse_prefix,
+        instructions=config.summary_instructions,
     )

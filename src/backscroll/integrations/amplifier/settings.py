@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field
 from backscroll.compaction.options import CachePricing, Protection
 from backscroll.compaction.strategies import AUTO, STRATEGIES
 from backscroll.compaction.strategies.excerpt import ExcerptStrategy
-from backscroll.compaction.summarization import LEAST_WINDOW
+from backscroll.compaction.summarization import LEAST_WINDOW, MOST_INSTRUCTIONS
 from backscroll.errors import ConfigurationError
 from backscroll.integrations.settings import Count, PositiveShare, SettingsModel, Share, Text, nearest, read
 from backscroll.stores.options import StorageOptions
@@ -105,6 +105,8 @@ class Config(SettingsModel):
     """ask for the summary as one more turn of the newest request, whose beginning the provider has cached; only with
     the request's own model, so without `summary_model`
     """
+    summary_instructions: Annotated[str, Field(min_length=1, max_length=MOST_INSTRUCTIONS)] | None = None
+    """text added to the prompt for summaries, such as what to keep in this field of work; at most 16,384 characters"""
     truncate_chars: Annotated[int, Field(ge=16 * _CHARACTERS)] | None = None
     """characters to keep of a long argument or text, at least 64; long results keep their ends and relevant lines"""
     truncate_boundary: Text | None = None
