@@ -27,6 +27,8 @@ class PolicyInput(NamedTuple):
     """The time of a monotonic clock, in seconds. `None`: unknown."""
     limits: Limits = NO_LIMITS
     """Limits that the caller sets for this request in addition to its budget."""
+    reason: str | None = None
+    """Why the model asks for a compaction. `None`: it does not."""
 
 
 class Decision(NamedTuple):

@@ -31,6 +31,7 @@ class PlanBuilder:
         regrow: bool = True,
         prose: DigestLine | None = None,
         retain: frozenset[int] = frozenset(),
+        reason: str | None = None,
     ) -> None:
         self.history = history
         self.fresh = fresh
@@ -44,6 +45,7 @@ class PlanBuilder:
         self.around = around
         self.retain = retain
         """Entries that the view shows word for word."""
+        self._reason = reason
         self._gone_for, self._gone = view, NOTHING
         self._regrow = regrow
         self._view = self._whole_again(view)
@@ -91,7 +93,8 @@ class PlanBuilder:
             edits = self._joined(merge(plan.edits, self._edits))
             after = plan.summary_after if any(plan.gaps()) else _summary_place(self.history, edits)
             digest = self._digest(plan.digest)
-            self._show(Plan(edits, self.before.plan.number + 1, after, digest, newest_seq(self.history)))
+            number, last = self.before.plan.number + 1, newest_seq(self.history)
+            self._show(Plan(edits, number, after, digest, last, self._reason))
         return self._view
 
     def _show(self, plan: Plan) -> None:

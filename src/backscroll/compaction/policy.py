@@ -13,6 +13,7 @@ from backscroll.compaction.cache_pricing import batch
 from backscroll.compaction.candidates import build_window, protect_recent
 from backscroll.compaction.decision import NOTHING_DUE, Decision, PolicyInput
 from backscroll.compaction.lane_state import BETTER, LaneState
+from backscroll.compaction.model_request import too_early, worthwhile
 from backscroll.compaction.options import CompactionOptions
 from backscroll.compaction.pipeline import compact, over_message_limit
 from backscroll.compaction.plan_builder import PlanBuilder
@@ -184,8 +185,17 @@ def _compacted(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> tupl
 
 def _trigger(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int, force: bool) -> Trigger:
     if force or used > targets.threshold:
-        return "manual" if force else "threshold"
+        return ("manual" if now.reason is None else "model") if force else "threshold"
     return "cache_expired" if _is_cold(lane, now) else "messages"
+
+
+def for_model(lane: LaneState, now: PolicyInput) -> tuple[Callable[[], Decision] | None, str]:
+    """Return the work to compact because the model asks, or None and why it has to wait."""
+    targets, estimate = _reckoned(lane, now, lane.budget)
+    refusal = too_early(targets, estimate.upper, lane.settled)
+    if refusal:
+        return None, refusal
+    return partial(worthwhile, partial(_fit, lane, now, targets, estimate.upper, force=True)), ""
 
 
 def trim(lane: LaneState, now: PolicyInput, wish: TrimRequest) -> Decision:
@@ -289,7 +299,7 @@ def _draft(lane: LaneState, now: PolicyInput, targets: TokenTargets, *, regrow: 
     fresh = [found for found in now.ephemerals if found.number >= max(lane.expired, lane.shown)]
     return PlanBuilder(
         now.history, lane.view, lane.meter, targets, lane.around,
-        fresh=fresh, regrow=regrow, prose=_prose(lane), retain=now.limits.retain,
+        fresh=fresh, regrow=regrow, prose=_prose(lane), retain=now.limits.retain, reason=now.reason,
     )  # fmt: skip  # one thought
 
 

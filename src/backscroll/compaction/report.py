@@ -49,6 +49,7 @@ def attachments_left_out(lane: str, draft: PlanBuilder) -> Iterator[Notification
 def reports_of(done: CompactionResult, draft: PlanBuilder) -> Iterator[Notification]:
     """Report a compaction."""
     plan = draft.view.plan
+    asked = {} if plan.reason is None or done.trigger != "model" else {"reason": plan.reason}
     yield events.compacting(events.PRE_COMPACT, done.lane, done.before_messages, done.before_tokens)
     expired = sum(1 for segment in draft.before.segments if segment.key[1] == EPHEMERAL) - len(draft.fresh)
     if expired:
@@ -71,6 +72,7 @@ def reports_of(done: CompactionResult, draft: PlanBuilder) -> Iterator[Notificat
             "strategies": dict(Counter(edit.by for edit in plan.edits)),
             "budget": done.budget,
             "target_tokens": done.target_tokens,
+            **asked,
         },
     )
     yield events.compacting(events.POST_COMPACT, done.lane, done.after_messages, done.after_tokens)

@@ -118,6 +118,8 @@ class Plan:
     """The digest of the folded entries."""
     last: int | None = None
     """The newest entry when it was made. `None`: not recorded."""
+    reason: str | None = None
+    """Why the model asked for it. `None`: it did not."""
 
     def gaps(self) -> Iterator[Gap]:
         """Yield the ranges that are not shown, in order."""

@@ -71,6 +71,8 @@ class PlanRecords:
         body: Body = {"number": plan.number, "after": plan.summary_after, "edits": [_edit(e) for e in plan.edits]}
         if plan.last is not None:
             body["last"] = plan.last
+        if plan.reason is not None:
+            body["reason"] = plan.reason
         known = self._digests.get(lane)
         if plan.digest == NO_DIGEST:
             return body
@@ -85,7 +87,8 @@ class PlanRecords:
             digest = self._read_digest(body["digest"])
         elif "digest_at" in body:
             digest = self._digest_at(lane, body["digest_at"])
-        return Plan(tuple(map(_read_edit, body["edits"])), body["number"], body["after"], digest, body.get("last"))
+        edits = tuple(map(_read_edit, body["edits"]))
+        return Plan(edits, body["number"], body["after"], digest, body.get("last"), body.get("reason"))
 
     def _digest_at(self, lane: str, place: int) -> DigestContent:
         known = self._digests.get(lane)

@@ -14,6 +14,7 @@ from backscroll.recall.pages import RecallResult
 from backscroll.recall.tool import answer, tool_definition
 from backscroll.session.append import append
 from backscroll.session.branching import clear, delete, fork, pin, replace, rewind
+from backscroll.session.compact_tool import answer_compact, compact_definition
 from backscroll.session.explain import MessageStatus, explain
 from backscroll.session.past import get_messages, messages_at, view_at
 from backscroll.session.request import request, undo_compaction
@@ -394,6 +395,32 @@ class AsyncContextManager(ManagerBase):
             return await run_async(self._opened, answer(self._recall, arguments))
 
         return tool_definition(format), handler
+
+    def compact_tool(
+        self, format: str = "openai", *, lane: str = "main"
+    ) -> tuple[dict[str, Any], Callable[..., Awaitable[str]]]:
+        """Return the `compact` tool for a model: its definition and the function that handles calls.
+
+        With it the model asks for a compaction when a piece of work is done. Its reason is in the event
+        `context:compaction` and in `explain`. The request is refused while the view is below its target, until the view
+        has grown by a tenth of the budget since the last compaction, and where a tenth of the view could not be freed.
+
+        Args:
+            format: The dialect of the definition: `"openai"`, `"anthropic"` or `"strands"`.
+            lane: The lane of the model's requests.
+
+        Returns:
+            The definition and the handler. The handler takes the model's arguments by name and returns text: what was
+            done, or why nothing was.
+
+        Raises:
+            ConfigurationError: There is no such dialect.
+        """
+
+        async def handler(**arguments: Any) -> str:
+            return await run_async(self._opened, answer_compact(self._session, lane, arguments))
+
+        return compact_definition(format), handler
 
     async def explain(self, lane: str = "main") -> list[MessageStatus]:
         """Return what happened to each message in the lane's newest view, and why.

@@ -70,7 +70,7 @@ def request(
     due = policy.due(lane, now, budget)
     used = due.used
     if due.decide is not None:
-        yield from _fit(state, lane, now, lambda now: policy.due(lane, now, budget).decide)
+        yield from decide_and_apply(state, lane, now, lambda now: policy.due(lane, now, budget).decide)
         now = state.policy_input(prompt)
     if due.decide is not None or due.total != budget:
         used = lane.used(budget)
@@ -99,7 +99,7 @@ def _budget(state: SessionState, token_budget: int | None, provider: object, lan
     return budget
 
 
-def _fit(state: SessionState, lane: LaneState, now: PolicyInput, find: Find) -> Operation[bool]:
+def decide_and_apply(state: SessionState, lane: LaneState, now: PolicyInput, find: Find) -> Operation[bool]:
     """Decide on the lane's next plan, store it and apply it. Returns whether there was one."""
     with tries(state) as attempts:
         for _ in attempts:
@@ -147,7 +147,9 @@ def compact(state: SessionState, lane_name: str) -> Operation[CompactionResult |
     lane = state.lane(lane_name)
     now = yield from refresh_lane(state, lane, prompt)
     budget = lane.budget
-    changed = yield from _fit(state, lane, now, lambda now: policy.due(lane, now, budget, force=True).decide)
+    changed = yield from decide_and_apply(
+        state, lane, now, lambda now: policy.due(lane, now, budget, force=True).decide
+    )
     return lane.last_compaction if changed else None
 
 
@@ -157,7 +159,7 @@ def trim(state: SessionState, lane_name: str, wish: TrimRequest) -> Operation[Co
     yield from enter(state)
     lane = state.lane(lane_name)
     now = yield from refresh_lane(state, lane, prompt)
-    changed = yield from _fit(state, lane, now, lambda now: partial(policy.trim, lane, now, wish))
+    changed = yield from decide_and_apply(state, lane, now, lambda now: partial(policy.trim, lane, now, wish))
     return lane.last_compaction if changed else None
 
 

@@ -71,6 +71,7 @@ WRONG: dict[str, list[Any]] = {
     "encryption_key_env": ["", 5, "NO_SUCH_VARIABLE"],
     "memory_files": ["AGENTS.md", [5], [""]],
     "recall_tool": ["no", 0, 1],
+    "compact_tool": ["no", 0, 1],
     "budget_formula": ["simple"],
     "output_reserve_fraction": [1.5, -1, "all"],
     "margin_tokens": [-1, 0.5],

@@ -139,6 +139,10 @@ class Config(SettingsModel):
     """mount the tool `recall`, with which the model reads what a request left out. `true`: with the first prompt, if
     the session has other tools. `always`: at once
     """
+    compact_tool: bool | Literal["always"] = False
+    """mount the tool `compact`, with which the model asks for a compaction and says why. `true` and `always`: as for
+    `recall_tool`
+    """
     budget_formula: Literal["contract", "context-simple"] = "contract"
     """`contract`: the window minus the output limit minus 1,000. `context-simple`: the window minus half the output
     limit, 4,096 and `compaction_notice_token_reserve`
