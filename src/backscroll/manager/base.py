@@ -22,8 +22,9 @@ from backscroll.ports import BackgroundTask, EventHandler, Operation, Store, Tok
 from backscroll.recall import retrieval as recalling
 from backscroll.recall.all_sessions import StoreSearch
 from backscroll.recall.pages import RecallResult
+from backscroll.session.compact_tool import answer_compact
 from backscroll.session.past import page_tokens, texts_in_view
-from backscroll.session.request import compact, trim
+from backscroll.session.request import compact, compact_for_model, trim
 from backscroll.session.state import Write
 from backscroll.session.store_sync import enter, fetch
 from backscroll.session.summaries import begin_summary, summary_made
@@ -211,6 +212,10 @@ class ManagerBase(ABC):
             yield from self._summarise(lane, focus, None)
         done: CompactionResult | None = yield compact(self._session, lane)
         return done
+
+    def _compact_for_model(self, lane: str, arguments: dict[str, object]) -> Operation[str]:
+        session = self._session
+        return answer_compact(partial(compact_for_model, session, lane), session.config.redact, arguments)
 
     def _trimming(self, lane: str, wish: TrimRequest, summarize: bool) -> Steps[CompactionResult | None]:
         """Yield the operations of `trim`; without a summary for one kind of messages, which only the digest covers."""

@@ -16,7 +16,7 @@ from backscroll.recall.pages import RecallResult
 from backscroll.recall.tool import answer, tool_definition
 from backscroll.session.append import append
 from backscroll.session.branching import clear, delete, fork, pin, replace, rewind
-from backscroll.session.compact_tool import answer_compact, compact_definition
+from backscroll.session.compact_tool import compact_definition
 from backscroll.session.explain import MessageStatus, explain
 from backscroll.session.past import get_messages, messages_at, view_at
 from backscroll.session.request import request, undo_compaction
@@ -415,7 +415,7 @@ class ContextManager(ManagerBase):
         """
 
         def handler(**arguments: Any) -> str:
-            return run_sync(self._opened, answer_compact(self._session, lane, arguments))
+            return run_sync(self._opened, self._compact_for_model(lane, arguments))
 
         return compact_definition(format), handler
 

@@ -1,14 +1,12 @@
 """The compact tool: its definition, and its answers to a model that asks for a compaction."""
 
-from backscroll.compaction import policy
+from collections.abc import Callable
+
+from backscroll.compaction.result import CompactionResult
 from backscroll.errors import BackscrollError
-from backscroll.messages import accept_text
+from backscroll.messages import Redact, accept_text
 from backscroll.ports import Operation
 from backscroll.recall.tool import in_format
-from backscroll.session.request import decide_and_apply
-from backscroll.session.state import SessionState
-from backscroll.session.store_sync import enter, refresh_lane
-from backscroll.session.system_prompt import ask_prompt
 
 MOST_REASON = 500  # characters of a reason that are kept
 _LITTLE = "compacting now would free too little, because nearly everything is recent or protected: go on"
@@ -30,32 +28,26 @@ def compact_definition(format: str) -> dict[str, object]:
     return in_format(format, "compact", description, schema)
 
 
-def answer_compact(state: SessionState, lane_name: str, arguments: dict[str, object]) -> Operation[str]:
-    """Compact a lane because its model asks, and answer what was done, or why nothing was."""
+def answer_compact(
+    make: Callable[[str], Operation[CompactionResult | str]], redact: Redact | None, arguments: dict[str, object]
+) -> Operation[str]:
+    """Answer a model that asks for a compaction: with what was done, or why nothing was.
+
+    Args:
+        make: Compacts for a reason; returns what was done, or why it has to wait.
+        redact: Applied to the reason before anything else.
+        arguments: What the model passed.
+    """
     reason = arguments.get("reason")
     if not isinstance(reason, str) or not reason.strip():
         return _NO_REASON
     try:
-        kept = accept_text(" ".join(reason.split()), "assistant", state.config.redact)[:MOST_REASON]
-        return (yield from _compact(state, lane_name, kept))
+        kept = accept_text(" ".join(reason.split()), "assistant", redact)[:MOST_REASON]
+        done = yield from make(kept)
     except BackscrollError as error:
         return f"nothing was compacted: {error}"
-
-
-def _compact(state: SessionState, lane_name: str, reason: str) -> Operation[str]:
-    prompt = yield from ask_prompt(state)
-    yield from enter(state)
-    lane = state.lane(lane_name)
-    now = (yield from refresh_lane(state, lane, prompt))._replace(reason=reason)
-    refusal = policy.for_model(lane, now)[1]
-    if refusal:
-        return refusal
-    changed = yield from decide_and_apply(
-        state, lane, now, lambda now: policy.for_model(lane, now._replace(reason=reason))[0]
-    )
-    done = lane.last_compaction
-    if not changed or done is None:
-        return _LITTLE
+    if isinstance(done, str):
+        return done or _LITTLE
     return (
         f"compacted: your context now takes {done.after_tokens:,} tokens instead of {done.before_tokens:,}. What was "
         "left out can be read by its references."

@@ -70,7 +70,7 @@ def request(
     due = policy.due(lane, now, budget)
     used = due.used
     if due.decide is not None:
-        yield from decide_and_apply(state, lane, now, lambda now: policy.due(lane, now, budget).decide)
+        yield from _fit(state, lane, now, lambda now: policy.due(lane, now, budget).decide)
         now = state.policy_input(prompt)
     if due.decide is not None or due.total != budget:
         used = lane.used(budget)
@@ -99,7 +99,7 @@ def _budget(state: SessionState, token_budget: int | None, provider: object, lan
     return budget
 
 
-def decide_and_apply(state: SessionState, lane: LaneState, now: PolicyInput, find: Find) -> Operation[bool]:
+def _fit(state: SessionState, lane: LaneState, now: PolicyInput, find: Find) -> Operation[bool]:
     """Decide on the lane's next plan, store it and apply it. Returns whether there was one."""
     with tries(state) as attempts:
         for _ in attempts:
@@ -147,10 +147,24 @@ def compact(state: SessionState, lane_name: str) -> Operation[CompactionResult |
     lane = state.lane(lane_name)
     now = yield from refresh_lane(state, lane, prompt)
     budget = lane.budget
-    changed = yield from decide_and_apply(
-        state, lane, now, lambda now: policy.due(lane, now, budget, force=True).decide
-    )
+    changed = yield from _fit(state, lane, now, lambda now: policy.due(lane, now, budget, force=True).decide)
     return lane.last_compaction if changed else None
+
+
+def compact_for_model(state: SessionState, lane_name: str, reason: str) -> Operation[CompactionResult | str]:
+    """Compact now because the model asks. Returns what was done, or why it has to wait; empty if that would free too
+    little.
+    """
+    prompt = yield from ask_prompt(state)
+    yield from enter(state)
+    lane = state.lane(lane_name)
+    now = yield from refresh_lane(state, lane, prompt)
+    refusal = policy.for_model(lane, now)[1]
+    if refusal:
+        return refusal
+    changed = yield from _fit(state, lane, now, lambda now: policy.for_model(lane, now._replace(reason=reason))[0])
+    done = lane.last_compaction if changed else None
+    return "" if done is None else done
 
 
 def trim(state: SessionState, lane_name: str, wish: TrimRequest) -> Operation[CompactionResult | None]:
@@ -159,7 +173,7 @@ def trim(state: SessionState, lane_name: str, wish: TrimRequest) -> Operation[Co
     yield from enter(state)
     lane = state.lane(lane_name)
     now = yield from refresh_lane(state, lane, prompt)
-    changed = yield from decide_and_apply(state, lane, now, lambda now: partial(policy.trim, lane, now, wish))
+    changed = yield from _fit(state, lane, now, lambda now: partial(policy.trim, lane, now, wish))
     return lane.last_compaction if changed else None
 
 

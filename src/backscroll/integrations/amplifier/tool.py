@@ -14,7 +14,7 @@ class ModelTool:
         self._run = run
 
     async def execute(self, input: dict[str, Any]) -> Any:
-        """Return the host's `ToolResult`: a success even if nothing was found or done, since its text says what to do."""
+        """Return the host's `ToolResult`: a success even if nothing was found, since its text says what to do."""
         from amplifier_core import ToolResult  # noqa: PLC0415  # the host brings it
 
         return ToolResult(success=True, output=await self._run(**input))
