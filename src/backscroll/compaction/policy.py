@@ -13,6 +13,7 @@ from backscroll.compaction.cache_pricing import batch
 from backscroll.compaction.candidates import build_window, protect_recent
 from backscroll.compaction.decision import NOTHING_DUE, Decision, PolicyInput
 from backscroll.compaction.lane_state import BETTER, LaneState
+from backscroll.compaction.media_limits import clear_media, media_reports, over_media_limits
 from backscroll.compaction.model_request import too_early, worthwhile
 from backscroll.compaction.options import CompactionOptions
 from backscroll.compaction.pipeline import compact, over_message_limit
@@ -33,9 +34,11 @@ from backscroll.compaction.summarization import Order, Summaries
 from backscroll.compaction.trim import TrimRequest, chosen_by, fold
 from backscroll.compaction.upcoming import may_try, next_order, worth_summarizing
 from backscroll.history.log import CompactionSkipped, PlanRecorded
-from backscroll.history.plan import DigestLine, hidden
+from backscroll.history.plan import DigestLine, Edit, hidden
 from backscroll.ports import Notification
 from backscroll.tokens.budget import NO_LIMITS, TokenTargets
+from backscroll.tokens.known_models import MediaLimits
+from backscroll.tokens.request_media import RequestMedia, exceeds
 from backscroll.tokens.usage import Estimate
 from backscroll.view.view import View
 
@@ -101,6 +104,8 @@ def due(lane: LaneState, now: PolicyInput, budget: int, force: bool = False) -> 
         decide = _due_within_limits(lane, now, budget, targets, used)
     elif force or _is_due(lane, now, targets, used):
         decide = partial(_fit, lane, now, targets, used, force)
+    if decide is None and over_media_limits(lane):
+        decide = partial(_fit_media, lane, now, targets, used)
     if decide is None and not now.limits.hard and (_arrived(lane, now, targets) or _batch_due(lane, now, used)):
         decide = partial(_fit_results, lane, now, targets, used)
     return Due(targets.total, estimate, decide)
@@ -174,10 +179,14 @@ def _scaled(lane: LaneState, now: PolicyInput, targets: TokenTargets, share: flo
 
 
 def _compacted(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> tuple[PlanBuilder, bool]:
-    """Compact a plan to these targets; also return whether it previews new results."""
+    """Compact a plan to these targets; also return whether it previews new results or clears media."""
     draft = _draft(lane, now, targets)
     edits = arrivals(draft.window, now.options.tool_result_preview, now.history.protected | draft.retain)
     draft.apply(edits)
+    if over_media_limits(lane):
+        media = _media_edits(draft, lane, now)[0]
+        draft.apply(media)
+        edits = [*edits, *media]
     if draft.used > targets.threshold or not hidden(lane.plan, now.limits.retain):
         compact(draft, now.strategies, now.options)
     return draft, bool(edits)
@@ -255,6 +264,25 @@ def _batch_due(lane: LaneState, now: PolicyInput, used: int) -> bool:
     """Check the second trigger: the view has grown by a batch, or by a tenth of one since the last check."""
     least = now.options.clear_at_least_tokens
     return now.prices is not None and least is not None and used - lane.batched >= least
+
+
+def _fit_media(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
+    """Clear the oldest media of a view that holds more than its provider accepts."""
+    draft = _draft(lane, now, targets, regrow=False)
+    edits, left = _media_edits(draft, lane, now)
+    reports = media_reports(lane, len(edits), left, draft.before.estimate.upper)
+    stuck = left if exceeds(left, lane.around.media or MediaLimits(), draft.before.estimate.upper) else None
+    if not edits:
+        return Decision(None, reports, media_left=stuck)
+    draft.apply(edits)
+    after = draft.rebuild_and_count()
+    made = _recorded(lane, now, draft, used, after=after, trigger="media_limit")
+    return made._replace(reports=made.reports + reports, media_left=stuck)
+
+
+def _media_edits(draft: PlanBuilder, lane: LaneState, now: PolicyInput) -> tuple[list[Edit], RequestMedia]:
+    protect_recent(draft.window, 0, now.options.protect.results)
+    return clear_media(draft.window, lane, now.options.target_usage)
 
 
 def _fit_results(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:

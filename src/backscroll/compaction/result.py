@@ -4,11 +4,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 Trigger = Literal[
-    "threshold", "messages", "cache_savings", "large_result", "cache_expired", "manual", "model", "retained"
+    "threshold",
+    "messages",
+    "cache_savings",
+    "large_result",
+    "cache_expired",
+    "manual",
+    "model",
+    "retained",
+    "media_limit",
 ]
 """Why a lane is compacted: too many tokens (`threshold`) or `messages`; old results are worth a batch; a new result is
-too large to be shown whole; the provider's cache has expired; the caller requests it (`manual`), or the
-model (`model`); this request must show a message that the plan leaves out (`retained`).
+too large to be shown whole; the provider's cache has expired; the caller requests it (`manual`), or the model
+(`model`); this request must show a message that the plan leaves out (`retained`); the view holds more media than its
+provider accepts (`media_limit`).
 """
 
 

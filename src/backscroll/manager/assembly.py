@@ -33,6 +33,7 @@ from backscroll.stores.wrappers import layered
 from backscroll.tokens.budget import BudgetOptions, check_whole
 from backscroll.tokens.engines import resolve
 from backscroll.tokens.engines.measurer import Measurer
+from backscroll.tokens.known_models import find_model, media_limits
 from backscroll.tokens.model_profiles import COUNTED, UNKNOWN, ModelProfile, family_of
 from backscroll.tokens.windows import LaneWindows
 
@@ -92,6 +93,7 @@ def _config(
     return SessionConfig(
         budget=budget,
         windows=LaneWindows(named, budget.windows),
+        media=lambda lane: media_limits(lane if find_model(lane) else named),
         compaction=CompactionOptions(
             compact_threshold=options.compact_threshold,
             target_usage=options.target_usage,

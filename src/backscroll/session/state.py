@@ -34,6 +34,7 @@ from backscroll.history.plan import Plan
 from backscroll.messages import Message, ParsedMessage, Redact
 from backscroll.ports import Notification as Report
 from backscroll.tokens.budget import BudgetOptions, default_budget
+from backscroll.tokens.known_models import MediaLimits
 from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.usage import Count, Counts, UsageCalibrator
 from backscroll.tokens.windows import LaneWindows
@@ -59,6 +60,8 @@ class SessionConfig:
     """Returns how a lane's model counts, by the lane's name."""
     windows: LaneWindows
     """The windows of the lanes' models."""
+    media: Callable[[str], MediaLimits | None]
+    """Returns what the provider of a lane's model accepts of media, by the lane's name."""
     overhead_tokens: int | None = None
     """Tokens of a request outside the messages. `None`: learned from reported usage."""
     prices: CachePricing | None = None
@@ -219,7 +222,12 @@ class SessionState:
         config = self.config
         protect = config.compaction.protect
         around = RenderContext(
-            config.family(name), config.count, (protect.first, protect.last), config.write, config.reads_only
+            config.family(name),
+            config.count,
+            (protect.first, protect.last),
+            config.write,
+            config.media(name),
+            config.reads_only,
         )
         return LaneState(name, around, plan, UsageCalibrator(config.overhead_tokens), config.default_budget(name))
 
