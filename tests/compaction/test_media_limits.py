@@ -198,7 +198,7 @@ def test_request_over_any_limit_exceeds_them(media, over):
 
 @settings(max_examples=10, deadline=None)
 @given(st.integers(12_000, 60_000), st.lists(st.integers(1, 40), min_size=4, max_size=12))
-def test_limit_holds_whatever_else_is_compacted(budget, batches):
+def test_limit_holds_together_with_other_compactions(budget, batches):
     """Compactions by tokens and by media in the same request, several images to a step."""
     session, number = begun(budget=budget), 0
     for batch in batches:

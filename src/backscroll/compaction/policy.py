@@ -104,7 +104,7 @@ def due(lane: LaneState, now: PolicyInput, budget: int, force: bool = False) -> 
         decide = _due_within_limits(lane, now, budget, targets, used)
     elif force or _is_due(lane, now, targets, used):
         decide = partial(_fit, lane, now, targets, used, force)
-    if decide is None and over_media_limits(lane):
+    if decide is None and lane.around.media is not None and over_media_limits(lane):
         decide = partial(_fit_media, lane, now, targets, used)
     if decide is None and not now.limits.hard and (_arrived(lane, now, targets) or _batch_due(lane, now, used)):
         decide = partial(_fit_results, lane, now, targets, used)
