@@ -60,13 +60,14 @@ test-lowest: $(LOWEST)/own/.ready $(LOWEST)/hosts/.ready ## run the tests that n
 	$(LOWEST)/own/bin/python -m pytest -n 2 --dist worksteal $(TESTS_own)
 	$(LOWEST)/hosts/bin/python -m pytest -n 2 --dist worksteal $(TESTS_hosts)
 
-check: $(READY) ## lint, format, types, import contracts, pictures, tables, and the built wheel by itself
+check: $(READY) ## lint, format, types, import contracts, pictures, tables, generated code, and the built wheel by itself
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/python docs/draw_layers.py --check
 	$(BIN)/python docs/write_settings.py --check
+	$(BIN)/python docs/write_sync_manager.py --check
 	$(BIN)/python -m pytest tests/project/test_wheel.py
 
 # The peers' dependencies are theirs: they live beside ours in an environment of its own.

@@ -44,7 +44,7 @@ def run(messages: list[dict], budget: int, wanted: int, batches: bool) -> Times:
             floors.append(counting(view, count))
         view = after
         for _ in range(2):
-            manager.add_message(next(stream))
+            manager.append(next(stream))
     return spent[1:], floors[1:]
 
 

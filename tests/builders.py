@@ -1,8 +1,9 @@
-"""What builds messages, conversations and sessions for tests, and random conversations in all four dialects."""
+"""What builds messages, conversations and sessions for tests, and random conversations in all five dialects."""
 
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 from hypothesis import strategies as st
@@ -16,7 +17,7 @@ from tests.fakes import RecordingSession, count_quarter
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAABAAAAAMACAIAAAA12IJaAAAACXBIWXMAAA7EAAAOxAGVKw4bAAAA"  # a header of 1,024 x 768 px
 PIXEL = "iVBORw0KGgo="
-DIALECTS = ("openai", "amplifier", "anthropic", "bedrock")
+DIALECTS = ("openai", "amplifier", "anthropic", "bedrock", "responses")
 
 LONG = "line of a file that was read\n" * 300
 FETCH = {"id": "c1", "type": "function", "function": {"name": "fetch", "arguments": '{"url": "https://x.org"}'}}
@@ -43,7 +44,14 @@ class MessageFactory:
 
     def say(self, role: str, text: str, metadata: dict[str, Any] | None = None) -> dict[str, Any]:
         """A message of one text."""
-        blocks = {"anthropic": [{"type": "text", "text": text}], "bedrock": [{"text": text}]}
+        if self.dialect == "responses" and role == "assistant":
+            message = {"role": role, "content": [*_thought(text), _spoken(text)]}
+            return {**message, "metadata": metadata} if metadata else message
+        blocks = {
+            "anthropic": [{"type": "text", "text": text}],
+            "bedrock": [{"text": text}],
+            "responses": [{"type": "input_text", "text": text}],
+        }
         content: Any = blocks.get(self.dialect, text) if role != "system" else text
         message = {"role": role, "content": content}
         return {**message, "metadata": metadata} if metadata else message
@@ -53,6 +61,9 @@ class MessageFactory:
         image: dict[str, Any] = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
         if self.dialect == "openai":
             image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}
+        if self.dialect == "responses":
+            image = {"type": "input_image", "detail": "auto", "image_url": f"data:image/png;base64,{PNG}"}
+            return {"role": "user", "content": [{"type": "input_text", "text": text}, image]}
         if self.dialect == "bedrock":
             return {"role": "user", "content": [{"text": text}, {"image": {"format": "png", "source": {"bytes": PNG}}}]}
         return {"role": "user", "content": [{"type": "text", "text": text}, image]}
@@ -70,6 +81,11 @@ class MessageFactory:
         if self.dialect == "anthropic":
             blocks = [{"type": "tool_use", "id": name, "name": "run", "input": arguments} for name in ids]
             return {"role": "assistant", "content": [{"type": "text", "text": text}, *blocks]}
+        if self.dialect == "responses":
+            said = [_spoken(text)] if text else []
+            asked = {"type": "function_call", "name": "run", "arguments": json.dumps(arguments)}
+            blocks = [{**asked, "id": f"fc_{name}", "call_id": name} for name in ids]
+            return {"role": "assistant", "content": [*_thought(f"{ids} {text}"), *said, *blocks]}
         blocks = [{"toolUse": {"toolUseId": name, "name": "run", "input": arguments}} for name in ids]
         return {"role": "assistant", "content": [{"text": text}, *blocks]}
 
@@ -77,6 +93,11 @@ class MessageFactory:
         """The results of these calls: one message each, or one for all where the dialect wants that."""
         if self.dialect in ("openai", "amplifier"):
             return [{"role": "tool", "tool_call_id": name, "content": text} for name, text in answered]
+        if self.dialect == "responses":
+            output = {"type": "function_call_output"}
+            return [
+                {"role": "tool", "content": [{**output, "call_id": name, "output": text}]} for name, text in answered
+            ]
         if self.dialect == "anthropic":
             blocks: list[Any] = [
                 {"type": "tool_result", "tool_use_id": name, "content": text} for name, text in answered
@@ -84,6 +105,19 @@ class MessageFactory:
         else:
             blocks = [{"toolResult": {"toolUseId": name, "content": [{"text": text}]}} for name, text in answered]
         return [{"role": "user", "content": blocks}]
+
+
+def _thought(of: str) -> list[dict[str, Any]]:
+    """Reasoning before every other answer: the message that holds it stays whole."""
+    name = sha256(of.encode(errors="surrogatepass")).hexdigest()[:8]
+    reasoning = {"type": "reasoning", "id": f"rs_{name}", "summary": [], "encrypted_content": f"{name} " * 6}
+    return [reasoning] if int(name, 16) % 2 else []
+
+
+def _spoken(text: str) -> dict[str, Any]:
+    name = sha256(text.encode(errors="surrogatepass")).hexdigest()[:8]
+    said = [{"type": "output_text", "text": text, "annotations": []}]
+    return {"type": "message", "id": f"msg_{name}", "role": "assistant", "status": "completed", "content": said}
 
 
 @st.composite

@@ -173,7 +173,7 @@ class Driven:
     def __init__(self, peer: Peer, loop: asyncio.AbstractEventLoop) -> None:
         self.peer, self.loop = peer, loop
 
-    def add_message(self, message: Message) -> None:
+    def append(self, message: Message) -> None:
         """Kept by the peer."""
         self.loop.run_until_complete(self.peer.add(self.peer.read(message)))
 

@@ -11,7 +11,7 @@ from peers.base import VIEWS, Keeper, Message, Peer
 def fill(manager: ContextManager, messages: Sequence[Message], budget: int) -> None:
     """Many messages, with a view now and then and at the end, as an agent asks for one before each of its steps."""
     for number, message in enumerate(messages, 1):
-        manager.add_message(message)
+        manager.append(message)
         if number % VIEWS == 0 or number == len(messages):
             manager.get_messages_for_request(token_budget=budget)
 
@@ -27,7 +27,7 @@ class _Ours(Peer):
         return message
 
     async def add(self, native: Any) -> None:
-        self.manager.add_message(native)
+        self.manager.append(native)
 
     async def view(self) -> Sequence[Any]:
         return self.manager.get_messages_for_request(token_budget=self.budget)
@@ -76,7 +76,7 @@ class _Store(Keeper):
         return message
 
     async def append(self, native: Any) -> None:
-        self.manager.add_message(native)
+        self.manager.append(native)
 
     async def resume(self, budget: int) -> int:
         return len(self.manager.get_messages_for_request(token_budget=budget))

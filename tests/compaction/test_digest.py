@@ -53,7 +53,7 @@ def test_rules_of_a_user_stay_word_for_word_in_every_view(conversation, budget):
     messages, stated = conversation
     watched = session_with_both_triggers()
     for number, message in enumerate(messages):
-        watched.manager.add_message(message)
+        watched.manager.append(message)
         text = json.dumps(watched.view(budget), ensure_ascii=False)
         for at, rule in stated:
             if at <= number:
@@ -84,7 +84,7 @@ def test_a_digest_takes_at_most_a_quarter_of_the_budget(conversation, budget):
     messages, stated = conversation
     watched = session_with_both_triggers(tokenizer=third)
     for number, message in enumerate(messages):
-        watched.manager.add_message(message)
+        watched.manager.append(message)
         view = watched.view(budget)
         if view is not None:
             rules = [f"[ref:{at}] rule of the user: {rule}" for at, rule in stated if at < number]

@@ -50,7 +50,7 @@ def test_a_rewind_takes_along_what_the_digest_kept_aside():
         (DigestLine(1, 2, "turn", "a"),), (), (DigestLine(2, 2, "line", "b"), DigestLine(8, 8, "line", "c")), 10
     )
     left = until(Plan((Digest(1, 9),), 1, None, digest), 4).digest
-    assert (left.notes, left.spare) == (digest.notes, (DigestLine(2, 2, "line", "b"),))
+    assert (left.notes, left.reserve) == (digest.notes, (DigestLine(2, 2, "line", "b"),))
 
 
 def test_what_an_edit_replaces_is_not_quoted_at_any_depth():
@@ -137,7 +137,7 @@ def test_rules_displaced_by_required_messages_return():
 def test_words_leaving_a_digest_leave_their_rules_aside():
     """Words that leave a digest with their rules leave these aside as rules."""
     words, rule = DigestLine(1, 1, "user", "All is well. Never lie."), DigestLine(1, 1, "rule", "Never lie.")
-    assert shrink(DigestContent((words,), (), (), 9), 0, len, rules_too=True).spare == (words, rule)
+    assert shrink(DigestContent((words,), (), (), 9), 0, len, rules_too=True).reserve == (words, rule)
 
 
 def folded(manager, talk):

@@ -12,8 +12,8 @@ from backscroll.compaction.digest.relevance import Relevance
 from backscroll.compaction.digest.user_rules import rules_in
 from backscroll.compaction.digest.writer import (
     HEADINGS,
-    MOST_SPARE,
-    SPARE_LINES,
+    MOST_RESERVE,
+    RESERVE_LINES,
     WEIGHTS,
     Frame,
     fit_headings,
@@ -209,7 +209,7 @@ def test_digest_orders_words_turns_and_lines_behind_their_turn():
         DigestLine(2, 3, "turn", "read(path=app.py)"),
         DigestLine(3, 3, "line", "listen_port = 8080"),
     )
-    assert (found.spare, found.covered_tokens) == ((), 1_000)
+    assert (found.reserve, found.covered_tokens) == ((), 1_000)
 
 
 def test_digest_remembers_the_heaviest_weights_up_to_a_bound():
@@ -286,17 +286,17 @@ def test_notes_without_room_return_when_there_is_room():
     words = said(1, f"What a fine day it is. {rule}" + " Hm." * 40)
     small = digest_of(words, turn(2, "read", {}, f"head\n{line}"), allowance=150)
     assert texts(small.notes) == [rule, "read()"]
-    assert texts(small.spare) == [words[0].message["content"], line]
+    assert texts(small.reserve) == [words[0].message["content"], line]
     large = digest_of(said(4, "Thanks."), before=small)
     assert texts(large.notes) == [words[0].message["content"], "read()", line, "Thanks."]
-    assert large.spare == ()
+    assert large.reserve == ()
 
 
 def test_lines_kept_aside_are_bounded_by_the_budget():
-    lines = [f"setting_{number} = value_{number}" for number in range(MOST_SPARE + 100)]
+    lines = [f"setting_{number} = value_{number}" for number in range(MOST_RESERVE + 100)]
     reads = turn(1, "read", {}, "\n".join(lines))
-    assert len(digest_of(reads, allowance=200, budget=1_000).spare) == 1_000 * SPARE_LINES
-    assert len(digest_of(reads, allowance=200, budget=10**6).spare) == MOST_SPARE
+    assert len(digest_of(reads, allowance=200, budget=1_000).reserve) == 1_000 * RESERVE_LINES
+    assert len(digest_of(reads, allowance=200, budget=10**6).reserve) == MOST_RESERVE
 
 
 def test_users_words_and_turns_take_shares_and_lines_the_rest():
@@ -358,7 +358,7 @@ def test_shrinking_digest_loses_lines_turns_words_never_rules(less, left):
     """A digest that shrinks loses lines first then turns then words but rules never."""
     small = shrink(WRITTEN, taken(WRITTEN.notes) - less, len)
     assert [note.kind for note in small.notes] == left
-    assert {note for note in WRITTEN.notes if note not in small.notes} == set(small.spare)
+    assert {note for note in WRITTEN.notes if note not in small.notes} == set(small.reserve)
     assert RULE in "\n".join(texts(small.notes))
 
 

@@ -132,7 +132,7 @@ def test_a_compaction_reads_a_bounded_part_of_a_message(names, previews):
     manager = ContextManager(tokenizer=count_quarter, budget=20_000, tool_result_preview=previews, **given)
     text = lines_of(SIZE)
     write = {"name": "write_file", "arguments": json.dumps({"path": "src/a.py", "content": text})}
-    manager.add_message({"role": "user", "content": "go"})
+    manager.append({"role": "user", "content": "go"})
     for number in range(2):
         call = {"id": f"w{number}", "type": "function", "function": write}
         read = {**FETCH, "id": f"r{number}"}
@@ -156,7 +156,7 @@ def test_a_compaction_reads_a_bounded_part_of_a_message(names, previews):
 def test_large_arguments_are_stubs_where_they_would_be_cut():
     """What is left of cut arguments has to be valid JSON, so that they would have to be parsed."""
     manager = ContextManager(tokenizer=count_quarter, budget=40_000, strategies=["excerpt"])
-    manager.add_message({"role": "user", "content": "go"})
+    manager.append({"role": "user", "content": "go"})
     for number, size in enumerate((30_000, 2 * READ)):
         made = {"name": "write_file", "arguments": json.dumps({"path": f"src/{number}.py", "content": lines_of(size)})}
         call = {"id": f"w{number}", "type": "function", "function": made}
@@ -181,7 +181,7 @@ def test_a_superseded_large_result_has_to_stand_in_the_later_one():
         manager = ContextManager(
             tokenizer=count_quarter, budget=2_000_000, strategies=["deduplicate"], target_usage=0.01
         )
-        manager.add_message({"role": "user", "content": "go"})
+        manager.append({"role": "user", "content": "go"})
         for number, text in enumerate((old, new, "x", "y")):
             named = {"name": "read", "arguments": json.dumps({"path": "a.log" if number < 2 else "b", "at": number})}
             call = {"id": f"r{number}", "type": "function", "function": named}

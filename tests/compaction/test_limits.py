@@ -16,7 +16,7 @@ TALK = MessageFactory("openai")
 def test_view_over_the_message_limit_folds_to_the_target():
     """A view of too many messages folds its oldest down to the target and extends itself in between."""
     session, sizes, before, extended = RecordingSession(max_messages=41), [], [], 0
-    session.manager.add_message(TALK.say("user", "go"))
+    session.manager.append(TALK.say("user", "go"))
     for number in range(200):
         add_round(session, number, f"result_{number} is fine")
         view = session.manager.get_messages_for_request()
@@ -40,7 +40,7 @@ def test_required_messages_over_the_limit_cause_no_recompaction():
     session = RecordingSession(max_messages=8)
     for number in range(30):
         pinned = TALK.say("user" if number % 2 == 0 else "assistant", f"fact {number}")
-        session.manager.add_message({**pinned, "metadata": {"pinned": True}})
+        session.manager.append({**pinned, "metadata": {"pinned": True}})
         view = session.manager.get_messages_for_request()
     assert len(view) == 30
     assert session.compactions == 0
@@ -49,7 +49,7 @@ def test_required_messages_over_the_limit_cause_no_recompaction():
 def test_message_limit_holds_for_results_in_user_messages():
     """A dialect with results in user messages is thinned out as well."""
     talk, manager = MessageFactory("anthropic"), ContextManager(tokenizer=count_quarter, max_messages=12)
-    manager.add_message(talk.say("user", "go"))
+    manager.append(talk.say("user", "go"))
     for number in range(40):
         manager.append(talk.call([f"c{number}"], "I look.", {}), *talk.results([(f"c{number}", "fine")]))
         assert len(manager.get_messages_for_request()) <= 12
@@ -66,17 +66,17 @@ def whole_results(manager, budget):
 @pytest.mark.parametrize("protected", [0, 1, 5])
 def test_the_newest_results_stay_whole_where_they_fit(protected):
     session = RecordingSession(protect=Protection(results=protected, recent=0))
-    session.manager.add_message(TALK.say("user", "go"))
+    session.manager.append(TALK.say("user", "go"))
     for number in range(24):
         add_round(session, number, "\n".join(f"line {line} of it is all about nothing" for line in range(90)))
-        session.manager.add_message(TALK.say("assistant", "seen"))
+        session.manager.append(TALK.say("assistant", "seen"))
     assert whole_results(session.manager, 16_000) == max(protected, 1)  # one would stay whole anyway
 
 
 def test_protected_results_that_cannot_fit_are_shortened():
     """Results that cannot fit are cut although they are protected."""
     session = RecordingSession(protect=Protection(results=8))
-    session.manager.add_message(TALK.say("user", "go"))
+    session.manager.append(TALK.say("user", "go"))
     for number in range(8):
         add_round(session, number, words(900))
     view = session.manager.get_messages_for_request(token_budget=4_000)
@@ -86,7 +86,7 @@ def test_protected_results_that_cannot_fit_are_shortened():
 
 def test_a_batch_spares_protected_results_too():
     session = RecordingSession(protect=Protection(results=6), clear_at_least_tokens=2_000)
-    session.manager.add_message(TALK.say("user", "go"))
+    session.manager.append(TALK.say("user", "go"))
     for number in range(60):
         add_round(session, number, words(500))
         session.manager.get_messages_for_request()
@@ -99,7 +99,7 @@ def test_a_batch_spares_protected_results_too():
 
 
 def filled(session, count=20):
-    session.manager.add_message(TALK.say("user", "go"))
+    session.manager.append(TALK.say("user", "go"))
     for number in range(count):
         add_round(session, number, words(400))
     return session.manager
@@ -182,12 +182,12 @@ def test_a_refusal_before_any_request_is_ignored_with_a_warning():
     manager = ContextManager(tokenizer=count_quarter)
     manager.observe_overflow()
     with pytest.warns(RuntimeWarning, match="no view was handed out on this lane yet"):
-        manager.add_message(TALK.say("user", "go"))
+        manager.append(TALK.say("user", "go"))
 
 
 def test_refused_until_what_must_stay_does_not_fit_says_so():
     manager = ContextManager(tokenizer=count_quarter)
-    manager.add_message({**TALK.say("user", words(900)), "metadata": {"pinned": True}})
+    manager.append({**TALK.say("user", words(900)), "metadata": {"pinned": True}})
     manager.get_messages_for_request(token_budget=1_000)
     manager.observe_overflow()
     with (

@@ -56,7 +56,7 @@ def pinned(watched: FullSession, share: float) -> int:
 
 def with_prompt(watched: FullSession) -> None:
     watched.manager.set_system_prompt_factory(lambda: words(BUDGET * 0.86))
-    watched.manager.add_message({"role": "user", "content": "go"})
+    watched.manager.append({"role": "user", "content": "go"})
 
 
 def with_system(watched: FullSession) -> None:
@@ -64,7 +64,7 @@ def with_system(watched: FullSession) -> None:
 
 
 def with_user(watched: FullSession) -> None:
-    watched.manager.add_message({"role": "user", "content": words(BUDGET * 0.86)})
+    watched.manager.append({"role": "user", "content": words(BUDGET * 0.86)})
 
 
 def with_two(watched: FullSession) -> None:
@@ -85,7 +85,7 @@ KINDS: dict[str, tuple[Begin, dict[str, Any], str, str]] = {
         "lower `first` or `last` of `protect`",
     ),
     "overhead": (
-        lambda watched: watched.manager.add_message({"role": "user", "content": "go"}),
+        lambda watched: watched.manager.append({"role": "user", "content": "go"}),
         {"overhead_tokens": 8_600},
         "tokens outside the messages 8,600",
         "give the model fewer or shorter tool definitions",
@@ -152,7 +152,7 @@ def test_each_lane_warns_by_itself():
 def test_nothing_is_said_where_one_result_takes_it_all(share):
     """It must stay until the model has seen it; the next compaction wins all of it."""
     watched = FullSession()
-    watched.manager.add_message({"role": "user", "content": "go"})
+    watched.manager.append({"role": "user", "content": "go"})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for _ in range(4):

@@ -14,7 +14,7 @@ TALK = MessageFactory("openai")
 def test_compaction_goes_from_the_threshold_to_the_target():
     """Nothing is touched below the threshold and a compaction goes down to the target."""
     session = RecordingSession()
-    session.manager.add_message(TALK.say("user", "go"))
+    session.manager.append(TALK.say("user", "go"))
     before = 0
     for number in range(40):
         add_round(session, number, words(900))
@@ -31,7 +31,7 @@ def test_compaction_goes_from_the_threshold_to_the_target():
 def test_compactions_are_rare_and_most_views_extend_the_last():
     """Compactions are rare and most views extend the one before."""
     session, extended, before = RecordingSession(), 0, []
-    session.manager.add_message(TALK.say("user", "go"))
+    session.manager.append(TALK.say("user", "go"))
     for number in range(300):
         add_round(session, number, words(200 + number % 7 * 100))
         view = session.manager.get_messages_for_request(token_budget=20_000)
@@ -44,7 +44,7 @@ def test_compactions_are_rare_and_most_views_extend_the_last():
 def test_large_pinned_message_does_not_recompact_every_request():
     """One pinned message of 95 percent of the budget starts no storm."""
     session = RecordingSession()
-    session.manager.add_message({**TALK.say("user", words(9_300)), "metadata": {"pinned": True}})
+    session.manager.append({**TALK.say("user", words(9_300)), "metadata": {"pinned": True}})
     for number in range(100):
         session.manager.append(TALK.say("assistant", f"step {number} is done"), TALK.say("user", f"and {number + 1}?"))
         before = session.compactions
@@ -56,7 +56,7 @@ def test_large_pinned_message_does_not_recompact_every_request():
 
 def test_overhead_above_the_threshold_starts_no_storm():
     session = RecordingSession(overhead_tokens=9_400)
-    session.manager.add_message(TALK.say("user", "go"))
+    session.manager.append(TALK.say("user", "go"))
     for number in range(60):
         add_round(session, number, words(30))
         session.manager.get_messages_for_request(token_budget=10_000)
@@ -66,7 +66,7 @@ def test_overhead_above_the_threshold_starts_no_storm():
 def test_reports_above_the_count_do_not_recompact_repeatedly():
     """Reports that stay a tenth above the count do not trigger compactions again and again."""
     session = RecordingSession()
-    session.manager.add_message(TALK.say("user", "go"))
+    session.manager.append(TALK.say("user", "go"))
     for number in range(120):
         add_round(session, number, words(500))
         view = session.manager.get_messages_for_request(token_budget=20_000)
@@ -78,7 +78,7 @@ def test_reports_above_the_count_do_not_recompact_repeatedly():
 
 def test_a_smaller_budget_is_met_in_one_step():
     session = RecordingSession()
-    session.manager.add_message(TALK.say("user", "go"))
+    session.manager.append(TALK.say("user", "go"))
     for number in range(100):
         add_round(session, number, words(900))
     session.manager.get_messages_for_request(token_budget=100_000)
@@ -119,7 +119,7 @@ def test_switch_to_a_smaller_window_compacts_once(lane):
 
 def test_an_unseen_result_is_whole_unless_it_cannot_fit():
     session = RecordingSession()
-    session.manager.add_message(TALK.say("user", "go"))
+    session.manager.append(TALK.say("user", "go"))
     for number in range(10):
         add_round(session, number, words(900))
     add_round(session, 10, words(6_000, "fresh"))
@@ -231,7 +231,7 @@ def test_user_text_with_a_late_result_of_a_dropped_call_is_shown(dialect):
     assert states(session)[1] == "left out"
     (message,) = talk.results([("late", "done at last")])
     message["content"] += talk.say("user", "NEW QUESTION")["content"]
-    session.manager.add_message(message)
+    session.manager.append(message)
     view = session.manager.get_messages_for_request(token_budget=4_000)
     assert message in view
     assert events.PLAN_CHANGED in session.names
@@ -241,7 +241,7 @@ def test_oversized_ephemeral_message_yields_to_stored_ones():
     """An ephemeral message larger than the budget gives way to what is stored."""
     session = RecordingSession()
     session.manager.append(TALK.say("user", "go"))
-    session.manager.add_message({**TALK.say("user", words(9_000)), "metadata": {"ephemeral": True}})
+    session.manager.append({**TALK.say("user", words(9_000)), "metadata": {"ephemeral": True}})
     assert session.manager.get_messages_for_request(token_budget=2_000) == [TALK.say("user", "go")]
 
 
@@ -252,7 +252,7 @@ def test_ephemeral_message_that_fits_is_shown_at_least_once():
     for number in range(30):
         add_round(session, number, words(500))
     note = {**TALK.say("user", "the build is red"), "metadata": {"ephemeral": True}}
-    session.manager.add_message(note)
+    session.manager.append(note)
     assert note in session.manager.get_messages_for_request(token_budget=4_000)
     session.manager.compact()
     for number in range(30, 60):

@@ -198,7 +198,7 @@ def recalls(messages, manager, budget, weigh, count):
             ]
             every.append(judged)
             far.append([one for one in judged if one[2]])
-        manager.add_message(message)
+        manager.append(message)
     return [figure for group in (every, far) for figure in summed([one for one in group if one])]
 
 

@@ -26,7 +26,7 @@ class Ends:
     def __init__(self, budget: int, on_event: EventHandler) -> None:
         self.messages: list[Message] = []
 
-    def add_message(self, message: Message) -> None:
+    def append(self, message: Message) -> None:
         self.messages.append(message)
 
     def get_messages_for_request(self, token_budget: int | None = None) -> list[Message]:

@@ -135,7 +135,7 @@ class Holder:
     def __init__(self, view, answers=None):
         self.view, self.answers, self.asked = view, answers or {}, []
 
-    def add_message(self, message):
+    def append(self, message):
         pass
 
     def get_messages_for_request(self, token_budget=None):

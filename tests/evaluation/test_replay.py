@@ -38,7 +38,7 @@ class Whole:
         self.budget, self.on_event = budget, on_event
         self.messages: list[Message] = []
 
-    def add_message(self, message: Message) -> None:
+    def append(self, message: Message) -> None:
         self.messages.append(message)
 
     def get_messages_for_request(self, token_budget: int | None = None) -> list[Message]:

@@ -74,7 +74,7 @@ def test_the_summarizers_own_price_and_window_count(recorded):
     with serving((200, {}, chat(WRITTEN))) as server:
         again = ["replay", recorded, "--budget", "4k", "--json", *asking(server)]
         full, cheap = outcome_of(invoke(*again)), outcome_of(invoke(*again, "--summary-price", "0.25"))
-        narrow = outcome_of(invoke(*again, "--summary-window", "2000"))
+        narrow = outcome_of(invoke(*again, "--summary-context-tokens", "2000"))
     assert cheap["summary_cost"] == pytest.approx(full["summary_cost"] / 4)
     assert narrow["summary_calls"] >= full["summary_calls"]
     assert max(len(body["messages"][1]["content"]) for _, body in server.requests) > 2_000
@@ -147,7 +147,10 @@ def test_replay_without_any_summary_fails_with_the_reason(recorded, answer, word
             ["--summarizer", "openai", "--model", "x", "--strategy", "truncate"],
             "uses summaries; pass auto, digest or importance",
         ),
-        (["--summarizer", "openai", "--model", "x", "--summary-window", "10"], "10 is not in the range x>=2000"),
+        (
+            ["--summarizer", "openai", "--model", "x", "--summary-context-tokens", "10"],
+            "10 is not in the range x>=2000",
+        ),
     ],
 )
 def test_impossible_options_are_refused_before_the_replay(recorded, options, words):

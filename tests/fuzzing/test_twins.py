@@ -136,7 +136,7 @@ class Twins:
 
     def passes(self) -> None:
         message = self.story.talk.say("user", f"note {self.story.name()}", {"ephemeral": True})
-        self.both(lambda manager: manager.add_message(message))
+        self.both(lambda manager: manager.append(message))
         self.story.passing.append(message)
 
     def pins(self) -> None:

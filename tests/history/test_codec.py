@@ -57,7 +57,7 @@ def test_every_event_of_a_session_comes_back_equal(messages, budget, ask):
 def test_any_text_round_trips_even_beyond_utf_8(text):
     """Any text comes back as it was also one that UTF-8 cannot hold."""
     manager = ContextManager(tokenizer=len)
-    manager.add_message({"role": "user", "content": text})
+    manager.append({"role": "user", "content": text})
     (event,) = read(written(manager._session.events))
     assert event.message["content"] == text
 
@@ -99,9 +99,9 @@ def test_shown_digest_is_readable_in_storage_and_round_trips(weights, text):
 def test_hidden_digest_state_takes_a_third_of_its_bytes():
     """What only the next digest is made of takes a third of its bytes."""
     weights = tuple((f"src/module_{number}.py", number / 16) for number in range(2_000, 0, -1))
-    spare = tuple(DigestLine(number, number, "line", f"value_{number} = {number * 7}") for number in range(500))
-    (stored,) = written([PlanRecorded("main", Plan((), 1, 0, DigestContent((), weights, spare, 9)), (), 3, 4)])
-    assert len(stored.record.body) < len(json.dumps([weights, spare])) / 3
+    reserve = tuple(DigestLine(number, number, "line", f"value_{number} = {number * 7}") for number in range(500))
+    (stored,) = written([PlanRecorded("main", Plan((), 1, 0, DigestContent((), weights, reserve, 9)), (), 3, 4)])
+    assert len(stored.record.body) < len(json.dumps([weights, reserve])) / 3
 
 
 def test_the_golden_session_holds_every_kind_of_event():

@@ -28,7 +28,7 @@ def test_async_and_plain_manager_give_the_same_view():
     async def run() -> list[dict[str, Any]]:
         manager = backscroll.AsyncContextManager(tokenizer=count_quarter)
         for message in await_all:
-            await manager.add_message(message)
+            await manager.append(message)
         view = await manager.get_messages_for_request(token_budget=9_000)
         await manager.aclose()
         return view
@@ -113,7 +113,7 @@ def test_plain_manager_works_in_a_loop_with_async_helpers():
     async def run() -> list[dict[str, Any]]:
         manager = ContextManager(tokenizer=count_quarter, on_event=listener)
         manager.set_system_prompt_factory(prompt)
-        manager.add_message({"role": "user", "content": "hi"})
+        manager.append({"role": "user", "content": "hi"})
         info = type("Info", (), {"defaults": {"context_window": 20_000, "max_output_tokens": 4_000}})
         view = manager.get_messages_for_request(provider=Provider(None, info))
         assert manager.usage().window == 15_000
@@ -196,8 +196,8 @@ def test_ephemeral_message_shows_until_compaction_unstored():
     told: list[str] = []
     manager = session_after(3, on_event=lambda name, _: told.append(name))
     note = {"role": "user", "content": "the build is red", "metadata": {"ephemeral": True}}
-    manager.add_message(note)
-    manager.add_message({"role": "assistant", "content": "I see"})
+    manager.append(note)
+    manager.append({"role": "assistant", "content": "I see"})
     view = manager.get_messages_for_request(token_budget=50_000)
     assert view[-2:] == [note, {"role": "assistant", "content": "I see"}]
     assert note not in manager.get_messages()
@@ -205,7 +205,7 @@ def test_ephemeral_message_shows_until_compaction_unstored():
     assert note not in manager.get_messages_for_request(token_budget=4_000)
     assert events.EPHEMERAL_EXPIRED in told
     kept = {**note, "metadata": {"ephemeral": True, "persisted": True}}
-    manager.add_message(kept)
+    manager.append(kept)
     assert kept in manager.get_messages()
 
 
@@ -213,7 +213,7 @@ def test_half_of_a_tool_pair_cannot_be_ephemeral():
     manager = session_after(1)
     call = {**MessageFactory("openai").call(["x"], "", {}), "metadata": {"ephemeral": True}}
     with pytest.warns(RuntimeWarning, match="half of a tool pair"):
-        manager.add_message(call)
+        manager.append(call)
     assert manager.get_messages()[-1] == call
 
 
@@ -222,7 +222,7 @@ def test_system_prompt_factory_replaces_stored_system_messages():
     prompts = ["first"]
     manager = session_after(1)
     hook = {"role": "system", "content": "from a hook", "metadata": {"source": "hook"}}
-    manager.add_message(hook)
+    manager.append(hook)
 
     async def factory() -> str:
         return prompts[-1]
@@ -242,7 +242,7 @@ def test_system_prompt_is_reported_only_when_it_changes():
     prompts, told = ["first"], []
     manager = ContextManager(tokenizer=count_quarter, on_event=lambda name, payload: told.append((name, payload)))
     manager.set_system_prompt_factory(lambda: prompts[-1])
-    manager.add_message({"role": "user", "content": "hi"})
+    manager.append({"role": "user", "content": "hi"})
     for prompt in ("first", "first", "second", "second", "first"):
         prompts.append(prompt)
         manager.get_messages_for_request()
@@ -308,7 +308,7 @@ def test_listener_may_use_the_session_be_async_or_fail():
 
     manager = ContextManager(tokenizer=count_quarter, on_event=listener)
     with pytest.warns(RuntimeWarning, match="`on_event` raised ValueError"):
-        manager.add_message({"role": "user", "content": "hello"})
+        manager.append({"role": "user", "content": "hello"})
     assert seen == [1]
 
 
@@ -333,7 +333,7 @@ def test_usage_adds_up_and_says_what_is_measured():
     assert usage.used.tokens == sum(figure.tokens for figure in usage.by_kind.values())
     assert usage.free == 30_000 - usage.used_upper_bound
     manager.observe_usage(input_tokens=usage.used.tokens + 3_000, output_tokens=20)
-    manager.add_message({"role": "assistant", "content": "twenty tokens of an answer"})
+    manager.append({"role": "assistant", "content": "twenty tokens of an answer"})
     manager.get_messages_for_request(token_budget=30_000)
     measured = manager.usage()
     assert measured.used.source == "measured"
@@ -372,7 +372,7 @@ def test_tasks_and_threads_lose_nothing_and_views_stay_valid():
     async def crew(name: str) -> None:
         await asyncio.gather(*(agent(f"{name}-{member}-") for member in range(4)))
 
-    asyncio.run(manager.add_message(talk.say("user", "go")))
+    asyncio.run(manager.append(talk.say("user", "go")))
     threads = [threading.Thread(target=lambda name=name: asyncio.run(crew(name))) for name in "ab"]
     for thread in threads:
         thread.start()
@@ -456,7 +456,7 @@ def test_call_answered_in_its_own_message_is_not_pending():
 def test_estimated_counts_get_the_wide_margin():
     exact, estimated = ContextManager(tokenizer="o200k_base"), ContextManager(tokenizer="estimate")
     for manager in (exact, estimated):
-        manager.add_message({"role": "user", "content": LONG})
+        manager.append({"role": "user", "content": LONG})
         manager.get_messages_for_request()
     assert exact.usage().used_upper_bound < 1.05 * exact.usage().used.tokens
     assert estimated.usage().used_upper_bound > 1.25 * estimated.usage().used.tokens
@@ -464,7 +464,7 @@ def test_estimated_counts_get_the_wide_margin():
 
 def test_a_lane_named_after_a_model_counts_as_that_model():
     manager = ContextManager(model="gpt-5")
-    manager.add_message({"role": "user", "content": LONG})
+    manager.append({"role": "user", "content": LONG})
     for lane in ("main", "claude-opus-4-8", "title"):
         manager.get_messages_for_request(lane=lane)
     own, claude, title = (manager.usage(lane).used.tokens for lane in ("main", "claude-opus-4-8", "title"))
@@ -488,7 +488,7 @@ def test_undo_and_new_lanes_keep_a_pinned_message():
 def test_a_single_ephemeral_message_is_reported_when_it_expires():
     told: list[str] = []
     manager = session_after(on_event=lambda name, _: told.append(name))
-    manager.add_message({"role": "user", "content": "a note", "metadata": {"ephemeral": True}})
+    manager.append({"role": "user", "content": "a note", "metadata": {"ephemeral": True}})
     manager.get_messages_for_request(token_budget=1_000_000)
     manager.get_messages_for_request(token_budget=8_000)
     assert told.count(events.EPHEMERAL_EXPIRED) == 1
@@ -522,7 +522,7 @@ def test_cancelled_task_appends_all_or_nothing():
             with pytest.raises(asyncio.CancelledError):
                 await task
         assert len(await manager.get_messages()) in range(0, 11, 2)
-        await manager.add_message({"role": "user", "content": "still here"})
+        await manager.append({"role": "user", "content": "still here"})
         assert (await manager.get_messages())[-1]["content"] == "still here"
 
     asyncio.run(asyncio.wait_for(run(), 60))

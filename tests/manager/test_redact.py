@@ -41,7 +41,7 @@ def test_what_is_left_out_is_nowhere(tmp_path):
         on_event=lambda *event: heard.append(event),
     )  # fmt: skip  # one thought
     context.set_system_prompt_factory(lambda: "The owner's card is 1111-2222.")
-    context.add_message(TALK.say("user", "Pay with 1234-5678."))
+    context.append(TALK.say("user", "Pay with 1234-5678."))
     context.append(TALK.say("assistant", "1234-5678? Paid."), TALK.say("user", "And 9999-0000."))
     view = context.get_messages_for_request()
     assert [message["content"] for message in view] == [

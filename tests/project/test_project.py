@@ -68,8 +68,8 @@ def test_every_third_party_package_is_kept_out_of_the_core():
     assert roots <= set(CONTRACTS["pure"]["forbidden_modules"])
 
 
-@pytest.mark.parametrize("program", ["draw_layers", "write_settings"])
-def test_what_is_drawn_and_written_into_documents_is_fresh(program):
+@pytest.mark.parametrize("program", ["draw_layers", "write_settings", "write_sync_manager"])
+def test_what_programs_draw_and_write_is_fresh(program):
     done = run(f"docs/{program}.py", "--check")
     assert done.returncode == 0, done.stderr
 

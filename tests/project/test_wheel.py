@@ -149,13 +149,13 @@ def test_a_conversation_is_compacted_and_recalled(wheel):
         from backscroll import AsyncContextManager, ContextManager
 
         context = ContextManager(budget=2_000)
-        context.add_message({"role": "user", "content": "Read them all."})
+        context.append({"role": "user", "content": "Read them all."})
         for number in range(20):
             function = {"name": "read", "arguments": "{}"}
             calls = [{"id": f"call_{number}", "type": "function", "function": function}]
-            context.add_message({"role": "assistant", "content": None, "tool_calls": calls})
+            context.append({"role": "assistant", "content": None, "tool_calls": calls})
             text = f"file {number} " + "word " * 400
-            context.add_message({"role": "tool", "tool_call_id": f"call_{number}", "content": text})
+            context.append({"role": "tool", "tool_call_id": f"call_{number}", "content": text})
             view = context.get_messages_for_request()
         assert context.usage().compactions > 0 and context.usage().used_upper_bound <= 2_000
         assert len(context.get_messages()) == 41 and view[0] == context.get_messages()[0]
@@ -165,7 +165,7 @@ def test_a_conversation_is_compacted_and_recalled(wheel):
 
         async def main():
             context = AsyncContextManager()
-            await context.add_message({"role": "user", "content": "hello world, how are you?"})
+            await context.append({"role": "user", "content": "hello world, how are you?"})
             return await context.get_messages_for_request(), context.usage().used.tokens
 
         print(asyncio.run(main()))

@@ -63,7 +63,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule()
     def ephemeral(self) -> None:
-        self.manager.add_message(self.talk.say("user", f"note {self.name()}", {"ephemeral": True}))
+        self.manager.append(self.talk.say("user", f"note {self.name()}", {"ephemeral": True}))
 
     @rule(data=st.data(), pinned=st.booleans())
     def pin(self, data: st.DataObject, pinned: bool) -> None:

@@ -13,8 +13,8 @@ def test_6_changing_what_one_got_or_gave_changes_nothing_stored(messages, budget
     given_away = copy.deepcopy(messages)
     watched, undisturbed = session_with_both_triggers(), session_with_both_triggers()
     for message, twin in zip(given_away, messages, strict=True):
-        watched.manager.add_message(message)
-        undisturbed.manager.add_message(twin)
+        watched.manager.append(message)
+        undisturbed.manager.append(twin)
         spoil(message)
         view = watched.view(budget)
         assert view == undisturbed.view(budget)

@@ -35,7 +35,7 @@ def test_view_built_step_by_step_equals_view_built_at_once(messages, budget):
         session_with_both_triggers(clear_at_least_tokens=None),
     )  # nothing is ever left out
     for message in messages:
-        stepwise.manager.add_message(message)
+        stepwise.manager.append(message)
         stepwise.view(100_000_000)
     at_once.manager.append(*messages)
     assert stepwise.view(100_000_000) == at_once.view(100_000_000)

@@ -19,7 +19,7 @@ def _calls_of_a_step(watched: session_with_both_triggers, message: dict[str, Any
 
     sys.setprofile(count)
     try:
-        watched.manager.add_message(message)
+        watched.manager.append(message)
         watched.view(4_000)
     finally:
         sys.setprofile(None)
@@ -29,16 +29,16 @@ def _calls_of_a_step(watched: session_with_both_triggers, message: dict[str, Any
 @pytest.mark.parametrize("dialect", ["openai", "anthropic"])
 def test_9_a_step_costs_the_same_at_any_length(dialect):
     talk, watched, counted = MessageFactory(dialect), session_with_both_triggers(), {}
-    watched.manager.add_message(talk.say("user", "begin"))
+    watched.manager.append(talk.say("user", "begin"))
     end = 16_000 if THOROUGH else 14_000
     for number in range(10_000, end):  # numbers of one length all along, so that all messages weigh alike
         call = talk.call([f"c{number}"], "look", {"path": f"file {number}"})
-        watched.manager.add_message(call)
+        watched.manager.append(call)
         (result,) = talk.results([(f"c{number}", f"line {number} " * 40)])
         if 11_600 <= number < 12_000 or number >= end - 400:  # the digest has filled its quarter by then
             counted[number] = _calls_of_a_step(watched, result)
         else:
-            watched.manager.add_message(result)
+            watched.manager.append(result)
             watched.view(4_000)
     early, late = ([calls for number, calls in counted.items() if (number < 12_000) == at] for at in (True, False))
     assert len(early) == len(late) == 400

@@ -79,9 +79,9 @@ def test_lines_and_patterns():
 
 def test_a_query_finds_the_passage_wherever_it_stands():
     manager = session_after(40)
-    manager.add_message({"role": "user", "content": "the password rotation happens on thursdays"})
+    manager.append({"role": "user", "content": "the password rotation happens on thursdays"})
     manager.append(*session_after(20).get_messages()[2:])
-    manager.add_message({"role": "user", "content": "数据库连接超时"})
+    manager.append({"role": "user", "content": "数据库连接超时"})
     found = manager.recall(query="when does password rotation happen?")
     assert found.hits[0].text == "the password rotation happens on thursdays"
     assert found.startswith("[ref:82.0] user\nthe password")
@@ -94,9 +94,9 @@ def test_a_query_finds_the_passage_wherever_it_stands():
 def test_query_takes_lone_surrogates_and_finds_newer_messages():
     """A query survives lone surrogates and finds what came after the first query."""
     manager = ContextManager(tokenizer=count_quarter)
-    manager.add_message({"role": "user", "content": "broken \ud83d half"})
+    manager.append({"role": "user", "content": "broken \ud83d half"})
     assert manager.recall(query="half").hits[0].seq == 0
-    manager.add_message({"role": "user", "content": "another half"})
+    manager.append({"role": "user", "content": "another half"})
     assert {hit.seq for hit in manager.recall(query="half").hits} == {0, 1}
 
 
@@ -152,7 +152,7 @@ def test_tool_answers_mistakes_of_a_model_without_raising(format):
 def test_the_tool_of_the_async_manager_is_awaited():
     async def run() -> Any:
         manager = backscroll.AsyncContextManager(tokenizer=count_quarter)
-        await manager.add_message(MessageFactory("bedrock").say("user", "hi"))
+        await manager.append(MessageFactory("bedrock").say("user", "hi"))
         _, call = manager.recall_tool()
         return await call(ref="0")
 

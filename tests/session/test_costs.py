@@ -22,7 +22,7 @@ def test_each_text_of_an_added_message_is_counted_once(messages, budget):
     manager = ContextManager(tokenizer=counting)
     expected: Counter[str] = Counter()
     for message in messages:
-        manager.add_message(message)
+        manager.append(message)
         expected.update(part.text for part in manager._session.history.last.reading.parts if part.text)
         try:
             manager.get_messages_for_request(token_budget=budget)
@@ -59,7 +59,7 @@ def test_compaction_counts_in_proportion_to_the_budget():
 def fill(manager: Any, rounds: int, budget: int | None = None) -> None:
     """Rounds of tool use, with a request after each."""
     talk = MessageFactory("openai")
-    manager.add_message(talk.say("user", "go on"))
+    manager.append(talk.say("user", "go on"))
     for number in range(rounds):
         manager.append(talk.call([f"c{number}"], "", {}), *talk.results([(f"c{number}", f"{number} {LONG}")]))
         if budget:
@@ -84,7 +84,7 @@ def test_a_cut_that_takes_nothing_away_counts_nothing():
     counting = CountingTokenizer()
     talk = MessageFactory("openai")
     manager = ContextManager(tokenizer=counting, strategies=[Whole()], budget=10_000)  # more than the target
-    manager.add_message(talk.say("user", "go on"))
+    manager.append(talk.say("user", "go on"))
     for number in range(4):
         path = f"{number} " + "word " * 800
         manager.append(talk.call([f"c{number}"], "", {"path": path}), *talk.results([(f"c{number}", path)]))

@@ -89,8 +89,8 @@ def test_sessions_of_one_store_are_isolated_and_get_names():
     """Sessions of one store know nothing of each other and unnamed ones get a name of their own."""
     shelf = FaultyStore()
     one, other = (ContextManager(store=shelf, tokenizer=count_quarter) for _ in range(2))
-    one.add_message(TALK.say("user", "one"))
-    other.add_message(TALK.say("user", "other"))
+    one.append(TALK.say("user", "one"))
+    other.append(TALK.say("user", "other"))
     assert one.session_id != other.session_id
     assert opened(shelf, one.session_id).get_messages() == [TALK.say("user", "one")]
 
@@ -127,7 +127,7 @@ def test_the_async_manager_waits_for_the_store_as_well():
 
     async def run():
         manager = backscroll.AsyncContextManager(session="s", store=shelf, tokenizer=count_quarter)
-        await asyncio.gather(*(manager.add_message(TALK.say("user", str(number))) for number in range(20)))
+        await asyncio.gather(*(manager.append(TALK.say("user", str(number))) for number in range(20)))
         await manager.aclose()
 
     asyncio.run(run())
@@ -185,15 +185,15 @@ def test_abandoned_append_is_found_in_the_session():
 
     async def run():
         manager = backscroll.AsyncContextManager(session="s", store=shelf, tokenizer=count_quarter)
-        await manager.add_message(TALK.say("user", "begin"))
+        await manager.append(TALK.say("user", "begin"))
         await manager.get_messages_for_request()
-        await manager.add_message(TALK.say("assistant", "yes"))
+        await manager.append(TALK.say("assistant", "yes"))
         manager.observe_usage(input_tokens=50)
         shelf.append = slow
         with pytest.raises(asyncio.TimeoutError):
-            await asyncio.wait_for(manager.add_message(TALK.say("user", "are you there?")), 0.05)
+            await asyncio.wait_for(manager.append(TALK.say("user", "are you there?")), 0.05)
         shelf.append = shelf_append
-        await manager.add_message(TALK.say("assistant", "I am"))
+        await manager.append(TALK.say("assistant", "I am"))
         return manager
 
     manager = asyncio.run(run())

@@ -144,8 +144,8 @@ def test_a_request_has_one_figure():
     assert (last.tokens, last.upper, last.measured) == (usage.used.tokens, usage.used_upper_bound, None)
     assert all(each.tokens == each.measured == each.estimated + 5 for each in measured)
     assert all(each.upper <= each.budget for each in [*measured, last])
-    walk, found = LogReplay(manager._session), {}
-    while steps := run_unlocked(walk.advance(7)):
+    replay, found = LogReplay(manager._session), {}
+    while steps := run_unlocked(replay.advance(7)):
         found |= {step.at: step for step in steps}
     assert [sum(found[each.at].parts.values()) for each in measured] == [each.tokens for each in measured]
     assert all(step.kept <= sum(step.parts.values()) for step in found.values())

@@ -42,22 +42,22 @@ def test_each_of_a_thousand_requests_is_shown_as_it_was_sent(dialect, steps):
     assert {key for view in worker.sent for m in view for key in m} >= {"ephemeral"}
 
 
-def walk_log(manager):
-    """Everything that a walk through the log finds, and the walk."""
-    walk, found = LogReplay(manager._session), []
-    while steps := run_unlocked(walk.advance(50)):
+def replay_log(manager):
+    """Everything that a replay through the log finds, and the replay."""
+    replay, found = LogReplay(manager._session), []
+    while steps := run_unlocked(replay.advance(50)):
         found += steps
-    return walk, list({step.at: step for step in found}.values())  # the newest of each request
+    return replay, list({step.at: step for step in found}.values())  # the newest of each request
 
 
 def test_replay_shows_what_each_request_was_made_of():
-    """A walk says of each request what it was made of and what of it stood there before."""
+    """A replay says of each request what it was made of and what of it stood there before."""
     worker = Worker("openai", MemoryStore())
     for _ in range(200):
         worker.step()
     worker.restart()
     requests = worker.manager.list_requests()
-    _, steps = walk_log(worker.manager)
+    _, steps = replay_log(worker.manager)
     assert [step.at for step in steps] == [request.at for request in requests]
     before = {}
     for step, request in zip(steps, requests, strict=True):
@@ -72,16 +72,16 @@ def test_replay_shows_what_each_request_was_made_of():
     assert sum(step.kept for step in steps) > 0.6 * sum(sum(step.parts.values()) for step in steps)
 
 
-def test_a_walk_goes_on_with_what_came_since():
+def test_a_replay_goes_on_with_what_came_since():
     worker = Worker("openai", MemoryStore())
     worker.step()
     worker.restart()
-    walk, found = walk_log(worker.manager)
+    replay, found = replay_log(worker.manager)
     assert len(found) == 1
-    assert run_unlocked(walk.advance(50)) == []
+    assert run_unlocked(replay.advance(50)) == []
     worker.step()
     worker.restart()
-    assert {step.at for step in run_unlocked(walk.advance(50))} == {worker.manager.list_requests()[-1].at}
+    assert {step.at for step in run_unlocked(replay.advance(50))} == {worker.manager.list_requests()[-1].at}
 
 
 def test_a_session_in_memory_shows_its_requests_too():
@@ -94,7 +94,7 @@ def test_a_session_in_memory_shows_its_requests_too():
     assert [manager.get_request(request.at).messages for request in requests] == sent
     assert manager.list_requests(requests[-1].at) == requests[-1:]
     assert manager.list_requests(stop=requests[1].at) == requests[:1]
-    assert len(walk_log(manager)[1]) == 40
+    assert len(replay_log(manager)[1]) == 40
 
 
 def test_each_line_says_what_became_of_it():
@@ -178,7 +178,7 @@ def test_a_place_without_a_request_is_refused(wrong):
 def test_async_manager_lists_the_same_requests():
     async def main():
         manager = backscroll.AsyncContextManager(**OPTIONS)
-        await manager.add_message({"role": "user", "content": "hello"})
+        await manager.append({"role": "user", "content": "hello"})
         view = await manager.get_messages_for_request()
         (request,) = await manager.list_requests()
         return view, (await manager.get_request(request.at)).messages
@@ -188,7 +188,7 @@ def test_async_manager_lists_the_same_requests():
 
 
 def slowly(manager, requests):
-    """What a walk tells, of each request by itself: nothing is remembered from one to the next but what was sent."""
+    """What a replay tells, of each request by itself: nothing is remembered from one to the next but what was sent."""
     session, before = manager._session, {}
     for request in requests:
         event, past, lane = run_unlocked(lane_of_request(session, request.at))
@@ -215,33 +215,33 @@ def slowly(manager, requests):
 
 @pytest.mark.parametrize("dialect", ["openai", "anthropic"])
 def test_replay_equals_each_request_to_the_token(dialect):
-    """A walk says to the token what each request says by itself."""
+    """A replay says to the token what each request says by itself."""
     worker = Worker(dialect, MemoryStore())
     for _ in range(270):
         worker.step()
     worker.restart()
     requests = worker.manager.list_requests()
-    _, steps = walk_log(worker.manager)
+    _, steps = replay_log(worker.manager)
     assert steps == list(slowly(worker.manager, requests))
 
 
 def test_replay_counts_a_piece_once_and_reads_shown_digests():
-    """A walk reckons a segment once and reads of a digest only what is shown."""
+    """A replay reckons a segment once and reads of a digest only what is shown."""
     manager, talk = ContextManager(session="s", store=MemoryStore(), **OPTIONS), MessageFactory("openai")
-    walk, most = LogReplay(manager._session), 0
+    replay, most = LogReplay(manager._session), 0
     for number in range(120):
         name = f"c{number}"
         manager.append(talk.call([name], "I look.", {}), *talk.results([(name, f"{name} = 1\n" * 40)]))
         manager.get_messages_for_request()
         manager.append(talk.say("user", f"And {number}?"))
-        seen = walk._views.get("main")
+        seen = replay._views.get("main")
         before = {id(parts) for parts in seen.parts} if seen else set()
-        run_unlocked(walk.advance(10))
-        after = walk._views["main"].parts if "main" in walk._views else []
-        if seen and walk._replica.lanes["main"].plan.number != most:
-            most = walk._replica.lanes["main"].plan.number
+        run_unlocked(replay.advance(10))
+        after = replay._views["main"].parts if "main" in replay._views else []
+        if seen and replay._replica.lanes["main"].plan.number != most:
+            most = replay._replica.lanes["main"].plan.number
             assert len(before.intersection(map(id, after))) > len(after) / 4
     assert most > 3
-    digest, seen = manager._session.lanes["main"].plan.digest, walk._replica.lanes["main"].plan.digest
-    assert (seen.notes, seen.weights, seen.spare) == (digest.notes, (), ())
+    digest, seen = manager._session.lanes["main"].plan.digest, replay._replica.lanes["main"].plan.digest
+    assert (seen.notes, seen.weights, seen.reserve) == (digest.notes, (), ())
     assert digest.weights

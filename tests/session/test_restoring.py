@@ -51,6 +51,22 @@ def test_match_finds_what_is_held_already(given_, found):
     assert match(given_, HELD, kept) == found
 
 
+def test_match_keeps_results_that_the_host_never_keeps():
+    """A rewind to a turn that ended with results keeps them with their call; what follows them goes."""
+    calls = [{"id": known, "type": "function", "function": {"name": "f", "arguments": "{}"}} for known in "ab"]
+    asked = [say("user", "go"), say("assistant", "I look.", tool_calls=calls)]
+    results = [say("tool", "found", tool_call_id=known) for known in "ab"]
+    held = [*asked, *results, say("system", "Mind the style."), say("user", "again")]
+
+    def without_results(message: Message) -> Message | None:
+        return None if message["role"] == "tool" else kept(message)
+
+    assert match(asked, held, without_results) == Match(4, 2)
+    assert match([*asked, say("user", "other")], held, without_results) == Match(4, 2)
+    assert match(asked[:1], held, without_results) == Match(1, 1)
+    assert match([say("user", "other")], held, without_results) == Match(0, 0)
+
+
 words = st.sampled_from(["a", "b"])
 messages = st.builds(say, st.sampled_from(["user", "assistant", "system"]), words)
 conversations = st.lists(messages, max_size=8)

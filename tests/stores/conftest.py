@@ -1,4 +1,4 @@
-"""The one thing that is too dear for each test to build by itself: a PostgreSQL server."""
+"""What is too dear for each test to build by itself: a PostgreSQL server, and the files of stores to be damaged."""
 
 import os
 from uuid import uuid4
@@ -6,6 +6,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from tests.stores.damaging import closed_by_sqlite, left_by_jsonl, left_by_sqlite
 from tests.stores.serving import shared
 
 
@@ -34,3 +35,18 @@ def postgres(postgres_server):
     with psycopg.connect(postgres_server, autocommit=True) as connection:
         for schema in made:
             connection.execute(f'drop schema if exists "{schema}" cascade')
+
+
+@pytest.fixture(scope="session")
+def sqlite_left(tmp_path_factory):
+    return left_by_sqlite(tmp_path_factory.mktemp("left"))
+
+
+@pytest.fixture(scope="session")
+def sqlite_closed(sqlite_left, tmp_path_factory):
+    return closed_by_sqlite(sqlite_left, tmp_path_factory.mktemp("closed"))
+
+
+@pytest.fixture(scope="session")
+def jsonl_left(tmp_path_factory):
+    return left_by_jsonl(tmp_path_factory.mktemp("left"))

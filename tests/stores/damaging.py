@@ -1,10 +1,17 @@
 """What tests of damage share: what is written, how it is altered, and whether that is noticed."""
 
 import random
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from backscroll import BackscrollError
+from backscroll.stores.jsonl import JsonlStore
+from backscroll.stores.jsonl.folder import file_name
+from backscroll.stores.sqlite import SqliteStore
 from tests.stores.programs import record
 from tests.stores.running import ROOT
 
@@ -26,6 +33,79 @@ def write(address, session, first, last):
     """Appends one by one in a process that ends in the middle."""
     line = [sys.executable, "-c", WRITING, str(address), session, str(first), str(last)]
     subprocess.run(line, cwd=ROOT, check=True, timeout=60)
+
+
+class Files(NamedTuple):
+    """The files that a store left, by name, with the length of each session."""
+
+    open: Callable[[Path], Any]
+    """Opens the store in a folder."""
+    parts: dict[str, bytes]
+    ends: dict[str, int]
+
+    def lay(self, folder: Path, part: str = "", content: bytes | None = None) -> Any:
+        """A store over a copy, one file of which has another content, or with `None` is not there."""
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        for name, held in (self.parts | {part: content} if part else self.parts).items():
+            if held is not None:
+                (folder / name).write_bytes(held)
+        return self.open(folder)
+
+
+def files_in(folder, opened, ends):
+    """What lies in a folder now, without what SQLite makes again."""
+    found = {path.name: path.read_bytes() for path in folder.iterdir() if not path.name.endswith("-shm")}
+    return Files(opened, found, ends)
+
+
+def sqlite_in(folder):
+    """The SQLite store in a folder."""
+    return SqliteStore(folder / "a.db")
+
+
+def jsonl_in(folder):
+    """The store of JSON Lines in a folder."""
+    return JsonlStore(folder, "normal")
+
+
+def left_by_sqlite(folder):
+    """Three sessions, half of them in the log of a process that ended, and traces of one that was deleted."""
+    store = sqlite_in(folder)
+    for session in ("gone", "one", "two"):
+        for at in range(30):
+            store.append(session, at, [record(session, at, LARGEST)]).result()
+    store.delete("gone")
+    store.close()
+    for session, first, last in (("two", 30, 55), ("three", 0, 5), ("one", 30, 50)):
+        write(f"sqlite:///{folder / 'a.db'}", session, first, last)
+    found = files_in(folder, sqlite_in, {"one": 50, "two": 55, "three": 5})
+    assert sorted(found.parts) == ["a.db", "a.db-commits", "a.db-wal"]
+    assert all(found.parts.values())
+    return found
+
+
+def closed_by_sqlite(left, folder):
+    """The same without a log."""
+    store = left.lay(folder)
+    store.append("one", 50, [record("one", 50, LARGEST)]).result()
+    store.close()
+    found = files_in(folder, sqlite_in, left.ends | {"one": 51})
+    assert sorted(found.parts) == ["a.db", "a.db-commits"]
+    return found
+
+
+def left_by_jsonl(folder):
+    """Three sessions, and one that was deleted."""
+    store = jsonl_in(folder)
+    for session, first, last in (("gone", 0, 3), ("one", 0, 8), ("two", 0, 9), ("three", 0, 5), ("one", 8, 16)):
+        for at in range(first, last):
+            store.append(session, at, [record(session, at, LARGEST)]).result()
+    store.delete("gone")
+    store.close()
+    found = files_in(folder, jsonl_in, {"one": 16, "two": 9, "three": 5})
+    assert sorted(found.parts) == sorted(f"{file_name(name)}{more}" for name in found.ends for more in ("", "-commits"))
+    return found
 
 
 def everything(store, ends):

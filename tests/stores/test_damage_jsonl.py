@@ -1,8 +1,6 @@
-"""Folders of JSON Lines that were cut short or altered: what is not as it was written is noticed, never handed out."""
+"""Folders of JSON Lines that were cut short or altered, where these differ from other stores: see `test_damage.py`."""
 
 import shutil
-from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -10,98 +8,27 @@ from backscroll import CorruptionError
 from backscroll.ports import Record
 from backscroll.stores.jsonl import JsonlStore
 from backscroll.stores.jsonl.folder import file_name
-from tests.stores.damaging import LARGEST, everything, flips, noticed
+from tests.stores.damaging import LARGEST, Files, everything, jsonl_in, noticed
 from tests.stores.programs import record
-from tests.stores.running import FAULTS, TORN
+from tests.stores.running import FAULTS
 
 ONE, TWO, THREE = (file_name(session) for session in ("one", "two", "three"))
-
-
-class Files(NamedTuple):
-    """What a store left."""
-
-    parts: dict[str, bytes]
-    ends: dict[str, int]
-
-    def lay(self, folder: Path, part: str = "", content: bytes | None = None) -> JsonlStore:
-        """A store over a copy, one file of which is another, or is not there."""
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        for name, held in self.parts.items():
-            if name != part:
-                (folder / name).write_bytes(held)
-            elif content is not None:
-                (folder / name).write_bytes(content)
-        return JsonlStore(folder, "normal")
-
-
-@pytest.fixture(scope="module")
-def left(tmp_path_factory):
-    """Three sessions, and one that was deleted."""
-    folder = tmp_path_factory.mktemp("left") / "a"
-    store = JsonlStore(folder, "normal")
-    for session, first, last in (("gone", 0, 3), ("one", 0, 8), ("two", 0, 9), ("three", 0, 5), ("one", 8, 16)):
-        for at in range(first, last):
-            store.append(session, at, [record(session, at, LARGEST)]).result()
-    store.delete("gone")
-    store.close()
-    parts = {path.name: path.read_bytes() for path in folder.iterdir()}
-    assert sorted(parts) == sorted(f"{name}{more}" for name in (ONE, TWO, THREE) for more in ("", "-commits"))
-    return Files(parts, {"one": 16, "two": 9, "three": 5})
 
 
 def lines_of(content):
     return content.splitlines(keepends=True)
 
 
-def test_a_copy_of_what_was_left_is_whole(left, tmp_path):
-    store = left.lay(tmp_path / "a")
-    assert everything(store, left.ends)
-    assert list(store.verify()) == []
+def test_file_cut_at_its_end_leaves_other_sessions(jsonl_left, tmp_path):
+    store = jsonl_left.lay(tmp_path / "a", ONE, jsonl_left.parts[ONE][:-1])
+    assert [(problem.session, problem.at) for problem in store.verify()] == [("one", 15)]
+    assert [stored.record for stored in store.read("two")] == [record("two", at, LARGEST) for at in range(9)]
 
 
-def test_file_cut_at_its_end_names_one_lost_commit(left, tmp_path):
-    """A file without its last bytes says that one commit is gone; other sessions are not affected."""
-    for missing in TORN:
-        torn = left.parts[ONE][:-missing]
-        store = left.lay(tmp_path / "a", ONE, torn)
-        for _ in range(2):  # looking changes nothing
-            with pytest.raises(CorruptionError, match=r"16 commits were acknowledged.* holds 15: the last 1 are gone"):
-                store.length("one")
-            assert [(problem.session, problem.at) for problem in store.verify()] == [("one", 15)]
-        with pytest.raises(CorruptionError, match="the last 1 are gone"):
-            store.append("one", 15, [record("one", 15, LARGEST)]).result()
-        assert [stored.record for stored in store.read("two")] == [record("two", at, LARGEST) for at in range(9)]
-        assert (tmp_path / "a" / ONE).read_bytes() == torn
-        assert store.accept_loss() == 1
-        assert everything(store, {"one": 15, "two": 9, "three": 5})
-        store.append("one", 15, [record("one", 15, LARGEST)]).result()
-        assert everything(store, left.ends)
-        assert all(problem.harmless for problem in store.verify())
-        store.close()
-
-
-def test_no_altered_byte_is_handed_out(left, tmp_path):
-    told, number = 0, FAULTS or 200
-    for name, content in left.parts.items():
-        share = max(8, number * len(content) // sum(map(len, left.parts.values())))
-        for altered, place in flips(content, share, name):
-            store = left.lay(tmp_path / "a", name, altered)
-            try:
-                told += noticed(store, left.ends)
-            except AssertionError as error:
-                error.add_note(f"byte {place} of {name}")
-                raise
-            finally:
-                store.close()
-    print(f"{told} of {number} noticed, the others harmless, none silent")
-    assert told > number / 2
-
-
-def test_every_byte_of_the_last_lines_may_be_altered(left, tmp_path):
-    """What ends the file could be taken for what a crash left."""
-    files = Files({name: left.parts[name] for name in (THREE, f"{THREE}-commits")}, {"three": 5})
-    content, told = left.parts[THREE], 0
+def test_every_byte_of_the_last_lines_may_be_altered(jsonl_left, tmp_path):
+    """What ends the file could be taken for what a crash jsonl_left."""
+    files = Files(jsonl_in, {name: jsonl_left.parts[name] for name in (THREE, f"{THREE}-commits")}, {"three": 5})
+    content, told = jsonl_left.parts[THREE], 0
     start = content.rindex(b"\n", 0, -1) - 200
     for place in range(start, len(content), 5):
         for bit in (0x01, 0x20, content[place] ^ 0x0A):  # the last one makes it the end of a line
@@ -112,13 +39,13 @@ def test_every_byte_of_the_last_lines_may_be_altered(left, tmp_path):
     assert told >= (len(content) - start) // 5 * 2
 
 
-def test_damage_costs_one_position_and_names_line_and_byte(left, tmp_path):
-    held = lines_of(left.parts[ONE])
+def test_damage_costs_one_position_and_names_line_and_byte(jsonl_left, tmp_path):
+    held = lines_of(jsonl_left.parts[ONE])
     held[8] = held[8].replace(b'"kind":"message"', b'"kind":"massage"')
-    store = left.lay(tmp_path / "a", ONE, b"".join(held))
+    store = jsonl_left.lay(tmp_path / "a", ONE, b"".join(held))
     where = f"line 9, byte {sum(map(len, held[:8]))}"
     with pytest.raises(CorruptionError, match=rf"{ONE}: {where}: session 'one': the record at position 7 ") as raised:
-        everything(store, left.ends)
+        everything(store, jsonl_left.ends)
     assert str(raised.value).startswith(store.path)
     assert [(each.session, each.at, each.what) for each in store.verify()] == [
         ("one", 7, f"{where}: the record is not what was written there")
@@ -151,8 +78,8 @@ def test_damage_costs_one_position_and_names_line_and_byte(left, tmp_path):
         (lambda held: [b"something else\n", *held[1:]], []),
     ],
 )
-def test_what_somebody_changed_is_noticed_or_harmless(left, tmp_path, change, places):
-    store = left.lay(tmp_path / "a", ONE, b"".join(change(lines_of(left.parts[ONE]))))
+def test_what_somebody_changed_is_noticed_or_harmless(jsonl_left, tmp_path, change, places):
+    store = jsonl_left.lay(tmp_path / "a", ONE, b"".join(change(lines_of(jsonl_left.parts[ONE]))))
     found = list(store.verify("one"))
     assert [problem.at for problem in found if problem.at is not None] == places
     for place in range(16):
@@ -163,16 +90,16 @@ def test_what_somebody_changed_is_noticed_or_harmless(left, tmp_path, change, pl
             assert [stored.record for stored in store.read("one", place, place + 1)] == [record("one", place, LARGEST)]
 
 
-def test_a_line_of_another_session_is_not_taken_for_one_of_this(left, tmp_path):
-    held, others = lines_of(left.parts[ONE]), lines_of(left.parts[TWO])
-    store = left.lay(tmp_path / "a", ONE, b"".join([*held[:8], others[8], *held[9:]]))
+def test_a_line_of_another_session_is_not_taken_for_one_of_this(jsonl_left, tmp_path):
+    held, others = lines_of(jsonl_left.parts[ONE]), lines_of(jsonl_left.parts[TWO])
+    store = jsonl_left.lay(tmp_path / "a", ONE, b"".join([*held[:8], others[8], *held[9:]]))
     with pytest.raises(CorruptionError, match="position 7 "):
         list(store.read("one"))
 
 
-def test_altered_header_is_reported_and_records_stay_readable(left, tmp_path):
-    held = lines_of(left.parts[ONE])
-    store = left.lay(tmp_path / "a", ONE, b"".join([held[0].replace(b"one", b"eno"), *held[1:]]))
+def test_altered_header_is_reported_and_records_stay_readable(jsonl_left, tmp_path):
+    held = lines_of(jsonl_left.parts[ONE])
+    store = jsonl_left.lay(tmp_path / "a", ONE, b"".join([held[0].replace(b"one", b"eno"), *held[1:]]))
     with pytest.raises(CorruptionError, match=rf"{ONE}: line 1, byte 0: .* restore"):
         store.sessions()
     assert [each.what.partition(": restore")[0] for each in store.verify()] == [
@@ -182,37 +109,22 @@ def test_altered_header_is_reported_and_records_stay_readable(left, tmp_path):
     assert "line 1, byte 0" in next(store.verify("one")).what
 
 
-def test_copied_or_renamed_file_is_no_session(left, tmp_path):
-    store = left.lay(tmp_path / "a")
+def test_copied_or_renamed_file_is_no_session(jsonl_left, tmp_path):
+    store = jsonl_left.lay(tmp_path / "a")
     shutil.copyfile(tmp_path / "a" / ONE, tmp_path / "a" / file_name("copy"))
     with pytest.raises(CorruptionError, match=r"a copy of the file of the session 'one': move it elsewhere"):
         store.sessions()
     with pytest.raises(CorruptionError, match="belongs to the session 'one', not to 'copy'"):
         store.length("copy")
     (tmp_path / "a" / file_name("copy")).rename(tmp_path / "a" / "notes about one.jsonl")
-    assert everything(store, left.ends), "files of other names are nobody's business"
+    assert everything(store, jsonl_left.ends), "files of other names are nobody's business"
 
 
-def test_missing_file_is_reported_as_a_lost_session(left, tmp_path):
-    for content in (None, b""):
-        store = left.lay(tmp_path / "a", ONE, content)
-        with pytest.raises(CorruptionError, match="16 commits were acknowledged and the file has none"):
-            store.sessions()
-        with pytest.raises(CorruptionError, match="16 commits were acknowledged, and the file holds 0"):
-            store.append("one", 0, [record("one", 0, LARGEST)]).result()
-        assert ["16 commits" in problem.what for problem in store.verify()] == [True]
-        assert store.accept_loss() == 16
-        assert everything(store, {"two": 9, "three": 5})
-        store.append("one", 0, [record("one", 0, LARGEST)]).result()
-        assert everything(store, {"two": 9, "three": 5, "one": 1})
-        store.close()
-
-
-def test_lower_commit_number_is_a_crash_and_no_loss(left, tmp_path):
+def test_lower_commit_number_is_a_crash_and_no_loss(jsonl_left, tmp_path):
     """A lower number of commits comes from a crash between two writes and is no loss."""
     for content in ((15).to_bytes(8, "big"), b"", b"\0\0", None):
-        store = left.lay(tmp_path / "a", f"{ONE}-commits", content)
-        assert everything(store, left.ends)
+        store = jsonl_left.lay(tmp_path / "a", f"{ONE}-commits", content)
+        assert everything(store, jsonl_left.ends)
         assert (list(store.verify()), store.accept_loss()) == ([], 0)
 
 
@@ -247,7 +159,7 @@ def test_torn_append_is_truncated_at_any_byte(batches, tmp_path):
     ):
         if not 0 <= length <= len(batches):
             continue
-        files = Files({name: batches}, {})
+        files = Files(jsonl_in, {name: batches}, {})
         store = files.lay(tmp_path / "a", name, batches[:length])
         whole = sum(end <= length for end in ends[1:])
         assert store.sessions() == (["a"] if whole else [])
@@ -275,7 +187,7 @@ def offsets(content):
 def test_several_torn_appends_behind_each_other_are_no_damage(batches, tmp_path):
     held = lines_of(batches)
     torn = [*held[:4], held[4], held[5][:30], b"\n", held[4], b"\n", b"\0" * 300, b"\n", *held[4:]]
-    store = Files({}, {}).lay(tmp_path / "a")
+    store = Files(jsonl_in, {}, {}).lay(tmp_path / "a")
     (tmp_path / "a" / file_name("a")).write_bytes(b"".join(torn))
     assert [stored.record for stored in store.read("a")] == [body(at) for at in range(9)]
     told = list(store.verify())
@@ -290,7 +202,7 @@ def test_power_cut_takes_only_unacknowledged_appends(batches, tmp_path, gone):
     torn = b"".join(b"\0" * len(line) if number in gone else line for number, line in enumerate(held))
     name = file_name("a")
     for acknowledged, whole in ((1, True), (2, False)):
-        files = Files({name: torn, f"{name}-commits": acknowledged.to_bytes(8, "big")}, {})
+        files = Files(jsonl_in, {name: torn, f"{name}-commits": acknowledged.to_bytes(8, "big")}, {})
         store = files.lay(tmp_path / "a")
         if not whole:  # somebody was told: it is damage
             assert [problem.at for problem in store.verify()]

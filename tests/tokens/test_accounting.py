@@ -1,4 +1,4 @@
-"""Token accounting: model families and image rules, measuring parts, and the meter that learns from reported usage."""
+"""Token accounting: model families and image rules, measuring parts, and the calibrator that learns from reports."""
 
 import random
 from typing import Any
@@ -197,7 +197,7 @@ def test_a_message_costs_its_parts_its_calls_and_its_framing() -> None:
     assert estimate_message(reading, counts, ModelProfile("test", factor=1.5)) == (180 + framing, 234 + framing)
 
 
-# --- the meter -----------------------------------------------------------------------------------------------------
+# --- the calibrator ------------------------------------------------------------------------------------------------
 
 
 def test_first_estimate_is_the_count_plus_given_overhead() -> None:
@@ -209,19 +209,19 @@ def test_first_estimate_is_the_count_plus_given_overhead() -> None:
 
 def test_report_is_the_anchor_and_later_messages_are_estimated() -> None:
     """A report is the anchor and only what came since is estimated."""
-    meter = UsageCalibrator()
-    meter.observe(Report(25_000, 10_000, 13_000))
-    assert meter.measured
-    assert meter.total(Estimate(10_000, 13_000), BUDGET) == (25_000, 25_000)
-    assert meter.total(Estimate(11_000, 14_300), BUDGET) == (26_000, 26_300)
+    calibrator = UsageCalibrator()
+    calibrator.observe(Report(25_000, 10_000, 13_000))
+    assert calibrator.measured
+    assert calibrator.total(Estimate(10_000, 13_000), BUDGET) == (25_000, 25_000)
+    assert calibrator.total(Estimate(11_000, 14_300), BUDGET) == (26_000, 26_300)
 
 
 def test_overhead_is_learned_from_the_first_report_within_bounds() -> None:
     """Overhead is learned from the first report and leaves a tenth of the budget."""
-    meter = UsageCalibrator()
-    meter.observe(Report(25_000, 10_000, 13_000))
-    assert meter.overhead(BUDGET) == 15_000
-    assert meter.overhead(16_000) == 14_400
+    calibrator = UsageCalibrator()
+    calibrator.observe(Report(25_000, 10_000, 13_000))
+    assert calibrator.overhead(BUDGET) == 15_000
+    assert calibrator.overhead(16_000) == 14_400
     given_one = UsageCalibrator(700)
     given_one.observe(Report(25_000, 10_000, 13_000))
     assert given_one.overhead(BUDGET) == 700
@@ -243,25 +243,25 @@ def test_first_report_may_hold_a_large_but_bounded_overhead() -> None:
 
 def test_overhead_is_the_median_of_reports_and_can_fall() -> None:
     """The overhead is the median of recent reports and falls again."""
-    meter = UsageCalibrator()
+    calibrator = UsageCalibrator()
     for tokens in (13_000, 13_000, 13_000, 25_000, 13_000):
-        meter.observe(Report(tokens, 10_000, 13_000))
-        assert meter.overhead(BUDGET) == 3_000
+        calibrator.observe(Report(tokens, 10_000, 13_000))
+        assert calibrator.overhead(BUDGET) == 3_000
     learned = []
     for tokens in (25_000, 25_000, 25_000, 11_000, 11_000, 11_000):
-        meter.observe(Report(tokens, 10_000, 13_000))
-        learned.append(meter.overhead(BUDGET))
+        calibrator.observe(Report(tokens, 10_000, 13_000))
+        learned.append(calibrator.overhead(BUDGET))
     assert learned == [3_000, 15_000, 15_000, 15_000, 15_000, 1_000]
 
 
 def test_more_overhead_is_feared_from_its_first_report_on() -> None:
     """As when tools are added: what a provider said last is never undercut, also where its view is gone."""
-    meter = UsageCalibrator()
+    calibrator = UsageCalibrator()
     for tokens in (12_000, 12_000, 27_000):
-        meter.observe(Report(tokens, 10_000, 13_000))
-    meter.forget()
-    assert meter.overhead(BUDGET) == 2_000
-    assert meter.total(Estimate(10_000, 13_000), BUDGET) == (12_000, 30_000)
+        calibrator.observe(Report(tokens, 10_000, 13_000))
+    calibrator.forget()
+    assert calibrator.overhead(BUDGET) == 2_000
+    assert calibrator.total(Estimate(10_000, 13_000), BUDGET) == (12_000, 30_000)
 
 
 def test_contradicting_reports_leave_half_of_the_budget() -> None:
@@ -277,23 +277,23 @@ def test_contradicting_reports_leave_half_of_the_budget() -> None:
 
 def test_growth_without_text_does_not_change_the_factor() -> None:
     """One growth that no text explains says nothing of the factor."""
-    meter = UsageCalibrator()
-    for tokens, middle in ((1_000, 1_000), (2_000, 2_000), (17_000, 3_000), (18_000, 4_000), (10_000, 5_000)):
-        meter.observe(Report(tokens, middle, middle))
-        assert meter.factor == 1.0
+    calibrator = UsageCalibrator()
+    for tokens, expected in ((1_000, 1_000), (2_000, 2_000), (17_000, 3_000), (18_000, 4_000), (10_000, 5_000)):
+        calibrator.observe(Report(tokens, expected, expected))
+        assert calibrator.factor == 1.0
 
 
 def test_a_meter_goes_on_from_its_mark_also_from_one_of_old() -> None:
-    meter, other, old = UsageCalibrator(), UsageCalibrator(), UsageCalibrator()
+    calibrator, other, old = UsageCalibrator(), UsageCalibrator(), UsageCalibrator()
     for tokens in (13_000, 25_000, 14_000):
-        meter.observe(Report(tokens, 10_000, 13_000))
-    other.restore(meter.snapshot())
-    old.restore(CalibratorSnapshot(*meter.snapshot()[:8]))
-    assert other.snapshot() == meter.snapshot()
-    assert (old.overhead(BUDGET), old.snapshot().recent) == (meter.overhead(BUDGET), ())
-    for each in (meter, other, old):
+        calibrator.observe(Report(tokens, 10_000, 13_000))
+    other.restore(calibrator.snapshot())
+    old.restore(CalibratorSnapshot(*calibrator.snapshot()[:8]))
+    assert other.snapshot() == calibrator.snapshot()
+    assert (old.overhead(BUDGET), old.snapshot().recent) == (calibrator.overhead(BUDGET), ())
+    for each in (calibrator, other, old):
         each.observe(Report(13_500, 10_000, 13_000))
-    assert other.snapshot() == meter.snapshot()
+    assert other.snapshot() == calibrator.snapshot()
     assert old.overhead(BUDGET) == 3_500
 
 
@@ -301,130 +301,130 @@ def test_absurd_reports_are_refused_once_overhead_is_known() -> None:
     """Once the overhead is known absurd reports are refused in both directions."""
     learned = UsageCalibrator()
     learned.observe(Report(25_000, 10_000, 13_000))
-    for meter in (learned, UsageCalibrator(15_000)):
+    for calibrator in (learned, UsageCalibrator(15_000)):
         answers = {
-            tokens: meter.plausible(Report(tokens, 10_000, 13_000), BUDGET) for tokens in (12_500, 25_000, 75_000)
+            tokens: calibrator.plausible(Report(tokens, 10_000, 13_000), BUDGET) for tokens in (12_500, 25_000, 75_000)
         }
         assert all(answers.values()), answers
-        assert not meter.plausible(Report(12_499, 10_000, 13_000), BUDGET)
-        assert not meter.plausible(Report(75_001, 10_000, 13_000), BUDGET)
+        assert not calibrator.plausible(Report(12_499, 10_000, 13_000), BUDGET)
+        assert not calibrator.plausible(Report(75_001, 10_000, 13_000), BUDGET)
 
 
 def test_a_long_answer_does_not_make_a_report_absurd() -> None:
-    meter = UsageCalibrator(0)
-    assert meter.plausible(Report(1_000, 1_000, 1_300, answer=60_000), BUDGET)
-    assert not meter.plausible(Report(400, 1_000, 1_300, answer=60_000), BUDGET)
+    calibrator = UsageCalibrator(0)
+    assert calibrator.plausible(Report(1_000, 1_000, 1_300, answer=60_000), BUDGET)
+    assert not calibrator.plausible(Report(400, 1_000, 1_300, answer=60_000), BUDGET)
 
 
 def test_factor_is_learned_slowly_first_and_well_later() -> None:
     """The factor is learned slowly at first and well after much text."""
-    meter, factors = UsageCalibrator(), []
+    calibrator, factors = UsageCalibrator(), []
     for sent in range(1_000, 101_000, 1_000):
-        meter.observe(Report(15_000 + int(1.5 * sent), sent, sent))
-        factors.append(meter.factor)
+        calibrator.observe(Report(15_000 + int(1.5 * sent), sent, sent))
+        factors.append(calibrator.factor)
     assert factors[0] == 1.0
     assert 1.0 < factors[1] < 1.25  # one message of 1,000 tokens weighs less than the prior of 2,000
     assert factors == sorted(factors)
     assert factors[-1] == pytest.approx(1.5, abs=0.02)
-    assert meter.overhead(BUDGET) == pytest.approx(15_000, abs=2_000)
+    assert calibrator.overhead(BUDGET) == pytest.approx(15_000, abs=2_000)
 
 
 @pytest.mark.parametrize(("truth", "factor"), [(0.01, 0.5), (50.0, 3.0)])
 def test_the_slope_stays_within_reason(truth: float, factor: float) -> None:
-    meter = UsageCalibrator()
+    calibrator = UsageCalibrator()
     for sent in range(10_000, 1_000_000, 10_000):
-        meter.observe(Report(int(truth * sent), sent, sent))
-    assert meter.factor == factor
+        calibrator.observe(Report(int(truth * sent), sent, sent))
+    assert calibrator.factor == factor
 
 
 def test_small_compaction_keeps_the_anchor_and_credits_less() -> None:
     """A small compaction keeps the anchor and credits a little less than was removed."""
-    meter = UsageCalibrator()
-    meter.observe(Report(25_000, 10_000, 13_000))
-    meter.compacted(Estimate(1_100, 1_430))
-    assert meter.measured
-    assert meter.total(Estimate(8_900, 11_570), BUDGET) == pytest.approx((24_000, 24_000), abs=1)
+    calibrator = UsageCalibrator()
+    calibrator.observe(Report(25_000, 10_000, 13_000))
+    calibrator.compacted(Estimate(1_100, 1_430))
+    assert calibrator.measured
+    assert calibrator.total(Estimate(8_900, 11_570), BUDGET) == pytest.approx((24_000, 24_000), abs=1)
 
 
 def test_large_compaction_drops_the_anchor_and_keeps_learning() -> None:
     """A large compaction drops the anchor and keeps what was learned."""
-    meter = UsageCalibrator()
-    meter.observe(Report(25_000, 10_000, 13_000))
-    meter.compacted(Estimate(5_001, 6_500))
-    assert not meter.measured
-    assert meter.total(Estimate(4_999, 6_500), BUDGET) == (19_999, 21_500)
+    calibrator = UsageCalibrator()
+    calibrator.observe(Report(25_000, 10_000, 13_000))
+    calibrator.compacted(Estimate(5_001, 6_500))
+    assert not calibrator.measured
+    assert calibrator.total(Estimate(4_999, 6_500), BUDGET) == (19_999, 21_500)
 
 
 def test_asking_for_the_total_after_compaction_changes_nothing() -> None:
     """Asking what would follow a compaction changes nothing and answers the same."""
     for removed in (Estimate(1_000, 1_300), Estimate(8_000, 10_400)):
-        meter = UsageCalibrator()
-        meter.observe(Report(25_000, 10_000, 13_000))
-        left = Estimate(10_000 - removed.middle, 13_000 - removed.upper)
-        foretold = meter.after(left, removed, BUDGET)
-        assert meter.total(Estimate(10_000, 13_000), BUDGET) == (25_000, 25_000)
-        meter.compacted(removed)
-        assert meter.total(left, BUDGET) == foretold
+        calibrator = UsageCalibrator()
+        calibrator.observe(Report(25_000, 10_000, 13_000))
+        left = Estimate(10_000 - removed.expected, 13_000 - removed.upper)
+        foretold = calibrator.after(left, removed, BUDGET)
+        assert calibrator.total(Estimate(10_000, 13_000), BUDGET) == (25_000, 25_000)
+        calibrator.compacted(removed)
+        assert calibrator.total(left, BUDGET) == foretold
 
 
 def test_rewind_forgets_what_was_sent_but_not_the_learning() -> None:
     """What was sent before a rewind is forgotten but not what was learned."""
-    meter = UsageCalibrator()
-    meter.observe(Report(25_000, 10_000, 13_000))
-    meter.forget()
-    assert not meter.measured
-    assert meter.total(Estimate(100, 130), BUDGET) == (15_100, 15_130)
+    calibrator = UsageCalibrator()
+    calibrator.observe(Report(25_000, 10_000, 13_000))
+    calibrator.forget()
+    assert not calibrator.measured
+    assert calibrator.total(Estimate(100, 130), BUDGET) == (15_100, 15_130)
 
 
 @given(st.integers(0, 2**32), st.integers(0, 2_000))
 def test_claude_session_never_exceeds_the_upper_estimate(seed: int, answer: int) -> None:
     """True tokens are 1.5 times the counted ones and 15,000 of tools; the family says 1.2. Two reports are enough."""
-    chance, family, meter = random.Random(seed), family_of("claude-sonnet-4-5"), UsageCalibrator()
+    chance, family, calibrator = random.Random(seed), family_of("claude-sonnet-4-5"), UsageCalibrator()
     counted: list[int] = []
 
     def view() -> Estimate:
         each = [estimate_count(Count(tokens, 0, 0, 4 * tokens), family) for tokens in counted]
-        return Estimate(round(sum(middle for middle, _ in each)), round(sum(upper for _, upper in each)))
+        return Estimate(round(sum(expected for expected, _ in each)), round(sum(upper for _, upper in each)))
 
     for reports in range(60):
         counted += [chance.randrange(1, chance.choice([50, 500, 5_000])) for _ in range(chance.randrange(1, 4))]
         if view().upper > 60_000:  # a compaction somewhere behind the first message
             before, keep = view(), chance.uniform(0.2, 0.9)
             counted[1:] = counted[1 + int(len(counted) * (1 - keep)) :]
-            meter.compacted(Estimate(before.middle - view().middle, before.upper - view().upper))
+            calibrator.compacted(Estimate(before.expected - view().expected, before.upper - view().upper))
         truth = 15_000 + sum(1.5 * tokens for tokens in counted)
         sent = view()
         if reports >= 2:
-            assert meter.total(sent, BUDGET).upper >= int(truth)
-        report = Report(round(truth), sent.middle, sent.upper, answer)
-        assert meter.plausible(report, BUDGET)
-        meter.observe(report)
+            assert calibrator.total(sent, BUDGET).upper >= int(truth)
+        report = Report(round(truth), sent.expected, sent.upper, answer)
+        assert calibrator.plausible(report, BUDGET)
+        calibrator.observe(report)
         counted.append(max(1, round(answer / 1.5)))
 
 
 def test_an_answer_that_was_reported_and_then_added_counts_once() -> None:
-    meter = UsageCalibrator(0)
-    meter.observe(Report(1_000, 1_000, 1_000, answer=500))
-    assert meter.total(Estimate(1_500, 1_500), BUDGET).middle == pytest.approx(1_500, abs=50)
+    calibrator = UsageCalibrator(0)
+    calibrator.observe(Report(1_000, 1_000, 1_000, answer=500))
+    assert calibrator.total(Estimate(1_500, 1_500), BUDGET).expected == pytest.approx(1_500, abs=50)
 
 
 @pytest.mark.parametrize("share", [0.5, 0.4])
 def test_estimate_stays_above_half_after_many_compactions(share: float) -> None:
     """After many compactions the estimate is never below half of what is there."""
-    meter, left = UsageCalibrator(0), 10_000
-    meter.observe(Report(5_000, left, left))
+    calibrator, left = UsageCalibrator(0), 10_000
+    calibrator.observe(Report(5_000, left, left))
     for _ in range(6):
         removed = int(left * share)
         left -= removed
-        meter.compacted(Estimate(removed, removed))
-        assert meter.total(Estimate(left, left), BUDGET).middle >= left // 2
+        calibrator.compacted(Estimate(removed, removed))
+        assert calibrator.total(Estimate(left, left), BUDGET).expected >= left // 2
 
 
 def test_anchor_is_dropped_once_half_of_its_view_left() -> None:
     """The anchor is dropped once half of its view is gone also in small steps."""
-    meter, left = UsageCalibrator(), 10_000
-    meter.observe(Report(25_000, left, left))
+    calibrator, left = UsageCalibrator(), 10_000
+    calibrator.observe(Report(25_000, left, left))
     for _ in range(3):
         left -= 2_000
-        meter.compacted(Estimate(2_000, 2_000))
-    assert not meter.measured
+        calibrator.compacted(Estimate(2_000, 2_000))
+    assert not calibrator.measured

@@ -194,7 +194,7 @@ def test_a_first_report_that_is_wrong_is_forgotten(first):
     agent.work(right, 4)
     other.work(right, 4)
     assert agent.manager.usage().used.tokens == agent.prompts[-1]
-    overheads = [each.manager._session.lanes["main"].meter.overhead(BUDGET) for each in (agent, other)]
+    overheads = [each.manager._session.lanes["main"].calibrator.overhead(BUDGET) for each in (agent, other)]
     assert overheads[0] <= overheads[1] + 1_000
     agent.work(right)
     assert max(agent.prompts) <= BUDGET
@@ -251,9 +251,9 @@ def test_a_session_that_is_opened_again_counts_as_it_did(report):
     for _ in range(6):
         agent.work(report, 13, 13)
         agent.manager.append(MessageFactory("openai").say("assistant", "So far."))
-        before = agent.manager._session.lanes["main"].meter.snapshot()
+        before = agent.manager._session.lanes["main"].calibrator.snapshot()
         agent.manager.close()
         agent.open()
         agent.manager.get_messages()
-        assert agent.manager._session.lanes["main"].meter.snapshot() == before
+        assert agent.manager._session.lanes["main"].calibrator.snapshot() == before
         assert len(before.recent) == 5

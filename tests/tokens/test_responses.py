@@ -216,7 +216,7 @@ def test_stream_without_usage_is_ignored_with_the_remedy():
         manager.append(MessageFactory("openai").say("assistant", "Done."))
     (payload,) = [payload for name, payload in heard if name == "context:usage_rejected"]
     assert payload["lane"] == "main"
-    assert not manager._session.lanes["main"].meter.measured
+    assert not manager._session.lanes["main"].calibrator.measured
 
 
 def test_a_response_on_another_lane_is_about_its_view():

@@ -25,8 +25,8 @@ _OPTIONS = (
     click.option("--summary-model", metavar="NAME", help="The model that writes summaries, if not --model."),
     click.option("--base-url", metavar="URL", callback=_url, help="Address of the provider's API, such as http://localhost:8000/v1."),
     click.option(
-        "--summary-window", type=click.IntRange(min=LEAST_WINDOW), metavar="N",
-        help=f"Maximum input tokens of one summary call; default {Asked._field_defaults['window']:,}.",
+        "--summary-context-tokens", type=click.IntRange(min=LEAST_WINDOW), metavar="N",
+        help=f"Maximum input tokens of one summary call; default {Asked._field_defaults['context_tokens']:,}.",
     ),
     click.option(
         "--summary-price", type=click.FloatRange(min=0), metavar="X",
@@ -49,7 +49,7 @@ def asked_for(
     summarizer: str | None,
     summary_model: str | None,
     base_url: str | None,
-    summary_window: int | None,
+    summary_context_tokens: int | None,
     summary_price: float | None,
 ) -> Asked | None:
     """Return how to write summaries; `None`: without a model. Raises `click.UsageError` for options that do not fit
@@ -58,7 +58,7 @@ def asked_for(
     given = {
         "--summary-model": summary_model,
         "--base-url": base_url,
-        "--summary-window": summary_window,
+        "--summary-context-tokens": summary_context_tokens,
         "--summary-price": summary_price,
     }
     if summarizer is None:
@@ -78,5 +78,5 @@ def asked_for(
     except ConfigurationError as error:
         raise click.UsageError(str(error)) from error
     found = Asked(made)
-    window = found.window if summary_window is None else summary_window
-    return found._replace(window=window, price=found.price if summary_price is None else summary_price)
+    context_tokens = found.context_tokens if summary_context_tokens is None else summary_context_tokens
+    return found._replace(context_tokens=context_tokens, price=found.price if summary_price is None else summary_price)

@@ -251,7 +251,7 @@ class Window:
     def take(self, edits: Sequence[Edit]) -> Estimate:
         """Apply edits to the window and return what they free."""
         units = self.by_seq
-        won_middle = won_upper = 0
+        won_expected = won_upper = 0
         gone: set[int] = set()
         for edit in edits:
             if isinstance(edit, GAPS):
@@ -263,15 +263,15 @@ class Window:
             after = estimate_count(edit.count, self.family)
             won = Estimate(int(before[0] - after[0]), int(before[1] - after[1]))
             unit.edits[edit.seq, edit.part] = edit
-            unit.estimate = Estimate(unit.estimate.middle - won.middle, unit.estimate.upper - won.upper)
-            won_middle, won_upper = won_middle + won.middle, won_upper + won.upper
+            unit.estimate = Estimate(unit.estimate.expected - won.expected, unit.estimate.upper - won.upper)
+            won_expected, won_upper = won_expected + won.expected, won_upper + won.upper
         for unit in self.units if gone else ():
             if id(unit) in gone:
-                won_middle, won_upper = won_middle + unit.estimate.middle, won_upper + unit.estimate.upper
+                won_expected, won_upper = won_expected + unit.estimate.expected, won_upper + unit.estimate.upper
                 for seq in unit.seqs:
                     units.pop(seq, None)
         self.units = [unit for unit in self.units if id(unit) not in gone] if gone else self.units
-        return Estimate(won_middle, won_upper)
+        return Estimate(won_expected, won_upper)
 
     def _recount(self, part: Part, text: str) -> Count:
         """Count a text of a part; a call's count includes its name."""

@@ -26,7 +26,8 @@ from backscroll.history.log import (
     Tried,
     UsageObserved,
 )
-from backscroll.history.plan import GAPS, Plan, covers, until, without
+from backscroll.history.plan import GAPS, Plan, until, without
+from backscroll.history.ranges import SeqRange, covers, united, up_to
 from backscroll.ports import Notification
 from backscroll.tokens.model_profiles import Counting, ModelProfile, counting_of, family_that_counts
 from backscroll.tokens.reported_usage import ReportedUsage
@@ -47,7 +48,7 @@ class LaneState:
     name: str
     around: RenderContext
     plan: Plan
-    meter: UsageCalibrator
+    calibrator: UsageCalibrator
     budget: int
     """Tokens that its newest request was allowed; before the first one, those of the options."""
     family: ModelProfile = field(init=False)
@@ -73,7 +74,18 @@ class LaneState:
     """A model's summary that no compaction has used yet."""
     spent: SummarizerUsage = NOTHING_SPENT
     tried: Tried = NOT_TRIED
+    stale: tuple[SeqRange, ...] = ()
+    """Entries whose reasoning was made over something that the view no longer shows, or shows otherwise. The next plan
+    removes it.
+    """
+    passing: tuple[tuple[int, str, str], ...] = ()
+    """Messages in its newest request that are never stored, as in `RequestRecorded.ephemerals`."""
+    planned_for: int | None = None
+    """Tokens of the first request under its plan. `None`: there was none yet."""
+    requested: bool = False
+    """True once a view was sent, here or in the lane from whose plan it started."""
     _before: deque[Plan | PlanAt] = field(default_factory=lambda: deque(maxlen=_UNDO_DEPTH))
+    _newly_planned: bool = False
     _guessed: bool = False
     """Whether nothing was known of the overhead when the provider rejected a request."""
 
@@ -131,9 +143,11 @@ class LaneState:
             note.kind == "prose" and note.last >= self.summary.last for note in event.plan.digest.notes
         ):
             self.summary = None
+        self.stale = self.passing = ()  # the plan says what it leaves out
+        self._newly_planned = True
         self.settled = self.batched = event.tokens
         self.settled_messages = event.messages
-        self.meter.compacted(Estimate(*event.removed))
+        self.calibrator.compacted(Estimate(*event.removed))
 
     def _settled(self, event: CompactionSkipped) -> None:
         """Note that a compaction would free too little."""
@@ -144,23 +158,24 @@ class LaneState:
 
     def _observed(self, event: UsageObserved) -> None:
         """Learn from a provider's count. It replaces a limit that was only guessed from a rejection."""
-        self.meter.observe(event.report)
+        self.calibrator.observe(event.report)
         if self._guessed:
             self.refused, self._guessed = None, False
 
     def _overflowed(self, event: Overflowed) -> None:
         """Note that the provider rejected a view as too long: later requests are shorter."""
-        self.refused, self._guessed = event, event.limit is None and not self.meter.informed
+        self.refused, self._guessed = event, event.limit is None and not self.calibrator.informed
 
     def rewound(self, to: int) -> None:
         """Apply a rewind to `to`: edits of later entries have nothing to edit."""
         self.plan = until(self.plan, to)
         self._before = deque((_cut(plan, to) for plan in self._before), maxlen=_UNDO_DEPTH)
         self.settled = self.batched = self.settled_messages = 0
-        self.sent = None
+        self.sent, self.stale = None, up_to(self.stale, to)
+        self.passing = tuple([found for found in self.passing if found[0] <= to])
         if self.summary is not None and self.summary.last > to:
             self.summary = None
-        self.meter.forget()
+        self.calibrator.forget()
 
     def _summarised(self, event: SummaryMade) -> None:
         """Keep a summary for the next compaction."""
@@ -175,6 +190,9 @@ class LaneState:
     def _requested(self, event: RequestRecorded) -> None:
         """Note that a view was sent, to which usage reports will refer."""
         self.budget, self.sent, self.prompt = event.budget, Estimate(*event.estimate), event.prompt
+        self.requested = True
+        if self._newly_planned or self.planned_for is None:
+            self.planned_for, self._newly_planned = event.budget, False
         if event.counting is not None:
             self._count_as(event.counting)
 
@@ -195,7 +213,7 @@ class LaneState:
     def used(self, budget: int) -> Estimate:
         """Estimate the whole request under the present view, which must exist."""
         assert self.view is not None
-        return self.meter.total(self.view.estimate, budget)
+        return self.calibrator.total(self.view.estimate, budget)
 
     def allowed(self, budget: int) -> int:
         """Return the tokens that a request of this budget may take: less if the provider rejected a shorter one."""
@@ -204,13 +222,13 @@ class LaneState:
 
     def report(self, tokens: int, answer: int) -> Report | None:
         """Pair a provider's figure with our own for the newest view; None if nothing was sent yet."""
-        return None if self.sent is None else Report(tokens, self.sent.middle, self.sent.upper, answer)
+        return None if self.sent is None else Report(tokens, self.sent.expected, self.sent.upper, answer)
 
     def overflow(self, limit: int | None) -> Overflowed | None:
         """Return the event for a rejection of the newest view; None if nothing was sent yet."""
         if self.sent is None:
             return None
-        return Overflowed(self.name, self.meter.total(self.sent, self.budget).upper, limit)
+        return Overflowed(self.name, self.calibrator.total(self.sent, self.budget).upper, limit)
 
     # -- what comes back into the view --
 
@@ -221,21 +239,33 @@ class LaneState:
         groups = [group for seq in sorted(required) if (group := history.group_of(seq))]
         lost = {seq for group in groups if covers(gaps, group.first) for seq in group.members}
         lost |= {seq for seq in protected if seq in rewritten}
-        return self._bring_back(sorted(lost))
+        return self._bring_back(sorted(lost), history.last_sealed)
 
-    def readmit(self, group: MessageGroup) -> list[Notification]:
-        """Restore a call that was left out and whose result came late: the model has seen neither."""
+    def readmit(self, group: MessageGroup, sealed: int) -> list[Notification]:
+        """Restore a call that was left out and whose result came late: the model has seen neither.
+
+        Args:
+            group: The call with its results.
+            sealed: The newest entry with sealed reasoning.
+        """
+        self.invalidate(group.first + 1, sealed)
         edits = self.plan.edits
         if not edits or group.first > (edits[-1].last if isinstance(edits[-1], GAPS) else edits[-1].seq):
             return []  # nothing this new is left out, which is nearly always so
         gaps = list(self.plan.gaps())
-        return self._bring_back(group.members) if any(covers(gaps, seq) for seq in group.members) else []
+        return self._bring_back(group.members, sealed) if any(covers(gaps, seq) for seq in group.members) else []
 
-    def _bring_back(self, seqs: Sequence[int]) -> list[Notification]:
+    def invalidate(self, first: int, last: int) -> None:
+        """Note that what comes before entry `first` changed: reasoning from there to `last` no longer follows it."""
+        if self.around.binds and first <= last:
+            self.stale = united(self.stale, [SeqRange(first, last)])
+
+    def _bring_back(self, seqs: Sequence[int], sealed: int) -> list[Notification]:
         if not seqs:
             return []
+        self.invalidate(seqs[0], sealed)
         self.plan = without(self.plan, seqs, self.plan.number)
-        self.meter.forget()
+        self.calibrator.forget()
         return [(events.PLAN_CHANGED, {"lane": self.name, "restored": list(seqs)})]
 
     # -- checkpoints --
@@ -246,7 +276,8 @@ class LaneState:
         return LaneSnapshot(
             self.name, self.plan, tuple(self._before), self.settled, self.batched, self.settled_messages,
             self.compactions, self.budget, self.sent, refused, self._guessed, self.prompt,
-            self.summary, self.spent, self.tried, self.meter.snapshot(), self.counting,
+            self.summary, self.spent, self.tried, self.calibrator.snapshot(), self.counting,
+            self.stale, self.passing,
         )  # fmt: skip  # one thought
 
     def restore(self, saved: LaneSnapshot) -> None:
@@ -261,8 +292,11 @@ class LaneState:
             Tried(*saved.tried),
         )
         self.sent = None if saved.sent is None else Estimate(*saved.sent)
+        self.stale, self.passing = saved.stale, saved.passing
+        self.planned_for, self._newly_planned = saved.budget, True  # perhaps saved right after a plan
+        self.requested = any(told is not None for told in (saved.counting, saved.sent, saved.prompt))
         self.refused = None if saved.refused is None else Overflowed(self.name, *saved.refused)
-        self.meter.restore(saved.meter)
+        self.calibrator.restore(saved.meter)
         if saved.counting is not None:
             self._count_as(saved.counting)
 

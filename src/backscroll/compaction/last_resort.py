@@ -19,25 +19,25 @@ _SLACK = 32  # tokens cut beyond the excess, so that the notes fit as well and o
 _HARDER = (1.0, 0.8, 0.5, 0.25, 0.0)
 
 
-def clip_floor(draft: PlanBuilder) -> None:
+def clip_floor(builder: PlanBuilder) -> None:
     """Cut required messages, kind after kind, until the view fits its budget or nothing is left to cut."""
     for rung in (_newest_results, _older_results, _long_user_texts, _user_texts, _newest_texts):
         for _ in range(_ROUNDS):
-            excess = draft.rebuild_and_count() - draft.targets.total
+            excess = builder.rebuild_and_count() - builder.targets.total
             if excess <= 0:
                 return
-            draft.look_again()
-            window = draft.window
-            edits = _level(window, list(rung(draft, window)), excess + _SLACK, oldest_first=rung in _OLDEST_FIRST)
+            builder.look_again()
+            window = builder.window
+            edits = _level(window, list(rung(builder, window)), excess + _SLACK, oldest_first=rung in _OLDEST_FIRST)
             if not edits:
                 break
-            draft.apply(edits)
-        if rung is _newest_results and draft.rebuild_and_count() > draft.targets.total:
-            _drop_unseen(draft)
+            builder.apply(edits)
+        if rung is _newest_results and builder.rebuild_and_count() > builder.targets.total:
+            _drop_unseen(builder)
 
 
-def _untouchable(draft: PlanBuilder, unit: CandidateGroup) -> bool:
-    protected = draft.history.protected | draft.retain
+def _untouchable(builder: PlanBuilder, unit: CandidateGroup) -> bool:
+    protected = builder.history.protected | builder.retain
     return any(entry.seq in protected or entry.reading.is_system for entry in unit.entries)
 
 
@@ -46,50 +46,50 @@ def _any(_: CandidateGroup) -> bool:
 
 
 def _parts(
-    draft: PlanBuilder, window: Window, wanted: Callable[[CandidateGroup], bool], *kinds: str
+    builder: PlanBuilder, window: Window, wanted: Callable[[CandidateGroup], bool], *kinds: str
 ) -> Iterator[CandidatePart]:
     for unit in window.units:
-        if wanted(unit) and not _untouchable(draft, unit):
+        if wanted(unit) and not _untouchable(builder, unit):
             yield from window.parts_of(unit, kinds)
 
 
-def _newest_results(draft: PlanBuilder, window: Window) -> Iterable[CandidatePart]:
+def _newest_results(builder: PlanBuilder, window: Window) -> Iterable[CandidatePart]:
     newest = window.units[-1] if window.units else None
-    return _parts(draft, window, lambda unit: unit.unseen or unit is newest, "result", "media")
+    return _parts(builder, window, lambda unit: unit.unseen or unit is newest, "result", "media")
 
 
-def _older_results(draft: PlanBuilder, window: Window) -> Iterable[CandidatePart]:
-    return (found for found in _parts(draft, window, _any, "result", "media") if found.part.id is not None)
+def _older_results(builder: PlanBuilder, window: Window) -> Iterable[CandidatePart]:
+    return (found for found in _parts(builder, window, _any, "result", "media") if found.part.id is not None)
 
 
-def _user_texts(draft: PlanBuilder, window: Window) -> Iterable[CandidatePart]:
-    texts = _parts(draft, window, _any, "text", "media")
+def _user_texts(builder: PlanBuilder, window: Window) -> Iterable[CandidatePart]:
+    texts = _parts(builder, window, _any, "text", "media")
     return (found for found in texts if found.entry.reading.role == "user")
 
 
-def _long_user_texts(draft: PlanBuilder, window: Window) -> Iterable[CandidatePart]:
-    return (found for found in _user_texts(draft, window) if window.tokens(found.count) > window.budget * _LONG)
+def _long_user_texts(builder: PlanBuilder, window: Window) -> Iterable[CandidatePart]:
+    return (found for found in _user_texts(builder, window) if window.tokens(found.count) > window.budget * _LONG)
 
 
 _OLDEST_FIRST = (_long_user_texts, _user_texts)
 
 
-def _newest_texts(draft: PlanBuilder, window: Window) -> Iterable[CandidatePart]:
+def _newest_texts(builder: PlanBuilder, window: Window) -> Iterable[CandidatePart]:
     newest = window.units[-1] if window.units else None
-    return _parts(draft, window, lambda unit: unit is newest, "text", "call", "opaque")
+    return _parts(builder, window, lambda unit: unit is newest, "text", "call", "opaque")
 
 
-def _drop_unseen(draft: PlanBuilder) -> None:
+def _drop_unseen(builder: PlanBuilder) -> None:
     """Truncate unseen results in groups before the newest, oldest first."""
-    window = draft.window
-    excess = draft.used - draft.targets.total
+    window = builder.window
+    excess = builder.used - builder.targets.total
     edits: list[Edit] = []
     for unit in window.units:
         if excess > 0 and unit.unseen and not (unit.floor or unit.kept):
             edits += drop_unit(unit, LAST_CUT)
             excess -= unit.tokens
     if edits:
-        draft.apply(edits)
+        builder.apply(edits)
 
 
 def _level(window: Window, found: list[CandidatePart], excess: int, oldest_first: bool) -> list[Edit]:

@@ -11,6 +11,8 @@ _FOR_MESSAGES = 0.25
 """Least share of `compact_at` that messages get where the overhead takes nearly all of it. Otherwise each step would
 start a compaction that has nothing to free.
 """
+RECALLS = ("recall",)
+"""Tools whose results are always shown whole once, because they recall what was left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class ToolResultPreview:
     """`seen`: with the next compaction or batch after the model has seen it whole. `arrival`: at once. A result of more
     than a quarter of the budget is never shown whole.
     """
-    exempt_tools: tuple[str, ...] = ("recall",)
+    exempt_tools: tuple[str, ...] = RECALLS
     """Tools whose results are always shown whole once, because they recall what was left out."""
 
     def __post_init__(self) -> None:

@@ -20,46 +20,46 @@ LAST_RESORT = "last resort"
 TOO_MANY = "max_messages"
 
 
-def compact(draft: PlanBuilder, strategies: Sequence[Strategy], options: CompactionOptions) -> None:
+def compact(builder: PlanBuilder, strategies: Sequence[Strategy], options: CompactionOptions) -> None:
     """Compact a plan to its target if possible, and in any case into its budget.
 
-    Afterwards `draft.used` exceeds the budget only if the required messages do not fit even when cut.
+    Afterwards `builder.used` exceeds the budget only if the required messages do not fit even when cut.
     """
-    targets = draft.targets
+    targets = builder.targets
     if options.tool_result_preview is not None:
         strategies = (PreviewStrategy(options.tool_result_preview), *strategies)
     for recent, results, cut_kept in ((options.protect.recent, options.protect.results, False), (0.0, 0, True)):
-        protect_recent(draft.window, int(draft.room * recent), results, cut_kept=cut_kept)
+        protect_recent(builder.window, int(builder.room * recent), results, cut_kept=cut_kept)
         if options.max_messages is not None:
-            _enforce_message_limit(draft, options.max_messages, options.target_usage)
+            _enforce_message_limit(builder, options.max_messages, options.target_usage)
         for strategy in strategies:
-            if draft.used <= targets.target:
+            if builder.used <= targets.target:
                 break
-            edits = _allowed(strategy(draft.window, draft.used - targets.target), draft)
+            edits = _allowed(strategy(builder.window, builder.used - targets.target), builder)
             if edits:
-                draft.apply(edits)
-        if draft.used <= targets.threshold and not over_message_limit(draft.view, options):
+                builder.apply(edits)
+        if builder.used <= targets.threshold and not over_message_limit(builder.view, options):
             break
-    if draft.rebuild_and_count() > targets.total:
-        draft.forget_fresh()
-    if draft.rebuild_and_count() > targets.total:
-        draft.look_again()
-        _drop_all_but_floor(draft)
-    _cut_what_must_stay(draft)
+    if builder.rebuild_and_count() > targets.total:
+        builder.forget_fresh()
+    if builder.rebuild_and_count() > targets.total:
+        builder.look_again()
+        _drop_all_but_floor(builder)
+    _cut_what_must_stay(builder)
 
 
-def _cut_what_must_stay(draft: PlanBuilder) -> None:
+def _cut_what_must_stay(builder: PlanBuilder) -> None:
     """Shorten what may not leave, and at last truncate messages that are kept by number."""
-    budget = draft.targets.total
-    if draft.rebuild_and_count() > budget:
-        draft.shrink_digest()
-    if draft.rebuild_and_count() > budget:
-        clip_floor(draft)
-    if draft.rebuild_and_count() > budget:
-        draft.look_again()
-        _drop_oldest(draft, [unit for unit in draft.window.units if unit.kept and not unit.floor])
-    if draft.rebuild_and_count() > budget:
-        draft.shrink_digest(rules_too=True)
+    budget = builder.targets.total
+    if builder.rebuild_and_count() > budget:
+        builder.shrink_digest()
+    if builder.rebuild_and_count() > budget:
+        clip_floor(builder)
+    if builder.rebuild_and_count() > budget:
+        builder.look_again()
+        _drop_oldest(builder, [unit for unit in builder.window.units if unit.kept and not unit.floor])
+    if builder.rebuild_and_count() > budget:
+        builder.shrink_digest(rules_too=True)
 
 
 def over_message_limit(view: View, options: CompactionOptions) -> bool:
@@ -67,22 +67,22 @@ def over_message_limit(view: View, options: CompactionOptions) -> bool:
     return options.max_messages is not None and len(view.messages) > options.max_messages
 
 
-def _enforce_message_limit(draft: PlanBuilder, most: int, target: float) -> None:
+def _enforce_message_limit(builder: PlanBuilder, most: int, target: float) -> None:
     """Digest the oldest groups of a view of more than `most` messages, down to that share of them."""
-    shown = len(draft.view.messages)
+    shown = len(builder.view.messages)
     excess = shown - int(most * target) if shown > most else 0
     edits: list[Edit] = []
-    for unit in draft.window.units:
+    for unit in builder.window.units:
         if unit.free and excess > 0:
             edits += [Digest(seq, seq, TOO_MANY) for seq in unit.seqs]
             excess -= len(unit.seqs)
     if edits:
-        draft.apply(edits)
+        builder.apply(edits)
 
 
-def _allowed(edits: Sequence[Edit], draft: PlanBuilder) -> list[Edit]:
+def _allowed(edits: Sequence[Edit], builder: PlanBuilder) -> list[Edit]:
     """Return the edits of free and whole groups; all others are reported."""
-    units = draft.window.by_seq
+    units = builder.window.by_seq
     gaps = [edit for edit in edits if isinstance(edit, GAPS)]
     dropped = {seq for gap in gaps for seq in within(gap, units)}
     allowed: list[Edit] = []
@@ -92,18 +92,18 @@ def _allowed(edits: Sequence[Edit], draft: PlanBuilder) -> list[Edit]:
             fits = all(unit.free and dropped.issuperset(unit.seqs) for unit in leaving)
         else:
             fits = edit.seq in units and units[edit.seq].cuttable
-        (allowed if fits else draft.refused).append(edit)
+        (allowed if fits else builder.refused).append(edit)
     return allowed
 
 
-def _drop_all_but_floor(draft: PlanBuilder) -> None:
+def _drop_all_but_floor(builder: PlanBuilder) -> None:
     """Truncate as many of the oldest free groups as needed."""
-    _drop_oldest(draft, [unit for unit in draft.window.units if unit.free])
+    _drop_oldest(builder, [unit for unit in builder.window.units if unit.free])
 
 
-def _drop_oldest(draft: PlanBuilder, free: Sequence[CandidateGroup]) -> None:
+def _drop_oldest(builder: PlanBuilder, free: Sequence[CandidateGroup]) -> None:
     for choose in (lambda unit: not of_user(unit), of_user):
-        excess = draft.rebuild_and_count() - draft.targets.total
+        excess = builder.rebuild_and_count() - builder.targets.total
         edits: list[Edit] = []
         for unit in filter(choose, free):
             if excess <= 0:
@@ -111,4 +111,4 @@ def _drop_oldest(draft: PlanBuilder, free: Sequence[CandidateGroup]) -> None:
             edits += drop_unit(unit, LAST_RESORT)
             excess -= unit.tokens
         if edits:
-            draft.apply(edits)
+            builder.apply(edits)

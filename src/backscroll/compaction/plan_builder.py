@@ -5,8 +5,10 @@ from dataclasses import replace
 
 from backscroll.compaction.candidates import build_window, within
 from backscroll.compaction.digest.writer import Frame, shrink, write
+from backscroll.compaction.reasoning import bound_view, lost_between, sealed
 from backscroll.history.history import Entry, History
 from backscroll.history.plan import GAPS, Digest, DigestContent, DigestLine, Edit, Gap, Plan, hidden, merge, without
+from backscroll.history.ranges import SeqRange, united
 from backscroll.tokens.budget import TokenTargets
 from backscroll.tokens.usage import NOTHING, Estimate, UsageCalibrator
 from backscroll.view.view import EPHEMERAL, Ephemeral, RenderContext, View
@@ -23,7 +25,7 @@ class PlanBuilder:
         self,
         history: History,
         view: View,
-        meter: UsageCalibrator,
+        calibrator: UsageCalibrator,
         targets: TokenTargets,
         around: RenderContext,
         *,
@@ -32,6 +34,7 @@ class PlanBuilder:
         prose: DigestLine | None = None,
         retain: frozenset[int] = frozenset(),
         reason: str | None = None,
+        stale: Sequence[SeqRange] = (),
     ) -> None:
         self.history = history
         self.fresh = fresh
@@ -41,13 +44,16 @@ class PlanBuilder:
         self.refused: list[Edit] = []
         """Edits that a strategy made of protected parts."""
         self.room = targets.room
-        self._meter = meter
+        self._calibrator = calibrator
         self.around = around
         self.retain = retain
         """Entries that the view shows word for word."""
         self._reason = reason
         self._gone_for, self._gone = view, NOTHING
         self._regrow = regrow
+        self._removed_before = united(view.plan.no_reasoning, stale)
+        """Entries without their reasoning, whatever this plan edits."""
+        self._no_reasoning = self._removed_before
         self._view = self._whole_again(view)
         self.window = build_window(history, self._view, self.room, around, retain)
         self.window.prose = prose
@@ -62,10 +68,11 @@ class PlanBuilder:
         last = (edit for edit in view.plan.edits if not isinstance(edit, GAPS) and edit.by == LAST_CUT)
         cut = {edit.seq for edit in last} if self._regrow else set()
         cut |= hidden(view.plan, self.retain)
-        if not cut and not any(segment.key[1] == EPHEMERAL for segment in view.segments):
+        same = not cut and self._no_reasoning == view.plan.no_reasoning
+        if same and not any(segment.key[1] == EPHEMERAL for segment in view.segments):
             return view
         plan = without(view.plan, sorted(cut), view.plan.number + 1)
-        return self._build(replace(plan, last=newest_seq(self.history)), view)
+        return self._build(replace(plan, last=newest_seq(self.history), no_reasoning=self._no_reasoning), view)
 
     def _build(self, plan: Plan, view: View) -> View:
         return View.build(self.history, plan, self.around, prompt=view.prompt, ephemerals=self.fresh, reuse=view)
@@ -81,9 +88,9 @@ class PlanBuilder:
         """Tokens of the whole request by the upper estimate, as they will count once this plan is recorded."""
         if self._edits and not self._folded:
             view, won = self._view.estimate, self._won.plus(self._removed())
-            left = Estimate(view.middle - self._won.middle, view.upper - self._won.upper)
-            return self._meter.after(left, won, self.targets.total).upper
-        return self._meter.after(self.view.estimate, self._removed(), self.targets.total).upper
+            left = Estimate(view.expected - self._won.expected, view.upper - self._won.upper)
+            return self._calibrator.after(left, won, self.targets.total).upper
+        return self._calibrator.after(self.view.estimate, self._removed(), self.targets.total).upper
 
     @property
     def view(self) -> View:
@@ -93,9 +100,45 @@ class PlanBuilder:
             edits = self._joined(merge(plan.edits, self._edits))
             after = plan.summary_after if any(plan.gaps()) else _summary_place(self.history, edits)
             digest = self._digest(plan.digest)
-            number, last = self.before.plan.number + 1, newest_seq(self.history)
-            self._show(Plan(edits, number, after, digest, last, self._reason))
+            self._show(self._plan(edits, after, digest))
         return self._view
+
+    def _plan(self, edits: tuple[Edit, ...], after: int | None, digest: DigestContent) -> Plan:
+        number, last = self.before.plan.number + 1, newest_seq(self.history)
+        return Plan(edits, number, after, digest, last, self._no_reasoning, self._reason)
+
+    def remove_reasoning(self) -> None:
+        """Show no message with sealed reasoning, since what follows will edit the beginning of the view."""
+        if not self.around.binds or next(sealed(self._view), None) is None:
+            return
+        branch = self.history.branch
+        self._no_reasoning = united(self._removed_before, [SeqRange(branch[0], branch[-1])])
+        prose, plan = self.window.prose, self._view.plan
+        self._view = self._build(self._plan(plan.edits, plan.summary_after, plan.digest), self._view)
+        self.window = build_window(self.history, self._view, self.room, self.around, self.retain)
+        self.window.prose = prose
+
+    def settle_reasoning(self) -> None:
+        """Remove the reasoning behind the first edited place, and show the rest again where it fits."""
+        if not self.around.binds or next(sealed(self.before), None) is None:
+            return
+        plan = self.view.plan
+        if plan.edits == self.before.plan.edits and plan.digest == self.before.plan.digest:
+            return  # it is the reasoning alone that leaves
+        base = replace(plan, no_reasoning=self._removed_before)
+        view = bound_view(self.before, base, lambda plan: self._build(plan, self._view))
+        if view.plan.no_reasoning != plan.no_reasoning and self._fits(view):
+            self._view, self._no_reasoning = view, view.plan.no_reasoning
+
+    def _fits(self, view: View) -> bool:
+        """Return whether a view is acceptable in place of the present one, which edits more."""
+        before, self._view = self._view, view
+        used, self._view = self.used, before
+        return used <= max(self.targets.threshold, self.used)
+
+    def lost_reasoning(self) -> list[Entry]:
+        """Return the messages whose reasoning leaves the view with this plan."""
+        return lost_between(self.before, self.view)
 
     def _show(self, plan: Plan) -> None:
         self._view = self._build(plan, self._view)
@@ -109,7 +152,7 @@ class PlanBuilder:
         window = self.window
         return (
             self._regrow
-            and bool(self._view.plan.digest.spare)
+            and bool(self._view.plan.digest.reserve)
             and 2 * window.digest_tokens < window.digest_allowance(0)
         )
 
@@ -187,7 +230,7 @@ class PlanBuilder:
     def _reckon_gone(self) -> Estimate:
         kept = {id(segment.messages) for segment in self._view.segments}
         gone = [segment.estimate for segment in self.before.segments if id(segment.messages) not in kept]
-        return Estimate(sum(e.middle for e in gone), sum(e.upper for e in gone))
+        return Estimate(sum(e.expected for e in gone), sum(e.upper for e in gone))
 
     def apply(self, edits: Sequence[Edit]) -> None:
         """Add edits to the plan."""

@@ -29,12 +29,13 @@ from backscroll.compaction.report import (
 )
 from backscroll.compaction.required import staying, won_little
 from backscroll.compaction.result import CompactionResult, Trigger
-from backscroll.compaction.strategies.preview import arrivals, preview, shown_whole
+from backscroll.compaction.strategies.preview import ArrivalRule, arrival_rule, arrivals, preview, shown_whole
 from backscroll.compaction.summarization import Order, Summaries
 from backscroll.compaction.trim import TrimRequest, chosen_by, fold
 from backscroll.compaction.upcoming import may_try, next_order, worth_summarizing
 from backscroll.history.log import CompactionSkipped, PlanRecorded
 from backscroll.history.plan import DigestLine, Edit, hidden
+from backscroll.history.ranges import covers
 from backscroll.ports import Notification
 from backscroll.tokens.budget import NO_LIMITS, TokenTargets
 from backscroll.tokens.known_models import MediaLimits
@@ -48,6 +49,7 @@ MEASURED_TRIES = 6  # attempts to find a budget for which a view meets the budge
 MEASURED_SLACK = 0.97  # cut a little deeper than requested, so that one further try usually suffices
 ENOUGH = 0.5  # of what a compaction should free: the view must grow by this before the next one, unless it does not fit
 STAYS = 0.85  # of the budget: required messages that take more are too much; below `BETTER` they no longer are
+DEEPER = 0.75  # of the target where a compaction costs the model's reasoning: it should be the last one for long
 EARLY = 0.5  # of the way from target to threshold: a summary starts there, and a lane with a cold cache is compacted
 
 
@@ -68,7 +70,7 @@ def _reckoned(lane: LaneState, now: PolicyInput, budget: int) -> tuple[TokenTarg
     """Return the targets of a request with this budget, and its present estimate."""
     assert lane.view is not None
     total = budget if lane.refused is None else lane.allowed(budget)
-    overhead, used = lane.meter.request(lane.view.estimate, total)
+    overhead, used = lane.calibrator.request(lane.view.estimate, total)
     return _targets(total, overhead, now.options), used
 
 
@@ -81,6 +83,12 @@ def _targets(total: int, overhead: int, options: CompactionOptions) -> TokenTarg
     if options.compact_to is not None and overhead < options.compact_to < threshold:
         target = options.compact_to
     return TokenTargets(total, overhead, room, threshold, target)
+
+
+def room_to_target(lane: LaneState, now: PolicyInput, budget: int) -> int:
+    """Return the tokens that a request of this budget has left up to its target; negative above it."""
+    targets, used = _reckoned(lane, now, budget)
+    return targets.target - used.upper
 
 
 def is_due(lane: LaneState, now: PolicyInput, budget: int) -> bool:
@@ -102,6 +110,8 @@ def due(lane: LaneState, now: PolicyInput, budget: int, force: bool = False) -> 
     used, decide = estimate.upper, None
     if now.limits is not NO_LIMITS:
         decide = _due_within_limits(lane, now, budget, targets, used)
+    elif lane.stale and not force:
+        decide = partial(_fit_changed, lane, now, targets, used)
     elif force or _is_due(lane, now, targets, used):
         decide = partial(_fit, lane, now, targets, used, force)
     if decide is None and lane.around.media is not None and over_media_limits(lane):
@@ -111,20 +121,33 @@ def due(lane: LaneState, now: PolicyInput, budget: int, force: bool = False) -> 
     return Due(targets.total, estimate, decide)
 
 
+def _fit_changed(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
+    """Remove the reasoning that no longer follows what it was made over, and compact if that is due as well."""
+    if _is_due(lane, now, targets, used):
+        builder, _ = _compacted(lane, now, targets)
+    else:
+        builder = _builder(lane, now, targets, regrow=False)
+    builder.settle_reasoning()
+    after = builder.rebuild_and_count()
+    if after > targets.total:
+        raise too_large(builder, after, lane.calibrator.overhead(targets.total), lane.refused)
+    return _recorded(lane, now, builder, used, after=after, trigger="prefix_changed")
+
+
 def _due_within_limits(
     lane: LaneState, now: PolicyInput, budget: int, targets: TokenTargets, used: int
 ) -> Callable[[], Decision] | None:
     """Check a request for which the caller sets more limits than a budget."""
     exact = targets.exactly() if now.limits.hard else targets
     fits = not _is_due(lane, now, exact, used) and not hidden(lane.plan, now.limits.retain)
-    if fits and _measured(now, lane.view, budget) <= budget:
+    if fits and not lane.stale and _measured(now, lane.view, budget) <= budget:
         return None
     return partial(_fit_limited, lane, now, budget, exact, used)
 
 
 def _fit(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int, force: bool) -> Decision:
-    draft, previewed = _compacted(lane, now, targets)
-    return _decide(lane, now, draft, used, _trigger(lane, now, targets, used, force), force=force or previewed)
+    builder, previewed = _compacted(lane, now, targets)
+    return _decide(lane, now, builder, used, _trigger(lane, now, targets, used, force), force=force or previewed)
 
 
 def _fit_limited(lane: LaneState, now: PolicyInput, budget: int, targets: TokenTargets, used: int) -> Decision:
@@ -132,13 +155,13 @@ def _fit_limited(lane: LaneState, now: PolicyInput, budget: int, targets: TokenT
     limits = now.limits
     over = _measured(now, lane.view, budget) > budget
     back = bool(hidden(lane.plan, limits.retain))
-    draft, measured = _compacted_in_both(lane, now, targets, budget, used)
+    builder, measured = _compacted_in_both(lane, now, targets, budget, used)
     if limits.hard and measured > budget:
         raise too_large_as_measured(measured, budget)
     trigger: Trigger = "threshold" if over else _trigger(lane, now, targets, used, force=False)
     if back and not over and used <= targets.threshold:
         trigger = "retained"
-    return _decide(lane, now, draft, used, trigger, force=True, budget=targets.total)
+    return _decide(lane, now, builder, used, trigger, force=True, budget=targets.total)
 
 
 def _compacted_in_both(
@@ -154,15 +177,15 @@ def _compacted_in_both(
         targets = _scaled(lane, now, targets, used / measured)
     best: tuple[PlanBuilder, int] | None = None
     for _ in range(MEASURED_TRIES):
-        draft, _ = _compacted(lane, now, targets)
-        measured = _measured(now, draft.view, budget)
-        after = draft.rebuild_and_count()
+        builder, _ = _compacted(lane, now, targets)
+        measured = _measured(now, builder.view, budget)
+        after = builder.rebuild_and_count()
         if after <= asked.total and (best is None or measured < best[1]):
-            best = draft, measured
+            best = builder, measured
         if measured <= budget or after > targets.total:
             break
         targets = _scaled(lane, now, targets, MEASURED_SLACK * min(1.0, budget * after / measured / targets.total))
-    return best or (draft, measured)
+    return best or (builder, measured)
 
 
 def _measured(now: PolicyInput, view: View | None, budget: int) -> int:
@@ -174,22 +197,25 @@ def _measured(now: PolicyInput, view: View | None, budget: int) -> int:
 
 def _scaled(lane: LaneState, now: PolicyInput, targets: TokenTargets, share: float) -> TokenTargets:
     total = max(1, int(targets.total * min(1.0, share)))
-    scaled = _targets(total, lane.meter.overhead(total), now.options)
+    scaled = _targets(total, lane.calibrator.overhead(total), now.options)
     return scaled.exactly() if now.limits.hard else scaled
 
 
 def _compacted(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> tuple[PlanBuilder, bool]:
     """Compact a plan to these targets; also return whether it previews new results or clears media."""
-    draft = _draft(lane, now, targets)
-    edits = arrivals(draft.window, now.options.tool_result_preview, now.history.protected | draft.retain)
-    draft.apply(edits)
+    if _holds_reasoning(lane, now):
+        targets = targets.deeper(DEEPER)
+    builder = _builder(lane, now, targets)
+    builder.remove_reasoning()
+    edits = arrivals(builder.window, _arrival_rule(lane, now, targets), now.history.protected | builder.retain)
+    builder.apply(edits)
     if over_media_limits(lane):
-        media = _media_edits(draft, lane, now)[0]
-        draft.apply(media)
+        media = _media_edits(builder, lane, now)[0]
+        builder.apply(media)
         edits = [*edits, *media]
-    if draft.used > targets.threshold or not hidden(lane.plan, now.limits.retain):
-        compact(draft, now.strategies, now.options)
-    return draft, bool(edits)
+    if builder.used > targets.threshold or not hidden(lane.plan, now.limits.retain):
+        compact(builder, now.strategies, now.options)
+    return builder, bool(edits)
 
 
 def _trigger(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int, force: bool) -> Trigger:
@@ -211,18 +237,18 @@ def trim(lane: LaneState, now: PolicyInput, wish: TrimRequest) -> Decision:
     """Decide on a caller's request to leave out messages, within the budget of the previous request."""
     targets, estimate = _reckoned(lane, now, lane.budget)
     used = estimate.upper
-    draft = _draft(lane, now, targets)
-    draft.apply(fold(draft.window, wish))
-    return _decide(lane, now, draft, used, "manual", force=True)
+    builder = _builder(lane, now, targets)
+    builder.apply(fold(builder.window, wish))
+    return _decide(lane, now, builder, used, "manual", force=True)
 
 
 def next_compaction(lane: LaneState, now: PolicyInput) -> tuple[int, CompactionResult]:
     """Return the tokens from which a request is compacted, and what that would do now. Changes nothing."""
     targets, estimate = _reckoned(lane, now, lane.budget)
     used = estimate.upper
-    draft = _draft(lane, now, targets)
-    compact(draft, now.strategies, now.options)
-    return targets.threshold, result_of(lane.name, draft, used, draft.rebuild_and_count(), "manual")
+    builder, _ = _compacted(lane, now, targets)
+    builder.settle_reasoning()
+    return targets.threshold, result_of(lane.name, builder, used, builder.rebuild_and_count(), "manual")
 
 
 def _is_due(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> bool:
@@ -235,7 +261,13 @@ def _is_due(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int)
     """
     if used > targets.total:
         return True
-    cold = _is_cold(lane, now)
+    if _holds_reasoning(lane, now):
+        newest = now.history.newest
+        if newest is not None and newest.open_calls:
+            return False  # an edit now would cost the reasoning of a round that is not finished
+        cold = False
+    else:
+        cold = _is_cold(lane, now)
     threshold, least = (_early(targets), WORTH * targets.room) if cold else (targets.threshold, _enough(targets))
     if used > threshold and used > lane.settled + least:
         return True
@@ -243,6 +275,12 @@ def _is_due(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int)
         return False
     assert lane.view is not None
     return over_message_limit(lane.view, now.options) and len(lane.view.messages) > lane.settled_messages * (1 + WORTH)
+
+
+def _holds_reasoning(lane: LaneState, now: PolicyInput) -> bool:
+    """Return whether an edit of the prefix would cost reasoning."""
+    newest = now.history.last_sealed
+    return lane.around.binds and newest >= 0 and not covers(lane.plan.no_reasoning, newest)
 
 
 def _is_cold(lane: LaneState, now: PolicyInput) -> bool:
@@ -254,35 +292,44 @@ def _is_cold(lane: LaneState, now: PolicyInput) -> bool:
 
 def _arrived(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> bool:
     """Return whether a new result may be too large to be shown whole even once."""
-    if now.options.tool_result_preview is None:
-        return False
     assert lane.view is not None
-    return shown_whole(lane.view, now.history, targets.room, now.options.tool_result_preview)
+    rule = _arrival_rule(lane, now, targets)
+    return rule is not None and shown_whole(lane.view, now.history, rule)
+
+
+def _arrival_rule(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> ArrivalRule | None:
+    binds = lane.around.binds and now.history.last_sealed >= 0
+    if not binds and now.options.tool_result_preview is None:
+        return None
+    return arrival_rule(targets.room, now.options.tool_result_preview, binds=binds)
 
 
 def _batch_due(lane: LaneState, now: PolicyInput, used: int) -> bool:
     """Check the second trigger: the view has grown by a batch, or by a tenth of one since the last check."""
     least = now.options.clear_at_least_tokens
-    return now.prices is not None and least is not None and used - lane.batched >= least
+    if now.prices is None or least is None or used - lane.batched < least:
+        return False
+    return not _holds_reasoning(lane, now)  # which costs more than reading old results again
 
 
 def _fit_media(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
     """Clear the oldest media of a view that holds more than its provider accepts."""
-    draft = _draft(lane, now, targets, regrow=False)
-    edits, left = _media_edits(draft, lane, now)
-    reports = media_reports(lane, len(edits), left, draft.before.estimate.upper)
-    stuck = left if exceeds(left, lane.around.media or MediaLimits(), draft.before.estimate.upper) else None
+    builder = _builder(lane, now, targets, regrow=False)
+    edits, left = _media_edits(builder, lane, now)
+    reports = media_reports(lane, len(edits), left, builder.before.estimate.upper)
+    stuck = left if exceeds(left, lane.around.media or MediaLimits(), builder.before.estimate.upper) else None
     if not edits:
         return Decision(None, reports, media_left=stuck)
-    draft.apply(edits)
-    after = draft.rebuild_and_count()
-    made = _recorded(lane, now, draft, used, after=after, trigger="media_limit")
+    builder.apply(edits)
+    builder.settle_reasoning()
+    after = builder.rebuild_and_count()
+    made = _recorded(lane, now, builder, used, after=after, trigger="media_limit")
     return made._replace(reports=made.reports + reports, media_left=stuck)
 
 
-def _media_edits(draft: PlanBuilder, lane: LaneState, now: PolicyInput) -> tuple[list[Edit], RequestMedia]:
-    protect_recent(draft.window, 0, now.options.protect.results)
-    return clear_media(draft.window, lane, now.options.target_usage)
+def _media_edits(builder: PlanBuilder, lane: LaneState, now: PolicyInput) -> tuple[list[Edit], RequestMedia]:
+    protect_recent(builder.window, 0, now.options.protect.results)
+    return clear_media(builder.window, lane, now.options.target_usage)
 
 
 def _fit_results(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
@@ -295,12 +342,13 @@ def _fit_results(lane: LaneState, now: PolicyInput, targets: TokenTargets, used:
 
 def _fit_arrivals(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision | None:
     """Preview results too large to be shown whole even once; None if there are none."""
-    draft = _draft(lane, now, targets, regrow=False)
-    edits = arrivals(draft.window, now.options.tool_result_preview, now.history.protected | draft.retain)
+    builder = _builder(lane, now, targets, regrow=False)
+    edits = arrivals(builder.window, _arrival_rule(lane, now, targets), now.history.protected | builder.retain)
     if not edits:
         return None
-    draft.apply(edits)
-    return _recorded(lane, now, draft, used, after=draft.rebuild_and_count(), trigger="large_result")
+    builder.apply(edits)
+    builder.settle_reasoning()
+    return _recorded(lane, now, builder, used, after=builder.rebuild_and_count(), trigger="large_result")
 
 
 def _fit_batch(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
@@ -308,26 +356,27 @@ def _fit_batch(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: i
     least = now.options.clear_at_least_tokens
     assert now.prices is not None
     assert least is not None
-    draft = _draft(lane, now, targets, regrow=False)
+    builder = _builder(lane, now, targets, regrow=False)
     previews = now.options.tool_result_preview
-    make = None if previews is None else partial(preview, draft.window, previews)
+    make = None if previews is None else partial(preview, builder.window, previews)
     spared, cold = now.options.protect.results, _is_cold(lane, now)
-    edits = batch(draft.window, least, now.prices, spared, make, cold=cold)
+    edits = batch(builder.window, least, now.prices, spared, make, cold=cold)
     if not edits:
         return Decision(
-            CompactionSkipped(lane.name, used - int(least * LOOK_AGAIN), len(draft.before.messages), batch=True), []
+            CompactionSkipped(lane.name, used - int(least * LOOK_AGAIN), len(builder.before.messages), batch=True), []
         )
-    draft.apply(edits)
-    after = draft.rebuild_and_count()
-    return _recorded(lane, now, draft, used, after=after, trigger="cache_savings")
+    builder.apply(edits)
+    builder.settle_reasoning()
+    return _recorded(lane, now, builder, used, after=builder.rebuild_and_count(), trigger="cache_savings")
 
 
-def _draft(lane: LaneState, now: PolicyInput, targets: TokenTargets, *, regrow: bool = True) -> PlanBuilder:
+def _builder(lane: LaneState, now: PolicyInput, targets: TokenTargets, *, regrow: bool = True) -> PlanBuilder:
     assert lane.view is not None
     fresh = [found for found in now.ephemerals if found.number >= max(lane.expired, lane.shown)]
     return PlanBuilder(
-        now.history, lane.view, lane.meter, targets, lane.around,
-        fresh=fresh, regrow=regrow, prose=_prose(lane), retain=now.limits.retain, reason=now.reason,
+        now.history, lane.view, lane.calibrator, targets, lane.around,
+        fresh=fresh, regrow=regrow, prose=_prose(lane), retain=now.limits.retain, stale=lane.stale,
+        reason=now.reason,
     )  # fmt: skip  # one thought
 
 
@@ -368,7 +417,7 @@ def _prose(lane: LaneState) -> DigestLine | None:
 def _decide(
     lane: LaneState,
     now: PolicyInput,
-    draft: PlanBuilder,
+    builder: PlanBuilder,
     used: int,
     trigger: Trigger,
     *,
@@ -376,29 +425,31 @@ def _decide(
     budget: int | None = None,
 ) -> Decision:
     """Decide on a finished plan. `budget`: its limit; by default the one that it was made for."""
-    budget, room = draft.targets.total if budget is None else budget, draft.room
-    after = draft.rebuild_and_count()
-    reports = refusals(lane.name, draft)
+    budget, room = builder.targets.total if budget is None else budget, builder.room
+    builder.settle_reasoning()
+    after = builder.rebuild_and_count()
+    reports = refusals(lane.name, builder)
     if after > budget:
-        raise too_large(draft, after, lane.meter.overhead(budget), lane.refused)
+        raise too_large(builder, after, lane.calibrator.overhead(budget), lane.refused)
     little: bool | None = None
     if trigger == "threshold":
-        little, more = _wins_little(lane, draft, used - after, after)
+        little, more = _wins_little(lane, builder, used - after, after)
         reports += more
-    unchanged = draft.view.plan.edits == draft.before.plan.edits
-    poor = used - after < WORTH * room and not over_message_limit(draft.before, now.options)
+    plan, before = builder.view.plan, builder.before.plan
+    unchanged = plan.edits == before.edits and plan.no_reasoning == before.no_reasoning
+    poor = used - after < WORTH * room and not over_message_limit(builder.before, now.options)
     if used <= budget and (unchanged or (not force and poor)):
-        event = None if force else CompactionSkipped(lane.name, used, len(draft.before.messages))
+        event = None if force else CompactionSkipped(lane.name, used, len(builder.before.messages))
         return Decision(event, reports, little=little)
-    made = _recorded(lane, now, draft, used, after=after, trigger=trigger)
+    made = _recorded(lane, now, builder, used, after=after, trigger=trigger)
     return made._replace(reports=reports + made.reports, little=little)
 
 
-def _wins_little(lane: LaneState, draft: PlanBuilder, won: int, after: int) -> tuple[bool | None, list[Notification]]:
+def _wins_little(lane: LaneState, builder: PlanBuilder, won: int, after: int) -> tuple[bool | None, list[Notification]]:
     """Return whether the compaction freed too little because so much is required, None if that is hard to say. The
     second in a row is reported, and then none before it was better.
     """
-    targets, stays = draft.targets, staying(draft, after)
+    targets, stays = builder.targets, staying(builder, after)
     if stays.tokens < BETTER * targets.size:
         return False, []
     enough = _enough(targets) * targets.size / max(1, targets.room)  # also if the overhead takes it all
@@ -408,15 +459,15 @@ def _wins_little(lane: LaneState, draft: PlanBuilder, won: int, after: int) -> t
 
 
 def _recorded(
-    lane: LaneState, now: PolicyInput, draft: PlanBuilder, used: int, *, after: int, trigger: Trigger
+    lane: LaneState, now: PolicyInput, builder: PlanBuilder, used: int, *, after: int, trigger: Trigger
 ) -> Decision:
-    done = result_of(lane.name, draft, used, after, trigger)
-    reports = [*reports_of(done, draft), *rules_left_out(lane.name, draft)]
-    reports += attachments_left_out(lane.name, draft)
+    done = result_of(lane.name, builder, used, after, trigger)
+    reports = [*reports_of(done, builder), *rules_left_out(lane.name, builder)]
+    reports += attachments_left_out(lane.name, builder)
     expired = max((found.number + 1 for found in now.ephemerals), default=lane.expired)
-    expired = min((found.number for found in draft.fresh), default=expired)
-    view = draft.view
-    event = PlanRecorded(lane.name, view.plan, draft.removed(), after, len(view.messages))
+    expired = min((found.number for found in builder.fresh), default=expired)
+    view = builder.view
+    event = PlanRecorded(lane.name, view.plan, builder.removed(), after, len(view.messages))
     return Decision(event, reports, view, expired, done)
 
 

@@ -5,55 +5,69 @@ from collections.abc import Iterator
 
 from backscroll import events
 from backscroll.compaction.plan_builder import LAST_CUT, PlanBuilder
+from backscroll.compaction.reasoning import reasoning_tokens
 from backscroll.compaction.result import CompactionResult, Trigger
 from backscroll.errors import BudgetError
 from backscroll.history.log import Overflowed
-from backscroll.history.plan import GAPS, Clear, Excerpt, Plan, covers
+from backscroll.history.plan import GAPS, Clear, Excerpt, Plan
+from backscroll.history.ranges import covers
 from backscroll.ports import Notification
 from backscroll.view.view import EPHEMERAL
 
 
-def result_of(lane: str, draft: PlanBuilder, used: int, after: int, trigger: Trigger) -> CompactionResult:
+def result_of(lane: str, builder: PlanBuilder, used: int, after: int, trigger: Trigger) -> CompactionResult:
     """Compare a plan with the previous view, of `used` and `after` tokens."""
-    before, view, targets = draft.before, draft.view, draft.targets
+    before, view, targets = builder.before, builder.view, builder.targets
     shown = {segment.key for segment in view.segments}
     removed = sum(len(one.messages) for one in before.segments if one.group and one.key not in shown)
     shortened = sum(1 for edit in view.plan.edits if not isinstance(edit, GAPS))
     sizes = used, after, len(before.messages), len(view.messages)
-    return CompactionResult(lane, *sizes, removed, shortened, targets.target, targets.total, trigger)
+    lost = reasoning_tokens(builder.lost_reasoning(), builder.around.family)
+    return CompactionResult(lane, *sizes, removed, shortened, targets.target, targets.total, trigger, lost)
 
 
-def refusals(lane: str, draft: PlanBuilder) -> list[Notification]:
+def refusals(lane: str, builder: PlanBuilder) -> list[Notification]:
     """Report edits that a strategy made of protected parts."""
-    return [(events.EDIT_REJECTED, {"lane": lane, "strategy": edit.by, "edit": repr(edit)}) for edit in draft.refused]
+    return [(events.EDIT_REJECTED, {"lane": lane, "strategy": edit.by, "edit": repr(edit)}) for edit in builder.refused]
 
 
-def rules_left_out(lane: str, draft: PlanBuilder) -> list[Notification]:
+def rules_left_out(lane: str, builder: PlanBuilder) -> list[Notification]:
     """Report users' rules that the new view no longer shows."""
-    lost = _rules_aside(draft.view.plan) - _rules_aside(draft.before.plan)
+    lost = _rules_aside(builder.view.plan) - _rules_aside(builder.before.plan)
     return [(events.RULES_EVICTED, {"lane": lane, "rules": len(lost)})] if lost else []
 
 
-def attachments_left_out(lane: str, draft: PlanBuilder) -> Iterator[Notification]:
+def attachments_left_out(lane: str, builder: PlanBuilder) -> Iterator[Notification]:
     """Report users' attachments that the new view no longer shows, because nothing else was left to cut."""
-    known = {(edit.seq, edit.part) for edit in draft.before.plan.edits if isinstance(edit, Clear)}
-    for edit in draft.view.plan.edits:
+    known = {(edit.seq, edit.part) for edit in builder.before.plan.edits if isinstance(edit, Clear)}
+    for edit in builder.view.plan.edits:
         if not isinstance(edit, Clear) or edit.by != LAST_CUT or (edit.seq, edit.part) in known:
             continue
-        reading = draft.history.entry(edit.seq).reading
+        reading = builder.history.entry(edit.seq).reading
         media = reading.parts[edit.part].media
         if media is not None and reading.is_user_turn:
             yield events.ATTACHMENT_LEFT_OUT, {"lane": lane, "seq": edit.seq, "kind": media.kind}
 
 
-def reports_of(done: CompactionResult, draft: PlanBuilder) -> Iterator[Notification]:
+def reports_of(done: CompactionResult, builder: PlanBuilder) -> Iterator[Notification]:
     """Report a compaction."""
-    plan = draft.view.plan
+    plan = builder.view.plan
     asked = {} if plan.reason is None or done.trigger != "model" else {"reason": plan.reason}
     yield events.compacting(events.PRE_COMPACT, done.lane, done.before_messages, done.before_tokens)
-    expired = sum(1 for segment in draft.before.segments if segment.key[1] == EPHEMERAL) - len(draft.fresh)
+    expired = sum(1 for segment in builder.before.segments if segment.key[1] == EPHEMERAL) - len(builder.fresh)
     if expired:
         yield events.EPHEMERAL_EXPIRED, {"lane": done.lane, "messages": expired}
+    if lost := builder.lost_reasoning():
+        yield (
+            events.REASONING_REMOVED,
+            {
+                "lane": done.lane,
+                "plan": plan.number,
+                "trigger": done.trigger,
+                "messages": len(lost),
+                "tokens": done.reasoning_tokens,
+            },
+        )
     yield (
         events.COMPACTION,
         {
@@ -67,7 +81,7 @@ def reports_of(done: CompactionResult, draft: PlanBuilder) -> Iterator[Notificat
             "messages_removed": done.messages_dropped,
             "messages_truncated": done.parts_shortened,
             "user_messages_stubbed": 0,
-            "system_messages_preserved": draft.history.leading,
+            "system_messages_preserved": builder.history.leading,
             "strategy_level": _level(plan),
             "strategies": dict(Counter(edit.by for edit in plan.edits)),
             "budget": done.budget,
@@ -78,12 +92,12 @@ def reports_of(done: CompactionResult, draft: PlanBuilder) -> Iterator[Notificat
     yield events.compacting(events.POST_COMPACT, done.lane, done.after_messages, done.after_tokens)
 
 
-def too_large(draft: PlanBuilder, needed: int, overhead: int, refused: Overflowed | None) -> BudgetError:
+def too_large(builder: PlanBuilder, needed: int, overhead: int, refused: Overflowed | None) -> BudgetError:
     """Return the error that required messages do not fit, with their sizes and the options to change."""
-    history = draft.history
+    history = builder.history
     leading = set(history.leading_seqs)
     sums: Counter[str] = Counter()
-    for segment in draft.view.segments:
+    for segment in builder.view.segments:
         if segment.group is None:
             kind = "system prompt and notices"
         elif not history.protected.isdisjoint(segment.group.members):
@@ -96,7 +110,7 @@ def too_large(draft: PlanBuilder, needed: int, overhead: int, refused: Overflowe
     parts = "; ".join(f"{name} {tokens:,}" for name, tokens in sums.most_common())
     why = f", since the provider refused a request of {refused.tokens:,} tokens" if refused else ""
     return BudgetError(
-        f"what must stay needs {needed:,} tokens, the budget is {draft.targets.total:,}{why} "
+        f"what must stay needs {needed:,} tokens, the budget is {builder.targets.total:,}{why} "
         f"({parts}; outside the messages {overhead:,}): "
         "raise `token_budget` or `budget`, unpin messages, or shorten the system prompt"
     )
@@ -113,7 +127,7 @@ def too_large_as_measured(measured: int, budget: int) -> BudgetError:
 def _rules_aside(plan: Plan) -> set[str]:
     """Return the rules of left-out messages that the digest keeps aside and shows nowhere."""
     gaps = list(plan.gaps())
-    aside = {note.text for note in plan.digest.spare if note.kind == "rule" and covers(gaps, note.first)}
+    aside = {note.text for note in plan.digest.reserve if note.kind == "rule" and covers(gaps, note.first)}
     shown = "\n".join(note.text for note in plan.digest.notes if note.kind != "turn") if aside else ""
     return {rule for rule in aside if rule not in shown}
 

@@ -38,18 +38,18 @@ class Staying(NamedTuple):
     """Tokens by kind, largest first."""
 
 
-def staying(draft: PlanBuilder, after: int) -> Staying:
+def staying(builder: PlanBuilder, after: int) -> Staying:
     """Measure the required messages of a plan, whose request takes `after` tokens."""
-    overhead, view, history = draft.targets.size - draft.room, draft.view, draft.history
+    overhead, view, history = builder.targets.size - builder.room, builder.view, builder.history
     scale = max(0, after - overhead) / max(1, view.estimate.upper)  # a provider's count differs from the estimate
     sums = Counter({_OUTSIDE: overhead})
-    ends = kept_ends(history, draft.around.kept)
+    ends = kept_ends(history, builder.around.kept)
     for segment in view.segments:
         kind = _kind(segment, history, ends)
         if kind is not None:
             sums[kind] += round(segment.estimate.upper * scale)
     rules = [note_text(note) for note in view.plan.digest.notes if note.kind == "rule"]
-    sums[_RULES] = round(sum(draft.window.tokens(draft.around.count(rule)) for rule in rules) * scale)
+    sums[_RULES] = round(sum(builder.window.tokens(builder.around.count(rule)) for rule in rules) * scale)
     parts = {kind: tokens for kind, tokens in sums.most_common() if tokens}
     return Staying(sum(parts.values()), parts)
 

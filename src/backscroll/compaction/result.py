@@ -12,12 +12,14 @@ Trigger = Literal[
     "manual",
     "model",
     "retained",
+    "prefix_changed",
     "media_limit",
 ]
 """Why a lane is compacted: too many tokens (`threshold`) or `messages`; old results are worth a batch; a new result is
 too large to be shown whole; the provider's cache has expired; the caller requests it (`manual`), or the model
-(`model`); this request must show a message that the plan leaves out (`retained`); the view holds more media than its
-provider accepts (`media_limit`).
+(`model`); this request must show a message that the plan leaves out (`retained`); something before a model's reasoning
+changed, such as the system prompt, which invalidates the reasoning (`prefix_changed`); the view holds more media than
+its provider accepts (`media_limit`).
 """
 
 
@@ -37,3 +39,5 @@ class CompactionResult:
     target_tokens: int
     budget: int
     trigger: Trigger
+    reasoning_tokens: int = 0
+    """Reasoning that left the view, as expected: its provider binds it to what was edited before it."""

@@ -53,7 +53,7 @@ def next_order(
     digest = view.plan.digest
     said = tuple(segment.entries for segment in view.segments if segment.entries)
     instructions = summaries.summarizer.instructions or ""
-    order = replace(order, said=said, noted=(*digest.notes, *digest.spare), instructions=instructions)
+    order = replace(order, said=said, noted=(*digest.notes, *digest.reserve), instructions=instructions)
     if pending or not summaries.summarizer.reuse_prefix:
         return order
     leaving = groups[-1][0].group

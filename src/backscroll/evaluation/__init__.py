@@ -1,4 +1,5 @@
-"""Replays of recorded conversations with the public manager. Only the command line imports it.
+"""Replays of recorded conversations with the public manager. Only the command line imports it, but for the fake
+providers, which are for callers.
 
 - `transcript.py`: a recorded conversation, and the error for files without one
 - `folders.py`: which files of a folder may hold transcripts
@@ -11,5 +12,6 @@
 - `dialects.py`: the oracle's own reader of messages
 - `facts.py`: what a fact is, and finding it in texts
 - `retention.py`: recall and reachable recall of the views of one replay; docs/compare.md defines them
+- `fake_providers/`: fakes of Anthropic, OpenAI and Gemini that accept or refuse a view as these do
 - `compare/`: comparison of strategies over many transcripts, in many processes
 """

@@ -19,6 +19,76 @@ class Call(NamedTuple):
     """A JSON text or a structured value, depending on the dialect; `None` for free text that need not be JSON."""
 
 
+_ANSWERS = {
+    "function_call": "function_call_output",
+    "custom_tool_call": "custom_tool_call_output",
+    "local_shell_call": "local_shell_call_output",
+    "shell_call": "shell_call_output",
+    "computer_call": "computer_call_output",
+    "apply_patch_call": "apply_patch_call_output",
+    "tool_search_call": "tool_search_output",
+    "program": "program_output",
+    "mcp_approval_request": "mcp_approval_response",
+}
+"""Items of the Responses API that call, and those that answer them."""
+_ASKED = ("arguments", "action", "actions", "operation", "code")
+_OF_HOSTS = ("additional_tools", "configuration_update")
+_OTHERS = (
+    "reasoning", "compaction", "item_reference", "mcp_call", "mcp_list_tools", "web_search_call", "file_search_call",
+    "code_interpreter_call", "image_generation_call", *_OF_HOSTS,
+)  # fmt: skip  # one thought
+_NOTES = ("created_by", "parsed_arguments")
+_NEEDED = ("compaction", "item_reference", "additional_tools", "configuration_update")
+
+
+def is_item(message: Message) -> bool:
+    """Return whether this is an item of the Responses API, not a message or block of another dialect."""
+    kind = message.get("type")
+    if kind == "message":
+        return "role" in message and "stop_reason" not in message
+    if kind == "compaction":
+        return "encrypted_content" in message and "content" not in message
+    if kind == "reasoning" and "summary" not in message:
+        return False
+    return kind in _ANSWERS or kind in _ANSWERS.values() or (kind in _OTHERS and "tool_use_id" not in message)
+
+
+def items(message: Message) -> list[Message]:
+    """Return the items that a message holds; none if its content is anything else."""
+    found = blocks(message)
+    return found if found and all(map(is_item, found)) else []
+
+
+def _role_of(message: Message) -> str | None:
+    kind = message.get("type")
+    if "role" in message or not is_item(message):
+        return message.get("role")
+    if kind in _OF_HOSTS:
+        return "developer"
+    return "tool" if kind in _ANSWERS.values() else "assistant"
+
+
+def _id_of(item: Message) -> str:
+    """Return the id by which a call and its answer find each other."""
+    kind = item.get("type")
+    if kind == "mcp_approval_request":
+        return str(item.get("id") or "")
+    if kind == "mcp_approval_response":
+        return str(item.get("approval_request_id") or "")
+    return str(item.get("call_id") or (item.get("id") if kind == "local_shell_call_output" else "") or "")
+
+
+def _call_of(item: Message) -> list[Call]:
+    known = _id_of(item)
+    if item.get("type") not in _ANSWERS or not known:
+        return []
+    return [Call(known, next((item[key] for key in _ASKED if item.get(key) is not None), None))]
+
+
+def _result_of(item: Message) -> list[str]:
+    return [_id_of(item)] if item.get("type") in _ANSWERS.values() and _id_of(item) else []
+
+
 def blocks(message: Message) -> list[dict[str, Any]]:
     """Return the content blocks of a message; none if the content is a text."""
     content = message.get("content")
@@ -27,6 +97,10 @@ def blocks(message: Message) -> list[dict[str, Any]]:
 
 def calls(message: Message) -> list[Call]:
     """Return the calls next to the content, and those inside it that do not repeat one of them."""
+    if is_item(message):
+        return _call_of(message)
+    if held := items(message):
+        return [call for item in held for call in _call_of(item)]
     listed = message.get("tool_calls")
     found = [_listed(call) for call in listed if isinstance(call, dict)] if isinstance(listed, list) else []
     legacy = message.get("function_call")
@@ -56,6 +130,10 @@ def in_blocks(message: Message) -> bool:
 
 def results(message: Message) -> list[str]:
     """Return the ids of the calls that a message answers."""
+    if is_item(message):
+        return _result_of(message)
+    if held := items(message):
+        return [answered for item in held for answered in _result_of(item)]
     if message.get("role") == "tool":
         return [str(message.get("tool_call_id") or "")]
     if message.get("role") == "function":
@@ -79,6 +157,9 @@ def text(message: Message) -> str:
 
 def sameness(message: Message) -> tuple[str, str]:
     """Return a key that equal messages share: role and content, without annotations and nulls."""
+    if is_item(message) and message["type"] != "message":
+        said = {key: value for key, value in message.items() if key not in _NOTES}
+        return str(_role_of(message)), json.dumps(_without_nulls(said), sort_keys=True)
     content = message.get("content") or ""
     # a text is its own key: Python caches its hash, and a judge sees every message many times
     text = content if isinstance(content, str) else json.dumps(_without_nulls(content), sort_keys=True)
@@ -89,11 +170,6 @@ def _without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _without_nulls(item) for key, item in value.items() if item is not None}
     return [_without_nulls(item) for item in value] if isinstance(value, list) else value
-
-
-def is_system(message: Message) -> bool:
-    """Return whether this is an instruction of the host, not part of the dialogue."""
-    return message.get("role") in ("system", "developer")
 
 
 def is_injected(message: Message) -> bool:
@@ -110,11 +186,42 @@ def is_users(message: Message) -> bool:
 class Shape:
     """A message whose calls and results are read once; everything else is read on first use."""
 
-    def __init__(self, message: Message) -> None:
+    def __init__(self, message: Message, whole: "Shape | None" = None) -> None:
         self._message = message
-        self.role = message.get("role")
+        self.role = _role_of(message)
         self.calls = calls(message)
         self.results = results(message)
+        self.is_item = is_item(message)
+        """Whether it is an item of the Responses API, of which several are one message of the history."""
+        self.whole = whole or self
+        """The message that holds it."""
+        self.place = 0
+        """Index of `whole` in the history."""
+
+    @cached_property
+    def pieces(self) -> list["Shape"]:
+        """Its items; itself if it holds none."""
+        return [Shape(item, self) for item in items(self._message)] or [self]
+
+    @property
+    def is_made(self) -> bool:
+        """Whether it is an item that a model made."""
+        return self.is_item and self.role == "assistant"
+
+    @property
+    def is_reasoning(self) -> bool:
+        """Whether it is a reasoning item."""
+        return self.is_item and self._message["type"] == "reasoning"
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether it is an item that every view must hold."""
+        return self.is_item and self._message["type"] in _NEEDED
+
+    @property
+    def item_id(self) -> str | None:
+        """The id under which a server knows an item."""
+        return self._message.get("id") if self.is_item else None
 
     @cached_property
     def in_blocks(self) -> bool:
@@ -145,7 +252,7 @@ class Shape:
     @cached_property
     def is_system(self) -> bool:
         """Whether it is an instruction of the host."""
-        return is_system(self._message)
+        return self.role in ("system", "developer")
 
     @cached_property
     def is_users(self) -> bool:

@@ -30,7 +30,7 @@ EventHandler = Callable[[str, dict[str, Any]], Any]
 class Manager(Protocol):
     """What a replay needs of a context manager; `ContextManager` is one."""
 
-    def add_message(self, message: Message) -> None:
+    def append(self, message: Message, /) -> object:
         """Add a message."""
         ...
 
@@ -241,7 +241,7 @@ def steps(transcript: Transcript, manager: Manager, budget: int, clock: "_Clock 
         if at and message["role"] == "assistant":
             yield _request(manager, budget, at, clock)
         with clock:
-            manager.add_message(message)
+            manager.append(message)
 
 
 def _request(manager: Manager, budget: int, before: int, clock: "_Clock") -> Step:

@@ -35,7 +35,7 @@ class Asked(NamedTuple):
     """How summaries are written in a replay."""
 
     summarizer: SummarizerFunction
-    window: int = 32_000
+    context_tokens: int = 32_000
     """Maximum input tokens of one call."""
     price: float = 1.0
     """Price of its tokens relative to those of the conversation's model."""
@@ -90,12 +90,11 @@ class Summarizing(ContextManager):
         self._price = asked.price
         self._calls, self._seconds = 0, 0.0
         self._asked = asked.summarizer
-        super().__init__(summarizer=Summarizer(self._ask, asked.window, _PATIENCE), **options)
+        super().__init__(summarizer=Summarizer(self._ask, asked.context_tokens, _PATIENCE), **options)
         self._session.clock = None  # the time of a summary here does not age the provider's cache
 
     def _make_background(self) -> BackgroundTask:
-        self._background = AtOnce()
-        return self._background
+        return AtOnce()
 
     async def _ask(self, request: SummaryRequest) -> Any:
         self._calls += 1

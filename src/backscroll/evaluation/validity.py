@@ -6,9 +6,11 @@ strict, and each exception to a rule is documented next to it.
 
 import json
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from backscroll.evaluation.dialects import Call, Message, Shape
@@ -32,13 +34,20 @@ class Judge:
 
         Problems: results without their call; calls without all results (allowed only at the end of both, where they are
         pending); arguments that are no longer JSON; a changed order; a missing first or last user message or leading
-        system message; and two messages of one role in a row where the history had none.
+        system message; two messages of one role in a row where the history had none; and, of the Responses API,
+        reasoning without the item that it led to, an item whose `id` demands reasoning that is not there, and a missing
+        compaction. Each item of a message counts by itself.
         """
         if not history:
             return [] if not view else ["the view holds messages although the history is empty"]
         if not view:
             return ["the view is empty"]
-        return list(_problems([Shape(message) for message in view], [self._shape(message) for message in history]))
+        kept = [self._shape(message) for message in history]
+        for at, message in enumerate(kept):
+            for piece in message.pieces:
+                piece.place = at
+        shown = [piece for message in view for piece in Shape(message).pieces]
+        return list(_problems(shown, [piece for message in kept for piece in message.pieces]))
 
     def _shape(self, message: Message) -> Shape:
         known = self._read.get(id(message))  # the history keeps the message alive, so its id is not reused
@@ -82,12 +91,12 @@ def _texts(value: Any, key: str = "") -> Iterator[str]:
 
 def _problems(view: list[Shape], history: list[Shape]) -> Iterator[str]:
     yield from _blocks(view)
-    for check in (_pairs, _arguments, _leading, _users):
+    for check in (_pairs, _arguments, _leading, _users, _sealed):
         yield from check(view, history)
     timeline = _timeline(history)
     places, disorder = _places(view, history, timeline)
     yield from disorder
-    yield from _alternation(view, timeline, places)
+    yield from _alternation(view, history, timeline, places)
 
 
 # Calls and results
@@ -105,6 +114,7 @@ def _pairs(view: list[Shape], history: list[Shape]) -> Iterator[str]:
                 waiting[known] -= 1
         # for the provider, adjacent assistant messages of block dialects are one turn with all their calls
         joined = bool(asks) and asked == at - 1 and message.in_blocks and view[at - 1].in_blocks
+        joined = joined or (at > 0 and message.is_made and view[at - 1].is_made)  # one response is several items
         if not answered and not joined:
             yield from _unanswered(waiting, asked, f"before view[{at}]")
             waiting.clear()
@@ -142,10 +152,10 @@ def _unanswered(waiting: Counter[str], asked: int, where: str) -> Iterator[str]:
 def _pending(history: list[Shape]) -> Counter[str]:
     """Return the calls without a result in the last round of calls, if no assistant message follows it."""
     answered: Counter[str] = Counter()
-    for message in reversed(history):
+    for message in dict.fromkeys(piece.whole for piece in reversed(history)):
         asks = message.calls
         if asks:
-            return Counter(call.id for call in asks) - answered
+            return Counter(call.id for call in asks) - answered - Counter(message.results)
         if message.role == "assistant":
             break
         answered.update(message.results)
@@ -195,8 +205,9 @@ def _leading(view: list[Shape], history: list[Shape]) -> Iterator[str]:
 def _users(view: list[Shape], history: list[Shape]) -> Iterator[str]:
     own = [at for at, message in enumerate(history) if message.is_users]
     for which, at in (("first", own[0]), ("last", own[-1])) if own else ():
-        if not any(_represents(message, history[at], at) for message in view):
-            yield f"the {which} user message, history[{at}], is not in the view"
+        place = history[at].place
+        if not any(_represents(message, history[at], place) for message in view):
+            yield f"the {which} user message, history[{place}], is not in the view"
     begins = next((message for message in history if not message.is_system and not message.results), None)
     after = next((at for at, message in enumerate(view) if not message.is_system), None)
     if begins is not None and begins.role == "user" and (after is None or view[after].role != "user"):
@@ -213,6 +224,42 @@ def _represents(shown: Shape, original: Shape, at: int) -> bool:
     if f"[ref:{at}]" not in cut and f"[ref:{at}." not in cut:
         return False
     return cut[:_SHARED] == whole[:_SHARED] or cut[-_SHARED:] == whole[-_SHARED:] or len(whole) < _SHARED
+
+
+# Items of the Responses API
+
+
+def _sealed(view: list[Shape], history: list[Shape]) -> Iterator[str]:
+    """Check that reasoning is whole and next to what it led to: OpenAI's servers know which items belong together."""
+    thought: dict[_Key, list[int]] = {}
+    demands: dict[str, set[_Key | None]] = {}
+    before: _Key | None = None
+    for at, message in enumerate(history):
+        before = before if at and history[at - 1].whole is message.whole else None
+        if message.is_reasoning:
+            before = message.sameness
+            thought.setdefault(before, []).append(at)
+        elif message.is_made and message.item_id:
+            demands.setdefault(message.item_id, set()).add(before)
+    run: set[_Key] = set()
+    for at, message in enumerate(view):
+        run = run if message.is_made else set()
+        if message.is_reasoning:
+            run.add(message.sameness)
+            known = thought.get(message.sameness, ())
+            after = _key(view[at + 1]) if at + 1 < len(view) else None
+            if not known:
+                yield f"view[{at}]: the reasoning is in no message of the history"
+            elif not any(after == _key(history[place + 1]) for place in known if place + 1 < len(history)):
+                yield f"view[{at}]: reasoning without the item that followed it"
+        elif message.is_made and message.item_id:
+            needed = demands.get(message.item_id, {None})
+            if None not in needed and not needed & run:
+                yield f"view[{at}]: {message.item_id!r} without its reasoning"
+    shown = {message.sameness for message in view}
+    for message in history:
+        if message.is_needed and message.sameness not in shown:
+            yield f"an item of history[{message.place}] that every view must hold is missing"
 
 
 # Order
@@ -244,7 +291,7 @@ def _timeline(history: list[Shape]) -> list[_Item]:
             continue  # it follows its call, or is an orphan, which no view may hold
         early = inside.get(at)
         items.append(_Item(str(message.role), _key(message), at, early, frozenset()))
-        if not message.calls:
+        if not message.calls and at not in rounds:
             continue
         for place, known in rounds.get(at, ()):
             role = str(history[place].role)
@@ -275,19 +322,33 @@ def _rounds(history: list[Shape]) -> tuple[_Rounds, dict[int, list[str]], dict[i
         for place, known in places:
             answers_to.setdefault(place, []).append(known)
         if places:
-            rounds.setdefault(max(places)[0], []).append((at, answered))
+            rounds.setdefault(_end(history, max(places)[0]), []).append((at, answered))
         for call in message.calls:
             waiting.setdefault(call.id, []).append(at)
     inside = {
-        between: start
+        between: _start(history, start)
         for start, answers in rounds.items()
         for between in range(start + 1, max(at for at, _ in answers))
     }
     for left in waiting.values():  # pending rounds reach to the end, unless another assistant message follows
         for start in left:
-            if not any(message.role == "assistant" for message in history[start + 1 :]):
-                inside |= dict.fromkeys(range(start + 1, len(history)), start)
+            end = _end(history, start)
+            if not any(message.role == "assistant" for message in history[end + 1 :]):
+                inside |= dict.fromkeys(range(end + 1, len(history)), _start(history, start))
     return rounds, answers_to, inside
+
+
+def _start(history: list[Shape], at: int) -> int:
+    """Return the index of the first item of the message to which an item belongs."""
+    while at and history[at - 1].whole is history[at].whole:
+        at -= 1
+    return at
+
+
+def _end(history: list[Shape], at: int) -> int:
+    while at + 1 < len(history) and history[at + 1].whole is history[at].whole:
+        at += 1
+    return at
 
 
 def _key(message: Shape) -> _Key:
@@ -318,7 +379,8 @@ def _places(view: list[Shape], history: list[Shape], timeline: list[_Item]) -> t
         if behind:
             last = behind[0]
         elif known:
-            found.append(f"view[{at}]: out of order, history[{timeline[known[-1]].at}] precedes the message before it")
+            place = history[timeline[known[-1]].at].place
+            found.append(f"view[{at}]: out of order, history[{place}] precedes the message before it")
         places.append(behind[1] if behind else known[0] if known else None)
     return places, found
 
@@ -340,21 +402,34 @@ def _by_reference(message: Shape, history: list[Shape], index: dict[int, int]) -
     shown = message.text
     synthetic = shown.startswith("<summary>") and shown.endswith("</summary>")
     found = None if synthetic else _REFERENCE.search(shown)
-    at = int(found[1]) if found else -1
-    same = 0 <= at < len(history) and history[at].role == message.role and not history[at].calls
-    return [index[at]] if same and at in index else []
+    place = int(found[1]) if found else -1
+    pieces = range(bisect_left(history, place, key=_place), bisect_right(history, place, key=_place))
+    same = [at for at in pieces if history[at].role == message.role and not history[at].calls]
+    return [index[at] for at in same if at in index]
+
+
+def _place(message: Shape) -> int:
+    return message.place
 
 
 # Roles
 
 
-def _alternation(view: list[Shape], timeline: list[_Item], places: list[int | None]) -> Iterator[str]:
+def _alternation(
+    view: list[Shape], history: list[Shape], timeline: list[_Item], places: list[int | None]
+) -> Iterator[str]:
+    neighbors = {
+        (_key(one), _key(other)) for one, other in pairwise(history) if one.whole is other.whole
+    }  # the place of a text that was said twice may be another one
     before: int | None = None
     for at, message in enumerate(view):
         role = message.role
         if message.is_system:
             continue
         same = before is not None and role in ("user", "assistant") and view[before].role == role
+        if before is not None and same and message.is_made:
+            same = not _one_message(places[before], places[at], timeline, history)
+            same = same and (_key(view[before]), _key(message)) not in neighbors
         if before is not None and same and not _one_run(places[before], places[at], str(role), timeline):
             yield f"view[{before}] and view[{at}]: two messages of role {role} in a row, the history had none there"
         before = at
@@ -366,3 +441,11 @@ def _one_run(first: int | None, second: int | None, role: str, timeline: list[_I
         return False
     low, high = sorted((first, second))
     return all(item.role in (role, "system", "developer") for item in timeline[low : high + 1])
+
+
+def _one_message(first: int | None, second: int | None, timeline: list[_Item], history: list[Shape]) -> bool:
+    """Return whether both are items of the same message."""
+    if first is None or second is None:
+        return False
+    here, there = timeline[first].at, timeline[second].at
+    return min(here, there) >= 0 and history[here].whole is history[there].whole

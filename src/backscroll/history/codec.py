@@ -35,6 +35,7 @@ from backscroll.history.log import (
 )
 from backscroll.history.plan import Plan, until
 from backscroll.history.plan_codec import Body, Fetch, PlanRecords, dumped
+from backscroll.history.ranges import SeqRange
 from backscroll.history.soundness import unsound
 from backscroll.messages import MAX_DEPTH, validated
 from backscroll.ports import LOST, Record, Stored
@@ -46,6 +47,8 @@ FORMAT = 3
 a digest.
 """
 FORMATS = (1, 2, 3)
+_OPTIONAL = frozenset(("counting", "stale", "passing"))
+"""Fields of a lane in a checkpoint that are written only if there is something to say."""
 _LAYERED = {
     "encrypted": "is encrypted: give the `encryption_key` that it was written with",
     "offloaded": "has its body elsewhere: give the `blob_store` that it was written with",
@@ -107,7 +110,7 @@ class Codec:
         plan, *before = (self._placed_plan(snapshot.name, plan) for plan in (snapshot.plan, *snapshot.before))
         summary = None if snapshot.summary is None else _summary(snapshot.summary)
         written = _fields(snapshot) | {"plan": plan, "before": before, "summary": summary}
-        return {name: value for name, value in written.items() if name != "counting" or value is not None}
+        return {name: value for name, value in written.items() if name not in _OPTIONAL or value}
 
     def _placed_plan(self, lane: str, plan: Plan | PlanAt) -> Body:
         """Write a plan as its position in the log, or whole if it has none."""
@@ -178,6 +181,7 @@ class Codec:
             "before": tuple(before),
             "meter": meter._replace(anchor=anchor, before=earlier, recent=_frozen(meter.recent)),
             "counting": _counting(body.get("counting")),
+            "stale": tuple(SeqRange(first, last) for first, last in body.get("stale", ())),
         }
         return LaneSnapshot(**values)
 
@@ -286,6 +290,8 @@ def _history(snapshot: HistorySnapshot) -> Body:
     groups = [(g.first, g.members, g.open_calls, g.answered, g.orphans) for g in snapshot.groups]
     if snapshot.reminder is None:
         del body["reminder"]
+    if snapshot.last_sealed < 0:
+        del body["last_sealed"]
     return body | {"groups": groups}
 
 

@@ -65,6 +65,8 @@ class History:
         """The newest group that views show: the only one whose unanswered calls are pending."""
         self.last: Entry | None = None
         """The newest message of the branch."""
+        self.last_sealed = -1
+        """`seq` of the newest message of the branch with sealed reasoning; -1 without one."""
         self.evicted_to = -1
         """The highest `seq` ever evicted; -1 while everything is in memory."""
         self._turns = GroupIndex()
@@ -227,6 +229,8 @@ class History:
         marks, reading = self._marks, entry.reading
         if reading.role == "assistant":
             marks.last_assistant = entry.seq
+            if reading.is_sealed:
+                self.last_sealed = entry.seq
         elif reading.is_user_turn:
             marks.last_user = entry
             if marks.first_user is None:
@@ -263,7 +267,7 @@ class History:
 
     def rewind_to(self, past: "History") -> None:
         """Restore the branch of `past`. Later pins stay."""
-        before, held = past.parts(), self._held
+        before, held, self.last_sealed = past.parts(), self._held, past.last_sealed
         self.branch, self.newest, self._turns, self._marks = before.branch, before.newest, before.turns, before.marks
         if self.evicted_to < 0:
             held |= before.held
@@ -331,6 +335,7 @@ class History:
             groups=tuple(_group_mark(group) for group in groups.values()),
             kept=tuple(sorted(self.always_loaded())),
             reminder=marks.reminder,
+            last_sealed=self.last_sealed,
         )
 
     def restore(self, saved: HistorySnapshot, kept: Iterable[MessageAdded]) -> None:
@@ -346,6 +351,7 @@ class History:
         if self.newest is not None and self.newest.open_calls and self.newest.first not in groups:
             self.newest = self._held[self.branch[-1]].group  # a result of it was lost: its placeholder came later
         first, last = (None if seq is None else self._held[seq] for seq in (saved.first_user, saved.last_user))
+        self.last_sealed = saved.last_sealed
         self._marks = _Marks(saved.leading, first, last, saved.last_assistant, saved.reminder, set(saved.protected))
 
 

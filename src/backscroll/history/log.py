@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from backscroll.history.plan import Plan
+from backscroll.history.ranges import SeqRange
 from backscroll.messages import Message
 from backscroll.messages.parts import Path
 from backscroll.tokens.model_profiles import Counting
@@ -43,9 +44,9 @@ class IdempotencyKeyUsed:
         return self.id if self.digested else digest_of(self.id)
 
 
-def digest_of(id: str) -> str:
-    """Return the SHA-256 of an idempotency key."""
-    return sha256(id.encode("utf-8", "surrogatepass")).hexdigest()
+def digest_of(text: str) -> str:
+    """Return the SHA-256 of an idempotency key or a system prompt."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class LaneEvent:
@@ -258,6 +259,8 @@ class HistorySnapshot:
     """Entries that every step needs."""
     reminder: int | None = None
     """The newest reminder: stored once, and valid until the next one."""
+    last_sealed: int = -1
+    """The newest message with sealed reasoning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,8 +287,13 @@ class LaneSnapshot:
     tried: tuple[int, ...]
     """The values of `Tried`; in old records only the first two."""
     meter: CalibratorSnapshot
+    """The lane's calibrator, under its stored name."""
     counting: Counting | None = None
     """As its requests say."""
+    stale: tuple[SeqRange, ...] = ()
+    """Entries whose reasoning the next plan removes."""
+    passing: tuple[tuple[int, str, str], ...] = ()
+    """Messages in its newest request that are never stored, as in `RequestRecorded.ephemerals`."""
 
 
 @dataclass(frozen=True, slots=True)

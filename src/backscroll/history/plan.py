@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
+from backscroll.history.ranges import SeqRange, covers, up_to
 from backscroll.tokens.usage import Count
 
 
@@ -90,7 +91,7 @@ class DigestContent:
     """In the order of the conversation; a line follows the turn that it is from."""
     weights: tuple[tuple[str, float], ...]
     """Terms of the folded entries with their weights, heaviest first."""
-    spare: tuple[DigestLine, ...]
+    reserve: tuple[DigestLine, ...]
     """Lines for which there was no room."""
     covered_tokens: int
     """Tokens of the folded entries, by the upper estimate."""
@@ -118,6 +119,10 @@ class Plan:
     """The digest of the folded entries."""
     last: int | None = None
     """The newest entry when it was made. `None`: not recorded."""
+    no_reasoning: tuple[SeqRange, ...] = ()
+    """Entries that are shown without their sealed reasoning, because something before it was edited after it was made.
+    A lane's ranges only ever grow: a provider refuses reasoning that is put back.
+    """
     reason: str | None = None
     """Why the model asked for it. `None`: it did not."""
 
@@ -134,10 +139,20 @@ class Plan:
         return found
 
 
+def same_view(one: Plan, other: Plan) -> bool:
+    """Return whether both plans give the same view of a branch."""
+    return one is other or (
+        one.edits == other.edits
+        and one.summary_after == other.summary_after
+        and one.digest.notes == other.digest.notes
+        and one.no_reasoning == other.no_reasoning
+    )
+
+
 def newest(plan: Plan) -> int:
     """Return the newest entry that a plan names; -1 if it names none."""
     named = [edit.last if isinstance(edit, GAPS) else edit.seq for edit in plan.edits[-1:]]
-    named += [note.last for note in (*plan.digest.notes, *plan.digest.spare)]
+    named += [note.last for note in (*plan.digest.notes, *plan.digest.reserve)]
     return max([-1, plan.summary_after or -1, *named])
 
 
@@ -187,18 +202,6 @@ def _joined(gaps: list[Gap]) -> list[Gap]:
     return joined
 
 
-def covers(ranges: Sequence[Gap], seq: int) -> bool:
-    """Return whether one of these sorted, disjoint ranges contains `seq`."""
-    low, high = 0, len(ranges)
-    while low < high:
-        middle = (low + high) // 2
-        if ranges[middle].last < seq:
-            low = middle + 1
-        else:
-            high = middle
-    return low < len(ranges) and ranges[low].first <= seq
-
-
 def without(plan: Plan, seqs: Iterable[int], number: int) -> Plan:
     """Return the plan with these entries whole and visible again."""
     edits: list[Edit] = list(plan.edits)
@@ -242,10 +245,11 @@ def until(plan: Plan, last: int) -> Plan:
         elif edit.first <= last:
             edits.append(replace(edit, last=min(edit.last, last)))
     notes = tuple(note for note in plan.digest.notes if note.last <= last)
-    spare = tuple(note for note in plan.digest.spare if note.last <= last)
+    reserve = tuple(note for note in plan.digest.reserve if note.last <= last)
     return replace(
         plan,
         edits=tuple(edits),
         summary_after=_place_of_summary(plan, edits),
-        digest=replace(plan.digest, notes=notes, spare=spare),
+        digest=replace(plan.digest, notes=notes, reserve=reserve),
+        no_reasoning=up_to(plan.no_reasoning, last),
     )

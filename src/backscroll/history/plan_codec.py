@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from backscroll.history.plan import NO_DIGEST, Clear, Digest, DigestContent, DigestLine, Edit, Excerpt, Plan, Truncate
+from backscroll.history.ranges import SeqRange
 from backscroll.ports import LOST, Stored
 from backscroll.tokens.usage import Count
 
@@ -73,6 +74,8 @@ class PlanRecords:
             body["last"] = plan.last
         if plan.reason is not None:
             body["reason"] = plan.reason
+        if plan.no_reasoning:
+            body["no_reasoning"] = plan.no_reasoning
         known = self._digests.get(lane)
         if plan.digest == NO_DIGEST:
             return body
@@ -88,7 +91,8 @@ class PlanRecords:
         elif "digest_at" in body:
             digest = self._digest_at(lane, body["digest_at"])
         edits = tuple(map(_read_edit, body["edits"]))
-        return Plan(edits, body["number"], body["after"], digest, body.get("last"), body.get("reason"))
+        bare = tuple(SeqRange(first, last) for first, last in body.get("no_reasoning", ()))
+        return Plan(edits, body["number"], body["after"], digest, body.get("last"), bare, body.get("reason"))
 
     def _digest_at(self, lane: str, place: int) -> DigestContent:
         known = self._digests.get(lane)
@@ -160,7 +164,7 @@ def _read_edit(raw: list[Any]) -> Edit:
 
 def _digest(digest: DigestContent) -> Body:
     notes = [note if note.by else note[:4] for note in digest.notes]  # nearly all lines have no author
-    rest = {"weights": digest.weights, "spare": [note[:4] for note in digest.spare]}
+    rest = {"weights": digest.weights, "spare": [note[:4] for note in digest.reserve]}
     return {"notes": notes, "rest": _packed(rest), "told": digest.covered_tokens}
 
 

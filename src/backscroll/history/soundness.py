@@ -120,7 +120,7 @@ def plan_fault(plan: Plan) -> str | None:
         if not behind < place <= last:
             return "its edits are not in order"
         behind = last
-    return None
+    return None if _grows([seq for each in plan.no_reasoning for seq in each]) else "its ranges are not in order"
 
 
 def _cuts(clip: Excerpt) -> Iterable[int]:
@@ -144,7 +144,10 @@ def _history(saved: HistorySnapshot) -> str | None:
     if not all(0 <= seq < saved.next_seq for seq in named if seq is not None):
         return "it names a message that was not added before it"
     if not (
-        _grows(saved.kept) and -1 <= saved.last_assistant < saved.next_seq and 0 <= saved.leading <= saved.next_seq
+        _grows(saved.kept)
+        and -1 <= saved.last_assistant < saved.next_seq
+        and -1 <= saved.last_sealed < saved.next_seq
+        and 0 <= saved.leading <= saved.next_seq
     ):
         return "its positions are out of range"
     return None

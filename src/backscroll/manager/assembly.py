@@ -33,7 +33,7 @@ from backscroll.stores.wrappers import layered
 from backscroll.tokens.budget import BudgetOptions, check_whole
 from backscroll.tokens.engines import resolve
 from backscroll.tokens.engines.measurer import Measurer
-from backscroll.tokens.known_models import find_model, media_limits
+from backscroll.tokens.known_models import binds_reasoning, find_model, media_limits
 from backscroll.tokens.model_profiles import COUNTED, UNKNOWN, ModelProfile, family_of
 from backscroll.tokens.windows import LaneWindows
 
@@ -110,6 +110,7 @@ def _config(
         count=measurer.count,
         counted_by=lambda: counter.name,
         family=_families(options.model, not isinstance(options.tokenizer, str), counter),
+        binds=_binding(options.model),
         prices=options.cache_pricing or (CachePricing() if masks_batches(options.strategies) else None),
         redact=options.redact,
         write=write,
@@ -156,6 +157,20 @@ def _reported(reports: deque[Notification], name: str, payload: dict[str, Any]) 
 def new_name() -> str:
     """Return a new name for a session."""
     return uuid4().hex
+
+
+def _binding(model: str | ModelProfile | None) -> Callable[[str], bool]:
+    """Return the function that says whether a lane's provider binds reasoning. A model that is not known is taken to
+    bind, which concerns only reasoning that is signed or encrypted.
+    """
+
+    def binds(lane: str) -> bool:
+        named = binds_reasoning(lane)
+        if named is None and isinstance(model, str):
+            named = binds_reasoning(model)
+        return named is not False
+
+    return binds
 
 
 def _families(model: str | ModelProfile | None, counted: bool, counter: Tokenizer) -> Callable[[str], ModelProfile]:

@@ -1,14 +1,13 @@
 """`AsyncContextManager`, the public manager for asyncio. It runs operations; the core makes every decision."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import Any, Self
 
 from backscroll.compaction.result import CompactionResult
 from backscroll.compaction.trim import TrimRequest
-from backscroll.errors import ConfigurationError
 from backscroll.manager.background import Task
 from backscroll.manager.base import ManagerBase
-from backscroll.manager.driver import run_async, run_each_async
+from backscroll.manager.driver import run_async, run_async_each
 from backscroll.ports import BackgroundTask
 from backscroll.recall.pages import RecallResult
 from backscroll.recall.tool import answer, tool_definition
@@ -26,8 +25,8 @@ from backscroll.session.window_report import WindowReport, window_report
 class AsyncContextManager(ManagerBase):
     """Keep a whole conversation and return, before each request, the best view of it that fits the budget.
 
-    Safe for concurrent tasks and threads. `async with` closes it at the end. `ContextManager` has the same methods for
-    callers without an event loop. Pass options by name.
+    Safe for concurrent tasks and threads. `async with` closes it at the end. Pass options by name.
+    `ContextManager` has the same methods for callers without an event loop.
 
     Args:
         store: Where the session is kept: an address (`"sqlite:///agent.db"`), the path of an SQLite file or a `Store`.
@@ -76,8 +75,7 @@ class AsyncContextManager(ManagerBase):
     """
 
     def _make_background(self) -> BackgroundTask:
-        self._background = Task()
-        return self._background
+        return Task()
 
     async def __aenter__(self) -> Self:
         return self
@@ -85,31 +83,25 @@ class AsyncContextManager(ManagerBase):
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    if not TYPE_CHECKING:  # type checkers report it themselves
-
-        def __enter__(self) -> NoReturn:
-            raise ConfigurationError(
-                "this manager is asynchronous: write `async with`, or use `backscroll.ContextManager`"
-            )
-
-        def __exit__(self, *_: object) -> None:
-            """Do nothing: the method above raises first."""
-
-    # -- methods of Amplifier's context contract --
-
-    async def add_message(self, message: Any) -> None:
-        """Add one message to the conversation.
+    async def append(self, *messages: Any, idempotency_key: str | None = None) -> int:
+        """Add messages in one step, all or none. With a store they are on disk when this returns.
 
         Args:
-            message: A mapping with a role, or what a provider's client returned: an object with `model_dump()`, or a
-                whole response that holds one message. Views leave out the fields that only responses have.
+            messages: Each a mapping with a role, or what a provider's client returned: an object with `model_dump()`,
+                or a whole response that holds one message. Views leave out the fields that only responses have.
+            idempotency_key: Name of this call. Repeating the key with the same messages adds nothing and returns the
+                same result. `None`: every call adds.
+
+        Returns:
+            The number (`seq`) of the last message; the first message of a session is 0.
 
         Raises:
-            MessageError: It is not a message, or holds a value that is not JSON; nothing was added.
-            ConflictError: Another writer stored messages that this one does not follow; nothing was added.
+            MessageError: One of them is not a message, or holds a value that is not JSON; nothing was added.
+            ConflictError: The key was used for other messages, or another writer stored messages that these do not
+                follow; nothing was added.
             StoreError: The store failed.
         """
-        await run_async(self._opened, append(self._session, (message,)))
+        return await run_async(self._opened, append(self._session, messages, idempotency_key))
 
     async def get_messages_for_request(
         self, token_budget: int | None = None, provider: Any = None, *, lane: str = "main", overhead_tokens: int = 0
@@ -168,27 +160,6 @@ class AsyncContextManager(ManagerBase):
         """
         await run_async(self._opened, clear(self._session))
 
-    # -- further methods --
-
-    async def append(self, *messages: Any, idempotency_key: str | None = None) -> int:
-        """Add several messages in one step, all or none. With a store they are on disk when this returns.
-
-        Args:
-            messages: Each as for `add_message`.
-            idempotency_key: Name of this call. Repeating the key with the same messages adds nothing and returns the
-                same result. `None`: every call adds.
-
-        Returns:
-            The number (`seq`) of the last message; the first message of a session is 0.
-
-        Raises:
-            MessageError: One of them is not a message; nothing was added.
-            ConflictError: The key was used for other messages, or another writer stored messages that these do not
-                follow; nothing was added.
-            StoreError: The store failed.
-        """
-        return await run_async(self._opened, append(self._session, messages, idempotency_key))
-
     async def pin(self, seq: int) -> None:
         """Keep a message and its whole tool pair in every view from now on.
 
@@ -224,7 +195,7 @@ class AsyncContextManager(ManagerBase):
         Raises:
             ConfigurationError: `focus` was given without a summarizer.
         """
-        return await run_each_async(self._opened, self._compaction(lane, focus))
+        return await run_async_each(self._opened, self._compaction(lane, focus))
 
     async def trim(
         self, *, keep_last: int, fraction: float = 1.0, only: str = "all", summarize: bool = False, lane: str = "main"
@@ -246,7 +217,7 @@ class AsyncContextManager(ManagerBase):
         Raises:
             ConfigurationError: A value is out of its range.
         """
-        return await run_each_async(
+        return await run_async_each(
             self._opened, self._trimming(lane, TrimRequest(keep_last, fraction, only), summarize)
         )
 

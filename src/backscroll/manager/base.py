@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Never, TypeVar
+from typing import TYPE_CHECKING, Any, Never, NoReturn, TypeVar
 
 from backscroll.compaction.candidates import Strategy
 from backscroll.compaction.options import CachePricing, Protection, ToolResultPreview
@@ -85,8 +85,10 @@ class ManagerBase(ABC):
             tool_result_preview, max_messages, clear_at_least_tokens, overhead_tokens, tokenizer, model, cache_pricing,
             summarizer, storage, redact, on_event, telemetry,
         )  # fmt: skip  # one line an option would hide the call
-        background = self._make_background()
-        self._opened = open_session(self._options, background, write=self._write_view, reads_only=self._reads_only)
+        self._background = self._make_background()
+        self._opened = open_session(
+            self._options, self._background, write=self._write_view, reads_only=self._reads_only
+        )
         self._session = self._opened.session
         self._begin_search()
         _warn_of_unused_name(self._options)
@@ -94,6 +96,24 @@ class ManagerBase(ABC):
     @abstractmethod
     def _make_background(self) -> BackgroundTask:
         """Return the runner for summaries."""
+
+    if not TYPE_CHECKING:  # type checkers report it themselves; each manager overrides the pair that is its own
+
+        def __enter__(self) -> NoReturn:
+            raise ConfigurationError(
+                "this manager is asynchronous: write `async with`, or use `backscroll.ContextManager`"
+            )
+
+        def __exit__(self, *_: object) -> None:
+            """Do nothing: the method above raises first."""
+
+        async def __aenter__(self) -> NoReturn:
+            raise ConfigurationError(
+                "this manager is synchronous: write `with`, or use `backscroll.AsyncContextManager`"
+            )
+
+        async def __aexit__(self, *_: object) -> None:
+            """Do nothing: the method above raises first."""
 
     def _fork_name(self, session: str | None) -> str:
         """Return the name for a fork. Raises `ConfigurationError` if the session cannot be forked."""

@@ -39,7 +39,7 @@ def run_sync(opened: SessionRuntime, operation: Operation[T]) -> T:
         return _driven(opened, operation)
 
 
-async def run_each_async(opened: SessionRuntime, steps: Generator[Operation[Any], Any, T]) -> T:
+async def run_async_each(opened: SessionRuntime, steps: Generator[Operation[Any], Any, T]) -> T:
     """Run operations in order, each with its own hold of the lock, and send each result back."""
     answer = None
     try:
@@ -52,8 +52,8 @@ async def run_each_async(opened: SessionRuntime, steps: Generator[Operation[Any]
         steps.close()
 
 
-def run_each(opened: SessionRuntime, steps: Generator[Operation[Any], Any, T]) -> T:
-    """Run operations in order in the calling thread, as `run_each_async` does."""
+def run_sync_each(opened: SessionRuntime, steps: Generator[Operation[Any], Any, T]) -> T:
+    """Run operations in order in the calling thread, as `run_async_each` does."""
     answer = None
     try:
         while True:

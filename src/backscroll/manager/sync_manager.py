@@ -1,16 +1,16 @@
-"""`ContextManager`, the public manager for callers without an event loop. It runs the same operations in the caller's
-thread.
+"""`ContextManager`, for callers without an event loop. Generated: `docs/write_sync_manager.py` writes this file.
+
+Change `async_manager.py` and run the program again.
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import Any, Self
 
 from backscroll.compaction.result import CompactionResult
 from backscroll.compaction.trim import TrimRequest
-from backscroll.errors import ConfigurationError
 from backscroll.manager.background import Thread
 from backscroll.manager.base import ManagerBase
-from backscroll.manager.driver import run_each, run_sync
+from backscroll.manager.driver import run_sync, run_sync_each
 from backscroll.ports import BackgroundTask
 from backscroll.recall.pages import RecallResult
 from backscroll.recall.tool import answer, tool_definition
@@ -24,15 +24,13 @@ from backscroll.session.request_log import RequestRecord, RequestSnapshot, get_r
 from backscroll.session.store_sync import flush
 from backscroll.session.window_report import WindowReport, window_report
 
-__all__ = ["ContextManager"]
-
 
 class ContextManager(ManagerBase):
     """Keep a whole conversation and return, before each request, the best view of it that fits the budget.
 
-    Safe for concurrent threads. `with` closes it at the end. `AsyncContextManager` has the same methods for asyncio.
-    Async callables (`on_event`, a system prompt factory, a summarizer) run in an event loop of their own. Pass options
-    by name.
+    Safe for concurrent threads. `with` closes it at the end. Pass options by name.
+    `AsyncContextManager` has the same methods for asyncio. Async callables (`on_event`, a system prompt factory, a
+    summarizer) run in an event loop of their own.
 
     Args:
         store: Where the session is kept: an address (`"sqlite:///agent.db"`), the path of an SQLite file or a `Store`.
@@ -81,8 +79,7 @@ class ContextManager(ManagerBase):
     """
 
     def _make_background(self) -> BackgroundTask:
-        self._background: BackgroundTask = Thread()
-        return self._background
+        return Thread()
 
     def __enter__(self) -> Self:
         return self
@@ -90,31 +87,25 @@ class ContextManager(ManagerBase):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    if not TYPE_CHECKING:  # type checkers report it themselves
-
-        async def __aenter__(self) -> NoReturn:
-            raise ConfigurationError(
-                "this manager is synchronous: write `with`, or use `backscroll.AsyncContextManager`"
-            )
-
-        async def __aexit__(self, *_: object) -> None:
-            """Do nothing: the method above raises first."""
-
-    # -- methods of Amplifier's context contract --
-
-    def add_message(self, message: Any) -> None:
-        """Add one message to the conversation.
+    def append(self, *messages: Any, idempotency_key: str | None = None) -> int:
+        """Add messages in one step, all or none. With a store they are on disk when this returns.
 
         Args:
-            message: A mapping with a role, or what a provider's client returned: an object with `model_dump()`, or a
-                whole response that holds one message. Views leave out the fields that only responses have.
+            messages: Each a mapping with a role, or what a provider's client returned: an object with `model_dump()`,
+                or a whole response that holds one message. Views leave out the fields that only responses have.
+            idempotency_key: Name of this call. Repeating the key with the same messages adds nothing and returns the
+                same result. `None`: every call adds.
+
+        Returns:
+            The number (`seq`) of the last message; the first message of a session is 0.
 
         Raises:
-            MessageError: It is not a message, or holds a value that is not JSON; nothing was added.
-            ConflictError: Another writer stored messages that this one does not follow; nothing was added.
+            MessageError: One of them is not a message, or holds a value that is not JSON; nothing was added.
+            ConflictError: The key was used for other messages, or another writer stored messages that these do not
+                follow; nothing was added.
             StoreError: The store failed.
         """
-        run_sync(self._opened, append(self._session, (message,)))
+        return run_sync(self._opened, append(self._session, messages, idempotency_key))
 
     def get_messages_for_request(
         self, token_budget: int | None = None, provider: Any = None, *, lane: str = "main", overhead_tokens: int = 0
@@ -171,27 +162,6 @@ class ContextManager(ManagerBase):
         """
         run_sync(self._opened, clear(self._session))
 
-    # -- further methods --
-
-    def append(self, *messages: Any, idempotency_key: str | None = None) -> int:
-        """Add several messages in one step, all or none. With a store they are on disk when this returns.
-
-        Args:
-            messages: Each as for `add_message`.
-            idempotency_key: Name of this call. Repeating the key with the same messages adds nothing and returns the
-                same result. `None`: every call adds.
-
-        Returns:
-            The number (`seq`) of the last message; the first message of a session is 0.
-
-        Raises:
-            MessageError: One of them is not a message; nothing was added.
-            ConflictError: The key was used for other messages, or another writer stored messages that these do not
-                follow; nothing was added.
-            StoreError: The store failed.
-        """
-        return run_sync(self._opened, append(self._session, messages, idempotency_key))
-
     def pin(self, seq: int) -> None:
         """Keep a message and its whole tool pair in every view from now on.
 
@@ -227,7 +197,7 @@ class ContextManager(ManagerBase):
         Raises:
             ConfigurationError: `focus` was given without a summarizer.
         """
-        return run_each(self._opened, self._compaction(lane, focus))
+        return run_sync_each(self._opened, self._compaction(lane, focus))
 
     def trim(
         self, *, keep_last: int, fraction: float = 1.0, only: str = "all", summarize: bool = False, lane: str = "main"
@@ -249,7 +219,7 @@ class ContextManager(ManagerBase):
         Raises:
             ConfigurationError: A value is out of its range.
         """
-        return run_each(self._opened, self._trimming(lane, TrimRequest(keep_last, fraction, only), summarize))
+        return run_sync_each(self._opened, self._trimming(lane, TrimRequest(keep_last, fraction, only), summarize))
 
     def undo_compaction(self, *, lane: str = "main") -> bool:
         """Restore the plan before the lane's newest compaction.

@@ -9,16 +9,19 @@
 - `echoes.py`      calls of recall tools and their results, which repeat other messages
 - `shapes.py`      shapes that a new message may have
 - `rounds.py`      moving result blocks directly behind their calls, as providers require
+- `reasoning.py`   where a model's reasoning is, and the message without it
 - `rewriter.py`    replacing the text of a part, removing blocks, making the few synthetic messages of a view
 
-Dialects: OpenAI chat, Amplifier, Anthropic blocks and Bedrock Converse. They are detected per block, never by a
-setting, because real histories mix them. Messages are never converted from one dialect into another.
+Dialects: OpenAI chat, OpenAI Responses, Amplifier, Anthropic blocks and Bedrock Converse. They are detected per block,
+never by a setting, because real histories mix them. Messages are never converted from one dialect into another.
 """
 
 from backscroll.messages.answers import sendable
 from backscroll.messages.copying import Copier
+from backscroll.messages.items import gathered, in_a_row
 from backscroll.messages.parts import Media, Part
 from backscroll.messages.reader import SYSTEM_ROLES, Flags, ParsedMessage, read_message
+from backscroll.messages.reasoning import without_reasoning
 from backscroll.messages.rewriter import block_at
 from backscroll.messages.shapes import read_new
 from backscroll.messages.validation import (
@@ -44,9 +47,12 @@ __all__ = [
     "accept_text",
     "block_at",
     "copy_message",
+    "gathered",
+    "in_a_row",
     "read_message",
     "read_new",
     "same_json",
     "sendable",
     "validated",
+    "without_reasoning",
 ]

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from backscroll.errors import MessageError
+from backscroll.messages.items import is_item
 
 Message = dict[str, Any]
 _OF_ANSWERS = frozenset(("annotations", "parsed"))
@@ -18,16 +19,21 @@ _OF_ANTHROPIC = ("role", "content", "name", "metadata", "cache_control")
 _NULLABLE = frozenset(("content", "input", "arguments"))
 """Keys whose null has a meaning."""
 _OF_CALLS = frozenset(("index", "parsed_arguments"))
-_OF_BLOCKS = frozenset(("parsed_output",))
+_OF_BLOCKS = frozenset(("parsed_output", "parsed"))
 _WRITTEN = frozenset(("input_schema", "input_examples"))
 """JSON written by the caller, whose nulls stay."""
+_OF_ITEMS = frozenset(("created_by", "parsed_arguments"))
+_NULLABLE_OF = {"image_generation_call": ("result",), "code_interpreter_call": ("code", "outputs")}
+"""Keys of items that a request requires, also with a null."""
+_WRITTEN_IN_ITEMS = frozenset(("arguments", "input", "tools", "error"))
+"""JSON written by a model or the caller, and errors, whose nulls a request requires."""
 
 
 def message_in(answer: Mapping[Any, Any]) -> object:
     """Return the message in a client's whole response; any other value unchanged.
 
-    Reads OpenAI's chat completion and its choice, and Bedrock's Converse response and its output. A response of
-    Anthropic is a message itself.
+    Reads OpenAI's chat completion and its choice, a response of OpenAI's Responses API, and Bedrock's Converse response
+    and its output. A response of Anthropic is a message itself.
 
     Raises:
         MessageError: The response holds no message, or several.
@@ -45,8 +51,10 @@ def message_in(answer: Mapping[Any, Any]) -> object:
             raise MessageError("a chunk of a stream is no message: append the whole message once the stream has ended")
         return choices[0]["message"]
     if answer.get("object") == "response":
+        return _envelope_of(answer)
+    if answer.get("object") == "response.compaction":
         raise MessageError(
-            "a response of OpenAI's Responses API is not read: convert its items to messages with `role` and `content`"
+            "a compacted response holds several messages: append its items, context.append(*compacted.output)"
         )
     inner = answer.get("output", answer)
     if isinstance(inner, Mapping) and isinstance(inner.get("message"), Mapping):
@@ -54,12 +62,27 @@ def message_in(answer: Mapping[Any, Any]) -> object:
     return answer
 
 
+def _envelope_of(answer: Mapping[Any, Any]) -> Message:
+    """Return all items of a response as one message."""
+    items = answer.get("output")
+    if not isinstance(items, list) or all(
+        isinstance(item, Mapping) and item.get("type") == "reasoning" for item in items
+    ):
+        held = "only reasoning" if items else "no items"
+        raise MessageError(
+            f"the response holds {held} (its status is {answer.get('status')!r:.40}), so there is nothing to append: "
+            "ask again without it"
+        )
+    return {"role": "assistant", "content": items}
+
+
 def sendable(message: Message) -> Message:
     """Return a message without the fields that only responses have. Unchanged values are shared, not copied.
 
     Only the model's own messages change. They lose nulls (in the message, its calls and its typed blocks, not in
     arguments), values that a client parsed, OpenAI's annotations, an empty list of calls, and all of a spoken response
-    but its id. A whole Anthropic response keeps role, content and the caller's own keys.
+    but its id. A whole Anthropic response keeps role, content and the caller's own keys; an item of the Responses API
+    loses nulls and `created_by`.
     """
     if message["role"] != "assistant":
         return message
@@ -89,9 +112,11 @@ def _value(key: str, value: Any) -> Any:
 
 
 def _block(block: dict[str, Any]) -> dict[str, Any]:
-    """Clean a typed block. Bedrock's blocks have no type and no nulls."""
+    """Clean a typed block or an item. Bedrock's blocks have no type and no nulls."""
     if "type" not in block:
         return block
+    if is_item(block):
+        return _item(block)
     left: dict[str, Any] = {}
     for key, value in block.items():
         if key in _OF_BLOCKS or (value is None and key not in _NULLABLE):
@@ -103,6 +128,24 @@ def _block(block: dict[str, Any]) -> dict[str, Any]:
         else:
             left["from" if key == "from_" else key] = value  # no identifier of Python may be `from`
     return left if _differs(left, block) else block
+
+
+def _item(item: dict[str, Any]) -> dict[str, Any]:
+    """Clean an item of the Responses API. No identifier of Python may be `async`, so its client writes `async_`."""
+    nullable = _NULLABLE_OF.get(item["type"], ())
+    left = {
+        "async" if key == "async_" else key: _value_of_item(key, value)
+        for key, value in item.items()
+        if key not in _OF_ITEMS and (value is not None or key in nullable)
+    }
+    return left if _differs(left, item) else item
+
+
+def _value_of_item(key: str, value: Any) -> Any:
+    if key == "content" and type(value) is list:
+        return _each(value, _block)
+    clean = value if key in _WRITTEN_IN_ITEMS else _without_nulls(value)
+    return value if clean == value else clean
 
 
 def _call(call: dict[str, Any]) -> dict[str, Any]:

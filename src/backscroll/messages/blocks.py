@@ -1,12 +1,15 @@
 """The shapes of content blocks and tool calls: one small reader for each.
 
 Typed blocks (OpenAI, Anthropic, Amplifier) are detected by their `type`, Bedrock Converse blocks by their only key.
-Sources: the public API references of the four dialects, and amplifier-core 2.0's message models.
+Items of the Responses API are read in `item_parts.py`. Sources: the public API references of the dialects, and
+amplifier-core 2.0's message models.
 """
 
 from collections.abc import Callable, Container
 from typing import Any
 
+from backscroll.messages.item_parts import read_item
+from backscroll.messages.items import is_item
 from backscroll.messages.parts import Form, Kind, Media, Part, Path, compact
 
 Block = dict[str, Any]
@@ -25,11 +28,18 @@ def read_blocks(content: list[Any], answers: str | None, listed: Container[str |
         path: Path = ("content", number)
         if type(block) is not dict:
             parts.append(_plain(block, path, answers))
-        elif block.get("type") in ("tool_call", "tool_use") and _id(block.get("id")) in listed:
-            continue  # Amplifier writes each call twice: count it once, where `tool_calls` has it
+        elif _listed(block, listed):
+            continue  # Amplifier and LangChain write each call twice: count it once, where `tool_calls` has it
         else:
             parts += _read_block(block, path, answers)
     return parts
+
+
+def _listed(block: Block, listed: Container[str | None]) -> bool:
+    kind = block.get("type")
+    if kind in ("tool_call", "tool_use"):
+        return _id(block.get("id")) in listed
+    return kind in ("function_call", "custom_tool_call") and _id(block.get("call_id")) in listed
 
 
 def _plain(value: Any, path: Path, answers: str | None) -> Part:
@@ -42,12 +52,18 @@ def _plain(value: Any, path: Path, answers: str | None) -> Part:
 def _read_block(block: Block, path: Path, answers: str | None) -> list[Part]:
     kind = block.get("type")
     if type(kind) is str:
-        reader = _TYPED.get(kind)
-        return reader(block, path, answers) if reader else [_opaque(block, path, answers)]
+        if reader := _TYPED.get(kind):
+            return reader(block, path, answers)
+        found = read_item(block, path, _read_inner) if is_item(block) else None
+        return [_opaque(block, path, None if is_item(block) else answers)] if found is None else found
     for key, bedrock in _BEDROCK.items():
         if key in block:
             return bedrock(block, path, answers)
     return [_opaque(block, path, answers)]
+
+
+def _read_inner(block: Any, path: Path, answers: str | None) -> list[Part]:
+    return _read_block(block, path, answers) if type(block) is dict else [_plain(block, path, answers)]
 
 
 def _opaque(block: Block, path: Path, answers: str | None) -> Part:
@@ -110,8 +126,7 @@ def _result_content(block: Block, path: Path, answered: str) -> list[Part]:
         return [Part("result", path, compact(content), "value", answered)]
     parts: list[Part] = []
     for number, inner in enumerate(content):
-        here = (*path, number)
-        parts += _read_block(inner, here, answered) if type(inner) is dict else [_plain(inner, here, answered)]
+        parts += _read_inner(inner, (*path, number), answered)
     return parts
 
 
@@ -119,7 +134,8 @@ def _image_url(block: Block, path: Path, answers: str | None) -> list[Part]:
     target = block.get("image_url")
     url = target.get("url") if type(target) is dict else target
     data = url if type(url) is str and url.startswith("data:") else None
-    return [Part("media", path, "", "typed", answers, None, Media("image", data))]
+    form: Form = "input" if block["type"] == "input_image" else "typed"
+    return [Part("media", path, "", form, answers, None, Media("image", data))]
 
 
 def _input_audio(block: Block, path: Path, answers: str | None) -> list[Part]:
@@ -131,7 +147,8 @@ def _input_audio(block: Block, path: Path, answers: str | None) -> list[Part]:
 def _file(block: Block, path: Path, answers: str | None) -> list[Part]:
     file = block.get("file")
     data = file.get("file_data") if type(file) is dict else block.get("file_data")
-    return [Part("media", path, "", "typed", answers, None, Media("document", data if type(data) is str else None))]
+    form: Form = "input" if block["type"] == "input_file" else "typed"
+    return [Part("media", path, "", form, answers, None, Media("document", data if type(data) is str else None))]
 
 
 def _sourced(kind: str) -> Callable[[Block, Path, str | None], list[Part]]:

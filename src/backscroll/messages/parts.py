@@ -4,7 +4,7 @@ import json
 from typing import Any, Literal, NamedTuple
 
 Kind = Literal["text", "reasoning", "call", "result", "media", "opaque"]
-Form = Literal["string", "typed", "bare", "value", "arguments", "mapping", "fixed"]
+Form = Literal["string", "typed", "input", "bare", "value", "arguments", "mapping", "fixed"]
 Path = tuple[str | int, ...]
 
 
@@ -37,6 +37,11 @@ class Part(NamedTuple):
     def attached(self) -> bool:
         """True for an attached document, as opposed to typed text."""
         return "source" in self.path
+
+    @property
+    def is_sealed(self) -> bool:
+        """True for reasoning that is signed or encrypted: its provider accepts it unchanged or not at all."""
+        return self.kind == "reasoning" and self.form == "fixed"
 
 
 def compact(value: Any) -> str:

@@ -4,6 +4,7 @@ import re
 from typing import Any, NamedTuple
 
 from backscroll.messages.blocks import read_blocks, read_calls, read_outside_content
+from backscroll.messages.items import KEPT, is_item
 from backscroll.messages.parts import Kind, Part, Path, compact
 
 SYSTEM_ROLES = ("system", "developer")
@@ -34,7 +35,7 @@ class Flags(NamedTuple):
 class ParsedMessage:
     """The role, flags and parts of one message."""
 
-    __slots__ = ("calls", "flags", "is_system", "is_user_turn", "parts", "results", "rigid", "role")
+    __slots__ = ("calls", "flags", "is_sealed", "is_system", "is_user_turn", "parts", "results", "rigid", "role")
 
     def __init__(self, role: str, parts: tuple[Part, ...], flags: Flags, rigid: bool, answers: str | None) -> None:
         self.role = role
@@ -42,6 +43,8 @@ class ParsedMessage:
         self.flags = flags
         self.rigid = rigid
         """Signed reasoning, or calls that appear twice: the message stays whole or is removed whole."""
+        self.is_sealed = rigid and any(part.is_sealed for part in parts)
+        """True if it holds signed or encrypted reasoning."""
         self.calls: tuple[str, ...] = tuple([part.id or "" for part in parts if part.kind == "call"])
         """Ids of the tool calls, in order, except those that the same message answers."""
         self.results: tuple[tuple[str, Path], ...] = _results(parts, answers)
@@ -64,6 +67,11 @@ class ParsedMessage:
         return [part for part in self.parts if part.kind == "call" and (part.id or "") in self.calls]
 
     @property
+    def reasoning(self) -> tuple[int, ...]:
+        """The numbers of the parts that are a model's reasoning, sealed or in plain text."""
+        return tuple([number for number, part in enumerate(self.parts) if part.kind == "reasoning"])
+
+    @property
     def typed(self) -> str:
         """The text its author typed, without attached documents and files."""
         texts = [part.text for part in self.parts if part.kind == "text" and part.id is None and not part.attached]
@@ -71,6 +79,7 @@ class ParsedMessage:
 
 
 NO_FLAGS = Flags()
+_CALLS = ("tool_call", "tool_use", "function_call", "custom_tool_call")
 
 
 def _without_files(text: str) -> str:
@@ -112,9 +121,12 @@ def read_message(message: dict[str, Any]) -> ParsedMessage:
     twice = bool(calls) and type(content) is list and _repeats_calls(content)
     if len(message) > 2 or content is None:
         parts += read_outside_content(message)
-    rigid = twice or any(part.form == "fixed" and part.kind == "reasoning" for part in parts)
+    rigid = twice or any(part.kind == "reasoning" and part.is_sealed for part in parts)
     metadata = message.get("metadata")
     flags = read_flags(metadata) if type(metadata) is dict and metadata else NO_FLAGS
+    if type(content) is list and any(type(block) is dict and block.get("type") in KEPT for block in content):
+        kept = any(is_item(block) and block["type"] in KEPT for block in content)
+        flags = flags._replace(critical=True) if kept else flags
     return ParsedMessage(role, tuple(parts + calls), flags, rigid, answers)
 
 
@@ -144,7 +156,7 @@ def _answered_id(message: dict[str, Any], role: str) -> str | None:
 
 
 def _repeats_calls(content: list[Any]) -> bool:
-    return any(type(block) is dict and block.get("type") in ("tool_call", "tool_use") for block in content)
+    return any(type(block) is dict and block.get("type") in _CALLS for block in content)
 
 
 def _results(parts: tuple[Part, ...], answers: str | None) -> tuple[tuple[str, Path], ...]:

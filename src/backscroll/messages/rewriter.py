@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from backscroll.messages.items import PAIRS, answer_of, is_envelope
 from backscroll.messages.parts import Part, Path, compact
 from backscroll.messages.reader import ParsedMessage
 from backscroll.messages.validation import Message, copy_message
@@ -34,6 +35,8 @@ def replace(message: Message, reading: ParsedMessage, texts: Mapping[int, str]) 
 def _in_form(part: Part, text: str) -> Any:
     if part.form == "typed":
         return {"type": "text", "text": text}
+    if part.form == "input":
+        return {"type": "input_text", "text": text}
     if part.form == "bare":
         return {"text": text}
     if part.form == "mapping":
@@ -138,14 +141,16 @@ def _is_bedrock(block: Any) -> bool:
 def answer_missing(message: Message, calls: Sequence[Part], results: list[Message]) -> list[Message]:
     """Complete the result messages of one round with "[no result recorded]" for these calls of `message`.
 
-    Dialects with a tool role get messages behind the recorded ones. Anthropic and Bedrock require all results of a
-    round in one user message: a block is added to the recorded message, or one message is made.
+    The Responses API and dialects with a tool role get messages behind the recorded ones. Anthropic and Bedrock require
+    all results of a round in one user message: a block is added to the recorded message, or one message is made.
     """
     messages, blocks = list(results), []
     for call in calls:
         block = _result_block(message, call)
         if block is not None:
             blocks.append(block)
+        elif (item := _item_at(message, call.path)) is not None:
+            messages.append(answer_of(item, NO_RESULT))
         elif call.path[0] == "function_call":
             messages.append({"role": "function", "name": call.name or "", "content": NO_RESULT})
         else:
@@ -159,6 +164,13 @@ def answer_missing(message: Message, calls: Sequence[Part], results: list[Messag
     at = 1 + max((n for n, block in enumerate(content) if _is_result(block)), default=-1)
     messages[-1] = {**last, "content": [*content[:at], *blocks, *content[at:]]}
     return messages
+
+
+def _item_at(message: Message, path: Path) -> dict[str, Any] | None:
+    if path[0] != "content" or not is_envelope(message):
+        return None
+    found: dict[str, Any] = message["content"][path[1]]
+    return found if found["type"] in PAIRS else None
 
 
 def _is_result(block: Any) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from backscroll.messages.items import OUTPUTS, PAIRS, call_id
 from backscroll.messages.reader import ParsedMessage
 from backscroll.messages.validation import Message
 
@@ -43,9 +44,10 @@ class _Slot:
 def out_of_place(readings: Sequence[ParsedMessage]) -> bool:
     """Return whether result blocks are out of order. Called for every group, so it must be cheap."""
     answering = [reading for reading in readings if reading.role == "user" and reading.results]
-    if not answering:
-        return False
-    if len(answering) > 1 or sum(1 for reading in readings if reading.calls) > 1:
+    calling = sum(1 for reading in readings if reading.calls)
+    if not answering:  # items of one message may answer the calls of two
+        return calling > 1 and any(reading.role == "tool" and len(reading.results) > 1 for reading in readings)
+    if len(answering) > 1 or calling > 1:
         return True
     places = [path[1] for _, path in answering[0].results if path]
     return places != list(range(len(places)))
@@ -56,7 +58,7 @@ def arranged(messages: Sequence[Message]) -> Arranged:
     slots: list[_Slot] = []
     waiting: dict[str, list[_Slot]] = {}
     for number, message in enumerate(messages):
-        blocks = message.get("content") if message["role"] == "user" else None
+        blocks = message.get("content") if message["role"] in ("user", "tool") else None
         if type(blocks) is not list or not any(map(_answered, blocks)):
             slots.append(_Slot(message, number))
             for call in reversed(_calls(message)):  # of equal ids within one message, the first is answered first
@@ -101,7 +103,9 @@ def _answered(block: Any) -> str | None:
         return None
     if type(inner := block.get("toolResult")) is dict:
         return str(inner.get("toolUseId") or "")
-    return str(block.get("tool_use_id") or "") if block.get("type") == "tool_result" else None
+    if block.get("type") == "tool_result":
+        return str(block.get("tool_use_id") or "")
+    return call_id(block) if block.get("type") in OUTPUTS else None
 
 
 def _calls(message: Message) -> list[str]:
@@ -112,4 +116,6 @@ def _calls(message: Message) -> list[str]:
             found.append(str(inner.get("toolUseId") or ""))
         elif type(block) is dict and block.get("type") == "tool_use":
             found.append(str(block.get("id") or ""))
+        elif type(block) is dict and block.get("type") in PAIRS:
+            found.append(call_id(block))
     return found

@@ -7,6 +7,7 @@ never be answered, so a provider would reject every later request. Stored messag
 from typing import Any
 
 from backscroll.errors import MessageError
+from backscroll.messages.items import is_envelope
 from backscroll.messages.reader import ParsedMessage, read_message
 from backscroll.messages.validation import Message
 
@@ -15,7 +16,7 @@ _WITHOUT_CONTENT = ("tool_calls", "function_call", "refusal", "reasoning_content
 """Keys that carry content without a `content`."""
 _OTHERS = {
     "parts": "Gemini's `parts` are not read: convert the message to `content` with text, calls and results",
-    "output": "an item of OpenAI's Responses API is not read: convert it to a message with `role` and `content`",
+    "output": "append an item of OpenAI's Responses API with its `type` and without a `role`, or the whole response",
 }
 
 
@@ -46,6 +47,7 @@ def check_shape(message: Message, reading: ParsedMessage) -> None:
         keys = ", ".join(sorted(map(repr, message.keys() - {"role"}))) or "nothing else"
         raise MessageError(f"the {role} message has no `content`, only {keys:.200}{hint}")
     _check_content(message, role)
+    _check_items(message)
     _check_calls(reading)
     _check_answer(message, role, reading)
 
@@ -63,6 +65,24 @@ def _kind(value: Any) -> str:
     if type(value) is dict:
         return f"a mapping with {', '.join(sorted(map(repr, value)))[:120] or 'no keys'}"
     return f"{value!r:.60}"
+
+
+def _check_items(message: Message) -> None:
+    """Check the items of the Responses API that a message holds."""
+    if not is_envelope(message):
+        return
+    kinds = [item.get("type") for item in message["content"]]
+    if "compaction_trigger" in kinds:
+        raise MessageError(
+            "the item `compaction_trigger` belongs to one request, as its last item: add it to the view, not to the "
+            "history"
+        )
+    if kinds[-1] == "reasoning":
+        raise MessageError(
+            "the items end with a reasoning item, and OpenAI refuses reasoning without the item that followed it: "
+            "append all items of a response in one call, as context.append(response) or "
+            "context.append(*response.output)"
+        )
 
 
 def _check_calls(reading: ParsedMessage) -> None:

@@ -59,7 +59,9 @@ def _accepted(message: object) -> Message:
     role = copy.get("role")
     if type(role) is not str or not role:
         what = " has no role: 'role' must be a non-empty text, found "
-        raise _Refused((), f"{what}{role!r:.80}", f"{what}{type(role).__name__}")
+        kind = copy.get("type")
+        of = f"; no dialect has items of the type {kind!r:.40}" if "role" not in copy and type(kind) is str else ""
+        raise _Refused((), f"{what}{role!r:.80}{of}", f"{what}{type(role).__name__}")
     return copy
 
 

@@ -10,7 +10,7 @@ from backscroll.errors import ConflictError
 from backscroll.history.groups import GroupPreview
 from backscroll.history.history import History
 from backscroll.history.log import IdempotencyKeyUsed, LogEvent, MessageAdded, digest_of
-from backscroll.messages import Message, ParsedMessage, read_message, read_new, same_json, validated
+from backscroll.messages import Message, ParsedMessage, gathered, read_message, read_new, same_json, validated
 from backscroll.ports import LONG, Ask, Operation
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import (
@@ -69,7 +69,7 @@ def append(state: SessionState, messages: Sequence[object], id: str | None = Non
 
 def read_messages(state: SessionState, messages: Sequence[object]) -> Operation[list[Read]]:
     """Check, copy, read and measure messages; changes nothing."""
-    accepted = [validated(message, state.config.redact) for message in messages]
+    accepted = [validated(message, state.config.redact) for message in gathered(messages)]
     readings = list(map(read_new, accepted))
     heavy = not state.measured or any(len(part.text) > LONG for reading in readings for part in reading.parts)
     counts = yield Ask(state.config.measure, (readings,), heavy)

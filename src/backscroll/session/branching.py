@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from backscroll.history.history import Entry
 from backscroll.history.loading import chunks, load_group, past
 from backscroll.history.log import PinChanged, Rewound
-from backscroll.messages import Message, read_new, same_json, validated
+from backscroll.messages import Message, gathered, read_new, same_json, validated
 from backscroll.ports import Ask, Operation
 from backscroll.session.append import add, additions
 from backscroll.session.past import state_before_next, stored_messages
@@ -47,7 +47,7 @@ def replace(state: SessionState, messages: Sequence[object], kept: Kept | None =
     Returns:
         Whether anything changed.
     """
-    accepted = [validated(message, state.config.redact) for message in messages]
+    accepted = [validated(message, state.config.redact) for message in gathered(messages)]
     yield from enter(state)
     with tries(state) as attempts:
         for _ in attempts:

@@ -39,7 +39,7 @@ def break_down(lane: LaneState) -> Breakdown:
     for segment in lane.view.segments:
         for kind, tokens in estimates_of(segment, lane):
             estimates[kind] += tokens
-    return divided(estimates, lane.meter.overhead(lane.budget), lane.used(lane.budget).middle)
+    return divided(estimates, lane.calibrator.overhead(lane.budget), lane.used(lane.budget).expected)
 
 
 def divided(estimates: Mapping[str, int], overhead: int, total: int) -> Breakdown:
@@ -55,16 +55,16 @@ def divided(estimates: Mapping[str, int], overhead: int, total: int) -> Breakdow
 
 
 def estimates_of(segment: Segment, lane: LaneState) -> Iterator[tuple[str, int]]:
-    """Yield what a segment of a view adds to which of `MESSAGE_KINDS`, by the middle estimate."""
+    """Yield what a segment of a view adds to which of `MESSAGE_KINDS`, in expected tokens."""
     if segment.separator is not None:
-        yield "digest", segment.separator_estimate.middle
+        yield "digest", segment.separator_estimate.expected
     if segment.group is None:
-        yield _kind_of_made(segment), segment.estimate.middle
+        yield _kind_of_made(segment), segment.estimate.expected
         return
     if len(segment.entries) == 1 and not segment.group.open_calls:  # the common case: it is the whole segment
-        yield _kind_of(segment.entries[0]), segment.estimate.middle
+        yield _kind_of(segment.entries[0]), segment.estimate.expected
         return
-    filled = segment.estimate.middle
+    filled = segment.estimate.expected
     for entry, tokens in shown_entries(segment, lane):
         filled -= tokens
         yield _kind_of(entry), tokens
@@ -73,14 +73,14 @@ def estimates_of(segment: Segment, lane: LaneState) -> Iterator[tuple[str, int]]
 
 
 def shown_entries(segment: Segment, lane: LaneState) -> Iterator[tuple[Entry, int]]:
-    """Yield the entries of a segment with their present tokens, by the middle estimate."""
+    """Yield the entries of a segment with their present, expected tokens."""
     edits: defaultdict[int, list[Excerpt | Clear]] = defaultdict(list)
     for edit in segment.edits:
         edits[edit.seq].append(edit)
     for entry in segment.entries:
         orphans = segment.group.orphans.get(entry.seq, ()) if segment.group else ()
-        counts = edited_counts(entry, edits[entry.seq], orphans)
-        yield entry, estimate_message(entry.reading, counts, lane.family).middle
+        counts = edited_counts(entry, edits[entry.seq], orphans, bare=entry.seq in segment.bare)
+        yield entry, estimate_message(entry.reading, counts, lane.family).expected
 
 
 def _kind_of_made(segment: Segment) -> str:

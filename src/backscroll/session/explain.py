@@ -7,7 +7,8 @@ from typing import Literal
 from backscroll.compaction.lane_state import LaneState
 from backscroll.history.history import Entry, History
 from backscroll.history.loading import chunks, load
-from backscroll.history.plan import Clear, Digest, DigestLine, Excerpt, Gap, Plan, covers, reference
+from backscroll.history.plan import Clear, Digest, DigestLine, Excerpt, Gap, Plan, reference
+from backscroll.history.ranges import covers
 from backscroll.ports import Operation
 from backscroll.session.lane import not_loaded
 from backscroll.session.state import SessionState
@@ -31,7 +32,7 @@ class MessageStatus:
     reason: str
     """What protects it, or the strategy that chose it."""
     tokens: int
-    """Tokens of the original, by the middle estimate."""
+    """Expected tokens of the original."""
     ref: str
     """The reference under which `recall` returns the original."""
 
@@ -56,7 +57,7 @@ def explain_entries(history: History, lane: LaneState, entries: Iterable[Entry])
             entry.seq,
             entry.reading.role,
             *_state(entry, gaps, rewritten.get(entry.seq, ()), reasons),
-            estimate_message(entry.reading, entry.counts, lane.family).middle,
+            estimate_message(entry.reading, entry.counts, lane.family).expected,
             reference(entry.seq),
         )
         for entry in entries

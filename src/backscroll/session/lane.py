@@ -6,8 +6,10 @@ from dataclasses import replace
 from backscroll import events
 from backscroll.compaction.decision import Decision, PolicyInput
 from backscroll.compaction.lane_state import BETTER, LaneState
-from backscroll.history.log import PlanRecorded, RequestRecorded
+from backscroll.compaction.reasoning import bound_view, shows_sealed
+from backscroll.history.log import PlanRecorded, RequestRecorded, digest_of
 from backscroll.history.plan import Plan
+from backscroll.history.ranges import united
 from backscroll.ports import Notification
 from backscroll.tokens.usage import Estimate
 from backscroll.view.view import Ephemeral, View
@@ -56,10 +58,31 @@ def _rebuilt(lane: LaneState, now: PolicyInput, ephemerals: Sequence[Ephemeral])
     if old is not None and old.prompt != now.prompt and lane.sent_messages:
         reports.append((events.PROMPT_CHANGED, {"lane": lane.name}))
     before = old.messages[: lane.sent_messages] if old is not None else []
+    if now.history.last_sealed >= 0:
+        _check_prefix(lane, now, ephemerals)
     view = View.build(now.history, lane.plan, lane.around, prompt=now.prompt, ephemerals=ephemerals, reuse=old)
     if view.messages[: len(before)] != before:
         reports.append((events.PLAN_CHANGED, {"lane": lane.name, "rebuilt": len(view.messages)}))
     return view, reports
+
+
+def drop_settled(lane: LaneState) -> None:
+    """Forget stale reasoning that the lane's view does not show."""
+    if lane.stale and lane.view is not None and not shows_sealed(lane.view, lane.stale):
+        lane.stale = ()
+
+
+def _check_prefix(lane: LaneState, now: PolicyInput, ephemerals: Sequence[Ephemeral]) -> None:
+    """Note which reasoning is invalid, because the system prompt changed since the lane's newest request, or a message
+    in it that is never stored is gone.
+    """
+    sealed = now.history.last_sealed
+    if lane.requested and lane.prompt != (None if now.prompt is None else digest_of(now.prompt)):
+        lane.invalidate(0, sealed)
+    shown = ((found.after, found.digest, found.reading.role) for found in ephemerals)
+    gone = next((sent for sent in lane.passing if sent != next(shown, None)), None)
+    if gone is not None:
+        lane.invalidate(gone[0] + 1, sealed)
 
 
 # -- decisions --
@@ -75,15 +98,23 @@ def apply_decision(lane: LaneState, decision: Decision) -> None:
 
 
 def undo(lane: LaneState, now: PolicyInput, earlier: Plan) -> PlanRecorded:
-    """Return the event that restores the plan before the newest compaction."""
-    plan = replace(earlier, number=lane.plan.number + 1, last=now.history.last.seq if now.history.last else None)
+    """Return the event that restores the plan before the newest compaction. Removed reasoning stays removed, and with
+    it goes what was made over the compacted view.
+    """
+    last = now.history.last.seq if now.history.last else None
+    bare = united(lane.plan.no_reasoning, lane.stale)
+    plan = replace(earlier, number=lane.plan.number + 1, last=last, no_reasoning=bare)
     old = lane.view
-    view = View.build(now.history, plan, lane.around, prompt=now.prompt, reuse=old)
+    view = bound_view(
+        old if lane.around.binds else None,
+        plan,
+        lambda plan: View.build(now.history, plan, lane.around, prompt=now.prompt, reuse=old),
+    )
     kept = {id(segment.messages) for segment in view.segments}
     gone = [segment.estimate for segment in old.segments if id(segment.messages) not in kept] if old else []
-    removed = (sum(estimate.middle for estimate in gone), sum(estimate.upper for estimate in gone))
-    after = lane.meter.total(view.estimate, lane.budget).upper
-    return PlanRecorded(lane.name, plan, removed, after, len(view.messages), undone=True)
+    removed = (sum(estimate.expected for estimate in gone), sum(estimate.upper for estimate in gone))
+    after = lane.calibrator.total(view.estimate, lane.budget).upper
+    return PlanRecorded(lane.name, view.plan, removed, after, len(view.messages), undone=True)
 
 
 def hand_out(lane: LaneState, now: PolicyInput, budget: int, used: Estimate, prompt: str | None) -> RequestRecorded:

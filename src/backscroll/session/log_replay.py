@@ -90,7 +90,7 @@ class LogReplay:
         yield from refresh_lane(replica, lane, None if event.prompt is None else self._prompts.get(event.prompt))
         assert lane.view is not None
         follows = event.lane in self._newest
-        total = lane.used(event.budget).middle if event.total is None else event.total[0]
+        total = lane.used(event.budget).expected if event.total is None else event.total[0]
         self._newest[event.lane] = newest = _Estimated(at, len(lane.view.messages), *seen.take(lane), follows)
         return newest.as_step(total, lane)
 
@@ -107,7 +107,7 @@ class _Estimated(NamedTuple):
 
     def as_step(self, total: int, lane: LaneState) -> Step:
         """Scale the estimates to the tokens of the whole request."""
-        parts, scale = divided(self.parts, lane.meter.overhead(lane.budget), total)
+        parts, scale = divided(self.parts, lane.calibrator.overhead(lane.budget), total)
         outside = parts["overhead"] if self.follows else 0
         return Step(self.at, self.messages, parts, min(total, outside + round(self.kept * scale)))
 
@@ -152,7 +152,7 @@ class _Seen:
             parts = known.get(id(segment.messages), (segment.messages, None))[1]
             if parts is None:
                 parts = _reckoned(segment, lane)
-            separator = segment.separator_estimate.middle
+            separator = segment.separator_estimate.expected
             total = tuple(map(add, total, parts))
             if separator:
                 total = total[0], total[1] + separator, *total[2:]
@@ -167,7 +167,7 @@ def _reckoned(segment: Segment, lane: LaneState) -> _Parts:
     for part, tokens in estimates_of(segment, lane):
         found[part] += tokens
     if segment.separator is not None:
-        found["digest"] -= segment.separator_estimate.middle
+        found["digest"] -= segment.separator_estimate.expected
     return tuple(found.values())
 
 

@@ -98,17 +98,17 @@ def state_at(state: SessionState, journal: Journal, place: int) -> Operation[Ses
 
 
 def estimated_tokens(state: SessionState, lane_name: str) -> int | None:
-    """Return the middle estimate, in tokens, of the lane's last request."""
+    """Return the expected tokens of the lane's last request."""
     lane = state.lanes.get(lane_name)
-    return None if lane is None or lane.sent is None else lane.meter.total(lane.sent, lane.budget).middle
+    return None if lane is None or lane.sent is None else lane.calibrator.total(lane.sent, lane.budget).expected
 
 
 def newest_request(state: SessionState) -> tuple[str, int, int] | None:
-    """Return the lane of the last request, its tokens by the middle estimate, and its number of messages."""
+    """Return the lane of the last request, its expected tokens, and its number of messages."""
     lane = state.asked
     if lane is None or lane.view is None:
         return None
-    return lane.name, lane.used(lane.budget).middle, len(lane.view.messages)
+    return lane.name, lane.used(lane.budget).expected, len(lane.view.messages)
 
 
 def texts_in_view(state: SessionState) -> Iterator[str]:

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from functools import partial
+from itertools import islice
 
 from backscroll import events
 from backscroll.compaction import policy
 from backscroll.compaction.decision import NOTHING_DUE, Decision, PolicyInput
 from backscroll.compaction.lane_state import LaneState
+from backscroll.compaction.regrowth import has_grown, left_out, regrow, whole_tokens
 from backscroll.compaction.result import CompactionResult
 from backscroll.compaction.trim import TrimRequest
 from backscroll.errors import StoreUnavailableError
@@ -14,7 +16,7 @@ from backscroll.history.loading import load
 from backscroll.history.log import CompactionSkipped, PlanAt, PlanRecorded
 from backscroll.messages import Message
 from backscroll.ports import Ask, Operation
-from backscroll.session.lane import apply_decision, hand_out, undo
+from backscroll.session.lane import apply_decision, drop_settled, hand_out, undo
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import (
     LOCK,
@@ -29,6 +31,8 @@ from backscroll.session.store_sync import (
 from backscroll.session.summaries import begin_next_summary, wait_for_summary
 from backscroll.session.system_prompt import ask_prompt, record_prompt
 from backscroll.tokens.budget import ASSUMED, NO_LIMITS, Limits, provider_window, resolve_budget
+
+_AT_ONCE = 64  # messages loaded at once that may come back
 
 Find = Callable[[PolicyInput], Callable[[], Decision] | None]
 """Returns the work to decide, or None."""
@@ -63,10 +67,14 @@ def request(
     yield LOCK
     yield from catch_up(state)
     lane = state.lanes.get(lane_name) or state.open_lane(lane_name)
-    lane.meter.outside = outside
+    lane.calibrator.outside = outside
     if state.summaries is not None:
         yield from wait_for_summary(state, lane, prompt, budget)
     now = yield from refresh_lane(state, lane, prompt, limits)
+    if lane.stale:
+        drop_settled(lane)
+    if lane.planned_for is not None and budget > lane.planned_for and has_grown(lane, budget):
+        now = yield from _plan_anew(state, lane, now, budget)
     due = policy.due(lane, now, budget)
     used = due.used
     if due.decide is not None:
@@ -97,6 +105,19 @@ def _budget(state: SessionState, token_budget: int | None, provider: object, lan
         payload = {"lane": lane, "model": found.assumed, "window": found.tokens}
         state.pending_notifications.append((events.WINDOW_ASSUMED, payload))
     return budget
+
+
+def _plan_anew(state: SessionState, lane: LaneState, now: PolicyInput, budget: int) -> Operation[PolicyInput]:
+    """Bring back what a larger budget has room for."""
+    room = policy.room_to_target(lane, now, budget)
+    left = room
+    hidden = left_out(lane.plan, state.history.branch)
+    while left > 0 and (seqs := list(islice(hidden, _AT_ONCE))):
+        yield from load(state.history, state.journal, sorted(seqs))
+        left -= sum(whole_tokens(lane, state.history.entry(seq)) for seq in seqs)
+    changed = yield from _fit(state, lane, now, lambda now: partial(regrow, lane, now, room))
+    lane.planned_for = budget
+    return state.policy_input(now.prompt)._replace(limits=now.limits) if changed else now
 
 
 def _fit(state: SessionState, lane: LaneState, now: PolicyInput, find: Find) -> Operation[bool]:
@@ -201,6 +222,8 @@ def undo_compaction(state: SessionState, lane_name: str) -> Operation[bool]:
                 assert state.journal is not None
                 earlier = yield from state.journal.plan(lane_name, earlier)
             now = state.policy_input(prompt)
+            if state.history.last_sealed >= 0:  # then what the view shows decides which reasoning stays valid
+                now = yield from refresh_lane(state, lane, prompt)
             missing = state.history.not_loaded(seq for seq, _ in state.history.outside(earlier.gaps()))
             yield from load(state.history, state.journal, missing)
             event = undo(lane, now, earlier)

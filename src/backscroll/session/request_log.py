@@ -14,7 +14,7 @@ from backscroll.history.history import Entry, History
 from backscroll.history.journal import Journal
 from backscroll.history.log import Checkpoint, LogEvent, RequestRecorded, SummaryFailed, SummaryMade, UsageObserved
 from backscroll.history.plan import Digest, Gap, reference
-from backscroll.messages import Message, copy_message
+from backscroll.messages import Message, copy_message, in_a_row
 from backscroll.messages.rewriter import NO_RESULT
 from backscroll.ports import Operation
 from backscroll.session.breakdown import shown_entries
@@ -45,7 +45,7 @@ class RequestRecord:
     last: int
     """The newest message in it; -1 without one."""
     estimated: int
-    """The middle estimate, made when it was handed out."""
+    """Expected tokens, estimated when it was handed out."""
     upper: int
     """The upper estimate, on which compaction decides; never above the budget."""
     compacted: bool
@@ -62,7 +62,7 @@ class RequestRecord:
 
     @property
     def tokens(self) -> int:
-        """Tokens of the request: as its provider counted them, else by the middle estimate."""
+        """Tokens of the request: as its provider counted them, else as expected."""
         return self.estimated if self.measured is None else self.measured
 
 
@@ -84,7 +84,7 @@ class RequestItem:
     """As in `MessageStatus`."""
     reason: str
     tokens: int
-    """Its present tokens, by the middle estimate; 0 if left out. Messages for missing results share the tokens
+    """Its present tokens as expected; 0 if left out. Messages for missing results share the tokens
     estimated for these.
     """
     original: int
@@ -129,7 +129,8 @@ def get_request(state: SessionState, at: int) -> Operation[RequestSnapshot]:
     past.ephemerals = unstored(event.ephemerals)
     yield from refresh_lane(past, lane, (yield from prompt_of(past, event.prompt)))
     messages = _messages(lane)
-    return RequestSnapshot(event.lane, event.budget, event.plan, messages, tuple(_lines(past.history, lane, messages)))
+    lines = tuple(_lines(past.history, lane, messages))
+    return RequestSnapshot(event.lane, event.budget, event.plan, in_a_row(messages), lines)
 
 
 def left_out(state: SessionState, at: int, first: int, last: int) -> Operation[list[tuple[MessageStatus, Message]]]:
@@ -238,7 +239,7 @@ def _reported(seen: UsageObserved | None) -> tuple[int | None, int | None, int |
 
 def _messages(lane: LaneState) -> list[Message]:
     assert lane.view is not None
-    copies = lane.view.copies()
+    copies = lane.view.aligned_copies()
     for segment in lane.view.segments:
         if segment.key[1] == EPHEMERAL:
             copies[segment.start + (segment.separator is not None)] = _unstored(segment)
@@ -259,7 +260,7 @@ def _lines(history: History, lane: LaneState, messages: Sequence[Message]) -> It
             yield _gap(gaps.pop(0))
         shown = list(messages[segment.start : segment.start + len(segment.messages) + (segment.separator is not None)])
         if segment.separator is not None:
-            yield _made("bridge", shown.pop(0), segment.separator_estimate.middle)
+            yield _made("bridge", shown.pop(0), segment.separator_estimate.expected)
         if segment.group is not None:
             yield from _members(history, lane, segment, shown)
             continue
@@ -269,7 +270,7 @@ def _lines(history: History, lane: LaneState, messages: Sequence[Message]) -> It
         elif segment.key[1] == EPHEMERAL:
             kind = "ephemeral"
         for message in shown:
-            yield _made(kind, message, segment.estimate.middle)
+            yield _made(kind, message, segment.estimate.expected)
     yield from map(_gap, gaps)
 
 
@@ -277,7 +278,7 @@ def _members(history: History, lane: LaneState, segment: Segment, shown: list[Me
     """Yield the messages of a group. A message more than it has entries replaces a missing result."""
     statuses = explain_entries(history, lane, segment.entries)
     tokens = dict(shown_entries(segment, lane))
-    filled = segment.estimate.middle - sum(tokens.values())
+    filled = segment.estimate.expected - sum(tokens.values())
     if segment.sources is not None:
         explained = dict(zip(segment.entries, statuses, strict=True))
         yield from _arranged_members(segment.sources, explained, tokens, shown, filled)

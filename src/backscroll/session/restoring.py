@@ -32,13 +32,15 @@ def match(given: Sequence[Message], held: Sequence[Message], kept: Kept) -> Matc
     """Find the given messages among the stored ones, in order.
 
     Stored messages that the transcript lacks are skipped, except a user's: if a whole turn is missing, the conversation
-    was rewound to before it. A transcript that ends within the last turn was written before a crash.
+    was rewound to before it. A transcript that ends within the last turn was written before a crash. Results that the
+    host never keeps stay with the call before them.
     """
     copies = [(number, copy) for number, message in enumerate(given) if (copy := kept(message)) is not None]
     found = stays = 0
     for number, message in enumerate(held):
         copy = kept(message)
         if copy is None:
+            stays += found > 0 and stays == number and bool(read_message(message).results)
             continue
         if found < len(copies) and same_json(copies[found][1], copy):
             found, stays = found + 1, number + 1

@@ -26,11 +26,12 @@ from backscroll.history.log import (
     Overflowed,
     PinChanged,
     PlanRecorded,
+    RequestRecorded,
     Rewound,
     SystemPromptRecorded,
     UsageObserved,
 )
-from backscroll.history.plan import Plan
+from backscroll.history.plan import Plan, same_view
 from backscroll.messages import Message, ParsedMessage, Redact
 from backscroll.ports import Notification as Report
 from backscroll.tokens.budget import BudgetOptions, default_budget
@@ -58,6 +59,8 @@ class SessionConfig:
     """Returns the name of the tokenizer."""
     family: Callable[[str], ModelProfile]
     """Returns how a lane's model counts, by the lane's name."""
+    binds: Callable[[str], bool]
+    """Returns whether a lane's provider binds reasoning to what stands before it, by the lane's name."""
     windows: LaneWindows
     """The windows of the lanes' models."""
     media: Callable[[str], MediaLimits | None]
@@ -136,6 +139,8 @@ class SessionState:
         """The lane that was compacted last."""
         self.asked: LaneState | None = None
         """The lane of the newest request."""
+        self.answering: str | None = None
+        """The name of the lane of the newest recorded request, which the model answers next."""
         self.ids: dict[str, IdempotencyKeyUsed] = {}
         """By the digests of idempotency keys."""
         self.theirs: deque[int] = deque(maxlen=_MOST_IDS)
@@ -188,20 +193,39 @@ class SessionState:
         lane = self.lanes.get(event.lane)
         if isinstance(event, LaneOpened):
             if lane is None:  # otherwise another worker opened it at the same time
-                self.lanes[event.lane] = self.make_lane(event.lane, event.plan)
+                lane = self.lanes[event.lane] = self.make_lane(event.lane, event.plan)
+                self._start_like_another(lane)
             return
         if lane is None:  # the event that opened it was lost
             lane = self.lanes[event.lane] = self.make_lane(event.lane, Plan())
         lane.apply(event)
+        if isinstance(event, RequestRecorded):
+            self.answering = event.lane
+            lane.passing = event.ephemerals
+            if event.ephemerals and self.history.last_sealed < 0:  # then nothing can be bound to them
+                lane.passing = ()
         if isinstance(event, PlanRecorded):
             self.newest_lane = event.lane
             if event.undone:  # messages pinned since then must not leave the view again
                 self.pending_notifications += lane.restore_required(self.history)
 
+    def _start_like_another(self, lane: LaneState) -> None:
+        """Let a new lane know what the lane knows that it starts from: which reasoning of its view is invalid, for
+        which budget its plan was made, and with which system prompt that reasoning was made.
+        """
+        asked = self.lanes.get(self.answering or "")
+        origin = asked if self.newest_lane is None else self.lanes[self.newest_lane]
+        if origin is not None:
+            lane.stale, lane.planned_for = origin.stale, origin.planned_for or origin.budget
+        if asked is not None:
+            lane.prompt, lane.requested = asked.prompt, asked.requested
+
     def _follow_in_lanes(self, event: MessageAdded | Rewound | PinChanged) -> None:
         """Restore what a lane's plan left out, if a change of the branch requires it."""
         joined = None
         if isinstance(event, MessageAdded):
+            if len(self.lanes) > 1:
+                self._follow_in_other_lanes(event)
             if event.joins == ():
                 return  # a message without results, which is by far the most common
             joined = self.history.entry(event.seq).group
@@ -212,8 +236,25 @@ class SessionState:
         for lane in self.lanes.values():
             if isinstance(event, Rewound):
                 lane.rewound(event.to)
-            found = lane.readmit(joined) if joined is not None else lane.restore_required(self.history)
+            found = (
+                lane.readmit(joined, self.history.last_sealed)
+                if joined is not None
+                else lane.restore_required(self.history)
+            )
             self.pending_notifications += found
+
+    def _follow_in_other_lanes(self, event: MessageAdded) -> None:
+        """Note that reasoning was made over the view of one lane, and so not over another lane's that differs."""
+        made_in = self.lanes.get(self.answering or "")
+        if (
+            made_in is None
+            or event.message["role"] != "assistant"
+            or not self.history.entry(event.seq).reading.is_sealed
+        ):
+            return
+        for lane in self.lanes.values():
+            if lane is not made_in and not same_view(lane.plan, made_in.plan):
+                lane.invalidate(event.seq, event.seq)
 
     # -- lanes --
 
@@ -226,6 +267,7 @@ class SessionState:
             config.count,
             (protect.first, protect.last),
             config.write,
+            config.binds(name),
             config.media(name),
             config.reads_only,
         )

@@ -1,9 +1,7 @@
 """Call the system prompt factory, and store each of its texts once."""
 
-from hashlib import sha256
-
 from backscroll import events
-from backscroll.history.log import SystemPromptRecorded
+from backscroll.history.log import SystemPromptRecorded, digest_of
 from backscroll.messages import accept_text
 from backscroll.ports import Ask, Operation
 from backscroll.session.state import SessionState
@@ -23,7 +21,7 @@ def ask_prompt(state: SessionState) -> Operation[str | None]:
 
 def record_prompt(state: SessionState, prompt: str) -> Operation[str]:
     """Store the text of a system prompt, once. Returns its SHA-256."""
-    digest = sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()
+    digest = digest_of(prompt)
     if digest not in state.prompts:
         journal = state.journal
         known = None if journal is None else (yield from journal.prompt(digest))

@@ -28,7 +28,7 @@ def observe_usage(state: SessionState, lane_name: str, counted: Counted, *, read
     if lane is None or report is None:
         reject_usage(state, lane_name, tuple(counted), NOTHING_SENT if sound else NOT_ABOUT_IT)
         return
-    judged = lane.reported.judge(counted, report, lane.meter, lane.budget, read=read)
+    judged = lane.reported.judge(counted, report, lane.calibrator, lane.budget, read=read)
     if judged.report is not None:
         cache = counted.read, counted.written
         sound = 0 < sum(cache) <= judged.report.tokens
@@ -46,7 +46,7 @@ def observe_overflow(state: SessionState, lane_name: str, requested: int | None,
     lane = state.lanes.get(lane_name)
     sized = type(requested) is int and type(limit) is int and limit > 0
     report = lane.report(requested or 0, 0) if lane is not None and sized else None
-    if lane is not None and report is not None and lane.meter.plausible(report, lane.budget):
+    if lane is not None and report is not None and lane.calibrator.plausible(report, lane.budget):
         state.pending_usage.append(UsageObserved(lane_name, report))
     else:
         limit = None  # sizes that cannot belong to that view do not show what would fit

@@ -95,7 +95,7 @@ def usage(state: SessionState, lane_name: str) -> Usage | None:
     if known is None or known.view is None:
         return None
     lane = copy(known)
-    lane.meter = copy(known.meter)
+    lane.calibrator = copy(known.calibrator)
     for reported in state.pending_usage:
         if isinstance(reported, UsageObserved | Overflowed) and reported.lane == lane_name:
             lane.apply(reported)
@@ -118,12 +118,12 @@ def _usage(history: History, lane: LaneState) -> Usage:
     assert lane.view is not None
     prose = prose_of(lane.plan)
     total = lane.used(lane.budget)
-    origin: Origin = "measured" if lane.meter.measured else "estimated"
+    origin: Origin = "measured" if lane.calibrator.measured else "estimated"
     by_kind = {kind: TokenCount(tokens, "estimated") for kind, tokens in break_down(lane).tokens.items()}
     by_kind["overhead"] = TokenCount(by_kind["overhead"].tokens, origin)
     return Usage(
         window=lane.budget,
-        used=TokenCount(total.middle, origin),
+        used=TokenCount(total.expected, origin),
         used_upper_bound=total.upper,
         free=max(0, lane.allowed(lane.budget) - total.upper),
         by_kind=by_kind,

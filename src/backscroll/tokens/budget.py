@@ -118,6 +118,10 @@ class TokenTargets(NamedTuple):
         """Return targets with the same total, which threshold and target equal."""
         return self._replace(threshold=self.total, target=self.total)
 
+    def deeper(self, share: float) -> "TokenTargets":
+        """Return targets whose target leaves only this share of the messages of the present one."""
+        return self._replace(target=self.overhead + int((self.target - self.overhead) * share))
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:

@@ -62,28 +62,28 @@ class ReportedUsage:
         """Tokens of overhead in the last warning."""
 
     def judge(
-        self, counted: Counted, report: Report, meter: UsageCalibrator, budget: int, *, read: bool = False
+        self, counted: Counted, report: Report, calibrator: UsageCalibrator, budget: int, *, read: bool = False
     ) -> Judged:
         """Decide on a report about a view.
 
         Args:
             counted: The provider's figures.
             report: The report; its `tokens` are the sum of the prompt's parts in `counted`.
-            meter: The lane's calibrator before this report.
+            calibrator: The lane's calibrator before this report.
             budget: Input tokens of the request.
             read: The figures were read from a response, so it is known which of them include cached tokens.
         """
-        grew = self._grows(counted, report, meter, budget)
-        twice = not read and self._counts_twice(counted, report, meter, budget)
+        grew = self._grows(counted, report, calibrator, budget)
+        twice = not read and self._counts_twice(counted, report, calibrator, budget)
         why, taken = "", report
         if grew and self._last is not None:
             why, taken = RUNNING, report._replace(tokens=counted.prompt - self._last[0].prompt)
         elif twice:
             why, taken = TWICE, report._replace(tokens=counted.fresh)
-        self._last = counted, report.middle, taken.tokens
-        if not self._is_taken(taken, meter, budget, corrected=bool(why)):
+        self._last = counted, report.expected, taken.tokens
+        if not self._is_taken(taken, calibrator, budget, corrected=bool(why)):
             return Judged(None, [ignored(self._lane, tuple(counted), why or NOT_ABOUT_IT)])
-        notifications = self._overhead(taken, meter, budget)
+        notifications = self._overhead(taken, calibrator, budget)
         corrections = self._corrections.items()
         self._corrections = {reason: right + 1 for reason, right in corrections if right < _FORGIVEN_AFTER}
         if why and why not in self._corrections:
@@ -93,25 +93,25 @@ class ReportedUsage:
             self._corrections[why] = 0
         return Judged(taken, notifications)
 
-    def _grows(self, counted: Counted, report: Report, meter: UsageCalibrator, budget: int) -> bool:
+    def _grows(self, counted: Counted, report: Report, calibrator: UsageCalibrator, budget: int) -> bool:
         """Return whether this is a total of all requests: it grew by about a whole request, and then by as much again
         plus the change of the view. A single growth may come from added tools.
         """
         if self._last is None:
             return False
-        (last, middle, _), before = self._last, self._growth
+        (last, earlier, _), before = self._last, self._growth
         self._growth = growth = counted.prompt - last.prompt
-        text = report.middle - middle
-        least, most = _LEAST_TEXT * report.middle, _TEXT * report.middle + _OUTSIDE * budget
+        text = report.expected - earlier
+        least, most = _LEAST_TEXT * report.expected, _TEXT * report.expected + _OUTSIDE * budget
         if growth <= _TEXT * max(0, text) or not least <= growth <= most:
             self._grew = 0
-        elif self._grew > 1 or (self._grew and abs(growth - before - text * meter.factor) <= _ALIKE * growth):
+        elif self._grew > 1 or (self._grew and abs(growth - before - text * calibrator.factor) <= _ALIKE * growth):
             self._grew += 1
         else:
             self._grew = 1
         return self._grew > 1
 
-    def _counts_twice(self, counted: Counted, report: Report, meter: UsageCalibrator, budget: int) -> bool:
+    def _counts_twice(self, counted: Counted, report: Report, calibrator: UsageCalibrator, budget: int) -> bool:
         """Return whether `fresh` includes cached tokens already, as OpenAI's and Gemini's figures do.
 
         In that case the cached tokens equal the `fresh` ones of the previous request, or with the written ones all of
@@ -119,11 +119,11 @@ class ReportedUsage:
         in a row and grew. For a caller who did so once, the figure nearer to the expectation decides.
         """
         before, self._holds = self._holds, self._may_hold(counted)
-        expected = meter.expected(report.middle, budget)
+        expected = calibrator.expected(report.expected, budget)
         off = report.tokens > _OFF * expected
         if self._last is not None and self._holds:
-            last, middle, taken = self._last
-            text = report.middle - middle
+            last, earlier, taken = self._last
+            text = report.expected - earlier
             fresh, whole = (_is_text(tokens - taken, text) for tokens in (counted.fresh, report.tokens))
             again = before and counted.cached > last.cached and counted.fresh > last.fresh
             right = off and _within(counted.fresh, expected, _RIGHT)
@@ -144,26 +144,28 @@ class ReportedUsage:
         last, *_ = self._last
         return counted.read <= last.fresh + last.answer and _shortly_below(min(counted.read, last.fresh), last.fresh)
 
-    def _is_taken(self, report: Report, meter: UsageCalibrator, budget: int, *, corrected: bool) -> bool:
+    def _is_taken(self, report: Report, calibrator: UsageCalibrator, budget: int, *, corrected: bool) -> bool:
         """Return whether a report belongs to its request. One that contradicts the learned overhead is ignored once: if
         the next report agrees with it, the learned overhead was wrong.
         """
         before, self._ignored = self._ignored, None
-        if meter.plausible(report, budget):
+        if calibrator.plausible(report, budget):
             return True
         self._ignored = report
-        agrees = before is not None and abs(_left(report, meter) - _left(before, meter)) <= _AGREE * report.tokens
-        return (agrees or corrected) and meter.possible(report, budget)
+        agrees = (
+            before is not None and abs(_left(report, calibrator) - _left(before, calibrator)) <= _AGREE * report.tokens
+        )
+        return (agrees or corrected) and calibrator.possible(report, budget)
 
-    def _overhead(self, report: Report, meter: UsageCalibrator, budget: int) -> list[Notification]:
+    def _overhead(self, report: Report, calibrator: UsageCalibrator, budget: int) -> list[Notification]:
         """Warn if the messages do not explain a large part of the budget."""
-        if meter.given:
+        if calibrator.given:
             return []
-        after = copy(meter)
+        after = copy(calibrator)
         after.observe(report)
         tokens = after.overhead(budget)
         if after.factor > _FACTOR:
-            tokens = max(tokens, report.tokens - report.middle)
+            tokens = max(tokens, report.tokens - report.expected)
         if tokens <= max(_USUAL, _LARGE * budget, _WORSE * self._warned):
             return []
         self._warned = tokens
@@ -192,6 +194,6 @@ def _ratio(tokens: int, expected: float) -> float:
     return max(tokens, expected) / max(1, min(tokens, expected))
 
 
-def _left(report: Report, meter: UsageCalibrator) -> float:
+def _left(report: Report, calibrator: UsageCalibrator) -> float:
     """Return the tokens that a report leaves for the overhead."""
-    return report.tokens - report.middle * meter.factor
+    return report.tokens - report.expected * calibrator.factor

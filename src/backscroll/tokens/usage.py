@@ -1,9 +1,9 @@
 """Token accounting: counts, estimates made from them, and what providers measured.
 
 Counts of texts are raw counts of the session's tokenizer. They are stored with the message and never change. Everything
-else is computed from them when it is read: the family's factor, the framing of messages and calls, media. The *middle*
-estimate is shown; decisions use the *upper* one. Once a provider has reported its count of a view that was sent, that
-report is the anchor, and only later changes are estimated.
+else is computed from them when it is read: the family's factor, the framing of messages and calls, media. The
+*expected* tokens are shown; decisions use the *upper* bound. Once a provider has reported its count of a view that was
+sent, that report is the anchor, and only later changes are estimated.
 """
 
 from copy import copy
@@ -53,30 +53,30 @@ Counts = tuple[Count | MediaCount, ...]
 
 
 class Estimate(NamedTuple):
-    """Tokens as expected (`middle`), and the upper bound on which decisions are made."""
+    """Expected tokens, which are shown, and the upper bound on which decisions are made."""
 
-    middle: int
+    expected: int
     upper: int
 
     def plus(self, other: "Estimate") -> "Estimate":
         """Return the sum of both."""
-        return Estimate(self.middle + other.middle, self.upper + other.upper)
+        return Estimate(self.expected + other.expected, self.upper + other.upper)
 
 
 NOTHING = Estimate(0, 0)
 
 
 def estimate_count(count: Count | MediaCount, family: ModelProfile) -> tuple[float, float]:
-    """Return the middle and upper estimate of one part, without framing."""
+    """Return the expected tokens and the upper bound of one part, without framing."""
     if type(count) is MediaCount:
         media = float(_media_tokens(count, family))
         return media, media * (MARGIN_EXACT if family.exact else MARGIN_FACTOR)
     assert type(count) is Count
     if family.exact:
         return count.tokens, count.tokens * MARGIN_EXACT
-    middle = family.factor * count.tokens + family.per_digit * count.digits
+    expected = family.factor * count.tokens + family.per_digit * count.digits
     dense = count.wide > _DENSE_WIDE * count.size or count.digits > _DENSE_DIGITS * count.size
-    return middle, middle * (MARGIN_DENSE if dense else MARGIN_FACTOR)
+    return expected, expected * (MARGIN_DENSE if dense else MARGIN_FACTOR)
 
 
 def estimate_message(reading: ParsedMessage, counts: Counts, family: ModelProfile) -> Estimate:
@@ -87,12 +87,12 @@ def estimate_message(reading: ParsedMessage, counts: Counts, family: ModelProfil
         for count in counts:
             total += count.tokens if type(count) is Count else _media_tokens(count, family)  # type: ignore[arg-type]  # `type() is`: faster, not narrowed
         return Estimate(total + MESSAGE_TOKENS + calls, ceil(total * MARGIN_EXACT) + MESSAGE_TOKENS + calls)
-    middle = upper = float(MESSAGE_TOKENS + calls)
+    expected = upper = float(MESSAGE_TOKENS + calls)
     for count in counts:
-        part_middle, part_upper = estimate_count(count, family)
-        middle += part_middle
+        part_expected, part_upper = estimate_count(count, family)
+        expected += part_expected
         upper += part_upper
-    return Estimate(ceil(middle), ceil(upper))
+    return Estimate(ceil(expected), ceil(upper))
 
 
 def _media_tokens(media: MediaCount, family: ModelProfile) -> int:
@@ -110,7 +110,7 @@ class Report(NamedTuple):
 
     tokens: int
     """The whole prompt with its cached part, without the answer, which counts once it is added as a message."""
-    middle: int
+    expected: int
     upper: int
     """Our own estimates of the messages in that view."""
     answer: int = 0
@@ -140,7 +140,7 @@ class CalibratorSnapshot(NamedTuple):
     left: int
     informed: bool
     recent: tuple[tuple[int, int], ...] = ()
-    """The newest reports: tokens of each, and the middle estimate of its messages. Empty in old records."""
+    """The newest reports: tokens of each, and the expected tokens of its messages. Empty in old records."""
     jumped: bool = False
 
 
@@ -210,11 +210,11 @@ class UsageCalibrator:
         expected = self.overhead(budget)
         return expected if self._given is not None else max(expected, min(self._newest, int(budget * _OVERHEAD_SHARE)))
 
-    def expected(self, middle: int, budget: int) -> float:
-        """Return the tokens expected of a request whose messages are estimated at `middle`, by all recent reports and
+    def expected(self, messages: int, budget: int) -> float:
+        """Return the tokens expected of a request whose messages are estimated at `messages`, by all recent reports and
         not by the anchor.
         """
-        return self.overhead(budget) + middle * self.factor
+        return self.overhead(budget) + messages * self.factor
 
     def request(self, view: Estimate, budget: int) -> tuple[int, Estimate]:
         """Return the overhead and the estimate of the whole request."""
@@ -224,31 +224,31 @@ class UsageCalibrator:
         """Estimate the whole request: overhead and messages."""
         anchor, factor = self._anchor, self.factor
         if anchor is None:
-            middle = self.overhead(budget) + ceil(view.middle * factor)
-            return Estimate(middle, max(middle, self._overhead_upper_bound(budget) + ceil(view.upper * factor)))
-        middle = anchor.tokens + ceil((view.middle - anchor.middle) * factor)
-        return Estimate(middle, max(middle, anchor.tokens + ceil((view.upper - anchor.upper) * factor)))
+            expected = self.overhead(budget) + ceil(view.expected * factor)
+            return Estimate(expected, max(expected, self._overhead_upper_bound(budget) + ceil(view.upper * factor)))
+        expected = anchor.tokens + ceil((view.expected - anchor.expected) * factor)
+        return Estimate(expected, max(expected, anchor.tokens + ceil((view.upper - anchor.upper) * factor)))
 
     def plausible(self, report: Report, budget: int) -> bool:
         """Return whether a report can belong to its view; one absurd report must not spoil the estimates."""
-        expected = self.expected(report.middle, budget)
+        expected = self.expected(report.expected, budget)
         known = self._given is not None or self._learned > 0
         room = 0.0 if known else budget * _UNKNOWN_SHARE  # nothing is known yet of tools and system prompt
         return report.tokens > 0 and 0.5 * expected <= report.tokens <= 3 * expected + room
 
     def possible(self, report: Report, budget: int) -> bool:
         """Return whether a report can belong to its view at all, regardless of the learned overhead."""
-        messages = report.middle * self.factor
+        messages = report.expected * self.factor
         return report.tokens > 0 and 0.5 * messages <= report.tokens <= 3 * messages + budget * _UNKNOWN_SHARE
 
     def observe(self, report: Report) -> None:
         """Learn from a plausible report, which becomes the new anchor."""
         before, self.informed = self._before, True
-        if before is not None and report.middle > before.middle:
-            self._learn_factor(report.tokens - before.tokens, report.middle - before.middle)
+        if before is not None and report.expected > before.expected:
+            self._learn_factor(report.tokens - before.tokens, report.expected - before.expected)
         self._anchor, self._before = report, report
-        self._whole = self._left = report.middle
-        self._recent = (*self._recent, (report.tokens, report.middle))[-_RECENT:]
+        self._whole = self._left = report.expected
+        self._recent = (*self._recent, (report.tokens, report.expected))[-_RECENT:]
         self._learn()
 
     def _learn_factor(self, measured: int, estimated: int) -> None:
@@ -266,7 +266,7 @@ class UsageCalibrator:
         """Compute the overhead in recent reports with the present factor."""
         if self._recent:
             factor = self.factor
-            left = [max(0, tokens - ceil(middle * factor)) for tokens, middle in self._recent]
+            left = [max(0, tokens - ceil(messages * factor)) for tokens, messages in self._recent]
             ranked = sorted(left)
             self._newest, self._learned = left[-1], ranked[(len(ranked) - 1) // 2]
             self._spread = ranked[-1] - ranked[0]
@@ -282,18 +282,18 @@ class UsageCalibrator:
         return trial.total(view, budget)
 
     def compacted(self, removed: Estimate) -> None:
-        """Credit what left the view in its middle. Drop the anchor once half of its view is gone."""
+        """Credit what was removed from the view. Drop the anchor once half of its view is gone."""
         self._before = None
         anchor = self._anchor
         if anchor is None:
             return
-        self._left -= removed.middle
-        share = min(self.factor, anchor.tokens / max(1, anchor.middle))  # never more than its part of what was measured
-        tokens = anchor.tokens - int(removed.middle * share / _REMOVED)
+        self._left -= removed.expected
+        share = min(self.factor, anchor.tokens / max(1, anchor.expected))  # never more than its part of the measured
+        tokens = anchor.tokens - int(removed.expected * share / _REMOVED)
         if 2 * self._left < self._whole or tokens <= 0:
             self._anchor = None
             return
-        self._anchor = Report(tokens, anchor.middle - removed.middle, anchor.upper - removed.upper)
+        self._anchor = Report(tokens, anchor.expected - removed.expected, anchor.upper - removed.upper)
 
 
 class SummarizerUsage(NamedTuple):
@@ -333,7 +333,7 @@ class Usage:
     window: int
     """The budget of the lane's last request."""
     used: TokenCount
-    """Tokens of the view, by the middle estimate."""
+    """Expected tokens of the view."""
     used_upper_bound: int
     """Tokens of the view by the upper estimate, on which compaction decides."""
     free: int

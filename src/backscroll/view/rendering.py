@@ -5,13 +5,13 @@ history.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry
 from backscroll.history.plan import Clear, DigestLine, Excerpt, Gap, Plan, reference, untold
-from backscroll.messages import Message, Part, rounds, sendable
+from backscroll.messages import Message, Part, rounds, sendable, without_reasoning
 from backscroll.messages.parts import Path
 from backscroll.messages.rewriter import (
     answer_missing,
@@ -67,9 +67,13 @@ def rewrite(entry: Entry, edits: Sequence[Excerpt | Clear]) -> Message:
     return replace(entry.message, entry.reading, {edit.part: edited_text(parts[edit.part], edit) for edit in edits})
 
 
-def edited_counts(entry: Entry, edits: Sequence[Excerpt | Clear], orphans: Iterable[Path]) -> Counts:
-    """Return the counts of the entry's parts as the view shows them."""
+def edited_counts(
+    entry: Entry, edits: Sequence[Excerpt | Clear], orphans: Iterable[Path], *, bare: bool = False
+) -> Counts:
+    """Return the counts of the entry's parts as the view shows them. `bare`: without its reasoning."""
     counts = list(entry.counts)
+    for number in entry.reading.reasoning if bare else ():
+        counts[number] = Count(0)
     for edit in edits:
         counts[edit.part] = edit.count
     gone = tuple(orphans)
@@ -88,7 +92,7 @@ def unanswered(group: MessageGroup, entry: Entry) -> list[Part]:
 
 
 def render_group(
-    group: MessageGroup, entries: Sequence[Entry], edits: Edits, pending: bool
+    group: MessageGroup, entries: Sequence[Entry], edits: Edits, pending: bool, bare: Collection[int] = ()
 ) -> tuple[list[Message], Sources | None]:
     """Render one group: the call first, then its results in order of arrival.
 
@@ -97,6 +101,7 @@ def render_group(
         entries: Its messages, in order.
         edits: The plan's excerpts and clearings.
         pending: The group is the newest, so calls without a result stay open. Elsewhere a synthetic result closes them.
+        bare: Entries that are shown without their reasoning, by `seq`.
 
     Returns:
         The messages, and the entries that each is made of; None if these correspond one to one.
@@ -110,6 +115,8 @@ def render_group(
             message = rewrite(entry, edits[entry.seq])
         if message is not None and entry.seq in group.orphans:
             message = leave_out(message, group.orphans[entry.seq])
+        if message is not None and entry.seq in bare:
+            message = without_reasoning(message)
         if message is None:
             continue
         messages.append(sendable(message) if entry.reading.role == "assistant" else message)

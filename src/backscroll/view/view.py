@@ -12,8 +12,9 @@ from typing import Literal, NamedTuple
 
 from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry, History
-from backscroll.history.plan import Clear, Excerpt, Gap, Plan, covers, untold
-from backscroll.messages import SYSTEM_ROLES, Copier, Message, ParsedMessage, read_message, sendable
+from backscroll.history.plan import Clear, Excerpt, Gap, Plan, untold
+from backscroll.history.ranges import covers
+from backscroll.messages import SYSTEM_ROLES, Copier, Message, ParsedMessage, in_a_row, read_message, sendable
 from backscroll.messages.rewriter import plain
 from backscroll.tokens.known_models import MediaLimits
 from backscroll.tokens.model_profiles import ModelProfile
@@ -65,6 +66,8 @@ class Segment:
     """Index, in `View.messages`, of the role separator or of the first message."""
     sources: rendering.Sources | None = None
     """The entries that each message is made of. `None`: one to one."""
+    bare: tuple[int, ...] = ()
+    """Entries that are shown without their reasoning, by `seq`."""
     media: RequestMedia = NO_MEDIA
     """Sums of its media, if the lane has limits of them."""
 
@@ -91,6 +94,8 @@ class RenderContext:
     """Converts a view, message for message, to what its caller sends, without changing its argument. `None`: no
     conversion.
     """
+    binds: bool = True
+    """Whether the provider binds reasoning to what stands before it, so that an edit there invalidates it."""
     media: MediaLimits | None = None
     """What the provider accepts of media in one request. `None`: no limit, so nothing is summed up."""
     adopts: bool = False
@@ -196,7 +201,15 @@ class View:
             self._take_ephemeral(waiting.popleft())
 
     def copies(self) -> list[Message]:
-        """Return the messages as they are sent, as copies that share nothing mutable with stored ones."""
+        """Return the messages as they are sent, as copies that share nothing mutable with stored ones.
+
+        Items of the Responses API come in a row, without the message that holds them in the history.
+        """
+        copies = self.aligned_copies()
+        return in_a_row(copies) if self._around.write is None else copies
+
+    def aligned_copies(self) -> list[Message]:
+        """Return the copies one to one with `messages`, so items of the Responses API within their message."""
         copies = self._copier.copies(self.messages)
         return copies if self._around.write is None else self._written(copies)
 
@@ -268,13 +281,13 @@ class View:
 
     def _cut(self, at: int) -> None:
         """Remove the segments from `at` on."""
-        middle, upper = self.estimate
+        expected, upper = self.estimate
         for segment in self.segments[at:]:
-            middle -= segment.estimate.middle + segment.separator_estimate.middle
+            expected -= segment.estimate.expected + segment.separator_estimate.expected
             upper -= segment.estimate.upper + segment.separator_estimate.upper
             if segment.media is not NO_MEDIA:
                 self.media = self.media.minus(segment.media)
-        self.estimate = Estimate(middle, upper)
+        self.estimate = Estimate(expected, upper)
         del self.messages[self.segments[at].start :]
         self._copier.cut(len(self.messages))
         del self.segments[at:]
@@ -291,7 +304,7 @@ class View:
         if segment.media is not NO_MEDIA:
             self.media = self.media.plus(segment.media)
         self.estimate = Estimate(
-            self.estimate.middle + segment.estimate.middle + segment.separator_estimate.middle,
+            self.estimate.expected + segment.estimate.expected + segment.separator_estimate.expected,
             self.estimate.upper + segment.estimate.upper + segment.separator_estimate.upper,
         )
 
@@ -358,21 +371,23 @@ class View:
         if not self._edits.keys().isdisjoint(group.members):
             edits = tuple([edit for seq in group.members for edit in self._edits.get(seq, ())])
         reused = old.get(key)
-        if reused is not None and reused.state == state and reused.edits == edits:
+        bare = self._bare_of(history, group) if self.plan.no_reasoning else ()
+        if reused is not None and reused.state == state and reused.edits == edits and reused.bare == bare:
             return Segment(
-                key, reused.messages, reused.estimate, reused.entries, group, edits, state,
-                None, reused.separator, reused.separator_text, reused.separator_estimate, sources=reused.sources,
+                key, reused.messages, reused.estimate, reused.entries, group, edits, state, None,
+                reused.separator, reused.separator_text, reused.separator_estimate, sources=reused.sources, bare=bare,
                 media=reused.media,
             )  # fmt: skip  # by hand: dataclasses.replace takes five times as long, and this runs for every segment
         entries = (entry,) if group.members == [entry.seq] else tuple([history.entry(seq) for seq in group.members])
-        messages, sources = rendering.render_group(group, entries, self._edits, pending=state[2])
-        if edits or group.orphans or sources or (group.open_calls and not state[2]):
+        messages, sources = rendering.render_group(group, entries, self._edits, state[2], bare)
+        if edits or bare or group.orphans or sources or (group.open_calls and not state[2]):
             check_group([read_message(message) for message in messages], state[2])
         elif len(entries) > 1 or group.open_calls:
             check_group([entry.reading for entry in entries], state[2])
-        estimate = self._estimate(group, entries, messages) if messages else NOTHING
-        media = NO_MEDIA if self._around.media is None or not messages else self._media(entries, self._around.media)
-        return Segment(key, messages, estimate, entries, group, edits, state, sources=sources, media=media)
+        estimate = self._estimate(group, entries, messages, bare) if messages else NOTHING
+        limits = self._around.media
+        media = NO_MEDIA if limits is None or not messages else self._media(entries, limits)
+        return Segment(key, messages, estimate, entries, group, edits, state, sources=sources, bare=bare, media=media)
 
     def _media(self, entries: Sequence[Entry], limits: MediaLimits) -> RequestMedia:
         found = NO_MEDIA
@@ -382,23 +397,32 @@ class View:
             found = found if own is NO_MEDIA else found.plus(own)
         return found
 
-    def _estimate(self, group: MessageGroup, entries: Sequence[Entry], messages: list[Message]) -> Estimate:
-        middle = upper = 0
+    def _bare_of(self, history: History, group: MessageGroup) -> tuple[int, ...]:
+        """Return the entries of a group that are shown without their reasoning."""
+        ranges = self.plan.no_reasoning
+        return tuple([seq for seq in group.members if covers(ranges, seq) and history.entry(seq).reading.is_sealed])
+
+    def _estimate(
+        self, group: MessageGroup, entries: Sequence[Entry], messages: list[Message], bare: Sequence[int]
+    ) -> Estimate:
+        expected = upper = 0
         for entry in entries:
             orphans = group.orphans.get(entry.seq, ())
             edits = self._edits.get(entry.seq, ())
-            counts = rendering.edited_counts(entry, edits, orphans) if edits or orphans else entry.counts
+            counts = entry.counts
+            if edits or orphans or entry.seq in bare:
+                counts = rendering.edited_counts(entry, edits, orphans, bare=entry.seq in bare)
             weight = estimate_message(entry.reading, counts, self._around.family)
-            middle, upper = middle + weight.middle, upper + weight.upper
+            expected, upper = expected + weight.expected, upper + weight.upper
         if group.open_calls and len(messages):
             filled = self._weigh(rendering.NO_RESULT_LINE)  # longer than the result it replaces
-            middle, upper = middle + group.open_calls * filled.middle, upper + group.open_calls * filled.upper
-        return Estimate(middle, upper)
+            expected, upper = expected + group.open_calls * filled.expected, upper + group.open_calls * filled.upper
+        return Estimate(expected, upper)
 
     def _weigh(self, text: str) -> Estimate:
         """Estimate a synthetic message of this text."""
-        middle, upper = estimate_count(self._around.count(text), self._around.family)
-        return Estimate(MESSAGE_TOKENS + ceil(middle), MESSAGE_TOKENS + ceil(upper))
+        expected, upper = estimate_count(self._around.count(text), self._around.family)
+        return Estimate(MESSAGE_TOKENS + ceil(expected), MESSAGE_TOKENS + ceil(upper))
 
     def _synthetic(self, key: Key, role: str, text: str, like: Message | None, old: dict[Key, Segment]) -> Segment:
         message = plain(role, text, like)

@@ -158,6 +158,20 @@ async def test_a_lane_is_named_after_the_provider_and_its_model(provider, lane):
         assert ours.context.usage(lane).messages == 1
 
 
+@awaited
+async def test_two_instances_of_a_provider_have_their_own_lanes():
+    """Instances have one `name` and one model; only the names under which the host mounted them tell them apart."""
+    small, large = (Telling(model="m-1", context_window=window, max_output_tokens=2_000) for window in (9_000, 200_000))
+    async with mounted() as ours:
+        for name, provider in (("small", small), ("large", large)):
+            await ours.coordinator.mount("providers", provider, name=name)
+        await ours.add(say("user", "go"), *rounds(range(25), words(150)))
+        whole = await ours.view(provider=large)
+        assert len(await ours.view(provider=small)) < len(whole)
+        assert await ours.view(provider=large) == whole == await ours.kept()
+        assert [ours.context.usage(f"{name}/m-1").compactions for name in ("small", "large")] == [1, 0]
+
+
 # What is sent
 
 

@@ -108,12 +108,12 @@ def test_newest_loop_any_session_breaks_no_rule(turns, window, limit):
 # Hosts that restore
 
 
-@pytest.mark.parametrize("where", ["store", "transcript_path"])
+@pytest.mark.parametrize("where", ["store", "storage_path", "transcript_path"])
 @awaited
 async def test_app_runtime_restore_loses_no_tool_result(where, tmp_path):
     """A transcript without tool results does not replace what was loaded, and nothing is compacted anew."""
-    place = f"sqlite:///{tmp_path}/agent.db" if where == "store" else str(tmp_path / "t.jsonl")
-    config = {where: place, "max_tokens": 8_000}
+    places = {"store": f"sqlite:///{tmp_path}/agent.db", "storage_path": tmp_path, "transcript_path": tmp_path / "t"}
+    config = {where: str(places[where]), "max_tokens": 8_000}
     async with mounted(config) as ours:
         await ours.add(say("system", "Be brief."), say("user", "go"), *rounds(range(20), PROSE * 30))
         before, kept = await ours.view(), await ours.kept()
@@ -159,6 +159,11 @@ class ForgetsMetadata(Mutated):
         return [{k: v for k, v in m.items() if k != "metadata"} for m in await self._context.get_messages()]
 
 
+class TurnsTheHistory(Mutated):
+    async def get_messages(self) -> list[dict[str, Any]]:
+        return list(reversed(await self._context.get_messages()))
+
+
 class PutsItsOwnLast(Mutated):
     async def get_messages_for_request(self, token_budget: Any = None, provider: Any = None) -> list[dict[str, Any]]:
         view: list[dict[str, Any]] = await self._context.get_messages_for_request(token_budget, provider)
@@ -189,6 +194,7 @@ class CannotBeHashed(Mutated):
     ("mutation", "fault", "words"),
     [
         (ForgetsMetadata, BrokenRuleError, "not kept as it was added"),
+        (TurnsTheHistory, BrokenRuleError, "not the one that was added last"),
         (PutsItsOwnLast, BrokenRuleError, "not the user's"),
         (DropsReminders, BrokenRuleError, "not in the request once"),
         (TakesNoBudget, BrokenRuleError, "takes no token_budget"),
@@ -260,6 +266,19 @@ async def test_http_history_notices_lost_developer_messages():
     async with mounted(coordinator=MockCoordinator()) as ours:
         with pytest.raises(BrokenRuleError, match="developer"):
             await HttpHistory(Loses(ours.context)).call(history, None)
+
+
+@awaited
+async def test_http_history_notices_an_ignored_history():
+    """A context that keeps what it held, where a call brings another history, breaks the rule of that host."""
+
+    class Keeps(Mutated):
+        async def set_messages(self, messages: list[dict[str, Any]]) -> None:
+            """Changes nothing."""
+
+    async with mounted() as ours:
+        with pytest.raises(BrokenRuleError, match="another history"):
+            await HttpHistory(Keeps(ours.context)).call([say("user", "go")], None)
 
 
 def test_measure_is_a_quarter_of_the_characters():

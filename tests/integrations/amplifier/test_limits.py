@@ -108,11 +108,23 @@ def test_any_request_holds_what_the_loop_asks_or_changes_nothing(found, budgets,
     asyncio.run(play())
 
 
-def test_loop_measure_counts_no_image():
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"source": {"type": "base64", "data": "x" * 4_000}},
+        {"image_url": {"url": "x" * 4_000}},
+        {"url": "x" * 4_000},
+        {"data": "x" * 4_000},
+        {"file_id": "x" * 4_000},
+    ],
+    ids=lambda payload: next(iter(payload)),
+)
+@pytest.mark.parametrize("kind", ["image", "image_url", "input_image"])
+def test_loop_measure_counts_no_image(kind, payload):
     """Payloads of images are not measured; everything else is, as Python prints it."""
-    image = {"type": "image", "source": {"type": "base64", "data": "x" * 4_000}}
-    bare = say("user", [{"type": "image"}, {"type": "text", "text": "look"}])
-    assert loop_tokens([say("user", [image, {"type": "text", "text": "look"}])]) == measure([bare])
+    text = {"type": "text", "text": "look", **payload}  # no image, whatever its keys
+    bare = say("user", [{"type": kind, "detail": "high"}, text])
+    assert loop_tokens([say("user", [{"type": kind, "detail": "high", **payload}, text])]) == measure([bare]) > 1_000
     assert loop_tokens([say("tool", "x" * 400)]) == measure([say("tool", "x" * 400)])
 
 

@@ -1,6 +1,5 @@
 """What a host restores into a session that was loaded: its poorer copy, or the same messages once more."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,9 @@ from tests.integrations.amplifier.harness import AmplifierHarness, awaited, call
 from tests.integrations.amplifier.provider import Message
 
 THOUGHT = {
-    **call("c0", path="a.py"),
-    "thinking_block": {"type": "thinking", "thinking": "Hm.", "signature": "sig"},
+    **call("c0", path="a.py", lines=[1, None, {"to": None}]),
+    "thinking_block": {"type": "thinking", "text": "Hm.", "signature": "sig"},
+    "content_blocks": [{"type": "thinking", "thinking": "Hm."}],
     "metadata": {"openai:response_id": "r1", "client": None},
 }
 TALK = [
@@ -41,16 +41,21 @@ def stripped(messages: list[Message], *, timestamp: bool = False) -> list[Messag
     for message in messages:
         if message["role"] in ("system", "developer"):
             continue
-        copy = json.loads(json.dumps({key: value for key, value in message.items() if key != "thinking_block"}))
-        if type(copy["content"]) is list:
-            copy["content"] = [{k: v for k, v in block.items() if v is not None} for block in copy["content"]]
-        if "metadata" in copy:
-            copy["metadata"] = {key: value for key, value in copy["metadata"].items() if value is not None}
+        copy = filled({key: value for key, value in message.items() if key not in ("thinking_block", "content_blocks")})
+        if "text" in message.get("thinking_block", ()):
+            copy["thinking_text"] = message["thinking_block"]["text"]
         if timestamp:
             copy["timestamp"] = "2026-08-01T12:00:00"
             copy.setdefault("metadata", {})["timestamp"] = "2026-08-01T12:00:00"
         found.append(copy)
     return found
+
+
+def filled(value: Any) -> Any:
+    """A copy without None, at any depth, from lists as well."""
+    if isinstance(value, dict):
+        return {key: filled(item) for key, item in value.items() if item is not None}
+    return [filled(item) for item in value if item is not None] if isinstance(value, list) else value
 
 
 async def loaded(config: dict[str, Any], messages: list[Message] = TALK) -> None:
@@ -70,6 +75,7 @@ async def loaded(config: dict[str, Any], messages: list[Message] = TALK) -> None
         pytest.param(stripped(TALK, timestamp=True), id="with-timestamps"),
         pytest.param([m for m in stripped(TALK) if m["role"] != "tool"], id="without-results"),
         pytest.param(stripped(TALK)[:-1], id="without-the-last-answer"),
+        pytest.param([m for m in stripped(TALK) if m["content"] != "Done."], id="without-an-earlier-answer"),
         pytest.param(TALK, id="as-it-is"),
     ],
 )
@@ -104,6 +110,39 @@ async def test_restore_without_the_last_turn_goes_back(where, tmp_path):
         assert await ours.kept() == TALK[:6]
     async with mounted(place(where, tmp_path)) as ours:
         assert await ours.kept() == TALK[:6]
+
+
+@WHERE
+@awaited
+async def test_rewind_to_an_interrupted_turn_keeps_its_results(where, tmp_path):
+    """The last turn that stays ended with results, which the host's transcript never has."""
+    stays = [say("user", "go"), call("c0", "c1"), result("c0", "done"), result("c1", "done as well")]
+    await loaded(place(where, tmp_path), [*stays, say("developer", "Mind the style."), say("user", "again")])
+    async with mounted(place(where, tmp_path)) as ours:
+        await ours.context.set_messages([m for m in stays if m["role"] != "tool"])
+        assert await ours.kept() == stays
+
+
+@WHERE
+@awaited
+async def test_restore_without_an_earlier_turn_is_applied(where, tmp_path):
+    """A list that lacks a whole turn in the middle is no copy: that turn is gone, what came before it stays ours."""
+    third = [say("user", "thirdly"), say("assistant", "Done for good.")]
+    await loaded(place(where, tmp_path), [*TALK, *third])
+    async with mounted(place(where, tmp_path)) as ours:
+        await ours.context.set_messages([*stripped(TALK)[:4], *third])
+        assert await ours.kept() == [*TALK[:6], *third]
+
+
+@WHERE
+@awaited
+async def test_restore_cut_at_calls_changes_nothing(where, tmp_path):
+    """A host that restores no call without its result cuts the end of the turn in which the process died."""
+    died = [*TALK, say("user", "thirdly"), call("c1", path="b.py")]
+    await loaded(place(where, tmp_path), died)
+    async with mounted(place(where, tmp_path)) as ours:
+        await ours.context.set_messages(stripped(died)[:-1])
+        assert await ours.kept() == died
 
 
 @awaited

@@ -42,7 +42,7 @@ async def test_unknown_setting_without_a_near_name_is_refused(tmp_path):
 WRONG: dict[str, list[Any]] = {
     "contract": ["3.0", 2.1],
     "max_tokens": [0, -1, 2.5, "200k", True],
-    "windows": [32_000, {"my-model": 0}, {"my-model": "32k"}, {"": 1}],
+    "windows": [5, {"m-1": 0}, {"m-1": "200k"}, {"m-1": 2.5}, {"": 5}],
     "compact_at": [0, -1, 2.5, "10k", True],
     "compact_to": [0, -1, 2.5, "10k", True],
     "summary_instructions": ["", 5, "x" * 16_385],

@@ -48,7 +48,7 @@ class SessionInspector:
 
     def __init__(self, store: Store, name: str) -> None:
         self._reader = Reader(store, name)
-        self._walk: LogReplay | None = None
+        self._replay: LogReplay | None = None
         self._steps: list[Step] = []
         self._lock = Lock()
 
@@ -67,13 +67,13 @@ class SessionInspector:
 
     def _go_on(self) -> bool:
         """Replay further records; return whether there were any."""
-        walk, self._walk = self._walk, None
-        if walk is None:  # the first call, or the last one failed midway
-            walk, self._steps = self._reader.replay(), []
-        before = walk.place
-        self._steps += self._reader.advance(walk, _AT_ONCE)
-        self._walk = walk
-        return walk.place > before
+        replay, self._replay = self._replay, None
+        if replay is None:  # the first call, or the last one failed midway
+            replay, self._steps = self._reader.replay(), []
+        before = replay.place
+        self._steps += self._reader.advance(replay, _AT_ONCE)
+        self._replay = replay
+        return replay.place > before
 
     def request(self, at: int, before: int | None) -> dict[str, Any]:
         """Return a request as it was sent, and where it first differs from the one before on its lane."""

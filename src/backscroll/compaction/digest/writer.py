@@ -25,7 +25,7 @@ from backscroll.view.rendering import LINES, note_text, note_texts
 
 HEADINGS = 0.55  # of a digest for users' words and turns, the rest is for lines
 WITH_PROSE = 0.35  # of a digest for users' words and turns next to a model's summary, at the expense of lines
-SPARE_LINES, MOST_SPARE = 0.05, 250  # lines kept aside without room: per token of the budget, and at most
+RESERVE_LINES, MOST_RESERVE = 0.05, 250  # lines kept aside without room: per token of the budget, and at most
 WEIGHTS, MOST_WEIGHTS = 0.12, 2_000  # words whose weight is kept, likewise
 MOST_SQUEEZED = 100  # users' words without room that are kept aside
 ERROR = 20.0  # weight of an error on top of its words: five mentions by the agent
@@ -84,7 +84,7 @@ def write(
         prose: A model's new summary, in place of the previous one.
     """
     frame = frame._replace(tokens=cache(frame.tokens))  # each stage measures the same texts again
-    known = sorted([*before.notes, *before.spare], key=_first)
+    known = sorted([*before.notes, *before.reserve], key=_first)
     facts = [TurnFacts(group) for group in groups]
     headings = [note for note in known if note.kind not in LINES]
     headings += [note for turn in facts for note in turn.headings()]
@@ -97,13 +97,13 @@ def write(
     weights = discounted(frame.salience.weights, frame.salience.shown(frame.kept, set()), mentioned_words)
     said = Said(text, weights.keys() - mentioned_words)
     weights |= {_error(note): ERROR * (SHOWN if note.text in text else 1) for note in lines.errors.values()}
-    kept, spare = _choose(lines, weights, said, room, frame)
+    kept, reserve = _choose(lines, weights, said, room, frame)
     mentioned = frame.salience.weigh(groups, before.weights)
     heaviest = sorted(mentioned.items(), key=itemgetter(1), reverse=True)  # stable: of equal ones the older first
     return DigestContent(
         tuple(sorted([*headings, *kept], key=_place)),
         tuple(heaviest[: min(MOST_WEIGHTS, int(frame.budget * WEIGHTS))]),
-        (*squeezed, *spare),
+        (*squeezed, *reserve),
         covered,
     )
 
@@ -214,10 +214,10 @@ def _choose(
         if tokens <= room:
             room -= tokens
             chosen[at] = note
-    most = max(0, min(MOST_SPARE, int(frame.budget * SPARE_LINES)) - len(aside))
+    most = max(0, min(MOST_RESERVE, int(frame.budget * RESERVE_LINES)) - len(aside))
     best = (lines.note(numbers[at]) for at in order if at not in chosen)
-    spare = sorted([*aside, *islice(best, most)], key=_first)
-    return [chosen[at] for at in sorted(chosen, reverse=True)], spare
+    reserve = sorted([*aside, *islice(best, most)], key=_first)
+    return [chosen[at] for at in sorted(chosen, reverse=True)], reserve
 
 
 def fit_headings(
@@ -359,7 +359,7 @@ def shrink(
                 gone[number] = rules_of(note) if kind == "user" and not rules_too else []
                 excess -= sizes[number] - sum(tokens(note_text(rule)) + 1 for rule in gone[number])
     kept = [left for number, note in enumerate(digest.notes) for left in gone.get(number, [note])]
-    spare = [note for number, note in enumerate(digest.notes) if number in gone]
+    reserve = [note for number, note in enumerate(digest.notes) if number in gone]
     if rules_too:
-        spare += [rule for note in spare if note.kind == "user" for rule in rules_of(note)]
-    return replace(digest, notes=tuple(kept), spare=(*digest.spare, *spare))
+        reserve += [rule for note in reserve if note.kind == "user" for rule in rules_of(note)]
+    return replace(digest, notes=tuple(kept), reserve=(*digest.reserve, *reserve))

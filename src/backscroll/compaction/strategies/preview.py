@@ -2,15 +2,19 @@
 
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from backscroll.compaction.candidates import CandidateGroup, CandidatePart, Window
-from backscroll.compaction.options import ARRIVAL, ToolResultPreview
+from backscroll.compaction.options import ARRIVAL, RECALLS, ToolResultPreview
+from backscroll.compaction.salient_lines import cut_to_lines
 from backscroll.history.history import History
 from backscroll.history.plan import Clear, Edit, Excerpt
 from backscroll.view.view import View
 
 BY = "preview"
 AT_ONCE = 0.25  # of the budget: a longer result is never shown whole
+OF_BOUND = 0.125  # of the budget: the same without the option, where shortening it later costs the model's reasoning
+KEPT = 0.09  # of the budget that such a result keeps
 _SMALL = 0.5  # of a result's limit that its preview takes, if the limit is below the usual one
 
 
@@ -36,61 +40,89 @@ class PreviewStrategy:
         return edits
 
 
-def preview(
-    window: Window, previews: ToolResultPreview, candidate: CandidatePart, over: int | None = None
-) -> Excerpt | Clear | None:
-    """Return the preview of a long result; None for a shorter one, or one cut before. `over`: tokens from which it is
-    long.
+def preview(window: Window, previews: ToolResultPreview, candidate: CandidatePart) -> Excerpt | Clear | None:
+    """Return the preview of a long result that the model has seen; None for a shorter one, or one cut before."""
+    return _preview(window, ArrivalRule(previews.threshold_tokens, previews.preview_tokens, ()), candidate)
+
+
+class ArrivalRule(NamedTuple):
+    """Which results are shortened before they are first shown."""
+
+    over: int
+    """Tokens from which a result is too long."""
+    keep: int
+    """Tokens of its preview."""
+    exempt_tools: tuple[str, ...]
+    """Tools whose results are shown whole."""
+    by_lines: bool = False
+    """Keep the lines that matter most, instead of head and tail."""
+
+
+def arrival_rule(room: int, previews: ToolResultPreview | None, *, binds: bool) -> ArrivalRule | None:
+    """Return which results are shortened before they are first shown; None if there are none.
+
+    Args:
+        room: Tokens that all messages may take.
+        previews: The option of the session.
+        binds: Shortening a result later costs the model's reasoning, so without the option more is shortened at once.
     """
-    over = previews.threshold_tokens if over is None else over
-    if candidate.part.id is None or candidate.entry.reading.flags.whole:
-        return None
-    if (candidate.entry.seq, candidate.number) in candidate.unit.edits or window.tokens(candidate.count) <= over:
-        return None
-    if candidate.part.media is not None:
-        return window.mask(candidate, BY, "set aside")
+    if previews is None:
+        return ArrivalRule(int(room * OF_BOUND), int(room * KEPT), RECALLS, by_lines=True) if binds else None
+    over = int(room * AT_ONCE)
+    over = min(previews.threshold_tokens, over) if previews.when == ARRIVAL else over
     keep = previews.preview_tokens
     if over < previews.threshold_tokens:
         keep = min(keep, int(over * _SMALL))
-    return window.clip(candidate, max(1, keep), BY)
+    return ArrivalRule(over, keep, previews.exempt_tools)
 
 
-def shown_whole(view: View, history: History, room: int, previews: ToolResultPreview | None) -> bool:
-    """Return whether an unseen result may be too large to be shown whole; cheap. `room`: tokens of all messages."""
-    if previews is None:
+def shown_whole(view: View, history: History, rule: ArrivalRule | None) -> bool:
+    """Return whether an unseen result may be too large to be shown whole; cheap."""
+    if rule is None:
         return False
     for segment in reversed(view.segments):
         if segment.group is None:
             continue
         if segment.group.members[-1] <= history.last_assistant:
             return False
-        if segment.estimate.upper > _most(room, previews):
+        if segment.estimate.upper > rule.over:
             return True
     return False
 
 
-def arrivals(window: Window, previews: ToolResultPreview | None, whole: Set[int]) -> list[Edit]:
+def arrivals(window: Window, rule: ArrivalRule | None, whole: Set[int]) -> list[Edit]:
     """Return previews of unseen results that are too large, except in groups with entries of `whole`."""
-    if previews is None:
+    if rule is None:
         return []
-    over = _most(window.budget, previews)
     found = (
-        preview(window, previews, candidate, over)
+        _preview(window, rule, candidate)
         for unit in window.units
         if unit.unseen and whole.isdisjoint(unit.seqs)
-        for candidate in _fresh(window, unit, previews)
+        for candidate in _fresh(window, unit, rule)
     )
     return [edit for edit in found if edit is not None]
 
 
-def _most(room: int, previews: ToolResultPreview) -> int:
-    """Return the tokens that a result may take when it is first shown."""
-    quarter = int(room * AT_ONCE)
-    return min(previews.threshold_tokens, quarter) if previews.when == ARRIVAL else quarter
-
-
-def _fresh(window: Window, unit: CandidateGroup, previews: ToolResultPreview) -> Iterator[CandidatePart]:
+def _fresh(window: Window, unit: CandidateGroup, rule: ArrivalRule) -> Iterator[CandidatePart]:
     """Return the results of a group, without those of exempt tools."""
     calls = (part for entry in unit.entries for part in entry.reading.call_parts)
-    spared = {part.id for part in calls if part.name in previews.exempt_tools}
+    spared = {part.id for part in calls if part.name in rule.exempt_tools}
     return (found for found in window.parts_of(unit, ("result", "media")) if found.part.id not in spared)
+
+
+def _preview(window: Window, rule: ArrivalRule, candidate: CandidatePart) -> Excerpt | Clear | None:
+    """Return the preview of a result that is too long; None for a shorter one, or one cut before."""
+    if not _is_long(window, candidate, rule.over):
+        return None
+    if candidate.part.media is not None:
+        return window.mask(candidate, BY, "set aside")
+    lines = next(cut_to_lines(window, [candidate], rule.keep, BY), None) if rule.by_lines else None
+    if lines is not None and window.tokens(lines.count) <= rule.over:
+        return lines
+    return window.clip(candidate, max(1, rule.keep), BY)
+
+
+def _is_long(window: Window, candidate: CandidatePart, over: int) -> bool:
+    if candidate.part.id is None or candidate.entry.reading.flags.whole:
+        return False
+    return (candidate.entry.seq, candidate.number) not in candidate.unit.edits and window.tokens(candidate.count) > over

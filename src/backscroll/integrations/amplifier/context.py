@@ -41,8 +41,7 @@ Message = dict[str, Any]
 
 class AmplifierContext(AsyncContextManager):
     """The context manager of one session. It opens no file before its first use: the kernel may create it only to
-    validate
-    the module.
+    validate the module.
     """
 
     _write_view = staticmethod(as_sent)
@@ -261,8 +260,7 @@ class AmplifierContext(AsyncContextManager):
 
     async def compact(self, focus: str | None = None, *, lane: str | None = None) -> CompactionResult | None:
         """Compact the lane (default: that of the newest request) to the target. Without a summarizer, `focus` is
-        ignored
-        with an event.
+        ignored with an event.
         """
         await self._load()
         if focus is not None and self._summarizer is None:
@@ -305,6 +303,8 @@ class AmplifierContext(AsyncContextManager):
             text = await text if inspect.isawaitable(text) else text
         except Exception as error:
             if self._prompt_text is None:
+                if isinstance(error, TypeError):  # loops take one for a missing parameter `token_budget`
+                    raise RuntimeError(f"the system prompt factory failed ({error!r}): fix the factory") from error
                 raise
             await self.warn(signals.PROMPT_FAILED, {"error": f"{error!r:.200}"})
             return self._prompt_text

@@ -64,18 +64,21 @@ def estimate_input_tokens(
         for reading, counts in zip(readings, measurer.measure(readings), strict=True)
     ]
     outside = outside_tokens(measurer, family, system_prompt, tool_specs)
-    middle, upper = sum(found.middle for found in sums) + outside[0], sum(found.upper for found in sums) + outside[1]
-    return TokenEstimate(middle, upper, counted)
+    expected, upper = (
+        sum(found.expected for found in sums) + outside[0],
+        sum(found.upper for found in sums) + outside[1],
+    )
+    return TokenEstimate(expected, upper, counted)
 
 
 def outside_tokens(
     measurer: Measurer, family: ModelProfile, system_prompt: Any, tool_specs: Sequence[Any] | None
 ) -> tuple[int, int]:
-    """Return the middle and upper estimate of the tokens of a request outside its messages."""
+    """Return the expected tokens of a request outside its messages, and their upper bound."""
     texts = [text for text in (system_text(system_prompt),) if text]
     texts += [compact(to_json(dict(spec))) for spec in tool_specs or ()]
     found = [estimate_count(measurer.count(text), family) for text in texts]
-    return ceil(sum(middle for middle, _ in found)), ceil(sum(upper for _, upper in found))
+    return ceil(sum(expected for expected, _ in found)), ceil(sum(upper for _, upper in found))
 
 
 def system_text(system_prompt: Any) -> str:

@@ -5,6 +5,8 @@ Both are the functions that `amplifier run` and `amplifier session resume` call.
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -63,15 +65,16 @@ async def single(prepared: Any, prompt: str, session: str, transcript: list[dict
 
 async def interactive(
     prepared: Any, lines: Sequence[str], session: str, transcript: list[dict[str, Any]] | None = None
-) -> None:
-    """The interactive prompt, with these lines typed into it; the last one should end it."""
+) -> str:
+    """The interactive prompt, with these lines typed into it; the last one should end it. Returns what it shows."""
     from amplifier_app_cli.main import interactive_chat
     from prompt_toolkit.application import create_app_session
     from prompt_toolkit.input import create_pipe_input
     from prompt_toolkit.output import DummyOutput
 
     settle(session)
-    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+    shown = StringIO()
+    with redirect_stdout(shown), create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
         typing = asyncio.create_task(_type(keys, lines))
         talk = interactive_chat(
             prepared.mount_plan, [], verbose=False, session_id=session, bundle_name=NAME,
@@ -81,6 +84,7 @@ async def interactive(
             await asyncio.wait_for(talk, SECONDS)
         finally:
             typing.cancel()
+    return shown.getvalue()
 
 
 async def _type(keys: Any, lines: Sequence[str]) -> None:

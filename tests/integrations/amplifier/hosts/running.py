@@ -22,13 +22,17 @@ KINDS = ("memory", "store", "storage_path", "transcript_path")
 """The ways to keep a session, by the option of the configuration; `memory` is the default configuration."""
 KEPT = {
     "foundation.long": KINDS,
-    "foundation.spawn": ("memory", "store", "transcript_path"),
+    "foundation.loops": KINDS,
+    "foundation.spawn": KINDS,
     "commands.talk": KINDS,
-    "commands.interrupted": ("memory", "store", "transcript_path"),
-    "commands.rewound": ("store", "transcript_path"),
+    "commands.pursued": KINDS,
+    "commands.interrupted": KINDS,
+    "commands.rewound": KINDS,
     "children.family": KINDS,
+    "hooks": KINDS,
+    "calls": KINDS,
 }
-"""Journeys that are made in several ways of keeping, one after the other in one process; the rest are in memory."""
+"""Journeys, or files of them, in several ways of keeping, one after the other in one process; others: in memory."""
 TOGETHER = ("hooks", "calls", "work")
 """Files whose journeys are short and run in one process."""
 

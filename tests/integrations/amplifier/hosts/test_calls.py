@@ -2,36 +2,52 @@
 
 import pytest
 
-from tests.integrations.amplifier.hosts.checking import assert_sound
-from tests.integrations.amplifier.hosts.running import needs_hosts, report
+from tests.integrations.amplifier.hosts.checking import assert_sound, assert_unmoved
+from tests.integrations.amplifier.hosts.journeys.calls import HINT
+from tests.integrations.amplifier.hosts.running import KINDS, needs_hosts, report
 
 pytestmark = needs_hosts
+KEPT = pytest.mark.parametrize("kind", KINDS)
 
 
-def test_developer_messages_stay_with_a_factory():
+@KEPT
+def test_developer_messages_stay_with_a_factory(kind):
     """Developer messages carry mentioned files. In front they are in each request; others stay until a compaction."""
-    life = report("calls.developer")
+    life = report("calls.developer", kind)
     first = life["compacted_before"][0]
     assert [places[0] for places in life["shown"]] == [1] * life["requests"]
     assert [len(places) for places in life["shown"][:first]] == [2] * first
     assert_sound([life])
 
 
-def test_persisted_reminder_stays_word_for_word():
+@KEPT
+def test_persisted_reminder_stays_word_for_word(kind):
     """A reminder that the loop keeps once is in each request of a long turn, once."""
-    life = report("calls.reminder")
+    life = report("calls.reminder", kind)
     assert len(life["compacted_before"]) > 2
     assert life["shown"] == [1] * 46
     assert_sound([life])
 
 
-def test_two_windows_of_one_model_share_no_view():
+@KEPT
+def test_two_windows_of_one_model_share_no_view(kind):
     """Two instances of a provider have one model's name and windows of 200k and 16k: the small one costs nothing."""
-    life = report("calls.windows")
+    life = report("calls.windows", kind)
     *_, before, after = life["tokens"]["large"]
     assert life["tokens"]["small"][0] < 12_000
     assert after > before
     assert_sound([life])
+
+
+@KEPT
+def test_history_set_before_a_request_is_sent(kind):
+    """An image that a hook adds to the newest message moves nothing before it; a message in front compacts anew."""
+    life = report("calls.surfaced", kind)
+    assert life["requests"] == 21
+    assert (life["pictured"], life["hinted"]["content"]) == (True, HINT["content"])
+    assert [at for at in life["compacted_before"] if at >= 19] == [20]
+    assert_sound([life])
+    assert_unmoved([life])
 
 
 def test_empty_restore_empties_the_history():

@@ -37,11 +37,21 @@ def test_cli_fork_goes_on_from_its_turn(kind):
     assert found["lives"][5]["users"] == ["Read the parser.", "Go on 4."]
 
 
-def test_cli_save_writes_the_whole_history():
+@pytest.mark.parametrize("kind", KINDS)
+def test_cli_save_writes_the_whole_history(kind):
     """`/save` finds every message that the session has, also after compactions."""
-    found = report("commands.talk")
+    found = report("commands.talk", kind)
     assert found["lives"][0]["compacted_before"]
     assert found["written"] == found["made"] == 38
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_cli_status_and_fork_count_the_whole_history(kind):
+    """`/status` and `/fork` read the history at the prompt: all messages and all turns, also after a compaction."""
+    found = report("commands.talk", kind)
+    assert found["lives"][0]["compacted_before"][0] < 15  # within the turn before `/status`
+    assert "Messages: 30\n" in found["shown"]
+    assert "Forked at turn: 1 of 2\n" in found["shown"]
 
 
 def test_restore_with_thinking_changes_nothing():
@@ -60,7 +70,7 @@ def test_restore_with_thinking_keeps_the_transcript(kind):
     assert [life["counts"].get("context:set_messages_ignored") for life in lives[1:5]] == [1] * 4
 
 
-@pytest.mark.parametrize("kind", ["store", "transcript_path"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_restore_without_a_turn_is_a_rewind(kind):
     """A host that rewound the session on its disk restores fewer turns: the rest is gone."""
     before, after = report("commands.rewound", kind)["lives"]
@@ -69,7 +79,7 @@ def test_restore_without_a_turn_is_a_rewind(kind):
     assert after["users"] == ["Go on 0.", "Go on 2."]
 
 
-@pytest.mark.parametrize("kind", ["memory", "store", "transcript_path"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_cli_turn_after_an_interruption_is_sound(kind):
     """Ctrl-C once and twice during tools: the command line repairs its transcript, and each next turn is valid."""
     life = report("commands.interrupted", kind)["lives"][0]
@@ -78,9 +88,10 @@ def test_cli_turn_after_an_interruption_is_sound(kind):
     assert life["kept"] == 22
 
 
-def test_cli_goal_judges_the_history_and_goes_on():
+@pytest.mark.parametrize("kind", KINDS)
+def test_cli_goal_judges_the_history_and_goes_on(kind):
     """The loop's evaluator finds the newest messages of the history, and its own requests change nothing of ours."""
-    found = report("commands.pursued")
+    found = report("commands.pursued", kind)
     life = found["lives"][0]
     assert_sound([life])
     assert life["compacted_before"]

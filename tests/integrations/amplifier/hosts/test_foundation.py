@@ -6,19 +6,20 @@ from tests.integrations.amplifier.hosts.checking import assert_sound, assert_unm
 from tests.integrations.amplifier.hosts.running import KINDS, needs_hosts, report
 
 pytestmark = needs_hosts
+LOOPS = pytest.mark.parametrize("loop", ["loop-basic", "loop-streaming", "loop-events"])
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_foundation_long_work_is_sound_and_whole(kind):
     """`create_session` and hundreds of requests with compactions: all valid, all within the window, history whole."""
     lives = report("foundation.long", kind)["lives"]
-    assert lives[0]["requests"] == (300 if kind == "memory" else 120)
+    assert lives[0]["requests"] == 300
     assert len(lives[0]["compacted_before"]) > 5
     assert_sound(lives)
     assert_unmoved(lives)
 
 
-@pytest.mark.parametrize("kind", ["memory", "store"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_response_chain_after_a_compaction_begins_again(kind):
     """No request names an answer of the server from before the newest compaction; each later one is named."""
     found = report("foundation.long", kind)
@@ -28,20 +29,22 @@ def test_response_chain_after_a_compaction_begins_again(kind):
         assert named == [f"resp_{number}" for number in range(newest + 1, at + 1)], at
 
 
-@pytest.mark.parametrize("loop", ["loop-basic", "loop-streaming", "loop-events"])
-def test_loop_under_our_context_is_sound(loop):
+@LOOPS
+@pytest.mark.parametrize("kind", KINDS)
+def test_loop_under_our_context_is_sound(kind, loop):
     """Each loop of Microsoft's works on our context; loop-events with the contract 1.0."""
-    life = report("foundation.loops")[loop]
+    life = report("foundation.loops", kind)[loop]
     assert life["requests"] == 45
     assert life["compacted_before"]
     assert_sound([life])
     assert_unmoved([life])
 
 
-@pytest.mark.parametrize("loop", ["loop-basic", "loop-streaming", "loop-events"])
-def test_context_after_the_sessions_end_still_works(loop):
+@LOOPS
+@pytest.mark.parametrize("kind", KINDS)
+def test_context_after_the_sessions_end_still_works(kind, loop):
     """After `session.cleanup` the history is there, takes a message, and can be sent."""
-    before, after, last = report("foundation.loops")[loop]["after_the_end"]
+    before, after, last = report("foundation.loops", kind)[loop]["after_the_end"]
     assert (after, last) == (before + 1, "One thing more.")
 
 
@@ -54,7 +57,7 @@ def test_system_prompt_is_read_again_for_each_request():
     assert "Touch what you like." in second
 
 
-@pytest.mark.parametrize("kind", ["memory", "store", "transcript_path"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_spawned_child_with_inherited_messages_is_sound(kind):
     """`PreparedBundle.spawn` gives a child its parent's messages, and both histories stay apart."""
     found = report("foundation.spawn", kind)

@@ -13,6 +13,8 @@ from tests.integrations.amplifier.scripts import Step, reading, say, use
 
 LEADING = {"role": "developer", "content": "Mentioned file: style.md says short lines."}
 DEVELOPER = {"role": "developer", "content": "Mentioned file: conventions.md says tabs."}
+HINT = {"role": "developer", "content": "The surface is a terminal of 80 columns."}
+IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}}
 REMINDER = "<system-reminder>3 tasks are open.</system-reminder>"
 
 
@@ -28,8 +30,8 @@ async def developer(kind: str, folder: Path) -> dict[str, Any]:
     """A history that begins with a developer message and has another, restored as amplifier-agent does, and long work
     after it.
     """
-    stage = Stage({"Go.": long("part", 14, 120)})
-    session = await opened(stage)
+    stage = Stage({"Go.": long("part", 14, 120)}, keeps=kind != "memory")
+    session = await opened(stage, **keeping(kind, folder))
     history: list[Message] = [
         LEADING, {"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Hello."}, DEVELOPER,
     ]  # fmt: skip  # one history
@@ -45,8 +47,8 @@ async def developer(kind: str, folder: Path) -> dict[str, Any]:
 
 async def reminder(kind: str, folder: Path) -> dict[str, Any]:
     """A reminder that a hook keeps in the history before the user's message, and a turn of 45 steps after it."""
-    stage = Stage({"Go.": long("part", 45, 70)})
-    session = await opened(stage)
+    stage = Stage({"Go.": long("part", 45, 70)}, keeps=kind != "memory")
+    session = await opened(stage, **keeping(kind, folder))
     context = session.coordinator.get("context")
 
     async def remind(event: str, data: dict[str, Any]) -> HookResult:
@@ -64,9 +66,12 @@ async def reminder(kind: str, folder: Path) -> dict[str, Any]:
 
 async def windows(kind: str, folder: Path) -> dict[str, Any]:
     """Two instances of one provider with one model and windows of 200k and 16k: the large, the small, the large."""
-    stage = Stage({"Read much.": long("large", 20, 150), "Ask the small one.": [say("Small.")], "Go on.": [say("On.")]})
+    plays = {"Read much.": long("large", 20, 150), "Ask the small one.": [say("Small.")], "Go on.": [say("On.")]}
+    stage = Stage(plays, keeps=kind != "memory")
     small, large = entry("provider-scripted", window=16_000), entry("provider-scripted", window=200_000)
-    prepared = await prepare({}, providers=[{**small, "instance_id": "small"}, {**large, "instance_id": "large"}])
+    prepared = await prepare(
+        keeping(kind, folder), providers=[{**small, "instance_id": "small"}, {**large, "instance_id": "large"}]
+    )
     session = await prepared.create_session(session_cwd=Path.cwd())
     models = session.coordinator.get("providers")
     for asked, prompt in (("large", "Read much."), ("small", "Ask the small one."), ("large", "Go on.")):
@@ -76,6 +81,34 @@ async def windows(kind: str, folder: Path) -> dict[str, Any]:
     await session.cleanup()
     requests = {name: [sent.tokens for sent in model.requests] for name, model in models.items()}
     return {**stage.lives[0].report(), "tokens": requests}
+
+
+async def surfaced(kind: str, folder: Path) -> dict[str, Any]:
+    """A hook that sets the whole history right before a request: first with an image in the newest message, then with a
+    message in front of all others. So a terminal does that has its own surface.
+    """
+    plays = {"Go.": long("part", 18, 120), "Look.": [say("Seen.")], "And now?": [say("Done.")]}
+    stage = Stage(plays, keeps=kind != "memory")
+    session = await opened(stage, **keeping(kind, folder))
+    context = session.coordinator.get("context")
+
+    async def alter(event: str, data: dict[str, Any]) -> HookResult:
+        messages = await context.get_messages()
+        said = messages[-1].get("content")
+        if said == "Look.":
+            last = {**messages[-1], "content": [{"type": "text", "text": said}, IMAGE]}
+            await context.set_messages([*messages[:-1], last])
+        elif said == "And now?":
+            await context.set_messages([HINT, *messages])
+        return HookResult()
+
+    session.coordinator.hooks.register(events.PROVIDER_REQUEST, alter, name="surface")
+    for prompt in plays:
+        await session.execute(prompt)
+    await session.cleanup()
+    life = stage.lives[0]
+    pictured, hinted = (sent.messages for sent in life.requests[-2:])
+    return {**life.report(), "pictured": IMAGE in pictured[-1]["content"], "hinted": hinted[1]}
 
 
 async def little(kind: str, folder: Path) -> dict[str, Any]:
@@ -113,4 +146,4 @@ async def opened_twice(kind: str, folder: Path) -> dict[str, Any]:
     return {"seen": seen, "lives": stage.report()}
 
 
-TOGETHER = (developer, reminder, windows, little, opened_twice)
+TOGETHER = (developer, reminder, windows, surfaced, little, opened_twice)

@@ -32,7 +32,7 @@ async def talk(kind: str, folder: Path) -> dict[str, Any]:
     async def fresh(name: str = "kept") -> Any:
         return await prepare(keeping(kind, folder, name))
 
-    await commands.interactive(
+    shown = await commands.interactive(
         await fresh(),
         ["Read the parser.", "/status", "Fix the printer.", "/save all.json", "/fork", "/fork 1 forked", "exit"],
         "main",
@@ -50,6 +50,7 @@ async def talk(kind: str, folder: Path) -> dict[str, Any]:
     first = stage.lives[0]
     return {
         "lives": stage.report(),
+        "shown": shown,
         "written": len(written),
         "made": len([message for message in first.kept if message["role"] != "system"]),
         "before_clear": before,

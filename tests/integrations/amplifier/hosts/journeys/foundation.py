@@ -24,10 +24,10 @@ async def play(stage: Stage, prepared: Any, turns: list[Turn], session: str = "m
 
 
 async def long(kind: str, folder: Path) -> dict[str, Any]:
-    """Mixed work in one session of loop-streaming: 300 requests in the default configuration, 120 where it is kept."""
+    """Mixed work in one session of loop-streaming: 300 requests."""
     stage = Stage({}, keeps=kind != "memory", response_ids=True)
     prepared = await prepare(keeping(kind, folder))
-    await play(stage, prepared, work(turns=30 if kind == "memory" else 12, rounds=9))
+    await play(stage, prepared, work(turns=30, rounds=9))
     return {"lives": stage.report(), "answered": [_response_ids(sent) for sent in stage.lives[0].requests]}
 
 
@@ -41,8 +41,8 @@ async def loops(kind: str, folder: Path) -> dict[str, Any]:
     """Work under each loop, and one more turn after the session's end."""
     found: dict[str, Any] = {}
     for loop, contract in (("loop-basic", "2.1.0"), ("loop-streaming", "2.1.0"), ("loop-events", "1.0")):
-        stage = Stage({})
-        prepared = await prepare({"contract": contract}, loop)
+        stage = Stage({}, keeps=kind != "memory")
+        prepared = await prepare({"contract": contract, **keeping(kind, folder, loop)}, loop)
         session = await play(stage, prepared, work(turns=5, rounds=8))
         context = session.coordinator.get("context")
         held = len(await stage.lives[0].history())

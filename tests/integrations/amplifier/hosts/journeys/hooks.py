@@ -6,7 +6,7 @@ from typing import Any
 from amplifier_core import HookResult, events
 
 from tests.integrations.amplifier.hosts import commands
-from tests.integrations.amplifier.hosts.bundles import entry, prepare
+from tests.integrations.amplifier.hosts.bundles import entry, keeping, prepare
 from tests.integrations.amplifier.hosts.stage import Stage
 from tests.integrations.amplifier.scripts import say, use
 
@@ -55,10 +55,13 @@ async def before_each_request(kind: str, folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for loop in ("loop-basic", "loop-streaming"):
         for wrapping in (False, True):
-            stage = Stage({"Go.": steps})
+            stage = Stage({"Go.": steps}, keeps=kind != "memory")
             hooks = [entry("hooks-status-context"), entry("hooks-routing"), entry("hooks-session-naming")]
             prepared = await prepare(
-                {}, loop, tools=[entry("tool-skills", skills_dirs=[str(folder)])], hooks=() if wrapping else hooks
+                keeping(kind, folder, f"{loop}-{wrapping}"),
+                loop,
+                tools=[entry("tool-skills", skills_dirs=[str(folder)])],
+                hooks=() if wrapping else hooks,
             )
             session = await prepared.create_session(session_cwd=Path.cwd())
             for text in TEXTS if wrapping else ():
@@ -78,8 +81,8 @@ async def after_each_tool(kind: str, folder: Path) -> dict[str, Any]:
     read = [use("read_file", path=f"part_{at}.py", lines=130) for at in range(16)]
     found = {}
     for loop in ("loop-basic", "loop-streaming"):
-        stage = Stage({"Go.": [*read, say("Done.")]})
-        session = await (await prepare({}, loop)).create_session(session_cwd=Path.cwd())
+        stage = Stage({"Go.": [*read, say("Done.")]}, keeps=kind != "memory")
+        session = await (await prepare(keeping(kind, folder, loop), loop)).create_session(session_cwd=Path.cwd())
 
         async def remind(event: str, data: dict[str, Any]) -> HookResult:
             return HookResult(action="inject_context", context_injection="Mind the style.", ephemeral=False)
@@ -97,9 +100,10 @@ async def after_each_tool(kind: str, folder: Path) -> dict[str, Any]:
 async def named(kind: str, folder: Path) -> dict[str, Any]:
     """hooks-session-naming, which reads the history after a turn and asks the model aside; then the session resumed."""
     plays = {f"Name me {at}.": [use("read_file", path="a.py", lines=5), say("Read.")] for at in range(2)}
-    stage = Stage(plays)
+    stage = Stage(plays, keeps=kind != "memory")
     for at, transcript in ((0, lambda: None), (1, lambda: commands.saved("main"))):
-        prepared = await prepare({}, hooks=[entry("hooks-session-naming", initial_trigger_turn=1, model_role=None)])
+        naming = entry("hooks-session-naming", initial_trigger_turn=1, model_role=None)
+        prepared = await prepare(keeping(kind, folder), hooks=[naming])
         await commands.single(prepared, f"Name me {at}.", "main", transcript())
     return {"lives": stage.report(), "metadata": commands.store().get_metadata("main")}
 
@@ -107,8 +111,8 @@ async def named(kind: str, folder: Path) -> dict[str, Any]:
 async def logged(kind: str, folder: Path) -> dict[str, Any]:
     """A log of events as hooks-logging keeps it: of all kernel events, and of each that a module contributes."""
     steps = [*(use("read_file", path=f"part_{at}.py", lines=120) for at in range(16)), say("Done.")]
-    stage = Stage({"Go.": steps})
-    session = await (await prepare({})).create_session(session_cwd=Path.cwd())
+    stage = Stage({"Go.": steps}, keeps=kind != "memory")
+    session = await (await prepare(keeping(kind, folder))).create_session(session_cwd=Path.cwd())
     coordinator, lines = session.coordinator, []
 
     async def log(event: str, data: dict[str, Any]) -> None:

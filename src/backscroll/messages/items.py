@@ -1,0 +1,172 @@
+"""Items of OpenAI's Responses API, and the envelopes in which the history keeps them.
+
+One response is several items, and most of them have no role. The history keeps the items of one response unchanged in
+one message, `{"role": "assistant", "content": [item, ...]}`, so that reasoning and what followed it stay together. A
+view puts the items of every envelope in a row: that is what a request takes. Source: `ResponseInputItemParam` of
+openai 3.54.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Message = dict[str, Any]
+Item = dict[str, Any]
+
+PAIRS = {
+    "function_call": "function_call_output",
+    "custom_tool_call": "custom_tool_call_output",
+    "local_shell_call": "local_shell_call_output",
+    "shell_call": "shell_call_output",
+    "computer_call": "computer_call_output",
+    "apply_patch_call": "apply_patch_call_output",
+    "tool_search_call": "tool_search_output",
+    "program": "program_output",
+    "mcp_approval_request": "mcp_approval_response",
+}
+"""Calls that another item answers, each with that item's type."""
+OUTPUTS = frozenset(PAIRS.values())
+_ANSWERED = frozenset(
+    (
+        "mcp_call", "mcp_list_tools", "web_search_call", "file_search_call", "code_interpreter_call",
+        "image_generation_call",
+    )
+)  # fmt: skip  # one thought
+"""Calls that hold their own answer."""
+_OF_HOSTS = frozenset(("additional_tools", "configuration_update", "compaction_trigger"))
+_TYPES = frozenset(
+    ("message", "reasoning", "compaction", "item_reference", *PAIRS, *OUTPUTS, *_ANSWERED, *_OF_HOSTS)
+)  # fmt: skip  # one thought
+KEPT = frozenset(("compaction", "item_reference", "additional_tools", "configuration_update"))
+"""Items that every view needs: what they represent is nowhere else, or holds for all that follows."""
+_BLOCKS = frozenset(
+    (
+        "text", "input_text", "output_text", "refusal", "thinking", "redacted_thinking", "tool_use", "tool_call",
+        "tool_result", "image", "document", "image_url", "input_image", "input_audio", "file", "input_file",
+    )
+)  # fmt: skip  # one thought
+"""Blocks of a plain message. LangChain mixes them with items; such a message is no envelope."""
+PIXEL = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNgYGBgAAAABQABXvMqOgAAAABJRU5ErkJg"
+    "gg=="
+)
+"""The smallest picture: the API takes nothing else as the answer of a `computer_call`."""
+
+
+def is_item(value: Any) -> bool:
+    """Return whether a value is an item, as opposed to a content block of the same type in another dialect."""
+    kind = value.get("type") if type(value) is dict else None
+    if type(kind) is not str or kind not in _TYPES:
+        return False
+    if kind == "message":
+        return "role" in value and "stop_reason" not in value  # a whole answer of Anthropic has one
+    if kind == "compaction":
+        return "encrypted_content" in value and "content" not in value  # Anthropic's block has a `content`
+    return kind != "reasoning" or "summary" in value
+
+
+def is_envelope(message: Message) -> bool:
+    """Return whether the content of a message are items."""
+    content = message.get("content")
+    if type(content) is not list or not any(map(is_item, content)):
+        return False
+    return not any(type(block) is not dict or block.get("type") in _BLOCKS or "type" not in block for block in content)
+
+
+def in_a_row(view: Sequence[Message]) -> list[Message]:
+    """Return a view as a request of the Responses API takes it: the items of all envelopes in a row."""
+    found: list[Message] = []
+    for message in view:
+        if type(message.get("content")) is list and is_envelope(message):
+            found += message["content"]
+        else:
+            found.append(message)
+    return found
+
+
+def role_of(item: Mapping[str, Any]) -> str:
+    """Return the role of an item's envelope."""
+    kind = item.get("type")
+    if kind in OUTPUTS:
+        return "tool"
+    return "developer" if kind in _OF_HOSTS else str(item.get("role") or "assistant")
+
+
+def gathered(messages: Sequence[object]) -> Sequence[object]:
+    """Put bare items into envelopes: each run of items that the model made into one, every other item into its own.
+
+    A message of a user or of the host stays as it is, and so does a model's message that has no other item beside it.
+    A bare item's `metadata` becomes its envelope's.
+    """
+    if all(type(message) is dict and "role" in message and "type" not in message for message in messages):
+        return messages
+    found: list[object] = []
+    run: list[Item] = []
+    for message in messages:
+        item = _bare(message)
+        if item is not None and role_of(item) == "assistant":
+            run.append(item)
+            continue
+        found += _enveloped(run)
+        run = []
+        if item is None or item["type"] == "message":
+            found.append(message)
+        else:
+            found += _enveloped([item])
+    return [*found, *_enveloped(run)]
+
+
+def _enveloped(run: list[Item]) -> list[Message]:
+    if all(item["type"] == "message" for item in run):
+        return list(run)
+    metadata: dict[str, Any] = {}
+    for item in run:
+        if type(item.get("metadata")) is dict:
+            metadata |= item["metadata"]
+    items = [{key: value for key, value in item.items() if key != "metadata"} for item in run]
+    envelope = {"role": role_of(run[0]), "content": items}
+    return [{**envelope, "metadata": metadata} if metadata else envelope]
+
+
+def _bare(message: object) -> Item | None:
+    """Return the item that a message is; `None` for a message of any other kind."""
+    kind = message.get("type") if isinstance(message, Mapping) else getattr(message, "type", None)
+    if type(kind) is not str or kind not in _TYPES:
+        return None
+    if isinstance(message, Mapping):
+        item = dict(message)
+    elif not isinstance(message, type) and callable(dump := getattr(message, "model_dump", None)):
+        item = dump()
+    else:
+        return None
+    return item if is_item(item) else None
+
+
+def call_id(item: Item) -> str:
+    """Return the id by which a call and its output find each other; empty if there is none."""
+    kind = item["type"]
+    key = {"mcp_approval_request": "id", "mcp_approval_response": "approval_request_id"}.get(kind, "call_id")
+    found = item.get(key)
+    if found is None and kind == "local_shell_call_output":
+        found = item.get("id")  # it has no `call_id`: its `id` is the call's
+    return found if type(found) is str else ""
+
+
+def answer_of(call: Item, text: str) -> Message:
+    """Return the envelope of an output that answers a call with this text, in the shape that its type demands."""
+    kind, known = call["type"], call_id(call)
+    answers: dict[str, Item] = {
+        "local_shell_call": {"id": known, "output": text},
+        "shell_call": {
+            "call_id": known,
+            "output": [{"stdout": "", "stderr": text, "outcome": {"type": "exit", "exit_code": 1}}],
+        },
+        "computer_call": {"call_id": known, "output": {"type": "computer_screenshot", "image_url": PIXEL}},
+        "apply_patch_call": {"call_id": known, "status": "failed", "output": text},
+        "tool_search_call": {"call_id": known, "tools": [], "execution": "client", "status": "incomplete"},
+        "program": {"id": f"{known}_output", "call_id": known, "result": text, "status": "incomplete"},
+        "mcp_approval_request": {"approval_request_id": known, "approve": False, "reason": text},
+    }
+    output = {"type": PAIRS[kind], **answers.get(kind, {"call_id": known, "output": text})}
+    if type(call.get("caller")) is dict:
+        output["caller"] = call["caller"]
+    return {"role": "tool", "content": [output]}

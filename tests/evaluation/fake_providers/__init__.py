@@ -1,0 +1,1 @@
+"""Tests of `backscroll.evaluation.fake_providers`."""
