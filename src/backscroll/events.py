@@ -29,6 +29,8 @@ PROMPT_CHANGED = "context:system_prompt_changed"
 REASONING_REMOVED = "context:reasoning_removed"
 RULES_EVICTED = "context:rules_evicted"
 ATTACHMENT_LEFT_OUT = "context:attachment_left_out"
+MEDIA_CLEARED = "context:media_cleared"
+MEDIA_OVER_LIMIT = "context:media_over_limit"
 EDIT_REJECTED = "context:edit_rejected"
 OVERFLOW = "context:overflow"
 STORE_UNAVAILABLE = "context:store_unavailable"
@@ -61,6 +63,8 @@ ALL = (
     REASONING_REMOVED,
     RULES_EVICTED,
     ATTACHMENT_LEFT_OUT,
+    MEDIA_CLEARED,
+    MEDIA_OVER_LIMIT,
     EDIT_REJECTED,
     OVERFLOW,
     STORE_UNAVAILABLE,
@@ -92,6 +96,9 @@ WARNINGS: Mapping[str, str] = {
     "or pin the messages that state them",
     ATTACHMENT_LEFT_OUT: "the {kind} in the user's message {seq} does not fit the budget of lane {lane!r} and is left "
     "out: raise the budget, or attach a smaller one",
+    MEDIA_OVER_LIMIT: "the {images:,} images of lane {lane!r} and its {bytes:,} bytes of media exceed what its "
+    "provider accepts in one request ({limits}), and what is left is protected: unpin messages, or attach fewer or "
+    "smaller ones",
     EDIT_REJECTED: "strategy {strategy!r} asked for an edit that lane {lane!r} must not have ({edit}), and the view "
     "does without: correct the strategy",
     OVERFLOW: "the provider refused a request of lane {lane!r}, of {tokens:,} tokens as estimated, as too long: the "

@@ -227,6 +227,8 @@ WHOLE = (
     (BudgetOptions, "margin_tokens"),
     (CompactionOptions, "clear_at_least_tokens"),
     (CompactionOptions, "max_messages"),
+    (CompactionOptions, "compact_at"),
+    (CompactionOptions, "compact_to"),
     (Protection, "results"),
     (Protection, "first"),
     (Protection, "last"),
@@ -240,6 +242,7 @@ def test_the_defaults_are_those_of_the_design() -> None:
     assert (compaction.compact_threshold, compaction.target_usage, compaction.protect.recent) == (0.92, 0.60, 0.30)
     names = {(type(group), each.name) for group in (budget, compaction, Protection()) for each in fields(group)}
     groups = {(CompactionOptions, "tool_result_preview"), (CompactionOptions, "protect"), (BudgetOptions, "windows")}
+    assert (compaction.compact_at, compaction.compact_to) == (None, None)
     assert names == {*SHARES, *WHOLE, *groups}
 
 
@@ -264,6 +267,8 @@ def test_a_threshold_and_a_target_of_nothing_are_refused(name: str) -> None:
         (BudgetOptions, "margin_tokens", None),
         (Protection, "results", None),
         (CompactionOptions, "max_messages", 7),
+        (CompactionOptions, "compact_at", 0),
+        (CompactionOptions, "compact_to", 0),
     ],
 )
 def test_a_whole_number_that_is_none_is_refused_by_name(group: Any, name: str, value: Any) -> None:

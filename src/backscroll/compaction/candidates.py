@@ -184,8 +184,8 @@ class Window:
             return None
         return Excerpt(candidate.entry.seq, candidate.number, head, tail, counted, by, tuple(between))
 
-    def mask(self, candidate: CandidatePart, by: str, why: str = "left out") -> Clear | None:
-        """Replace a part by a one-line stub with the reason. Returns None if that frees nothing."""
+    def mask(self, candidate: CandidatePart, by: str, why: str = "left out", *, anyway: bool = False) -> Clear | None:
+        """Replace a part by a one-line stub with the reason. Returns None if that frees nothing, unless `anyway`."""
         original = candidate.entry.counts[candidate.number]
         size = original.tokens if type(original) is Count else candidate.count.tokens
         what = (
@@ -198,7 +198,7 @@ class Window:
         note = f"{what} of {size:,} tokens {why}"
         stub = masked(candidate.part, note, reference(candidate.entry.seq, part=candidate.number))
         counted = self._recount(candidate.part, stub)
-        if counted.tokens >= candidate.count.tokens:
+        if counted.tokens >= candidate.count.tokens and not anyway:
             return None
         return Clear(candidate.entry.seq, candidate.number, note, counted, by)
 

@@ -10,6 +10,7 @@ from backscroll.history.history import History
 from backscroll.history.log import CompactionSkipped, PlanRecorded
 from backscroll.ports import Notification
 from backscroll.tokens.budget import NO_LIMITS, Limits
+from backscroll.tokens.request_media import RequestMedia
 from backscroll.view.view import Ephemeral, View
 
 
@@ -27,6 +28,8 @@ class PolicyInput(NamedTuple):
     """The time of a monotonic clock, in seconds. `None`: unknown."""
     limits: Limits = NO_LIMITS
     """Limits that the caller sets for this request in addition to its budget."""
+    reason: str | None = None
+    """Why the model asks for a compaction. `None`: it does not."""
 
 
 class Decision(NamedTuple):
@@ -42,6 +45,8 @@ class Decision(NamedTuple):
     compaction: CompactionResult | None = None
     little: bool | None = None
     """Whether it freed too little because so much is required. `None`: unknown."""
+    media_left: RequestMedia | None = None
+    """Media that exceed the provider's limits after it. `None`: none do."""
 
 
 NOTHING_DUE = Decision(None, [])

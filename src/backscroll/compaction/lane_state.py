@@ -31,6 +31,7 @@ from backscroll.history.ranges import SeqRange, covers, united, up_to
 from backscroll.ports import Notification
 from backscroll.tokens.model_profiles import Counting, ModelProfile, counting_of, family_that_counts
 from backscroll.tokens.reported_usage import ReportedUsage
+from backscroll.tokens.request_media import RequestMedia
 from backscroll.tokens.usage import Estimate, Report, SummarizerUsage, UsageCalibrator
 from backscroll.view.view import RenderContext, View
 
@@ -93,6 +94,8 @@ class LaneState:
     last_compaction: CompactionResult | None = None
     little: int = 0
     """Consecutive compactions that freed too little, because nearly all of the budget is required."""
+    media_left: RequestMedia | None = None
+    """Media that exceed the provider's limits although nothing more could be cleared. `None`: none do."""
     sent_messages: int = 0
     """Messages of the newest view that was sent."""
     shown: int = 0

@@ -1,11 +1,16 @@
 """Options of compaction, with their ranges."""
 
 from dataclasses import dataclass, field
+from math import ceil
 
 from backscroll.errors import ConfigurationError
 from backscroll.tokens.budget import check_share, check_whole
 
 SEEN, ARRIVAL = "seen", "arrival"
+_FOR_MESSAGES = 0.25
+"""Least share of `compact_at` that messages get where the overhead takes nearly all of it. Otherwise each step would
+start a compaction that has nothing to free.
+"""
 RECALLS = ("recall",)
 """Tools whose results are always shown whole once, because they recall what was left out."""
 
@@ -132,6 +137,18 @@ class CompactionOptions:
     """Maximum messages of a view; older ones are digested. At least 8. `None`: no limit."""
     clear_at_least_tokens: int | None = 20_000
     """Clear old tool results early only if this frees at least this many tokens. `None`: never."""
+    compact_at: int | None = None
+    """Tokens of a request from which a lane is compacted even if its budget is larger; at least 1. `None`: by
+    `compact_threshold` alone.
+    """
+    compact_to: int | None = None
+    """Tokens of a request that a compaction aims at; at least 1, below `compact_at`. `None`: by `target_usage`."""
+
+    def room_at(self, overhead: int) -> int:
+        """Return the tokens for messages of which `compact_threshold` is reached at `compact_at`, which must be set."""
+        assert self.compact_at is not None
+        least = int(self.compact_at * _FOR_MESSAGES)
+        return max(1, ceil(max(self.compact_at - overhead, least) / self.compact_threshold))
 
     def __post_init__(self) -> None:
         """Check every range."""
@@ -150,5 +167,13 @@ class CompactionOptions:
         if self.target_usage >= self.compact_threshold:
             raise ConfigurationError(
                 f"`target_usage` ({self.target_usage}) must be below `compact_threshold` ({self.compact_threshold}), "
+                "or every compaction would start the next one"
+            )
+        for name in ("compact_at", "compact_to"):
+            if getattr(self, name) is not None:
+                check_whole(name, getattr(self, name), 1)
+        if self.compact_at is not None and self.compact_to is not None and self.compact_to >= self.compact_at:
+            raise ConfigurationError(
+                f"`compact_to` ({self.compact_to:,}) must be below `compact_at` ({self.compact_at:,}), "
                 "or every compaction would start the next one"
             )

@@ -33,6 +33,7 @@ class PlanBuilder:
         regrow: bool = True,
         prose: DigestLine | None = None,
         retain: frozenset[int] = frozenset(),
+        reason: str | None = None,
         stale: Sequence[SeqRange] = (),
     ) -> None:
         self.history = history
@@ -47,6 +48,7 @@ class PlanBuilder:
         self.around = around
         self.retain = retain
         """Entries that the view shows word for word."""
+        self._reason = reason
         self._gone_for, self._gone = view, NOTHING
         self._regrow = regrow
         self._removed_before = united(view.plan.no_reasoning, stale)
@@ -103,7 +105,7 @@ class PlanBuilder:
 
     def _plan(self, edits: tuple[Edit, ...], after: int | None, digest: DigestContent) -> Plan:
         number, last = self.before.plan.number + 1, newest_seq(self.history)
-        return Plan(edits, number, after, digest, last, self._no_reasoning)
+        return Plan(edits, number, after, digest, last, self._no_reasoning, self._reason)
 
     def remove_reasoning(self) -> None:
         """Show no message with sealed reasoning, since what follows will edit the beginning of the view."""

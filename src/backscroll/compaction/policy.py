@@ -13,6 +13,8 @@ from backscroll.compaction.cache_pricing import batch
 from backscroll.compaction.candidates import build_window, protect_recent
 from backscroll.compaction.decision import NOTHING_DUE, Decision, PolicyInput
 from backscroll.compaction.lane_state import BETTER, LaneState
+from backscroll.compaction.media_limits import clear_media, media_reports, over_media_limits
+from backscroll.compaction.model_request import too_early, worthwhile
 from backscroll.compaction.options import CompactionOptions
 from backscroll.compaction.pipeline import compact, over_message_limit
 from backscroll.compaction.plan_builder import PlanBuilder
@@ -32,10 +34,12 @@ from backscroll.compaction.summarization import Order, Summaries
 from backscroll.compaction.trim import TrimRequest, chosen_by, fold
 from backscroll.compaction.upcoming import may_try, next_order, worth_summarizing
 from backscroll.history.log import CompactionSkipped, PlanRecorded
-from backscroll.history.plan import DigestLine, hidden
+from backscroll.history.plan import DigestLine, Edit, hidden
 from backscroll.history.ranges import covers
 from backscroll.ports import Notification
 from backscroll.tokens.budget import NO_LIMITS, TokenTargets
+from backscroll.tokens.known_models import MediaLimits
+from backscroll.tokens.request_media import RequestMedia, exceeds
 from backscroll.tokens.usage import Estimate
 from backscroll.view.view import View
 
@@ -71,12 +75,14 @@ def _reckoned(lane: LaneState, now: PolicyInput, budget: int) -> tuple[TokenTarg
 
 
 def _targets(total: int, overhead: int, options: CompactionOptions) -> TokenTargets:
-    """Compute threshold and target as shares of what the overhead leaves."""
+    """Compute threshold and target as shares of what the overhead leaves, or as the absolute options say."""
     room = max(0, total - overhead)
-    return TokenTargets(
-        total, overhead, room, overhead + int(room * options.compact_threshold),
-        overhead + int(room * options.target_usage),
-    )  # fmt: skip  # one thought
+    if options.compact_at is not None:
+        room = min(room, options.room_at(overhead))
+    threshold, target = overhead + int(room * options.compact_threshold), overhead + int(room * options.target_usage)
+    if options.compact_to is not None and overhead < options.compact_to < threshold:
+        target = options.compact_to
+    return TokenTargets(total, overhead, room, threshold, target)
 
 
 def room_to_target(lane: LaneState, now: PolicyInput, budget: int) -> int:
@@ -108,6 +114,8 @@ def due(lane: LaneState, now: PolicyInput, budget: int, force: bool = False) -> 
         decide = partial(_fit_changed, lane, now, targets, used)
     elif force or _is_due(lane, now, targets, used):
         decide = partial(_fit, lane, now, targets, used, force)
+    if decide is None and lane.around.media is not None and over_media_limits(lane):
+        decide = partial(_fit_media, lane, now, targets, used)
     if decide is None and not now.limits.hard and (_arrived(lane, now, targets) or _batch_due(lane, now, used)):
         decide = partial(_fit_results, lane, now, targets, used)
     return Due(targets.total, estimate, decide)
@@ -194,13 +202,17 @@ def _scaled(lane: LaneState, now: PolicyInput, targets: TokenTargets, share: flo
 
 
 def _compacted(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> tuple[PlanBuilder, bool]:
-    """Compact a plan to these targets; also return whether it previews new results."""
+    """Compact a plan to these targets; also return whether it previews new results or clears media."""
     if _holds_reasoning(lane, now):
         targets = targets.deeper(DEEPER)
     builder = _builder(lane, now, targets)
     builder.remove_reasoning()
     edits = arrivals(builder.window, _arrival_rule(lane, now, targets), now.history.protected | builder.retain)
     builder.apply(edits)
+    if over_media_limits(lane):
+        media = _media_edits(builder, lane, now)[0]
+        builder.apply(media)
+        edits = [*edits, *media]
     if builder.used > targets.threshold or not hidden(lane.plan, now.limits.retain):
         compact(builder, now.strategies, now.options)
     return builder, bool(edits)
@@ -208,8 +220,17 @@ def _compacted(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> tupl
 
 def _trigger(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int, force: bool) -> Trigger:
     if force or used > targets.threshold:
-        return "manual" if force else "threshold"
+        return ("manual" if now.reason is None else "model") if force else "threshold"
     return "cache_expired" if _is_cold(lane, now) else "messages"
+
+
+def for_model(lane: LaneState, now: PolicyInput) -> tuple[Callable[[], Decision] | None, str]:
+    """Return the work to compact because the model asks, or None and why it has to wait."""
+    targets, estimate = _reckoned(lane, now, lane.budget)
+    refusal = too_early(targets, estimate.upper, lane.settled)
+    if refusal:
+        return None, refusal
+    return partial(worthwhile, partial(_fit, lane, now, targets, estimate.upper, force=True)), ""
 
 
 def trim(lane: LaneState, now: PolicyInput, wish: TrimRequest) -> Decision:
@@ -291,6 +312,26 @@ def _batch_due(lane: LaneState, now: PolicyInput, used: int) -> bool:
     return not _holds_reasoning(lane, now)  # which costs more than reading old results again
 
 
+def _fit_media(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
+    """Clear the oldest media of a view that holds more than its provider accepts."""
+    builder = _builder(lane, now, targets, regrow=False)
+    edits, left = _media_edits(builder, lane, now)
+    reports = media_reports(lane, len(edits), left, builder.before.estimate.upper)
+    stuck = left if exceeds(left, lane.around.media or MediaLimits(), builder.before.estimate.upper) else None
+    if not edits:
+        return Decision(None, reports, media_left=stuck)
+    builder.apply(edits)
+    builder.settle_reasoning()
+    after = builder.rebuild_and_count()
+    made = _recorded(lane, now, builder, used, after=after, trigger="media_limit")
+    return made._replace(reports=made.reports + reports, media_left=stuck)
+
+
+def _media_edits(builder: PlanBuilder, lane: LaneState, now: PolicyInput) -> tuple[list[Edit], RequestMedia]:
+    protect_recent(builder.window, 0, now.options.protect.results)
+    return clear_media(builder.window, lane, now.options.target_usage)
+
+
 def _fit_results(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
     """Preview new results that are too large, else clear or preview old ones that are worth a batch."""
     found = _fit_arrivals(lane, now, targets, used) if _arrived(lane, now, targets) else None
@@ -335,6 +376,7 @@ def _builder(lane: LaneState, now: PolicyInput, targets: TokenTargets, *, regrow
     return PlanBuilder(
         now.history, lane.view, lane.calibrator, targets, lane.around,
         fresh=fresh, regrow=regrow, prose=_prose(lane), retain=now.limits.retain, stale=lane.stale,
+        reason=now.reason,
     )  # fmt: skip  # one thought
 
 
@@ -408,12 +450,12 @@ def _wins_little(lane: LaneState, builder: PlanBuilder, won: int, after: int) ->
     second in a row is reported, and then none before it was better.
     """
     targets, stays = builder.targets, staying(builder, after)
-    if stays.tokens < BETTER * targets.total:
+    if stays.tokens < BETTER * targets.size:
         return False, []
-    enough = _enough(targets) * targets.total / max(1, targets.room)  # also if the overhead takes it all
-    if stays.tokens < STAYS * targets.total or won >= enough:
+    enough = _enough(targets) * targets.size / max(1, targets.room)  # also if the overhead takes it all
+    if stays.tokens < STAYS * targets.size or won >= enough:
         return None, []
-    return True, [won_little(lane.name, stays, targets.total)] if lane.little == 1 else []
+    return True, [won_little(lane.name, stays, targets.size)] if lane.little == 1 else []
 
 
 def _recorded(

@@ -40,7 +40,7 @@ class Staying(NamedTuple):
 
 def staying(builder: PlanBuilder, after: int) -> Staying:
     """Measure the required messages of a plan, whose request takes `after` tokens."""
-    overhead, view, history = builder.targets.total - builder.room, builder.view, builder.history
+    overhead, view, history = builder.targets.size - builder.room, builder.view, builder.history
     scale = max(0, after - overhead) / max(1, view.estimate.upper)  # a provider's count differs from the estimate
     sums = Counter({_OUTSIDE: overhead})
     ends = kept_ends(history, builder.around.kept)

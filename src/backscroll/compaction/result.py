@@ -4,12 +4,22 @@ from dataclasses import dataclass
 from typing import Literal
 
 Trigger = Literal[
-    "threshold", "messages", "cache_savings", "large_result", "cache_expired", "manual", "retained", "prefix_changed"
+    "threshold",
+    "messages",
+    "cache_savings",
+    "large_result",
+    "cache_expired",
+    "manual",
+    "model",
+    "retained",
+    "prefix_changed",
+    "media_limit",
 ]
 """Why a lane is compacted: too many tokens (`threshold`) or `messages`; old results are worth a batch; a new result is
-too large to be shown whole; the provider's cache has expired; the caller requests it (`manual`); this request must
-show a message that the plan leaves out (`retained`); something before a model's reasoning changed, such as the system
-prompt, which invalidates the reasoning (`prefix_changed`).
+too large to be shown whole; the provider's cache has expired; the caller requests it (`manual`), or the model
+(`model`); this request must show a message that the plan leaves out (`retained`); something before a model's reasoning
+changed, such as the system prompt, which invalidates the reasoning (`prefix_changed`); the view holds more media than
+its provider accepts (`media_limit`).
 """
 
 

@@ -52,7 +52,8 @@ def next_order(
     order = order_of(lane, view.plan, groups, window=summaries.summarizer.context_tokens, room=room, focus=focus)
     digest = view.plan.digest
     said = tuple(segment.entries for segment in view.segments if segment.entries)
-    order = replace(order, said=said, noted=(*digest.notes, *digest.reserve))
+    instructions = summaries.summarizer.instructions or ""
+    order = replace(order, said=said, noted=(*digest.notes, *digest.reserve), instructions=instructions)
     if pending or not summaries.summarizer.reuse_prefix:
         return order
     leaving = groups[-1][0].group

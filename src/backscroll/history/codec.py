@@ -108,7 +108,7 @@ class Codec:
 
     def _lane(self, snapshot: LaneSnapshot) -> Body:
         plan, *before = (self._placed_plan(snapshot.name, plan) for plan in (snapshot.plan, *snapshot.before))
-        summary = None if snapshot.summary is None else _fields(snapshot.summary)
+        summary = None if snapshot.summary is None else _summary(snapshot.summary)
         written = _fields(snapshot) | {"plan": plan, "before": before, "summary": summary}
         return {name: value for name, value in written.items() if name not in _OPTIONAL or value}
 
@@ -278,6 +278,13 @@ def _fields(value: Any) -> Body:
     return {each.name: getattr(value, each.name) for each in fields(value)}
 
 
+def _summary(event: SummaryMade) -> Body:
+    body = _fields(event)
+    if not event.instructions:
+        del body["instructions"]
+    return body
+
+
 def _history(snapshot: HistorySnapshot) -> Body:
     body = _fields(snapshot)
     groups = [(g.first, g.members, g.open_calls, g.answered, g.orphans) for g in snapshot.groups]
@@ -311,7 +318,7 @@ _WRITERS: Mapping[type, tuple[str, _Write]] = {
     Rewound: ("rewind", lambda event: {"to": event.to}),
     SystemPromptRecorded: ("prompt", lambda event: {"digest": event.digest, "text": event.text}),
     RequestRecorded: ("request", _requested),
-    SummaryMade: ("summary", _fields),
+    SummaryMade: ("summary", _summary),
     SummaryFailed: ("no_summary", _fields),
     Checkpoint: ("checkpoint", lambda event: {"history": _history(event.history), "newest_lane": event.newest_lane}),
     CompactionSkipped: (

@@ -173,11 +173,14 @@ class SummaryMade(LaneEvent):
     """The version of the instructions that it was made with."""
     input_tokens: int
     output_tokens: int
+    instructions: str = ""
+    """The digest of the text that the options added to these instructions; empty without one."""
 
     @property
     def by(self) -> str:
         """The author: the model, if its name is known, and the version of its instructions."""
-        return f"{self.model or 'a model'}, prompt {self.prompt}"
+        added = f" with instructions {self.instructions}" if self.instructions else ""
+        return f"{self.model or 'a model'}, prompt {self.prompt}{added}"
 
 
 class Tried(NamedTuple):

@@ -123,6 +123,8 @@ class Plan:
     """Entries that are shown without their sealed reasoning, because something before it was edited after it was made.
     A lane's ranges only ever grow: a provider refuses reasoning that is put back.
     """
+    reason: str | None = None
+    """Why the model asked for it. `None`: it did not."""
 
     def gaps(self) -> Iterator[Gap]:
         """Yield the ranges that are not shown, in order."""

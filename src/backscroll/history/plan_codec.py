@@ -72,6 +72,8 @@ class PlanRecords:
         body: Body = {"number": plan.number, "after": plan.summary_after, "edits": [_edit(e) for e in plan.edits]}
         if plan.last is not None:
             body["last"] = plan.last
+        if plan.reason is not None:
+            body["reason"] = plan.reason
         if plan.no_reasoning:
             body["no_reasoning"] = plan.no_reasoning
         known = self._digests.get(lane)
@@ -90,7 +92,7 @@ class PlanRecords:
             digest = self._digest_at(lane, body["digest_at"])
         edits = tuple(map(_read_edit, body["edits"]))
         bare = tuple(SeqRange(first, last) for first, last in body.get("no_reasoning", ()))
-        return Plan(edits, body["number"], body["after"], digest, body.get("last"), bare)
+        return Plan(edits, body["number"], body["after"], digest, body.get("last"), bare, body.get("reason"))
 
     def _digest_at(self, lane: str, place: int) -> DigestContent:
         known = self._digests.get(lane)

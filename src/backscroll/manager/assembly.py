@@ -16,6 +16,7 @@ from backscroll import events
 from backscroll.compaction.options import CachePricing, CompactionOptions
 from backscroll.compaction.strategies import choose, masks_batches
 from backscroll.compaction.summarization import Summaries, Summarizer, SummarizerFunction
+from backscroll.errors import ConfigurationError
 from backscroll.history.journal import Journal
 from backscroll.manager.lease import Lease
 from backscroll.manager.lock import FairLock
@@ -32,7 +33,7 @@ from backscroll.stores.wrappers import layered
 from backscroll.tokens.budget import BudgetOptions, check_whole
 from backscroll.tokens.engines import resolve
 from backscroll.tokens.engines.measurer import Measurer
-from backscroll.tokens.known_models import binds_reasoning
+from backscroll.tokens.known_models import binds_reasoning, find_model, media_limits
 from backscroll.tokens.model_profiles import COUNTED, UNKNOWN, ModelProfile, family_of
 from backscroll.tokens.windows import LaneWindows
 
@@ -92,9 +93,12 @@ def _config(
     return SessionConfig(
         budget=budget,
         windows=LaneWindows(named, budget.windows),
+        media=lambda lane: media_limits(lane if find_model(lane) else named),
         compaction=CompactionOptions(
             compact_threshold=options.compact_threshold,
             target_usage=options.target_usage,
+            compact_at=_checked_trigger(options.compact_at, budget),
+            compact_to=options.compact_to,
             protect=options.protect,
             tool_result_preview=options.tool_result_preview,
             max_messages=options.max_messages,
@@ -112,6 +116,15 @@ def _config(
         write=write,
         reads_only=reads_only,
     )
+
+
+def _checked_trigger(tokens: int | None, budget: BudgetOptions) -> int | None:
+    if tokens is not None and budget.max_tokens is not None and tokens >= budget.max_tokens:
+        raise ConfigurationError(
+            f"`compact_at` ({tokens:,}) must be below the budget ({budget.max_tokens:,}), or it would never start a "
+            "compaction: lower it, or use `compact_threshold`"
+        )
+    return tokens
 
 
 def _checked_overhead(tokens: int | None) -> int | None:

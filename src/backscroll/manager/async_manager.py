@@ -13,6 +13,7 @@ from backscroll.recall.pages import RecallResult
 from backscroll.recall.tool import answer, tool_definition
 from backscroll.session.append import append
 from backscroll.session.branching import clear, delete, fork, pin, replace, rewind
+from backscroll.session.compact_tool import compact_definition
 from backscroll.session.explain import MessageStatus, explain
 from backscroll.session.past import get_messages, messages_at, view_at
 from backscroll.session.request import request, undo_compaction
@@ -38,6 +39,9 @@ class AsyncContextManager(ManagerBase):
             decides; 200,000 tokens without one.
         compact_threshold: Share of the budget at which a compaction starts; above 0, at most 1.
         target_usage: Share of the budget at which a compaction ends; above 0, below `compact_threshold`.
+        compact_at: Tokens of a request at which a compaction starts even if the budget is larger; at least 1, below a
+            `budget` that is given. `None`: by `compact_threshold` alone.
+        compact_to: Tokens of a request at which a compaction ends; below `compact_at`. `None`: by `target_usage`.
         strategies: `"auto"` (all, least harmful first), or a list of names (`"deduplicate"`, `"excerpt"`, `"clear"`,
             `"digest"`, `"importance"`, `"truncate"`) and strategy objects, which run in that order. `None`: only the
             last resort, which runs when the view would not fit otherwise.
@@ -362,6 +366,32 @@ class AsyncContextManager(ManagerBase):
             return await run_async(self._opened, answer(self._recall, arguments))
 
         return tool_definition(format), handler
+
+    def compact_tool(
+        self, format: str = "openai", *, lane: str = "main"
+    ) -> tuple[dict[str, Any], Callable[..., Awaitable[str]]]:
+        """Return the `compact` tool for a model: its definition and the function that handles calls.
+
+        With it the model asks for a compaction when a piece of work is done. Its reason is in the event
+        `context:compaction` and in `explain`. The request is refused while the view is below its target, until the view
+        has grown by a tenth of the budget since the last compaction, and where a tenth of the view could not be freed.
+
+        Args:
+            format: The dialect of the definition: `"openai"`, `"anthropic"` or `"strands"`.
+            lane: The lane of the model's requests.
+
+        Returns:
+            The definition and the handler. The handler takes the model's arguments by name and returns text: what was
+            done, or why nothing was.
+
+        Raises:
+            ConfigurationError: There is no such dialect.
+        """
+
+        async def handler(**arguments: Any) -> str:
+            return await run_async(self._opened, self._compact_for_model(lane, arguments))
+
+        return compact_definition(format), handler
 
     async def explain(self, lane: str = "main") -> list[MessageStatus]:
         """Return what happened to each message in the lane's newest view, and why.

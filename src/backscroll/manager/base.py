@@ -22,8 +22,9 @@ from backscroll.ports import BackgroundTask, EventHandler, Operation, Store, Tok
 from backscroll.recall import retrieval as recalling
 from backscroll.recall.all_sessions import StoreSearch
 from backscroll.recall.pages import RecallResult
+from backscroll.session.compact_tool import answer_compact
 from backscroll.session.past import page_tokens, texts_in_view
-from backscroll.session.request import compact, trim
+from backscroll.session.request import compact, compact_for_model, trim
 from backscroll.session.state import Write
 from backscroll.session.store_sync import enter, fetch
 from backscroll.session.summaries import begin_summary, summary_made
@@ -60,6 +61,8 @@ class ManagerBase(ABC):
         budget: int | BudgetOptions = _DEFAULT_BUDGET,
         compact_threshold: float = 0.92,
         target_usage: float = 0.60,
+        compact_at: int | None = None,
+        compact_to: int | None = None,
         strategies: str | Sequence[str | Strategy] | None = AUTO,
         protect: Protection = _DEFAULT_PROTECTION,
         tool_result_preview: ToolResultPreview | None = None,
@@ -78,9 +81,9 @@ class ManagerBase(ABC):
     ) -> None:
         check_names(misplaced, unknown)
         self._options = ManagerOptions(
-            store, session, lease, budget, compact_threshold, target_usage, strategies, protect, tool_result_preview,
-            max_messages, clear_at_least_tokens, overhead_tokens, tokenizer, model, cache_pricing, summarizer, storage,
-            redact, on_event, telemetry,
+            store, session, lease, budget, compact_threshold, target_usage, compact_at, compact_to, strategies, protect,
+            tool_result_preview, max_messages, clear_at_least_tokens, overhead_tokens, tokenizer, model, cache_pricing,
+            summarizer, storage, redact, on_event, telemetry,
         )  # fmt: skip  # one line an option would hide the call
         self._background = self._make_background()
         self._opened = open_session(
@@ -229,6 +232,10 @@ class ManagerBase(ABC):
             yield from self._summarise(lane, focus, None)
         done: CompactionResult | None = yield compact(self._session, lane)
         return done
+
+    def _compact_for_model(self, lane: str, arguments: dict[str, object]) -> Operation[str]:
+        session = self._session
+        return answer_compact(partial(compact_for_model, session, lane), session.config.redact, arguments)
 
     def _trimming(self, lane: str, wish: TrimRequest, summarize: bool) -> Steps[CompactionResult | None]:
         """Yield the operations of `trim`; without a summary for one kind of messages, which only the digest covers."""

@@ -78,6 +78,8 @@ CHECKS: Mapping[str, Option] = {
     ),
     "compact_threshold": _SHARE,
     "target_usage": _SHARE,
+    "compact_at": _or_none(*_TOKENS),
+    "compact_to": _or_none(*_TOKENS),
     "strategies": _or_none(lambda value: value == AUTO or _list(value), f'"{AUTO}", a list of names and strategies'),
     "protect": Option(lambda value: isinstance(value, Protection), "a Protection(recent=..., last=...)"),
     "tool_result_preview": _or_none(
@@ -118,6 +120,8 @@ class ManagerOptions:
     budget: int | BudgetOptions
     compact_threshold: float
     target_usage: float
+    compact_at: int | None
+    compact_to: int | None
     strategies: str | Sequence[str | Strategy] | None
     protect: Protection
     tool_result_preview: ToolResultPreview | None

@@ -29,14 +29,23 @@ def tool_definition(format: str) -> dict[str, object]:
         "Read what was left out of this conversation to save room, word for word. "
         "Give ref to read a [ref:...] mark, or query to search everything that was ever said or read."
     )
+    return in_format(format, "recall", description, schema)
+
+
+def in_format(format: str, name: str, description: str, schema: dict[str, object]) -> dict[str, object]:
+    """Return the definition of a tool in a provider's format: `openai`, `responses`, `anthropic` or `strands`.
+
+    Raises:
+        ConfigurationError: The format is unknown.
+    """
     if format == "openai":
-        return {"type": "function", "function": {"name": "recall", "description": description, "parameters": schema}}
+        return {"type": "function", "function": {"name": name, "description": description, "parameters": schema}}
     if format == "responses":
-        return {"type": "function", "name": "recall", "description": description, "parameters": schema, "strict": False}
+        return {"type": "function", "name": name, "description": description, "parameters": schema, "strict": False}
     if format == "anthropic":
-        return {"name": "recall", "description": description, "input_schema": schema}
+        return {"name": name, "description": description, "input_schema": schema}
     if format == "strands":
-        return {"name": "recall", "description": description, "inputSchema": {"json": schema}}
+        return {"name": name, "description": description, "inputSchema": {"json": schema}}
     known = "'openai', 'responses', 'anthropic' and 'strands'"
     raise ConfigurationError(f"unknown tool format {format!r}; known are {known}")
 

@@ -78,6 +78,9 @@ class _Reasons:
         self.planned = bool(lane.plan.edits)
         self.prose = prose_of(lane.plan)
         self.no_reasoning = lane.plan.no_reasoning
+        reason = lane.plan.reason
+        self.asked = "" if reason is None else f" (the model asked for this plan: {reason})"
+        """Follows the strategy that chose an edit."""
 
     def of(self, entry: Entry) -> str:
         if entry.reading.flags.critical:
@@ -100,8 +103,8 @@ def _state(entry: Entry, gaps: Sequence[Gap], edits: Sequence[Excerpt | Clear], 
         gap = next(gap for gap in gaps if gap.first <= entry.seq <= gap.last)
         prose = reasons.prose
         if isinstance(gap, Digest) and prose is not None and prose.first <= entry.seq <= prose.last:
-            return "digested", f"{gap.by}, summarized by {prose.by or 'a model'}"
-        return "digested" if isinstance(gap, Digest) else "left out", gap.by
+            return "digested", f"{gap.by}, summarized by {prose.by or 'a model'}{reasons.asked}"
+        return "digested" if isinstance(gap, Digest) else "left out", gap.by + reasons.asked
     orphans = entry.group.orphans.get(entry.seq, ())
     if () in orphans or (
         orphans and len(orphans) == len(entry.reading.results) == len(entry.message.get("content") or ())
@@ -111,7 +114,7 @@ def _state(entry: Entry, gaps: Sequence[Gap], edits: Sequence[Excerpt | Clear], 
         return "left out", "replaced by the system prompt factory"
     if edits:
         state: State = "cleared" if any(isinstance(edit, Clear) for edit in edits) else "excerpted"
-        return state, edits[0].by
+        return state, edits[0].by + reasons.asked
     if entry.reading.is_sealed and covers(reasons.no_reasoning, entry.seq):
         left = without_reasoning(entry.message)
         return "left out" if left is None else "without reasoning", "its reasoning follows something that was edited"

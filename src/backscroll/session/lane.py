@@ -92,6 +92,7 @@ def apply_decision(lane: LaneState, decision: Decision) -> None:
     """Apply a decision: the view made for its plan becomes the lane's."""
     if decision.little is not None:
         lane.little = lane.little + 1 if decision.little else 0
+    lane.media_left = decision.media_left
     if decision.view is not None:
         lane.view, lane.expired, lane.last_compaction = decision.view, decision.expired, decision.compaction
 

@@ -172,6 +172,22 @@ def compact(state: SessionState, lane_name: str) -> Operation[CompactionResult |
     return lane.last_compaction if changed else None
 
 
+def compact_for_model(state: SessionState, lane_name: str, reason: str) -> Operation[CompactionResult | str]:
+    """Compact now because the model asks. Returns what was done, or why it has to wait; empty if that would free too
+    little.
+    """
+    prompt = yield from ask_prompt(state)
+    yield from enter(state)
+    lane = state.lane(lane_name)
+    now = yield from refresh_lane(state, lane, prompt)
+    refusal = policy.for_model(lane, now)[1]
+    if refusal:
+        return refusal
+    changed = yield from _fit(state, lane, now, lambda now: policy.for_model(lane, now._replace(reason=reason))[0])
+    done = lane.last_compaction if changed else None
+    return "" if done is None else done
+
+
 def trim(state: SessionState, lane_name: str, wish: TrimRequest) -> Operation[CompactionResult | None]:
     """Leave out of the lane's view what the caller selects. Returns None if nothing is selected."""
     prompt = yield from ask_prompt(state)

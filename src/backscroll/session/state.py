@@ -35,6 +35,7 @@ from backscroll.history.plan import Plan, same_view
 from backscroll.messages import Message, ParsedMessage, Redact
 from backscroll.ports import Notification as Report
 from backscroll.tokens.budget import BudgetOptions, default_budget
+from backscroll.tokens.known_models import MediaLimits
 from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.usage import Count, Counts, UsageCalibrator
 from backscroll.tokens.windows import LaneWindows
@@ -62,6 +63,8 @@ class SessionConfig:
     """Returns whether a lane's provider binds reasoning to what stands before it, by the lane's name."""
     windows: LaneWindows
     """The windows of the lanes' models."""
+    media: Callable[[str], MediaLimits | None]
+    """Returns what the provider of a lane's model accepts of media, by the lane's name."""
     overhead_tokens: int | None = None
     """Tokens of a request outside the messages. `None`: learned from reported usage."""
     prices: CachePricing | None = None
@@ -265,6 +268,7 @@ class SessionState:
             (protect.first, protect.last),
             config.write,
             config.binds(name),
+            config.media(name),
             config.reads_only,
         )
         return LaneState(name, around, plan, UsageCalibrator(config.overhead_tokens), config.default_budget(name))

@@ -3,6 +3,7 @@
 Reports come outside the lock, from the code that called the model. So nothing here waits.
 """
 
+from hashlib import sha256
 from typing import Any
 
 from backscroll import events
@@ -12,6 +13,7 @@ from backscroll.session.state import SessionState
 from backscroll.tokens.reported_usage import NOT_ABOUT_IT, ignored
 from backscroll.tokens.responses import Counted
 
+_DIGITS = 8  # of the SHA-256 of instructions
 NOTHING_SENT = "no view was handed out on this lane yet"
 
 
@@ -85,5 +87,11 @@ def _take_in_summary(state: SessionState, made: Made) -> None:
         state.apply_deferred(SummaryFailed(order.lane, order.last, reason, *spent))
         state.pending_notifications.append((events.SUMMARY_FAILED, payload | {"reason": reason}))
         return
-    state.apply_deferred(SummaryMade(order.lane, order.first, order.last, made.text, made.model, PROMPT, *spent))
+    covered = order.lane, order.first, order.last
+    added = _digest(order.instructions) if order.instructions else ""
+    state.apply_deferred(SummaryMade(*covered, made.text, made.model, PROMPT, *spent, added))
     state.pending_notifications.append((events.SUMMARY_READY, payload))
+
+
+def _digest(instructions: str) -> str:
+    return sha256(instructions.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]

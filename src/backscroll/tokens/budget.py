@@ -101,11 +101,18 @@ class TokenTargets(NamedTuple):
     overhead: int
     """Expected tokens outside the messages, part of the total."""
     room: int
-    """Tokens that the overhead leaves for messages; never below 0."""
+    """Tokens that the overhead leaves for messages, less if a compaction is due earlier than the budget requires; never
+    below 0.
+    """
     threshold: int
     """A larger request is compacted."""
     target: int
     """A compaction stops here."""
+
+    @property
+    def size(self) -> int:
+        """Tokens that overhead and room take together, at most the total."""
+        return min(self.total, self.overhead + self.room)
 
     def exactly(self) -> "TokenTargets":
         """Return targets with the same total, which threshold and target equal."""

@@ -16,7 +16,9 @@ from backscroll.history.plan import Clear, Excerpt, Gap, Plan, untold
 from backscroll.history.ranges import covers
 from backscroll.messages import SYSTEM_ROLES, Copier, Message, ParsedMessage, in_a_row, read_message, sendable
 from backscroll.messages.rewriter import plain
+from backscroll.tokens.known_models import MediaLimits
 from backscroll.tokens.model_profiles import ModelProfile
+from backscroll.tokens.request_media import NO_MEDIA, RequestMedia, media_of
 from backscroll.tokens.usage import MESSAGE_TOKENS, NOTHING, Count, Counts, Estimate, estimate_count, estimate_message
 from backscroll.view import rendering
 from backscroll.view.tool_pairs import check_group
@@ -66,6 +68,8 @@ class Segment:
     """The entries that each message is made of. `None`: one to one."""
     bare: tuple[int, ...] = ()
     """Entries that are shown without their reasoning, by `seq`."""
+    media: RequestMedia = NO_MEDIA
+    """Sums of its media, if the lane has limits of them."""
 
 
 class HandedOut(NamedTuple):
@@ -92,6 +96,8 @@ class RenderContext:
     """
     binds: bool = True
     """Whether the provider binds reasoning to what stands before it, so that an edit there invalidates it."""
+    media: MediaLimits | None = None
+    """What the provider accepts of media in one request. `None`: no limit, so nothing is summed up."""
     adopts: bool = False
     """Count as the lane's stored requests did, and not by `family`: in programs that only read."""
 
@@ -108,6 +114,8 @@ class View:
         self.segments: list[Segment] = []
         self.messages: list[Message] = []
         self.estimate = NOTHING
+        self.media = NO_MEDIA
+        """Sums of the media that are shown, if the lane has limits of them."""
         self.summary_tokens = 0
         """Tokens of the summary, by the upper estimate."""
         self.changes: list[tuple[Change, int]] = []
@@ -278,6 +286,8 @@ class View:
         for segment in self.segments[at:]:
             expected -= segment.estimate.expected + segment.separator_estimate.expected
             upper -= segment.estimate.upper + segment.separator_estimate.upper
+            if segment.media is not NO_MEDIA:
+                self.media = self.media.minus(segment.media)
         self.estimate = Estimate(expected, upper)
         del self.messages[self.segments[at].start :]
         self._copier.cut(len(self.messages))
@@ -292,6 +302,8 @@ class View:
         if segment.separator is not None:
             self.messages.append(segment.separator)
         self.messages += segment.messages
+        if segment.media is not NO_MEDIA:
+            self.media = self.media.plus(segment.media)
         self.estimate = Estimate(
             self.estimate.expected + segment.estimate.expected + segment.separator_estimate.expected,
             self.estimate.upper + segment.estimate.upper + segment.separator_estimate.upper,
@@ -365,6 +377,7 @@ class View:
             return Segment(
                 key, reused.messages, reused.estimate, reused.entries, group, edits, state, None,
                 reused.separator, reused.separator_text, reused.separator_estimate, sources=reused.sources, bare=bare,
+                media=reused.media,
             )  # fmt: skip  # by hand: dataclasses.replace takes five times as long, and this runs for every segment
         entries = (entry,) if group.members == [entry.seq] else tuple([history.entry(seq) for seq in group.members])
         messages, sources = rendering.render_group(group, entries, self._edits, state[2], bare)
@@ -373,7 +386,17 @@ class View:
         elif len(entries) > 1 or group.open_calls:
             check_group([entry.reading for entry in entries], state[2])
         estimate = self._estimate(group, entries, messages, bare) if messages else NOTHING
-        return Segment(key, messages, estimate, entries, group, edits, state, sources=sources, bare=bare)
+        limits = self._around.media
+        media = NO_MEDIA if limits is None or not messages else self._media(entries, limits)
+        return Segment(key, messages, estimate, entries, group, edits, state, sources=sources, bare=bare, media=media)
+
+    def _media(self, entries: Sequence[Entry], limits: MediaLimits) -> RequestMedia:
+        found = NO_MEDIA
+        for entry in entries:
+            cleared = [edit.part for edit in self._edits.get(entry.seq, ()) if isinstance(edit, Clear)]
+            own = media_of(entry.counts, limits, cleared)
+            found = found if own is NO_MEDIA else found.plus(own)
+        return found
 
     def _bare_of(self, history: History, group: MessageGroup) -> tuple[int, ...]:
         """Return the entries of a group that are shown without their reasoning."""
@@ -427,7 +450,9 @@ class View:
     def _ephemeral(self, ephemeral: Ephemeral) -> Segment:
         key = (ephemeral.after, EPHEMERAL, ephemeral.number)
         weight = estimate_message(ephemeral.reading, ephemeral.counts, self._around.family)
-        return Segment(key, [sendable(ephemeral.message)], weight)
+        limits = self._around.media
+        media = NO_MEDIA if limits is None else media_of(ephemeral.counts, limits)
+        return Segment(key, [sendable(ephemeral.message)], weight, media=media)
 
 
 def unstored(recorded: Iterable[tuple[int, str, str]]) -> list[Ephemeral]:

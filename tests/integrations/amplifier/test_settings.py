@@ -102,6 +102,23 @@ async def test_recall_tool(wanted, mounted_at_once, without_tools, with_tools, e
         assert set(tools) == {"grep", *["recall"] * with_tools}
 
 
+@awaited
+async def test_compact_tool():
+    """The tool compacts the lane of the newest request, and refuses while little would be won."""
+    async with mounted({"compact_tool": "always", "max_tokens": 200_000, "clear_at_least_tokens": 0}) as ours:
+        tool = ours.coordinator.mount_points["tools"]["compact"]
+        await ours.add(*READING)
+        await ours.view()
+        answer = await tool.execute({"reason": "All files are read."})
+        assert answer.success
+        assert "go on" in answer.output
+        await ours.view(20_000)
+        assert "compacted: " in (await tool.execute({"reason": "All files are read."})).output
+        assert ours.payloads(COMPACTION)[-1]["reason"] == "All files are read."
+    async with mounted({}) as ours:
+        assert "compact" not in ours.coordinator.mount_points["tools"]
+
+
 # When and how far
 
 
@@ -139,6 +156,14 @@ async def test_target_usage(target):
     _, told = await compacted({"target_usage": target, "compact_threshold": 0.75})
     assert told["target_tokens"] == target * 20_000
     assert 0.6 * told["target_tokens"] < told["after_tokens"] <= told["target_tokens"]
+
+
+@awaited
+async def test_compact_at_and_compact_to():
+    _, told = await compacted({"compact_at": 12_000, "compact_to": 9_000})
+    assert told["before_tokens"] > 12_000
+    assert told["target_tokens"] == 9_000
+    assert told["budget"] == 20_000
 
 
 @pytest.mark.parametrize(("share", "results"), [(0, 1), (0.3, 4), (0.6, 9)])

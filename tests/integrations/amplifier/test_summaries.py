@@ -276,6 +276,15 @@ async def test_requests_for_summaries_say_what_they_are():
     assert request.max_output_tokens > 100
 
 
+@awaited
+async def test_summary_instructions_are_in_the_prompt():
+    provider = Writer()
+    config = SUMMARIZE | {"summary_instructions": "Keep every name of a protein."}
+    async with mounted(config, await with_providers(provider)) as ours:
+        await grown(ours)
+    assert provider.asked[0].messages[0].content.endswith("Keep every name of a protein.")
+
+
 @pytest.mark.parametrize("wanted", [False, True])
 @awaited
 async def test_summary_as_turn(wanted):

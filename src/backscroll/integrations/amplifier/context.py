@@ -272,6 +272,11 @@ class AmplifierContext(AsyncContextManager):
         except BudgetError as error:
             raise no_room(error, None) from error
 
+    @property
+    def newest_lane(self) -> str:
+        """The lane of the newest request."""
+        return self._sent
+
     async def aclose(self) -> None:
         """Unregister all hooks and close what the session holds open."""
         self._signals.close()

@@ -12,7 +12,7 @@ from backscroll.integrations.amplifier.context import AmplifierContext, OldConte
 from backscroll.integrations.amplifier.hooks import BEGIN_EVENTS, CONTRIBUTED, NAME, OPTION_IGNORED, Signals
 from backscroll.integrations.amplifier.providers import MountedProviders, ProviderSummarizer
 from backscroll.integrations.amplifier.settings import ALWAYS, Config, Settings, read_settings
-from backscroll.integrations.amplifier.tool import RecallTool
+from backscroll.integrations.amplifier.tool import ModelTool
 from backscroll.integrations.amplifier.transcript import TranscriptFile, transcript_file
 
 Cleanup = Callable[[], Awaitable[None]]
@@ -36,9 +36,9 @@ async def mount(coordinator: Any, config: Mapping[str, Any] | None = None) -> Cl
     signals = _signals(coordinator, settings)
     context = _context(coordinator, settings, signals)
     await coordinator.mount("context", context)
-    await _offer_recall(
-        coordinator, signals, RecallTool(*context.recall_tool("anthropic")), settings.config.recall_tool
-    )
+    wanted = settings.config
+    await _offer(coordinator, signals, ModelTool(*context.recall_tool("anthropic")), wanted.recall_tool)
+    await _offer(coordinator, signals, _compact_tool(context), wanted.compact_tool)
     register = getattr(coordinator, "register_capability", None)
     if register is not None:
         register("context.request_retention", context.request_retention)
@@ -51,7 +51,17 @@ async def mount(coordinator: Any, config: Mapping[str, Any] | None = None) -> Cl
     return context.aclose
 
 
-async def _offer_recall(coordinator: Any, signals: Signals, tool: RecallTool, wanted: bool | str) -> None:
+def _compact_tool(context: AmplifierContext) -> ModelTool:
+    """Return the tool that compacts the lane of the newest request, which may be another one at each call."""
+
+    async def run(**arguments: Any) -> str:
+        _, compact = context.compact_tool(lane=context.newest_lane)
+        return await compact(**arguments)
+
+    return ModelTool(context.compact_tool("anthropic")[0], run)
+
+
+async def _offer(coordinator: Any, signals: Signals, tool: ModelTool, wanted: bool | str) -> None:
     """Mount the tool at once if the configuration says `always`; else with the first prompt of a session that has
     tools.
 
@@ -66,7 +76,7 @@ async def _offer_recall(coordinator: Any, signals: Signals, tool: RecallTool, wa
     if wanted == ALWAYS:
         await coordinator.mount("tools", tool, name=tool.name)
     elif wanted:
-        signals.hear(BEGIN_EVENTS, "recall", begun)
+        signals.hear(BEGIN_EVENTS, tool.name, begun)
 
 
 def _signals(coordinator: Any, settings: Settings) -> Signals:
@@ -96,5 +106,9 @@ def _context(coordinator: Any, settings: Settings, signals: Signals) -> Amplifie
 
 def _summarizer(asked: ProviderSummarizer, config: Config) -> Summarizer:
     return Summarizer(
-        asked, config.summary_context_tokens, config.summary_wait_seconds, reuse_prefix=config.summary_reuse_prefix
+        asked,
+        config.summary_context_tokens,
+        config.summary_wait_seconds,
+        reuse_prefix=config.summary_reuse_prefix,
+        instructions=config.summary_instructions,
     )

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field
 from backscroll.compaction.options import CachePricing, Protection
 from backscroll.compaction.strategies import AUTO, STRATEGIES
 from backscroll.compaction.strategies.excerpt import ExcerptStrategy
-from backscroll.compaction.summarization import LEAST_WINDOW
+from backscroll.compaction.summarization import LEAST_WINDOW, MOST_INSTRUCTIONS
 from backscroll.errors import ConfigurationError
 from backscroll.integrations.settings import Count, PositiveShare, SettingsModel, Share, Text, nearest, read
 from backscroll.stores.options import StorageOptions
@@ -74,6 +74,10 @@ class Config(SettingsModel):
     """the contract's name for `compact_threshold`"""
     target_usage: PositiveShare = 0.50
     """share of the budget at which a compaction ends"""
+    compact_at: Annotated[int, Field(ge=1)] | None = None
+    """tokens of a request at which a compaction starts even if the budget is larger; default: by `compact_threshold`"""
+    compact_to: Annotated[int, Field(ge=1)] | None = None
+    """tokens of a request at which a compaction ends; below `compact_at`; default: by `target_usage`"""
     protected_recent: Share = 0.30
     """share of the budget, in tokens: the newest messages up to it are spared if possible"""
     protected_tool_results: Count = 5
@@ -101,6 +105,8 @@ class Config(SettingsModel):
     """ask for the summary as one more turn of the newest request, whose beginning the provider has cached; only with
     the request's own model, so without `summary_model`
     """
+    summary_instructions: Annotated[str, Field(min_length=1, max_length=MOST_INSTRUCTIONS)] | None = None
+    """text added to the prompt for summaries, such as what to keep in this field of work; at most 16,384 characters"""
     truncate_chars: Annotated[int, Field(ge=16 * _CHARACTERS)] | None = None
     """characters to keep of a long argument or text, at least 64; long results keep their ends and relevant lines"""
     truncate_boundary: Text | None = None
@@ -132,6 +138,10 @@ class Config(SettingsModel):
     recall_tool: bool | Literal["always"] = True
     """mount the tool `recall`, with which the model reads what a request left out. `true`: with the first prompt, if
     the session has other tools. `always`: at once
+    """
+    compact_tool: bool | Literal["always"] = False
+    """mount the tool `compact`, with which the model asks for a compaction and says why. `true` and `always`: as for
+    `recall_tool`
     """
     budget_formula: Literal["contract", "context-simple"] = "contract"
     """`contract`: the window minus the output limit minus 1,000. `context-simple`: the window minus half the output
@@ -243,7 +253,7 @@ def _options(found: Config) -> dict[str, Any]:
     if margin is None:
         margin = SIMPLE_MARGIN + found.compaction_notice_token_reserve if simple else 1_000
     share = reserve if reserve is not None else 0.5 if simple else 1.0
-    same = {"target_usage", "max_messages", "overhead_tokens", "tokenizer", "model"}
+    same = {"target_usage", "compact_at", "compact_to", "max_messages", "overhead_tokens", "tokenizer", "model"}
     key = _key(found.encryption_key_env)
     return found.model_dump(include=same) | {
         "budget": BudgetOptions(found.max_tokens, margin, share, found.windows),
