@@ -56,7 +56,8 @@ def response(*items: dict[str, Any], status: str = "completed") -> dict[str, Any
     return {
         "id": "resp_1", "object": "response", "created_at": 1_790_000_000, "model": "gpt-6.2-sol",
         "output": list(items), "parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "status": status,
-        "error": None, "incomplete_details": None, "instructions": None, "metadata": {}, "temperature": None, "top_p": None,
+        "error": None, "incomplete_details": None, "instructions": None, "metadata": {}, "temperature": None,
+        "top_p": None,
     }  # fmt: skip  # one thought
 
 

@@ -1,4 +1,4 @@
-"""The messages that every view requires, whatever its plan."""
+"""The messages that every view requires under any plan."""
 
 from backscroll.history.history import History
 

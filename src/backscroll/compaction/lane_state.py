@@ -294,7 +294,7 @@ class LaneState:
         self.sent = None if saved.sent is None else Estimate(*saved.sent)
         self.stale, self.passing = saved.stale, saved.passing
         self.planned_for, self._newly_planned = saved.budget, True  # perhaps saved right after a plan
-        self.requested = any(told is not None for told in (saved.counting, saved.sent, saved.prompt))
+        self.requested = any(value is not None for value in (saved.counting, saved.sent, saved.prompt))
         self.refused = None if saved.refused is None else Overflowed(self.name, *saved.refused)
         self.calibrator.restore(saved.meter)
         if saved.counting is not None:

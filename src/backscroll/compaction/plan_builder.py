@@ -52,7 +52,7 @@ class PlanBuilder:
         self._gone_for, self._gone = view, NOTHING
         self._regrow = regrow
         self._removed_before = united(view.plan.no_reasoning, stale)
-        """Entries without their reasoning, whatever this plan edits."""
+        """Entries without their reasoning before this plan edits anything."""
         self._no_reasoning = self._removed_before
         self._view = self._whole_again(view)
         self.window = build_window(history, self._view, self.room, around, retain)

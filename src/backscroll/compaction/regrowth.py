@@ -1,4 +1,4 @@
-"""Plan a lane anew whose budget grew: what it left out comes back, newest first, up to the target of the larger budget.
+"""Replan a lane whose budget grew: what it left out comes back, newest first, up to the target of the larger budget.
 
 The rest of the plan stays, and with it the digest of what is older.
 """
@@ -87,6 +87,6 @@ def _reports(lane: LaneState, view: View, count: int) -> list[Notification]:
     assert lane.view is not None
     reports: list[Notification] = [(events.PLAN_CHANGED, {"lane": lane.name, "brought_back": count})]
     if lost := lost_between(lane.view, view):
-        told = {"lane": lane.name, "plan": view.plan.number, "trigger": "budget_grew", "messages": len(lost)}
-        reports.append((events.REASONING_REMOVED, told | {"tokens": reasoning_tokens(lost, lane.family)}))
+        payload = {"lane": lane.name, "plan": view.plan.number, "trigger": "budget_grew", "messages": len(lost)}
+        reports.append((events.REASONING_REMOVED, payload | {"tokens": reasoning_tokens(lost, lane.family)}))
     return reports

@@ -100,7 +100,7 @@ def role_of(item: Mapping[str, Any]) -> str:
 def gathered(messages: Sequence[object]) -> list[object]:
     """Put bare items into envelopes: each run of items that the model made into one, every other item into its own.
 
-    A message of a user or of the host stays as it is, and so does a model's message that has no other item beside it.
+    A message of a user or of the host stays as it is, and so does a model's message with one item only.
     A bare item's `metadata` becomes its envelope's.
     """
     found: list[object] = []

@@ -74,7 +74,7 @@ def request(
     if lane.stale:
         drop_settled(lane)
     if lane.planned_for is not None and budget > lane.planned_for and has_grown(lane, budget):
-        now = yield from _plan_anew(state, lane, now, budget)
+        now = yield from _replan(state, lane, now, budget)
     due = policy.due(lane, now, budget)
     used = due.used
     if due.decide is not None:
@@ -107,7 +107,7 @@ def _budget(state: SessionState, token_budget: int | None, provider: object, lan
     return budget
 
 
-def _plan_anew(state: SessionState, lane: LaneState, now: PolicyInput, budget: int) -> Operation[PolicyInput]:
+def _replan(state: SessionState, lane: LaneState, now: PolicyInput, budget: int) -> Operation[PolicyInput]:
     """Bring back what a larger budget has room for."""
     room = policy.room_to_target(lane, now, budget)
     left = room

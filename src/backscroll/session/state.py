@@ -60,7 +60,7 @@ class SessionConfig:
     family: Callable[[str], ModelProfile]
     """Returns how a lane's model counts, by the lane's name."""
     binds: Callable[[str], bool]
-    """Returns whether a lane's provider binds reasoning to what stands before it, by the lane's name."""
+    """Returns whether a lane's provider binds reasoning to what comes before it, by the lane's name."""
     windows: LaneWindows
     """The windows of the lanes' models."""
     media: Callable[[str], MediaLimits | None]

@@ -95,7 +95,7 @@ class RenderContext:
     conversion.
     """
     binds: bool = True
-    """Whether the provider binds reasoning to what stands before it, so that an edit there invalidates it."""
+    """Whether the provider binds reasoning to what comes before it, so that an edit there invalidates it."""
     media: MediaLimits | None = None
     """What the provider accepts of media in one request. `None`: no limit, so nothing is summed up."""
     adopts: bool = False
