@@ -9,7 +9,7 @@
 - `errors.py`: `FakeProviderError`, with status, message and body as on the wire
 - `claude_models.py`, `anthropic_request.py`, `anthropic_rules.py`, `anthropic_prefix.py`, `anthropic_thinking.py`,
   `anthropic_compaction.py`, `anthropic_prompt.py`: the parts of `FakeAnthropic`
-- `openai_rules.py`: what the Responses API refuses by the request alone
+- `openai_rules.py`, `openai_reasoning.py`: the parts of `FakeOpenAIResponses`
 """
 
 from backscroll.evaluation.fake_providers.anthropic_messages import FakeAnthropic

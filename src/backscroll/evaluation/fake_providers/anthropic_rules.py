@@ -168,8 +168,13 @@ def _contents(request: AnthropicRequest, _: ClaudeModel) -> Iterator[FakeProvide
 
 
 def _system_places(request: AnthropicRequest, _: ClaudeModel) -> Iterator[FakeProviderError]:
-    """After a turn of the user, and last or before one of the assistant: "Mid-conversation system messages"."""
+    """After a turn of the user, and last or before one of the assistant: "Mid-conversation system messages".
+
+    A compaction block in front counts as a turn of the user: that a system message follows it is no error by itself.
+    """
     roles = [request.role(at) for at in range(len(request.messages))]
+    if [kind(block) for block in request.blocks[0]] == ["compaction"]:
+        roles[0] = "user"
     for at, role in enumerate(roles):
         if role != "system":
             continue
