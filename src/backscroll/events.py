@@ -109,8 +109,8 @@ WARNINGS: Mapping[str, str] = {
     "make that place reachable",
     PROVIDER_WINDOW_UNAVAILABLE: "the provider did not say its window ({reason}): give `token_budget`, or set `budget` "
     "to it",
-    WINDOW_ASSUMED: "the window of model {model!r} is not known, and {window:,} tokens are assumed: set it by "
-    "`budget=BudgetOptions(windows={{{model!r}: ...}})`, or pass `token_budget`",
+    WINDOW_ASSUMED: "the window of model {model!r} is not known, and {window:,} tokens are assumed: name it in "
+    "`windows` of `BudgetOptions`, or pass `token_budget`",
     SUMMARY_FAILED: "no summary could be had for lane {lane!r} ({reason}): the digest is used instead; look at the "
     "summarizer and its model",
     SUMMARY_CLAIMS_STRUCK: "{struck:,} claims of a summary for lane {lane!r} were struck, since no message that it "

@@ -131,6 +131,23 @@ def test_large_images_go_once_there_are_many():
     assert [seq for seq, state in enumerate(states) if state == "cleared"] == [8, 12]
 
 
+def test_clearing_removes_bound_reasoning_behind_the_image():
+    """A provider that binds reasoning refuses what was made after the cleared image, and keeps what was made before."""
+    session, large = begun(model="claude-opus-5-5"), png(2_400, 100)
+    for number in range(23):
+        call, answer = shot(number, large if number == 5 else SMALL)
+        thought = {"type": "thinking", "thinking": "I look.", "signature": f"s{number}"}
+        session.manager.append({**call, "content": [thought, *call["content"]]}, answer)
+        view = session.manager.get_messages_for_request()
+        if number == 19:
+            assert str(view).count("signature") == 20
+    assert images_in(view) == 22
+    signed = [block["signature"] for each in view for block in each["content"] if "signature" in block]
+    assert signed[:6] == [f"s{number}" for number in range(6)]
+    assert not {f"s{number}" for number in range(6, 20)} & set(signed)
+    assert session.payloads(events.REASONING_REMOVED)[0]["trigger"] == "media_limit"
+
+
 def test_unknown_model_has_no_limit_of_media():
     session = begun(model=None)
     for number in range(110):

@@ -30,6 +30,8 @@ PAYLOADS: dict[str, dict[str, Any]] = {
     events.STORE_UNAVAILABLE: LANE | {"error": "no room"},
     events.OFFLOAD_FAILED: {"seq": None, "bytes": 70_000, "error": "no route"},
     events.PROVIDER_WINDOW_UNAVAILABLE: {"reason": "get_info() of Provider failed: OSError('offline')"},
+    events.WINDOW_ASSUMED: LANE | {"model": "my-model", "window": 128_000},
+    events.MEDIA_OVER_LIMIT: LANE | {"images": 102, "bytes": 1_234, "limits": "100 images, 32,000,000 bytes in all"},
     events.ATTACHMENT_LEFT_OUT: LANE | {"seq": 0, "kind": "document"},
     events.SUMMARY_CLAIMS_STRUCK: LANE | {"first": 1, "last": 9, "struck": 2, "kept": 3},
     events.SUMMARY_FAILED: LANE

@@ -63,7 +63,7 @@ def test_unknown_model_gets_an_assumed_window_said_once():
     heard = []
     with ContextManager(model="my-model", on_event=lambda *event: heard.append(event)) as context:
         context.append({"role": "user", "content": "Where is the bug?"})
-        with pytest.warns(BackscrollWarning, match=r"'my-model' is not known, and 128,000 .*windows=\{'my-model'"):
+        with pytest.warns(BackscrollWarning, match=r"'my-model' is not known, and 128,000 .*`windows` of"):
             context.get_messages_for_request()
         context.get_messages_for_request()  # warns no more, or this would fail
         context.get_messages_for_request(lane="title")

@@ -52,7 +52,6 @@ def attachments_left_out(lane: str, builder: PlanBuilder) -> Iterator[Notificati
 def reports_of(done: CompactionResult, builder: PlanBuilder) -> Iterator[Notification]:
     """Report a compaction."""
     plan = builder.view.plan
-    asked = {} if plan.reason is None or done.trigger != "model" else {"reason": plan.reason}
     yield events.compacting(events.PRE_COMPACT, done.lane, done.before_messages, done.before_tokens)
     expired = sum(1 for segment in builder.before.segments if segment.key[1] == EPHEMERAL) - len(builder.fresh)
     if expired:
@@ -86,7 +85,7 @@ def reports_of(done: CompactionResult, builder: PlanBuilder) -> Iterator[Notific
             "strategies": dict(Counter(edit.by for edit in plan.edits)),
             "budget": done.budget,
             "target_tokens": done.target_tokens,
-            **asked,
+            **({"reason": plan.reason} if plan.reason is not None and done.trigger == "model" else {}),
         },
     )
     yield events.compacting(events.POST_COMPACT, done.lane, done.after_messages, done.after_tokens)

@@ -80,18 +80,16 @@ class ManagerBase(ABC):
         **unknown: Never,
     ) -> None:
         check_names(misplaced, unknown)
-        self._options = ManagerOptions(
+        self._options = options = ManagerOptions(
             store, session, lease, budget, compact_threshold, target_usage, compact_at, compact_to, strategies, protect,
             tool_result_preview, max_messages, clear_at_least_tokens, overhead_tokens, tokenizer, model, cache_pricing,
             summarizer, storage, redact, on_event, telemetry,
         )  # fmt: skip  # one line an option would hide the call
         self._background = self._make_background()
-        self._opened = open_session(
-            self._options, self._background, write=self._write_view, reads_only=self._reads_only
-        )
+        self._opened = open_session(options, self._background, write=self._write_view, reads_only=self._reads_only)
         self._session = self._opened.session
         self._begin_search()
-        _warn_of_unused_name(self._options)
+        _warn_of_unused_name(options)
 
     @abstractmethod
     def _make_background(self) -> BackgroundTask:
