@@ -56,7 +56,8 @@ def response(*items: dict[str, Any], status: str = "completed") -> dict[str, Any
     return {
         "id": "resp_1", "object": "response", "created_at": 1_790_000_000, "model": "gpt-6.2-sol",
         "output": list(items), "parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "status": status,
-        "error": None, "incomplete_details": None, "instructions": None, "metadata": {}, "temperature": None, "top_p": None,
+        "error": None, "incomplete_details": None, "instructions": None, "metadata": {}, "top_p": None,
+        "temperature": None,
     }  # fmt: skip  # one thought
 
 
@@ -94,7 +95,7 @@ def test_response_is_sent_as_a_request_takes_it(item, form):
 
 
 @ITEMS
-def test_item_is_read_whatever_its_type(item):
+def test_each_type_of_item_is_read(item):
     reading = read_message(validated(assistant([item])))
     (part,) = reading.parts
     kinds = {"message": "text", "image_generation_call": "media"}
@@ -103,6 +104,13 @@ def test_item_is_read_whatever_its_type(item):
     assert part.text or part.media
     assert part.kind != "call" or (part.id and part.name)
     assert reading.flags.critical == (item is COMPACTED)
+
+
+def test_item_of_a_view_is_read_by_itself():
+    """As the command line and the evaluation read views."""
+    view = after(THOUGHT, LOOK, FOUND).get_messages_for_request()
+    assert [read_message(item).role for item in view] == ["user", "assistant", "assistant", "tool"]
+    assert [read_message(item).calls for item in view] == [(), (), ("c1",), ()]
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda item: item["type"])
