@@ -212,6 +212,25 @@ def test_program_output_of_a_later_response_joins_its_program():
     assert {line.seq for line in context.explain()} == {0, 1, 2}
 
 
+def test_calls_of_a_program_stay_with_it():
+    """It goes on over several responses, and is not taken for a call that nobody answered."""
+    caller = {"caller": {"type": "program", "caller_id": "c8"}}
+    done = {"type": "program_output", "id": "po_1", "call_id": "c8", "result": "red", "status": "completed"}
+    context = after(THOUGHT, PROGRAM, {**LOOK, **caller}, {**FOUND, **caller})
+    more = {**LOOK, **caller, "id": "fc_2", "call_id": "c9"}
+    expected = [HELLO, THOUGHT, PROGRAM, {**LOOK, **caller}, {**FOUND, **caller}]
+    for given in (response(more), {**FOUND, **caller, "call_id": "c9"}, response(done, REPLY)):
+        context.append(given)
+        expected += given.get("output", []) if "id" in given else [given]
+        view = context.get_messages_for_request()
+        assert view == expected
+        assert problems(view, context.get_messages()) == []
+    context.append({"role": "user", "content": "and now?"}, *(assistant(f"so {number}") for number in range(9)))
+    context.trim(keep_last=4)
+    assert "c8" not in json.dumps(context.get_messages_for_request())
+    assert "c9" not in json.dumps(context.get_messages_for_request())
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
