@@ -216,6 +216,17 @@ class Shape:
         return self.is_item and self._message["type"] == "reasoning"
 
     @property
+    def is_program(self) -> bool:
+        """Whether it is a program, which goes on while the calls that it makes are answered."""
+        return self.is_item and self._message["type"] == "program"
+
+    @property
+    def program(self) -> str | None:
+        """The program that makes this call, if one does."""
+        caller = self._message.get("caller") if self.is_item and self.calls else None
+        return caller.get("caller_id") if isinstance(caller, dict) and caller.get("type") == "program" else None
+
+    @property
     def is_needed(self) -> bool:
         """Whether it is an item that every view must hold."""
         return self.is_item and self._message["type"] in _NEEDED
