@@ -105,7 +105,7 @@ def _texts(value: Any, key: str = "") -> Iterator[str]:
 
 def _problems(view: list[Shape], history: list[Shape]) -> Iterator[str]:
     yield from _blocks(view)
-    for check in (_pairs, _arguments, _leading, _users, _sealed):
+    for check in (_pairs, _arguments, _leading, _users, _thoughts, _sealed):
         yield from check(view, history)
     timeline = _timeline(history)
     places, disorder = _places(view, history, timeline)
@@ -244,6 +244,14 @@ def _represents(shown: Shape, original: Shape, at: int) -> bool:
 
 
 # Items of the Responses API
+
+
+def _thoughts(view: list[Shape], history: list[Shape]) -> Iterator[str]:
+    """Check that reasoning in blocks is shown as it was made, all or none of a message's."""
+    known = {message.thoughts for message in history}
+    for at, message in enumerate(view):
+        if message.thoughts and message.thoughts not in known:
+            yield f"view[{at}]: the reasoning is in no message of the history"
 
 
 def _sealed(view: list[Shape], history: list[Shape]) -> Iterator[str]:
