@@ -34,7 +34,7 @@ from backscroll.history.log import (
     UsageObserved,
 )
 from backscroll.history.plan import Plan, until
-from backscroll.history.plan_codec import Body, Fetch, PlanRecords, dumped
+from backscroll.history.plan_codec import UTF_8, Body, Fetch, PlanRecords, to_json
 from backscroll.history.ranges import SeqRange
 from backscroll.history.soundness import unsound
 from backscroll.messages import MAX_DEPTH, validated
@@ -104,7 +104,8 @@ class Codec:
                 key = id_key(event.digest)
             case SystemPromptRecorded():
                 key = prompt_key(event.digest)
-        return Record(kind, event.seq if isinstance(event, MessageAdded) else None, dumped(body), FORMAT, key)
+        seq = event.seq if isinstance(event, MessageAdded) else None
+        return Record(kind, seq, to_json(body).encode(*UTF_8), FORMAT, key)
 
     def _lane(self, snapshot: LaneSnapshot) -> Body:
         plan, *before = (self._placed_plan(snapshot.name, plan) for plan in (snapshot.plan, *snapshot.before))

@@ -7,7 +7,7 @@ import inspect
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from time import monotonic
 from typing import Any
 from uuid import uuid4
@@ -108,7 +108,7 @@ def _config(
         strategies=choose(options.strategies),
         measure=measurer.measure,
         count=measurer.count,
-        counted_by=lambda: counter.name,
+        counted_by=cache(lambda: counter.name),
         family=_families(options.model, not isinstance(options.tokenizer, str), counter),
         binds=_binding(options.model),
         prices=options.cache_pricing or (CachePricing() if masks_batches(options.strategies) else None),
