@@ -33,6 +33,7 @@ from backscroll.session.window_report import LargestMessage, WindowReport
 from backscroll.tokens.budget import BudgetOptions
 from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.usage import SummarizerUsage, TokenCount, Usage
+from backscroll.view.cache_marks import CacheMarks
 
 __all__ = [
     "AsyncContextManager",
@@ -41,6 +42,7 @@ __all__ = [
     "BlobStore",
     "BudgetError",
     "BudgetOptions",
+    "CacheMarks",
     "CachePricing",
     "CompactionResult",
     "ConfigurationError",

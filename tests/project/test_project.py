@@ -129,6 +129,7 @@ def test_public_names():
         "BlobStore",
         "BudgetError",
         "BudgetOptions",
+        "CacheMarks",
         "CachePricing",
         "CompactionResult",
         "ConfigurationError",

@@ -79,6 +79,10 @@ class LaneState:
     """
     passing: tuple[tuple[int, str, str], ...] = ()
     """Messages in its newest request that are never stored, as in `RequestRecorded.ephemerals`."""
+    marked: tuple[int, int] | None = None
+    """Whether its newest request bears marks for a prompt cache, as in `RequestRecorded.marked`."""
+    sent_to: int = 0
+    """Entries with a lower `seq` were in its newest request."""
     requested: bool = False
     """True once a view was sent, here or in the lane from whose plan it started."""
     _before: deque[Plan | PlanAt] = field(default_factory=lambda: deque(maxlen=_UNDO_DEPTH))
@@ -183,7 +187,7 @@ class LaneState:
     def _requested(self, event: RequestRecorded) -> None:
         """Note that a view was sent, to which usage reports will refer."""
         self.budget, self.sent, self.prompt = event.budget, Estimate(*event.estimate), event.prompt
-        self.requested = True
+        self.requested, self.marked, self.sent_to = True, event.marked, event.last + 1
         if event.counting is not None:
             self._count_as(event.counting)
 
@@ -268,7 +272,7 @@ class LaneState:
             self.name, self.plan, tuple(self._before), self.settled, self.batched, self.settled_messages,
             self.compactions, self.budget, self.sent, refused, self._guessed, self.prompt,
             self.summary, self.spent, self.tried, self.calibrator.snapshot(), self.counting,
-            self.stale, self.passing,
+            self.stale, self.passing, self.marked, self.sent_to if self.marked else 0,
         )  # fmt: skip  # one thought
 
     def restore(self, saved: LaneSnapshot) -> None:
@@ -283,7 +287,7 @@ class LaneState:
             Tried(*saved.tried),
         )
         self.sent = None if saved.sent is None else Estimate(*saved.sent)
-        self.stale, self.passing = saved.stale, saved.passing
+        self.stale, self.passing, self.marked, self.sent_to = saved.stale, saved.passing, saved.marked, saved.sent_to
         self.requested = any(told is not None for told in (saved.counting, saved.sent, saved.prompt))
         self.refused = None if saved.refused is None else Overflowed(self.name, *saved.refused)
         self.calibrator.restore(saved.meter)

@@ -47,7 +47,7 @@ FORMAT = 3
 a digest.
 """
 FORMATS = (1, 2, 3)
-_OPTIONAL = frozenset(("counting", "stale", "passing"))
+_OPTIONAL = frozenset(("counting", "stale", "passing", "marked", "sent_to"))
 """Fields of a lane in a checkpoint that are written only if there is something to say."""
 _LAYERED = {
     "encrypted": "is encrypted: give the `encryption_key` that it was written with",
@@ -258,7 +258,7 @@ def _requested(event: RequestRecorded) -> Body:
         body["prompt"] = event.prompt
     if event.ephemerals:
         body["ephemerals"] = event.ephemerals
-    optional = {"total": event.total, "counting": event.counting}
+    optional = {"total": event.total, "counting": event.counting, "marked": event.marked}
     return body | {name: value for name, value in optional.items() if value is not None}
 
 
@@ -267,7 +267,8 @@ def _read_requested(body: Body) -> RequestRecorded:
     ephemerals = tuple((after, digest, *(role or ["user"])) for after, digest, *role in body.get("ephemerals", []))
     total = None if "total" not in body else tuple(body["total"])
     place = body["lane"], body["budget"], body["plan"], body["last"]
-    return RequestRecorded(*place, estimate, body.get("prompt"), ephemerals, total, _counting(body.get("counting")))
+    counting, marked = _counting(body.get("counting")), _frozen(body.get("marked"))
+    return RequestRecorded(*place, estimate, body.get("prompt"), ephemerals, total, counting, marked)
 
 
 def _counting(values: Any) -> Counting | None:

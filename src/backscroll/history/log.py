@@ -157,6 +157,8 @@ class RequestRecorded(LaneEvent):
     """Middle and upper estimate of the whole request, on which the decision was made. `None` in old records."""
     counting: Counting | None = None
     """How its lane counts. `None`: as recorded before."""
+    marked: tuple[int, int] | None = None
+    """Where it bears marks for a prompt cache: tokens that a prefix needs to be cached, and the most marks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +293,10 @@ class LaneSnapshot:
     """Entries whose reasoning the next plan removes."""
     passing: tuple[tuple[int, str, str], ...] = ()
     """Messages in its newest request that are never stored, as in `RequestRecorded.ephemerals`."""
+    marked: tuple[int, int] | None = None
+    """As its newest request says."""
+    sent_to: int = 0
+    """Entries with a lower `seq` were in its newest request; stored only where that bears marks."""
 
 
 @dataclass(frozen=True, slots=True)

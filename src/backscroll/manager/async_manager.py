@@ -53,6 +53,9 @@ class AsyncContextManager(ManagerBase):
             of tokens of a text.
         model: The model's name, for its window, token factor and image rules; or a `ModelProfile`, which replaces the
             built-in one and has no window. `None`: each lane's name is used.
+        cache_marks: `"auto"`: where the lane's model is a Claude, views bear up to four marks (`cache_control`) for its
+            prompt cache, and every text content is one block. `CacheMarks("anthropic")`, or that name alone: every
+            lane. A `CacheMarks` also sets how long the provider keeps its cache. `None`: no marks.
         cache_pricing: `CachePricing(read, write, ttl_seconds)` of the provider's prompt cache. `None`: 0.1, 1.25 and
             300 seconds.
         summarizer: A function, plain or async, that returns a summary for a `SummaryRequest`; or a `Summarizer`, which

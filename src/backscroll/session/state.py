@@ -38,11 +38,16 @@ from backscroll.tokens.budget import BudgetOptions, default_budget
 from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.usage import Count, Counts, UsageCalibrator
 from backscroll.tokens.windows import LaneWindows
+from backscroll.view.cache_marks import Marking
 from backscroll.view.view import Ephemeral, HandedOut, RenderContext
 
 Measure = Callable[[Sequence[ParsedMessage]], tuple[Counts, ...]]
 Write = Callable[[HandedOut], list[Message]]
 _MOST_IDS = 1_000  # idempotency keys kept in memory, all of which a store can find
+
+
+def _no_marks(lane: str) -> None:
+    """Mark no views."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,8 @@ class SessionConfig:
     """Returns whether a lane's provider binds reasoning to what stands before it, by the lane's name."""
     windows: LaneWindows
     """The windows of the lanes' models."""
+    marking: Callable[[str], Marking | None] = _no_marks
+    """Returns how a lane marks its views for the provider's prompt cache, by the lane's name. `None`: not at all."""
     overhead_tokens: int | None = None
     """Tokens of a request outside the messages. `None`: learned from reported usage."""
     prices: CachePricing | None = None
@@ -194,7 +201,7 @@ class SessionState:
                 if self.newest_lane is not None:
                     lane.stale = self.lanes[self.newest_lane].stale
                 if (asked := self.lanes.get(self.answering or "")) is not None:
-                    lane.prompt, lane.requested = asked.prompt, asked.requested
+                    lane.prompt, lane.requested, lane.marked = asked.prompt, asked.requested, asked.marked
             return
         if lane is None:  # the event that opened it was lost
             lane = self.lanes[event.lane] = self.make_lane(event.lane, Plan())
@@ -258,6 +265,7 @@ class SessionState:
             config.write,
             config.binds(name),
             config.reads_only,
+            config.marking(name),
         )
         return LaneState(name, around, plan, UsageCalibrator(config.overhead_tokens), config.default_budget(name))
 
