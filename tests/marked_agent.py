@@ -8,7 +8,7 @@ from backscroll.evaluation.fake_providers import Reply, reply
 from tests.bound_agent import BETAS, BINDING, BoundAgent, Message
 
 OPS = (*["work"] * 12, "say", "say", "compact", "undo", "rewind", "pin", "late", "leave", "steer", "reopen", "prompt",
-       "switch", "mark")  # fmt: skip  # one list
+       "tools", "switch", "mark")  # fmt: skip  # one list
 MARK = {"cache_control": {"type": "ephemeral"}}
 
 
@@ -53,6 +53,7 @@ class MarkedAgent(BoundAgent):
         blocks = system + [block for message in messages for block in message["content"]]
         self.marks = [block["cache_control"] for block in blocks if "cache_control" in block]
         request = {"model": self.model, "max_tokens": 1_000, "system": system, "messages": messages}
+        request |= {"tools": self.tools} if self.tools else {}
         return request | {"thinking": BINDING, "betas": BETAS}
 
     def _prompt(self) -> None:

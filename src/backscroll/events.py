@@ -26,6 +26,7 @@ USAGE_REJECTED = "context:usage_rejected"
 USAGE_CORRECTED = "context:usage_corrected"
 OVERHEAD_LARGE = "context:overhead_large"
 PROMPT_CHANGED = "context:system_prompt_changed"
+TOOLS_CHANGED = "context:tools_changed"
 REASONING_REMOVED = "context:reasoning_removed"
 RULES_EVICTED = "context:rules_evicted"
 ATTACHMENT_LEFT_OUT = "context:attachment_left_out"
@@ -58,6 +59,7 @@ ALL = (
     USAGE_CORRECTED,
     OVERHEAD_LARGE,
     PROMPT_CHANGED,
+    TOOLS_CHANGED,
     REASONING_REMOVED,
     RULES_EVICTED,
     ATTACHMENT_LEFT_OUT,

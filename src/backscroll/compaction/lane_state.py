@@ -23,6 +23,7 @@ from backscroll.history.log import (
     RequestRecorded,
     SummaryFailed,
     SummaryMade,
+    ToolsOffered,
     Tried,
     UsageObserved,
 )
@@ -83,6 +84,10 @@ class LaneState:
     """Whether its newest request bears marks for a prompt cache, as in `RequestRecorded.marked`."""
     sent_to: int = 0
     """Entries with a lower `seq` were in its newest request."""
+    tools: ToolsOffered | None = None
+    """The tools of its newest request, or of the one in progress. `None`: there never were any."""
+    recorded_tools: ToolsOffered | None = None
+    """Those of the newest request that is recorded."""
     requested: bool = False
     """True once a view was sent, here or in the lane from whose plan it started."""
     _before: deque[Plan | PlanAt] = field(default_factory=lambda: deque(maxlen=_UNDO_DEPTH))
@@ -188,8 +193,17 @@ class LaneState:
         """Note that a view was sent, to which usage reports will refer."""
         self.budget, self.sent, self.prompt = event.budget, Estimate(*event.estimate), event.prompt
         self.requested, self.marked, self.sent_to = True, event.marked, event.last + 1
+        if event.tools is not None:
+            self.recorded_tools = event.tools
+            self.offer(event.tools)
         if event.counting is not None:
             self._count_as(event.counting)
+
+    def offer(self, tools: ToolsOffered) -> None:
+        """Note the tools of the request in progress: what was learned of the overhead holds for those before it."""
+        if self.tools != tools:
+            self.calibrator.tools_changed(tools.tokens)
+            self.tools = tools
 
     def _count_as(self, counting: Counting) -> None:
         self.counting = counting
@@ -273,6 +287,7 @@ class LaneState:
             self.compactions, self.budget, self.sent, refused, self._guessed, self.prompt,
             self.summary, self.spent, self.tried, self.calibrator.snapshot(), self.counting,
             self.stale, self.passing, self.marked, self.sent_to if self.marked else 0,
+            self.tools,
         )  # fmt: skip  # one thought
 
     def restore(self, saved: LaneSnapshot) -> None:
@@ -291,6 +306,9 @@ class LaneState:
         self.requested = any(told is not None for told in (saved.counting, saved.sent, saved.prompt))
         self.refused = None if saved.refused is None else Overflowed(self.name, *saved.refused)
         self.calibrator.restore(saved.meter)
+        if saved.tools is not None:
+            self.tools = self.recorded_tools = saved.tools
+            self.calibrator.tools = saved.tools.tokens
         if saved.counting is not None:
             self._count_as(saved.counting)
 

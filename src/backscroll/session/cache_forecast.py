@@ -32,6 +32,7 @@ class CacheForecast:
         self._ends: list[int] = []
         """Blocks up to and including each message."""
         self._written: set[bytes] = set()
+        self._tools = ""
 
     def read(self, places: Sequence[Place], marking: Marking, overhead: int, scale: float) -> float:
         """Return how many tokens of the followed view the provider reads, and write what it writes.
@@ -53,8 +54,12 @@ class CacheForecast:
                 self._written.add(self._blocks[mark].key)
         return self._blocks[hit].tokens if hit >= 0 else -1
 
-    def follow(self, view: View, segment: int) -> None:
-        """Take the messages of a view whose segments before number `segment` are known and unchanged."""
+    def follow(self, view: View, segment: int, tools: str) -> None:
+        """Take the messages of a view whose segments before number `segment` are known and unchanged, with what
+        precedes them: the digest of the tools.
+        """
+        if tools != self._tools:
+            self._tools, segment = tools, 0
         number = view.segments[segment].start if segment < len(view.segments) else len(view.messages)
         del self._ends[number:]
         del self._blocks[self._ends[-1] if self._ends else 0 :]
@@ -72,7 +77,7 @@ class CacheForecast:
         """Add messages of so many tokens, which each block has in proportion to its JSON."""
         texts = [[json.dumps(block, sort_keys=True) for block in blocks_of(message)] for message in messages]
         length = sum(len(text) for blocks in texts for text in blocks) or 1
-        key, total = self._blocks[-1] if self._blocks else _Block(b"", 0.0)
+        key, total = self._blocks[-1] if self._blocks else _Block(self._tools.encode(), 0.0)
         before, passed = total, 0
         for message, blocks in zip(messages, texts, strict=True):
             key = sha256(key + str(message["role"]).encode()).digest()

@@ -144,4 +144,5 @@ def hand_out(lane: LaneState, now: PolicyInput, budget: int, used: Estimate, pro
     return RequestRecorded(
         lane.name, budget, lane.plan.number, last.seq if last else -1, view.estimate, prompt, passing, used, counting,
         None if marking is None else (marking.minimum, marking.most),
+        None if lane.tools == lane.recorded_tools else lane.tools,
     )  # fmt: skip  # one thought

@@ -94,6 +94,9 @@ class LogReplay:
         follows = event.lane in self._newest
         total = lane.used(event.budget).expected if event.total is None else event.total[0]
         parts, kept = seen.take(lane)
+        tools = "" if lane.tools is None else lane.tools.digest
+        if tools != seen.tools:  # they precede everything
+            kept, follows, seen.tools = 0, False, tools
         if event.marked is None:
             seen.cache = None
         else:
@@ -134,6 +137,8 @@ class _Seen:
     ephemerals: tuple[tuple[int, str, str], ...] = ()
     sent_to: int = 0
     """As in `LaneState`, for the request before."""
+    tools: str = ""
+    """Digest of its tools."""
     unchanged: int = 0
     """Segments that are the same as in the request before."""
     cache: CacheForecast | None = None
@@ -144,7 +149,7 @@ class _Seen:
         assert lane.view is not None
         if self.cache is None:
             self.cache, self.unchanged = CacheForecast(), 0
-        self.cache.follow(lane.view, self.unchanged)
+        self.cache.follow(lane.view, self.unchanged, self.tools)
         overhead = lane.calibrator.overhead(lane.budget)
         scale = max(0, total - overhead) / (lane.view.estimate.expected or 1)
         places = [place for place, _ in lane.view.mark_places(marking, self.sent_to)]

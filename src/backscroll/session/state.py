@@ -202,6 +202,9 @@ class SessionState:
                     lane.stale = self.lanes[self.newest_lane].stale
                 if (asked := self.lanes.get(self.answering or "")) is not None:
                     lane.prompt, lane.requested, lane.marked = asked.prompt, asked.requested, asked.marked
+                    lane.recorded_tools = None
+                    if asked.tools is not None:
+                        lane.offer(asked.tools)
             return
         if lane is None:  # the event that opened it was lost
             lane = self.lanes[event.lane] = self.make_lane(event.lane, Plan())
