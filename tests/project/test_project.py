@@ -159,6 +159,7 @@ def test_public_names():
         "TokenCount",
         "Tokenizer",
         "ToolResultPreview",
+        "ToolTokens",
         "TranscriptError",
         "Usage",
         "WindowReport",

@@ -84,6 +84,8 @@ class LaneState:
     """Whether its newest request bears marks for a prompt cache, as in `RequestRecorded.marked`."""
     sent_to: int = 0
     """Entries with a lower `seq` were in its newest request."""
+    sent_before: int = 0
+    """The same for the request before that one."""
     tools: ToolsOffered | None = None
     """The tools of its newest request, or of the one in progress. `None`: there never were any."""
     recorded_tools: ToolsOffered | None = None
@@ -192,7 +194,8 @@ class LaneState:
     def _requested(self, event: RequestRecorded) -> None:
         """Note that a view was sent, to which usage reports will refer."""
         self.budget, self.sent, self.prompt = event.budget, Estimate(*event.estimate), event.prompt
-        self.requested, self.marked, self.sent_to = True, event.marked, event.last + 1
+        self.requested, self.marked = True, event.marked
+        self.sent_before, self.sent_to = self.sent_to, event.last + 1
         if event.tools is not None:
             self.recorded_tools = event.tools
             self.offer(event.tools)

@@ -102,7 +102,6 @@ class LogReplay:
         else:
             kept = seen.read(lane, Marking(*event.marked), total)
             follows = kept >= 0
-        seen.sent_to = lane.sent_to
         self._newest[event.lane] = newest = _Estimated(at, len(lane.view.messages), parts, max(0, kept), follows)
         return newest.as_step(total, lane)
 
@@ -135,10 +134,8 @@ class _Seen:
     sums: list[_Parts] = field(default_factory=list)
     """Sums up to each segment, with its role separator."""
     ephemerals: tuple[tuple[int, str, str], ...] = ()
-    sent_to: int = 0
-    """As in `LaneState`, for the request before."""
     tools: str = ""
-    """Digest of its tools."""
+    """Digest of the tools of that request."""
     unchanged: int = 0
     """Segments that are the same as in the request before."""
     cache: CacheForecast | None = None
@@ -152,7 +149,7 @@ class _Seen:
         self.cache.follow(lane.view, self.unchanged, self.tools)
         overhead = lane.calibrator.overhead(lane.budget)
         scale = max(0, total - overhead) / (lane.view.estimate.expected or 1)
-        places = [place for place, _ in lane.view.mark_places(marking, self.sent_to)]
+        places = [place for place, _ in lane.view.mark_places(marking, lane.sent_before)]
         return round(self.cache.read(places, marking, overhead, scale))
 
     def take(self, lane: LaneState) -> tuple[dict[str, int], int]:

@@ -84,13 +84,12 @@ def request(
     if due.decide is not None or due.total != budget:
         used = lane.used(budget)
     digest = None if prompt is None else (yield from record_prompt(state, prompt))
-    sent_to = lane.sent_to
     state.apply_deferred(hand_out(lane, now, budget, used, digest))
     state.asked = lane
     if state.summaries is not None:
         yield from begin_next_summary(state, lane, prompt, budget)
     assert lane.view is not None
-    return lane.view.copies() if lane.around.marking is None else lane.view.marked_copies(sent_to)
+    return lane.view.copies() if lane.around.marking is None else lane.view.marked_copies(lane.sent_before)
 
 
 def _budget(state: SessionState, token_budget: int | None, provider: object, lane: str) -> Operation[int]:
