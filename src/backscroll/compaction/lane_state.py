@@ -105,6 +105,12 @@ class LaneState:
     """Messages of the newest view that was sent."""
     shown: int = 0
     """Ephemeral messages with a lower number were shown at least once."""
+    handed_out_plan: int | None = None
+    """Number of the plan of the newest view that was sent."""
+    moved: bool = False
+    """Whether the view changed otherwise than by its plan since the newest view was sent."""
+    changed: frozenset[str] = frozenset()
+    """What of the newest request differs on purpose from the one before: `system`, `tools`, `messages`."""
     asked: float | None = None
     """When the newest view was sent, in seconds of the session's clock."""
 

@@ -29,7 +29,7 @@ from backscroll.session.request import compact, trim
 from backscroll.session.state import Write
 from backscroll.session.store_sync import enter, fetch
 from backscroll.session.summaries import begin_summary, summary_made
-from backscroll.session.usage_reports import observe_overflow, observe_usage, reject_usage
+from backscroll.session.usage_reports import observe_notes, observe_overflow, observe_usage, reject_usage
 from backscroll.session.window_report import usage, usage_as_stored
 from backscroll.stores.options import StorageOptions
 from backscroll.tokens.budget import BudgetOptions
@@ -208,7 +208,10 @@ class ManagerBase(ABC):
         """Record the token count in a provider's response for the lane's last view.
 
         Does the same as `observe_usage`, and knows for OpenAI (chat and Responses), Anthropic, Gemini and Bedrock
-        Converse which figures include cached tokens.
+        Converse which figures include cached tokens. It also reads what the provider says of the request: reasoning
+        that it left out (`input_transformations`) and why its cache missed (`diagnostics`, `prompt_cache_diagnostics`).
+        What follows from a change that the lane reported, or from a switch of model or account, is an event; anything
+        else also warns.
 
         Args:
             response: The response as the provider's client returns it, its usage alone, or either as a dict. Of a
@@ -220,6 +223,7 @@ class ManagerBase(ABC):
             ConfigurationError: The response is of another kind.
         """
         counted = read_usage(response)
+        observe_notes(self._session, lane, response)
         if counted is None:
             reject_usage(self._session, lane, named(response), IN_STREAMS)
         else:
