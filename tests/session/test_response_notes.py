@@ -8,7 +8,7 @@ import pytest
 from backscroll import BackscrollWarning, ContextManager, events
 from backscroll.evaluation.fake_providers import FakeAnthropic, FakeOpenAIResponses, reply
 
-USAGE = {"usage": {"input_tokens": 40, "output_tokens": 2}}
+USAGE = {"usage": {"input_tokens": 100, "output_tokens": 2}}
 NOTES = (events.REASONING_MISMATCH, events.REASONING_DROPPED, events.CACHE_MISSED, events.CACHE_MISS_UNEXPECTED)
 BINDING = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
 BETAS = ["thinking-binding-controls-2026-08-01"]
