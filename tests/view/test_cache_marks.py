@@ -3,7 +3,7 @@
 import pytest
 
 from backscroll import AsyncContextManager, BudgetOptions, CacheMarks, ConfigurationError, ContextManager
-from backscroll.view.cache_marks import MarkableMessages, Place, in_blocks
+from backscroll.view.cache_marks import MarkableMessages, Place, in_blocks, set_marks
 
 MARK = {"type": "ephemeral"}
 
@@ -218,3 +218,24 @@ def test_marks_rebuild_marked_messages_only():
     assert all(one is other for one, other in zip(markable.messages, messages, strict=True))
     markable.cut(40)
     assert len(markable.messages) == len(markable.ends) == 40
+
+
+def test_a_mark_of_one_hour_never_follows_one_of_5_minutes():
+    """Where the previous request ended before the digest, the digest gets the shorter life as well."""
+    messages = [{"role": "user", "content": [{"type": "text", "text": f"{at}"}]} for at in range(2)]
+    set_marks(messages, [(Place(0, 0), False), (Place(1, 0), True)], ("1h", "5m"))
+    assert [mark for _, _, mark in marked(messages)] == [MARK, MARK]
+
+
+@pytest.mark.parametrize(("before", "after"), [(None, "auto"), ("auto", None), ("auto", "anthropic")])
+def test_reasoning_goes_where_texts_become_blocks_or_cease_to_be(before, after, tmp_path):
+    options = {"store": tmp_path / "a.db", "session": "s", "model": "claude-opus-5-5"}
+    thinking = {"type": "thinking", "thinking": "Hm.", "signature": "sealed"}
+    with ContextManager(cache_marks=before, **options) as manager:
+        manager.append({"role": "user", "content": "Begin."})
+        manager.get_messages_for_request()
+        manager.append({"role": "assistant", "content": [thinking, {"type": "text", "text": "Yes."}]})
+        manager.append({"role": "user", "content": "And?"})
+        assert "sealed" in str(manager.get_messages_for_request())
+    with ContextManager(cache_marks=after, **options) as manager:
+        assert ("sealed" in str(manager.get_messages_for_request())) == (None not in (before, after))
