@@ -1,4 +1,4 @@
-"""What a provider says of a request besides its usage: events, and warnings where no reported change explains it."""
+"""What a provider says of a request next to its usage: events, and warnings where no reported change explains it."""
 
 import warnings
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""What a provider says of a request besides its usage: reasoning that it left out, and why its prompt cache missed.
+"""What a provider says of a request next to its usage: reasoning that it left out, and why its prompt cache missed.
 
 Sources: the types of the clients anthropic 2.12 (`input_transformations`, `diagnostics`) and openai 3.54
 (`input_transformations`, `prompt_cache_diagnostics`), read in November 2026. Types and reasons that these do not list

@@ -169,10 +169,10 @@ class MarkableMessages:
 
 
 def set_marks(messages: list[Message], places: Sequence[tuple[Place, bool]], ttls: tuple[str, str]) -> None:
-    """Set marks in messages that nobody else holds. A mark of one hour never follows one of 5 minutes."""
+    """Set marks in messages that are shared with nothing. A mark of one hour never follows one of 5 minutes."""
     ttl = ttls[0]
     for place, is_stable in places:
-        ttl = ttl if is_stable and ttl == ttls[0] else ttls[1]
+        ttl = ttl if is_stable else ttls[1]
         mark = {"type": "ephemeral"} if ttl == TTLS[0] else {"type": "ephemeral", "ttl": ttl}
         messages[place.message]["content"][place.block][_KEY] = mark
 
