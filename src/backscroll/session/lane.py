@@ -120,18 +120,6 @@ def undo(lane: LaneState, now: PolicyInput, earlier: Plan) -> PlanRecorded:
     return PlanRecorded(lane.name, plan, removed, after, len(view.messages), undone=True)
 
 
-def _note_changes(lane: LaneState, prompt: str | None) -> None:
-    """Note what the request changes on purpose. Of the first one in this process nothing is known, so it may be all."""
-    found = {
-        "system": lane.prompt != prompt,
-        "tools": lane.tools != lane.recorded_tools,
-        "messages": lane.moved or lane.handed_out_plan != lane.plan.number,
-    }
-    is_first = lane.handed_out_plan is None
-    lane.changed = frozenset(part for part, differs in found.items() if differs or is_first)
-    lane.moved, lane.handed_out_plan = False, lane.plan.number
-
-
 def hand_out(lane: LaneState, now: PolicyInput, budget: int, used: Estimate, prompt: str | None) -> RequestRecorded:
     """Return the event that a view is handed out.
 
@@ -154,7 +142,10 @@ def hand_out(lane: LaneState, now: PolicyInput, budget: int, used: Estimate, pro
     lane.sent_messages, lane.asked = len(view.messages), now.seconds
     counting = None if lane.counting == lane.own_counting else lane.own_counting
     marking = lane.around.marking
-    _note_changes(lane, prompt)
+    first, messages = lane.handed_out_plan is None, lane.moved or lane.handed_out_plan != lane.plan.number
+    parts = ("system", lane.prompt != prompt), ("tools", lane.tools != lane.recorded_tools), ("messages", messages)
+    lane.changed = frozenset([part for part, differs in parts if differs or first])  # of the first, nothing is known
+    lane.moved, lane.handed_out_plan = False, lane.plan.number
     return RequestRecorded(
         lane.name, budget, lane.plan.number, last.seq if last else -1, view.estimate, prompt, passing, used, counting,
         None if marking is None else (marking.minimum, marking.most),
