@@ -31,6 +31,7 @@ from backscroll.history.log import (
     SummaryFailed,
     SummaryMade,
     SystemPromptRecorded,
+    ToolsOffered,
     UsageObserved,
 )
 from backscroll.history.plan import Plan, until
@@ -47,7 +48,7 @@ FORMAT = 3
 a digest.
 """
 FORMATS = (1, 2, 3)
-_OPTIONAL = frozenset(("counting", "stale", "passing"))
+_OPTIONAL = frozenset(("counting", "stale", "passing", "marked", "sent_to", "tools"))
 """Fields of a lane in a checkpoint that are written only if there is something to say."""
 _LAYERED = {
     "encrypted": "is encrypted: give the `encryption_key` that it was written with",
@@ -182,6 +183,7 @@ class Codec:
             "before": tuple(before),
             "meter": meter._replace(anchor=anchor, before=earlier, recent=_frozen(meter.recent)),
             "counting": _counting(body.get("counting")),
+            "tools": _tools(body.get("tools")),
             "stale": tuple(SeqRange(first, last) for first, last in body.get("stale", ())),
         }
         return LaneSnapshot(**values)
@@ -259,7 +261,7 @@ def _requested(event: RequestRecorded) -> Body:
         body["prompt"] = event.prompt
     if event.ephemerals:
         body["ephemerals"] = event.ephemerals
-    optional = {"total": event.total, "counting": event.counting}
+    optional = {"total": event.total, "counting": event.counting, "marked": event.marked, "tools": event.tools}
     return body | {name: value for name, value in optional.items() if value is not None}
 
 
@@ -268,7 +270,13 @@ def _read_requested(body: Body) -> RequestRecorded:
     ephemerals = tuple((after, digest, *(role or ["user"])) for after, digest, *role in body.get("ephemerals", []))
     total = None if "total" not in body else tuple(body["total"])
     place = body["lane"], body["budget"], body["plan"], body["last"]
-    return RequestRecorded(*place, estimate, body.get("prompt"), ephemerals, total, _counting(body.get("counting")))
+    counting, marked = _counting(body.get("counting")), _frozen(body.get("marked"))
+    tools = _tools(body.get("tools"))
+    return RequestRecorded(*place, estimate, body.get("prompt"), ephemerals, total, counting, marked, tools)
+
+
+def _tools(values: Any) -> ToolsOffered | None:
+    return None if values is None else ToolsOffered(values[0], _frozen(values[1]))
 
 
 def _counting(values: Any) -> Counting | None:
