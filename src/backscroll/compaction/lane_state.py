@@ -34,7 +34,8 @@ from backscroll.tokens.model_profiles import Counting, ModelProfile, counting_of
 from backscroll.tokens.reported_usage import ReportedUsage
 from backscroll.tokens.request_media import RequestMedia
 from backscroll.tokens.usage import Estimate, Report, SummarizerUsage, UsageCalibrator
-from backscroll.view.view import RenderContext, View
+from backscroll.view.context import RenderContext
+from backscroll.view.view import View
 
 REFUSED = 0.8  # of a request that a provider rejected as too long: the limit of the next one
 BETTER = 0.80  # of the budget: a request below this no longer suffers from compactions that win too little

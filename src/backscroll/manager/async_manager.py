@@ -112,6 +112,7 @@ class AsyncContextManager(ManagerBase):
         provider: Any = None,
         *,
         lane: str = "main",
+        model: str | None = None,
         overhead_tokens: int = 0,
         tools: Any = None,
     ) -> list[dict[str, Any]]:
@@ -125,7 +126,10 @@ class AsyncContextManager(ManagerBase):
                 without a provider, the `budget` of the manager or the window of its `model`.
             provider: The object whose model will answer; its window sets the budget. `None`: no provider.
             lane: The lane of the request. A lane is a sequence of requests that share one plan and one prompt cache,
-                usually one per model: use the model's name.
+                usually one per model.
+            model: The name of the model that will answer, which gives the window and says how its provider treats
+                reasoning. Another model than the manager's has a lane of its own, named after it (`lane/model` for
+                another `lane` than "main"). `None`: the manager's.
             overhead_tokens: Tokens of the request outside the messages and `tools`, such as a system prompt, as far as
                 the caller knows. Reported usage replaces this figure.
             tools: The tool definitions of the request, as its client takes them: a list in the shape of Anthropic,
@@ -138,9 +142,10 @@ class AsyncContextManager(ManagerBase):
 
         Raises:
             BudgetError: The messages that must stay do not fit the budget.
-            ConfigurationError: The budget is out of its range, or the tools are in no known shape.
+            ConfigurationError: The budget is out of its range, the tools are in no known shape, or `model` is no text.
             StoreError: The store failed.
         """
+        lane = self._lane_of(lane, model)
         return await run_async(
             self._opened, request(self._session, token_budget, provider, lane, outside=overhead_tokens, tools=tools)
         )

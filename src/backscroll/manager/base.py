@@ -39,6 +39,8 @@ from backscroll.tokens.responses import IN_STREAMS, Counted, named, read_usage
 from backscroll.tokens.usage import Usage
 from backscroll.view.cache_marks import CacheMarks
 
+MAIN = "main"
+"""The lane of requests that name none."""
 _DEFAULT_BUDGET, _DEFAULT_PROTECTION, _IN_THE_STORE = BudgetOptions(), Protection(), StorageOptions()
 
 T = TypeVar("T")
@@ -94,6 +96,14 @@ class ManagerBase(ABC):
         self._session = self._opened.session
         self._begin_search()
         _warn_of_unused_name(options)
+
+    def _lane_of(self, lane: str, model: str | None) -> str:
+        """Return the lane of a request to a model: the named one for the manager's own model."""
+        if model is None or model == self._options.model:
+            return lane
+        if not isinstance(model, str) or not model:
+            raise ConfigurationError(f"`model` must be a model's name such as 'claude-opus-5-5', not {model!r:.80}")
+        return model if lane == MAIN else f"{lane}/{model}"
 
     @abstractmethod
     def _make_background(self) -> BackgroundTask:

@@ -42,6 +42,8 @@ def refresh(lane: LaneState, now: PolicyInput) -> list[Notification]:
             name = events.LATE_RESULT if change == "late result" else events.UNANSWERED_CALL
             reports.append((name, {"lane": lane.name, "seq": seq}))
         view.changes.clear()
+    if lane.stale and not shows_sealed(view, lane.stale):
+        lane.stale = ()
     lane.moved = lane.moved or bool(reports)
     return reports
 
@@ -65,12 +67,6 @@ def _rebuilt(lane: LaneState, now: PolicyInput, ephemerals: Sequence[Ephemeral])
     if view.messages[: len(before)] != before:
         reports.append((events.PLAN_CHANGED, {"lane": lane.name, "rebuilt": len(view.messages)}))
     return view, reports
-
-
-def drop_settled(lane: LaneState) -> None:
-    """Forget stale reasoning that the lane's view does not show."""
-    if lane.stale and lane.view is not None and not shows_sealed(lane.view, lane.stale):
-        lane.stale = ()
 
 
 def _check_prefix(lane: LaneState, now: PolicyInput, ephemerals: Sequence[Ephemeral]) -> None:

@@ -17,7 +17,7 @@ from backscroll.history.loading import load
 from backscroll.history.log import CompactionSkipped, PlanAt, PlanRecorded
 from backscroll.messages import Message
 from backscroll.ports import Ask, Operation
-from backscroll.session.lane import apply_decision, drop_settled, hand_out, undo
+from backscroll.session.lane import apply_decision, hand_out, undo
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import (
     LOCK,
@@ -78,8 +78,6 @@ def request(
     if state.summaries is not None:
         yield from wait_for_summary(state, lane, prompt, budget)
     now = yield from refresh_lane(state, lane, prompt, limits)
-    if lane.stale:
-        drop_settled(lane)
     if lane.planned_for is not None and budget > lane.planned_for and has_grown(lane, budget):
         now = yield from _replan(state, lane, now, budget)
     due = policy.due(lane, now, budget)

@@ -40,7 +40,8 @@ from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.usage import Count, Counts, UsageCalibrator
 from backscroll.tokens.windows import LaneWindows
 from backscroll.view.cache_marks import Marking
-from backscroll.view.view import Ephemeral, HandedOut, RenderContext
+from backscroll.view.context import HandedOut, RenderContext
+from backscroll.view.view import Ephemeral
 
 Measure = Callable[[Sequence[ParsedMessage]], tuple[Counts, ...]]
 Write = Callable[[HandedOut], list[Message]]

@@ -5,10 +5,10 @@ was appended since. Both give the same messages.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry, History
@@ -17,11 +17,11 @@ from backscroll.history.ranges import covers
 from backscroll.messages import SYSTEM_ROLES, Copier, Message, ParsedMessage, in_a_row, read_message, sendable
 from backscroll.messages.rewriter import plain
 from backscroll.tokens.known_models import MediaLimits
-from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.request_media import NO_MEDIA, RequestMedia, media_of
 from backscroll.tokens.usage import MESSAGE_TOKENS, NOTHING, Count, Counts, Estimate, estimate_count, estimate_message
 from backscroll.view import rendering
 from backscroll.view.cache_marks import MarkableMessages, Marking, Place, set_marks
+from backscroll.view.context import HandedOut, RenderContext
 from backscroll.view.tool_pairs import check_group
 
 Key = tuple[int, int, int]
@@ -71,38 +71,6 @@ class Segment:
     """Entries that are shown without their reasoning, by `seq`."""
     media: RequestMedia = NO_MEDIA
     """Sums of its media, if the lane has limits of them."""
-
-
-class HandedOut(NamedTuple):
-    """The messages of a view, and what is known of them."""
-
-    messages: list[Message]
-    settled: int
-    """How many of them, from the first on, were in the view when the newest plan was made."""
-    lines: tuple[int, ...]
-    """Indexes of Backscroll's own lines in the user's role, which only separate roles."""
-
-
-@dataclass(frozen=True, slots=True)
-class RenderContext:
-    """What a view needs apart from history and plan; constant for a lane."""
-
-    family: ModelProfile
-    count: Callable[[str], Count]
-    kept: tuple[int, int] = (0, 0)
-    """Messages at the beginning and at the end that never leave a view."""
-    write: Callable[[HandedOut], list[Message]] | None = None
-    """Converts a view, message for message, to what its caller sends, without changing its argument. `None`: no
-    conversion.
-    """
-    binds: bool = True
-    """Whether the provider binds reasoning to what comes before it, so that an edit there invalidates it."""
-    media: MediaLimits | None = None
-    """What the provider accepts of media in one request. `None`: no limit, so nothing is summed up."""
-    adopts: bool = False
-    """Count as the lane's stored requests did, and not by `family`: in programs that only read."""
-    marking: Marking | None = None
-    """Marks for the provider's prompt cache. `None`: views have none."""
 
 
 Change = Literal["late result", "unanswered call"]

@@ -119,6 +119,7 @@ class AmplifierContext(AsyncContextManager):
         provider: Any = None,
         *,
         lane: str | None = None,
+        model: str | None = None,
         overhead_tokens: int = 0,
         tools: Any = None,
     ) -> list[Message]:
@@ -132,6 +133,7 @@ class AmplifierContext(AsyncContextManager):
             provider: The provider that will be called.
             lane: The lane. `None`: named after the provider and its model; without a provider, the lane of the newest
                 request.
+            model: The model that will answer, for callers without a provider; it names the lane.
             overhead_tokens: Tokens of the request outside the messages and `tools`.
             tools: The request's tool definitions. `None`: none.
 
@@ -139,6 +141,7 @@ class AmplifierContext(AsyncContextManager):
             BudgetError: The messages that must stay do not fit. It is the kernel's `ContextLengthError` as well.
         """
         limits = Limits(measure=loop_tokens) if token_budget else NO_LIMITS
+        lane = lane if model is None else self._lane_of(lane or MAIN, model)
         return await self._request(token_budget, provider, limits, lane, outside=overhead_tokens, tools=tools)
 
     async def _request(
