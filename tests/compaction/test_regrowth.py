@@ -65,7 +65,7 @@ def test_growth_is_noticed_after_a_restart_and_can_be_undone(tmp_path):
     again.close()
 
 
-def test_reasoning_once_removed_does_not_come_back_with_its_message():
+def test_removed_reasoning_does_not_come_back_with_its_message():
     manager = ContextManager()
     for number in range(30):
         thought = {"type": "thinking", "thinking": words(40), "signature": f"s{number}"}

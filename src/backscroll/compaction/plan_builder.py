@@ -11,7 +11,8 @@ from backscroll.history.plan import GAPS, Digest, DigestContent, DigestLine, Edi
 from backscroll.history.ranges import SeqRange, united
 from backscroll.tokens.budget import TokenTargets
 from backscroll.tokens.usage import NOTHING, Estimate, UsageCalibrator
-from backscroll.view.view import EPHEMERAL, Ephemeral, RenderContext, View
+from backscroll.view.context import RenderContext
+from backscroll.view.view import EPHEMERAL, Ephemeral, View
 
 _SLACK = 64  # tokens by which a digest shrinks more than requested, for the lines around it
 LAST_CUT = "floor"
