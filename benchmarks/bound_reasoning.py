@@ -76,7 +76,9 @@ def loop(model: str, budget: int, steps: int) -> Line:
             refused += 1
             bare = [message if thought(message) == 0 else _without_thought(message) for message in view]
             response = provider.create(messages=bare, **STRICT)
-        same = next((at for at, (one, other) in enumerate(zip(view, before, strict=False)) if one != other), len(before))
+        same = next(
+            (at for at, (one, other) in enumerate(zip(view, before, strict=False)) if one != other), len(before)
+        )
         cost += prices.cost(sum(map(tokens, view)), sum(map(tokens, view[:same])))
         shown += sum(map(thought, view))
         unmanaged += sum(map(thought, manager.get_messages()))

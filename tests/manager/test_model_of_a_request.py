@@ -34,7 +34,7 @@ def test_other_model_has_a_lane_of_its_own_with_its_window():
     assert other.budget == critic.budget < 200_000
 
 
-def test_switch_to_a_model_that_cannot_read_takes_no_reasoning_out():
+def test_switch_to_a_model_that_cannot_read_keeps_reasoning():
     """Its provider ignores the reasoning, which is valid again when the first model comes back."""
     manager = ContextManager(model="claude-opus-5-5")
     manager.append(*rounds(3))

@@ -14,8 +14,9 @@ from click.testing import CliRunner
 
 import amplifier_module_context_backscroll as module
 from backscroll import events
-from backscroll.integrations.amplifier.context import AmplifierContext, OldContext
+from backscroll.integrations.amplifier.context import AmplifierContext
 from backscroll.integrations.amplifier.hooks import ALL, BEGIN_EVENTS, ERROR_EVENTS, NAME, USAGE_EVENTS
+from backscroll.integrations.amplifier.old_context import OldContext
 from tests.integrations.amplifier.harness import PACKAGE, ROOT, awaited, mounted, say
 from tests.integrations.amplifier.kernel import kernel_session
 from tests.integrations.amplifier.suites import BEHAVIOR, CHECKS, behave, validated

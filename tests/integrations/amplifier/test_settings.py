@@ -9,7 +9,8 @@ import pytest
 
 from backscroll import ConfigurationError
 from backscroll.events import COMPACTION
-from backscroll.integrations.amplifier.context import AmplifierContext, OldContext
+from backscroll.integrations.amplifier.context import AmplifierContext
+from backscroll.integrations.amplifier.old_context import OldContext
 from backscroll.integrations.amplifier.settings import Config
 from tests.integrations.amplifier.harness import awaited, call, mounted, result, rounds, say
 from tests.integrations.amplifier.provider import Message

@@ -31,7 +31,7 @@ from backscroll.ports import Operation
 from backscroll.session.append import append, passing
 from backscroll.session.branching import replace
 from backscroll.session.past import estimated_tokens, stored_messages
-from backscroll.session.request import is_due, request
+from backscroll.session.request import request
 from backscroll.session.restoring import following, newest
 from backscroll.session.store_sync import enter
 from backscroll.tokens.budget import NO_LIMITS, Limits
@@ -474,26 +474,6 @@ class AmplifierContext(AsyncContextManager):
             await self._signals.emit(name, payload)
         except Exception as error:  # a host's listener must not fail the conversation
             warn(f"a hook of the host raised {error!r} for the event {name}; the session continues: fix that hook")
-
-
-class OldContext(AmplifierContext):
-    """The contract 1.x over the same core.
-
-    The host asks whether to compact, calls `compact`, and sends what `get_messages` returns.
-    """
-
-    async def get_messages(self) -> list[Message]:
-        """Return the view to send, within the provider's window if exactly one is mounted: a loop names none."""
-        return await self.get_messages_for_request(provider=self._providers.only())
-
-    async def get_history(self) -> list[Message]:
-        """Return every message that was added and not cleared; the old contract has no such method."""
-        return await self._everything()
-
-    async def should_compact(self) -> bool:
-        """Return whether the newest lane's request is over the threshold."""
-        await self._load()
-        return await run_async(self._opened, is_due(self._session, self._sent))
 
 
 def _is_memory(message: Message) -> bool:

@@ -8,8 +8,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from backscroll.compaction.summarization import Summarizer
-from backscroll.integrations.amplifier.context import AmplifierContext, OldContext
+from backscroll.integrations.amplifier.context import AmplifierContext
 from backscroll.integrations.amplifier.hooks import BEGIN_EVENTS, CONTRIBUTED, NAME, OPTION_IGNORED, Signals
+from backscroll.integrations.amplifier.old_context import OldContext
 from backscroll.integrations.amplifier.providers import MountedProviders, ProviderSummarizer
 from backscroll.integrations.amplifier.settings import ALWAYS, Config, Settings, read_settings
 from backscroll.integrations.amplifier.tool import ModelTool
