@@ -108,9 +108,8 @@ def main() -> int:
         for model in (BINDS, DOES_NOT_BIND):
             line = loop(model, budget, options.steps)
             refused += line.refused
-            print(
-                f"{budget:>8,}  {model:<16} {line.refused:>7} {line.compactions:>11} {line.kept:>14.0%} {line.cost:>8.3f}"
-            )
+            figures = f"{line.refused:>7} {line.compactions:>11} {line.kept:>14.0%} {line.cost:>8.3f}"
+            print(f"{budget:>8,}  {model:<16} {figures}")
     return 1 if refused else 0
 
 

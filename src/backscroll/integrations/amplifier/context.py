@@ -1,4 +1,4 @@
-"""The context managers that are mounted: `AmplifierContext` for the contract 2.1.0, `OldContext` for 1.x.
+"""The context manager that is mounted for the contract 2.1.0.
 
 They are `backscroll.AsyncContextManager` adapted to the protocol: the provider's model is the lane, a host that
 restores its own filtered transcript changes nothing, and a transcript file is kept if the configuration asks for it.
