@@ -1,6 +1,6 @@
 """The context manager that is mounted for the contract 2.1.0.
 
-They are `backscroll.AsyncContextManager` adapted to the protocol: the provider's model is the lane, a host that
+It is `backscroll.AsyncContextManager` adapted to the protocol: the provider's model is the lane, a host that
 restores its own filtered transcript changes nothing, and a transcript file is kept if the configuration asks for it.
 """
 
