@@ -97,9 +97,9 @@ class ManagerBase(ABC):
         self._begin_search()
         _warn_of_unused_name(options)
 
-    def _lane_of(self, lane: str, model: str | None) -> str:
+    def _lane_of(self, lane: str, model: str) -> str:
         """Return the lane of a request to a model: the named one for the manager's own model."""
-        if model is None or model == self._options.model:
+        if model == self._options.model:
             return lane
         if not isinstance(model, str) or not model:
             raise ConfigurationError(f"`model` must be a model's name such as 'claude-opus-5-5', not {model!r:.80}")

@@ -149,7 +149,7 @@ class ContextManager(ManagerBase):
             ConfigurationError: The budget is out of its range, the tools are in no known shape, or `model` is no text.
             StoreError: The store failed.
         """
-        lane = self._lane_of(lane, model)
+        lane = lane if model is None else self._lane_of(lane, model)
         return run_sync(
             self._opened, request(self._session, token_budget, provider, lane, outside=overhead_tokens, tools=tools)
         )
