@@ -39,6 +39,7 @@ from backscroll.view.view import View
 
 REFUSED = 0.8  # of a request that a provider rejected as too long: the limit of the next one
 BETTER = 0.80  # of the budget: a request below this no longer suffers from compactions that win too little
+GROWN = 1.5  # times the budget that a plan was made for: then it leaves out far more than it has to
 _UNDO_DEPTH = 32
 NOTHING_SPENT, NOT_TRIED = SummarizerUsage(0, 0, 0, 0), Tried()
 
@@ -162,7 +163,7 @@ class LaneState:
         ):
             self.summary = None
         self.stale = self.passing = ()  # the plan says what it leaves out
-        self._newly_planned = True
+        self.planned_for, self._newly_planned = self.budget, True
         self.settled = self.batched = event.tokens
         self.settled_messages = event.messages
         self.calibrator.compacted(Estimate(*event.removed))
@@ -209,7 +210,7 @@ class LaneState:
         """Note that a view was sent, to which usage reports will refer."""
         self.budget, self.sent, self.prompt = event.budget, Estimate(*event.estimate), event.prompt
         self.requested, self.marked = True, event.marked
-        if self._newly_planned or self.planned_for is None:
+        if self._newly_planned or self.planned_for is None or self.has_grown(event.budget):
             self.planned_for, self._newly_planned = event.budget, False
         self.sent_before, self.sent_to = self.sent_to, event.last + 1
         if event.tools is not None:
@@ -237,6 +238,16 @@ class LaneState:
     def earlier(self) -> Plan | PlanAt | None:
         """The plan before the newest compaction. `None`: there is none."""
         return self._before[-1] if self._before else None
+
+    def has_grown(self, budget: int) -> bool:
+        """Return whether a budget has room for much of what the plan left out at the budget that it was made for.
+
+        The first request of a lane has nothing in its provider's cache, so there any growth is enough.
+        """
+        planned = self.planned_for
+        if planned is None or budget <= planned:
+            return False
+        return self.counting is None or budget >= GROWN * planned
 
     def used(self, budget: int) -> Estimate:
         """Estimate the whole request under the present view, which must exist."""
@@ -306,7 +317,7 @@ class LaneState:
             self.compactions, self.budget, self.sent, refused, self._guessed, self.prompt,
             self.summary, self.spent, self.tried, self.calibrator.snapshot(), self.counting,
             self.stale, self.passing, self.marked, self.sent_to if self.marked else 0,
-            self.tools,
+            self.tools, None if self._newly_planned else self.planned_for,
         )  # fmt: skip  # one thought
 
     def restore(self, saved: LaneSnapshot) -> None:
@@ -322,7 +333,7 @@ class LaneState:
         )
         self.sent = None if saved.sent is None else Estimate(*saved.sent)
         self.stale, self.passing, self.marked, self.sent_to = saved.stale, saved.passing, saved.marked, saved.sent_to
-        self.planned_for, self._newly_planned = saved.budget, True  # perhaps saved right after a plan
+        self.planned_for, self._newly_planned = saved.planned or saved.budget, saved.planned is None
         self.requested = any(value is not None for value in (saved.counting, saved.sent, saved.prompt))
         self.refused = None if saved.refused is None else Overflowed(self.name, *saved.refused)
         self.calibrator.restore(saved.meter)

@@ -19,19 +19,6 @@ from backscroll.ports import Notification
 from backscroll.tokens.usage import estimate_message
 from backscroll.view.view import View
 
-GROWN = 1.5  # times the budget that a plan was made for: then it leaves out far more than it has to
-
-
-def has_grown(lane: LaneState, budget: int) -> bool:
-    """Return whether a request of this budget has room for much of what the lane's plan leaves out.
-
-    The first request of a lane has nothing in its provider's cache, so there any growth is enough.
-    """
-    planned = lane.planned_for
-    if planned is None or budget <= planned or not lane.plan.edits:
-        return False
-    return lane.counting is None or budget >= GROWN * planned
-
 
 def left_out(plan: Plan, branch: Branch) -> Iterator[int]:
     """Yield the entries that a plan leaves out or cuts, newest first."""

@@ -48,7 +48,7 @@ FORMAT = 3
 a digest.
 """
 FORMATS = (1, 2, 3)
-_OPTIONAL = frozenset(("counting", "stale", "passing", "marked", "sent_to", "tools"))
+_OPTIONAL = frozenset(("counting", "stale", "passing", "marked", "sent_to", "tools", "planned"))
 """Fields of a lane in a checkpoint that are written only if there is something to say."""
 _LAYERED = {
     "encrypted": "is encrypted: give the `encryption_key` that it was written with",

@@ -318,6 +318,8 @@ class LaneSnapshot:
     """Entries with a lower `seq` were in its newest request; stored only where that bears marks."""
     tools: ToolsOffered | None = None
     """The tools of its newest request."""
+    planned: int | None = None
+    """Tokens of the first request under its plan. `None`: none was made yet."""
 
 
 @dataclass(frozen=True, slots=True)

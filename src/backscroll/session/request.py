@@ -9,7 +9,7 @@ from backscroll import events
 from backscroll.compaction import policy
 from backscroll.compaction.decision import NOTHING_DUE, Decision, PolicyInput
 from backscroll.compaction.lane_state import LaneState
-from backscroll.compaction.regrowth import has_grown, left_out, regrow, whole_tokens
+from backscroll.compaction.regrowth import left_out, regrow, whole_tokens
 from backscroll.compaction.result import CompactionResult
 from backscroll.compaction.trim import TrimRequest
 from backscroll.errors import StoreUnavailableError
@@ -78,7 +78,7 @@ def request(
     if state.summaries is not None:
         yield from wait_for_summary(state, lane, prompt, budget)
     now = yield from refresh_lane(state, lane, prompt, limits)
-    if lane.planned_for is not None and budget > lane.planned_for and has_grown(lane, budget):
+    if lane.plan.edits and lane.planned_for is not None and budget > lane.planned_for and lane.has_grown(budget):
         now = yield from _replan(state, lane, now, budget)
     due = policy.due(lane, now, budget)
     used = due.used
@@ -121,7 +121,6 @@ def _replan(state: SessionState, lane: LaneState, now: PolicyInput, budget: int)
         yield from load(state.history, state.journal, sorted(seqs))
         left -= sum(whole_tokens(lane, state.history.entry(seq)) for seq in seqs)
     changed = yield from _fit(state, lane, now, lambda now: partial(regrow, lane, now, room))
-    lane.planned_for = budget
     return state.policy_input(now.prompt)._replace(limits=now.limits) if changed else now
 
 
