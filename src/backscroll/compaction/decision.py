@@ -30,6 +30,10 @@ class PolicyInput(NamedTuple):
     """Limits that the caller sets for this request in addition to its budget."""
     reason: str | None = None
     """Why the model asks for a compaction. `None`: it does not."""
+    native: bool = False
+    """Whether a provider's own compaction may be used."""
+    asked_native: str | None = None
+    """The lane for which one is being made. `None`: none is."""
 
 
 class Decision(NamedTuple):

@@ -15,6 +15,7 @@ from backscroll.compaction.decision import NOTHING_DUE, Decision, PolicyInput
 from backscroll.compaction.lane_state import BETTER, LaneState
 from backscroll.compaction.media_limits import clear_media, media_reports, over_media_limits
 from backscroll.compaction.model_request import too_early, worthwhile
+from backscroll.compaction.native import LARGEST, usable, worth_using
 from backscroll.compaction.options import CompactionOptions
 from backscroll.compaction.pipeline import compact, over_message_limit
 from backscroll.compaction.plan_builder import PlanBuilder
@@ -33,7 +34,7 @@ from backscroll.compaction.strategies.preview import ArrivalRule, arrival_rule, 
 from backscroll.compaction.summarization import Order, Summaries
 from backscroll.compaction.trim import TrimRequest, chosen_by, fold
 from backscroll.compaction.upcoming import may_try, next_order, worth_summarizing
-from backscroll.history.log import CompactionSkipped, PlanRecorded
+from backscroll.history.log import CompactionSkipped, PlanRecorded, digest_of
 from backscroll.history.plan import DigestLine, Edit, hidden
 from backscroll.history.ranges import covers
 from backscroll.ports import Notification
@@ -205,17 +206,49 @@ def _compacted(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> tupl
     """Compact a plan to these targets; also return whether it previews new results or clears media."""
     if _holds_reasoning(lane, now):
         targets = targets.deeper(DEEPER)
-    builder = _builder(lane, now, targets)
-    builder.remove_reasoning()
+    builder = _natively(lane, now, targets)
+    native = builder is not None
+    if builder is None:
+        builder = _builder(lane, now, targets)
+        builder.remove_reasoning()
     edits = arrivals(builder.window, _arrival_rule(lane, now, targets), now.history.protected | builder.retain)
     builder.apply(edits)
     if over_media_limits(lane):
         media = _media_edits(builder, lane, now)[0]
         builder.apply(media)
         edits = [*edits, *media]
+    if native and builder.used <= _early(targets) and not over_message_limit(builder.view, now.options):
+        return builder, bool(edits)
+    if native:
+        builder.remove_reasoning()
     if builder.used > targets.threshold or not hidden(lane.plan, now.limits.retain):
         compact(builder, now.strategies, now.options)
+        if builder.rebuild_and_count() > targets.total and builder.view.plan.native is not None:
+            builder = _builder(lane, now, targets)
+            builder.drop_native()
+            builder.remove_reasoning()
+            compact(builder, now.strategies, now.options)
     return builder, bool(edits)
+
+
+def _natively(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> PlanBuilder | None:
+    """Use a provider's block that is ready; None if there is none, or if it is not worth it."""
+    made, newest = lane.native, now.history.newest
+    if (
+        made is None
+        or not now.native
+        or newest is None
+        or newest.open_calls
+        or min(now.limits.retain, default=made.last + 1) <= made.last
+    ):
+        return None
+    if min(now.history.newest_seqs) <= made.last or not usable(lane, made):
+        return None
+    builder = _builder(lane, now, targets)
+    prompt = None if now.prompt is None else digest_of(now.prompt)
+    before = builder.used
+    block = builder.use_native(made, keeps=made.keeps and made.prompt == prompt)
+    return builder if worth_using(before - builder.used, block, targets.room) else None
 
 
 def _trigger(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int, force: bool) -> Trigger:
@@ -261,6 +294,8 @@ def _is_due(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int)
     """
     if used > targets.total:
         return True
+    if now.asked_native == lane.name:
+        return False  # the block that is being made will free more, and keep the reasoning
     if _holds_reasoning(lane, now):
         newest = now.history.newest
         if newest is not None and newest.open_calls:
@@ -373,11 +408,20 @@ def _fit_batch(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: i
 def _builder(lane: LaneState, now: PolicyInput, targets: TokenTargets, *, regrow: bool = True) -> PlanBuilder:
     assert lane.view is not None
     fresh = [found for found in now.ephemerals if found.number >= max(lane.expired, lane.shown)]
-    return PlanBuilder(
+    builder = PlanBuilder(
         now.history, lane.view, lane.calibrator, targets, lane.around,
         fresh=fresh, regrow=regrow, prose=_prose(lane), retain=now.limits.retain, stale=lane.stale,
         reason=now.reason,
     )  # fmt: skip  # one thought
+    if sum(segment.estimate.upper for segment in lane.view.of_native()) > LARGEST * targets.room:
+        builder.drop_native()
+    return builder
+
+
+def is_early(lane: LaneState, now: PolicyInput, budget: int) -> TokenTargets | None:
+    """Return the targets of a request that nears its next compaction; None before that."""
+    targets, estimate = _reckoned(lane, now, budget)
+    return targets if estimate.upper >= _early(targets) else None
 
 
 def next_summary(

@@ -17,6 +17,7 @@ from backscroll.history.log import CompactionSkipped, PlanAt, PlanRecorded
 from backscroll.messages import Message
 from backscroll.ports import Ask, Operation
 from backscroll.session.lane import apply_decision, drop_settled, hand_out, undo
+from backscroll.session.natives import begin_next_native
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import (
     LOCK,
@@ -87,6 +88,8 @@ def request(
     state.asked = lane
     if state.summaries is not None:
         yield from begin_next_summary(state, lane, prompt, budget)
+    if state.natives is not None:
+        yield from begin_next_native(state, lane, prompt, budget)
     assert lane.view is not None
     return lane.view.copies()
 

@@ -1,0 +1,321 @@
+"""Native compaction: what a provider is asked to compact, and whether its block is worth using.
+
+A provider's own block may replace the beginning of a conversation without invalidating the reasoning behind it, which
+no summary of ours can. It is made in the background, of messages that were sent before, and used by the next
+compaction. Sources: "Compaction on demand", "Keep recent turns" and "Compaction in the background" of Anthropic,
+"Compaction" and "Preserved reasoning" of OpenAI.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from backscroll.compaction.floor import floor_seqs
+from backscroll.compaction.lane_state import LaneState
+from backscroll.compaction.options import CachePricing
+from backscroll.compaction.reasoning import reasoning_tokens
+from backscroll.errors import ConfigurationError
+from backscroll.history.history import Entry, History
+from backscroll.history.log import NativeMade
+from backscroll.history.plan import GAPS, DigestLine, Plan
+from backscroll.messages import SYSTEM_ROLES, Message, ParsedMessage, holds_compaction, in_a_row, read_message
+from backscroll.messages.compactions import NativeAnswer, read_answer
+from backscroll.ports import Ask, BackgroundTask, Operation
+from backscroll.tokens.usage import Counts
+from backscroll.view.view import GROUP, Segment, View
+
+LARGEST = 0.4
+"""Of the room: a block and its notes above this share leave too little, and our own digest serves instead."""
+WORTH = 0.1  # of the room that a block has to free
+OUTPUT = 5.0  # price of an output token in input tokens, as of both providers' price lists in November 2026
+EXPECTED, MOST_EXPECTED = 0.1, 2_000  # tokens of a block that is not made yet: share of what it stands for, and at most
+_LONGEST_QUOTE = 4_000  # characters of a user's first message that are quoted; head and tail of a longer one
+_HEAD = 0.7  # of that, for the head
+_VENDORS = ("claude", "gpt")  # the families of models that compact natively, as their names hold them
+
+
+class NativeRequest(NamedTuple):
+    """What the function of `NativeCompaction` gets."""
+
+    messages: list[Message]
+    """The messages to compact, exactly as they were sent in an earlier request: its beginning, or all of it. They are
+    in the form of `get_messages_for_request`, so leading system messages are among them.
+    """
+    model: str
+    """`NativeCompaction.model`, else the model of the lane; empty if neither is known."""
+    lane: str
+    tokens: int
+    """Tokens of these messages by the upper estimate."""
+
+
+NativeFunction = Callable[[NativeRequest], Any]
+"""From a request to the provider's response, its content, or the block alone; plain or async."""
+
+
+@dataclass(frozen=True, slots=True)
+class NativeCompaction:
+    """Ask the provider for its own compaction.
+
+    Raises:
+        ConfigurationError: A value is of the wrong type.
+    """
+
+    fn: NativeFunction
+    """Called in the background with a `NativeRequest`. It sends these messages to the provider with the model, system
+    prompt, tools and thinking settings of the conversation, and returns the response. If it raises, or returns no
+    compaction, an event and a warning say so, and our own digest serves.
+    """
+    model: str | None = None
+    """The model that `fn` calls. `None`: the model of the lane. Reasoning stays valid only behind a block of a model
+    that preserves it.
+    """
+
+    def __post_init__(self) -> None:
+        """Check both."""
+        if not callable(self.fn):
+            raise ConfigurationError(
+                f"`fn` must be a function from a NativeRequest to a provider's response, not {self.fn!r:.80}"
+            )
+        if self.model is not None and (not isinstance(self.model, str) or not self.model):
+            raise ConfigurationError(f"`model` must be the name of a model, or None, not {self.model!r:.80}")
+
+
+@dataclass(frozen=True, slots=True)
+class Natives:
+    """How a session asks for native compactions."""
+
+    option: NativeCompaction
+    blocking: bool
+    """True if a call blocks, and so needs a thread."""
+    background: BackgroundTask
+
+
+@dataclass(frozen=True, slots=True)
+class NativeOrder:
+    """One compaction to ask for."""
+
+    lane: str
+    last: int
+    """The newest entry that it will stand for."""
+    plan: Plan
+    """The plan of the view that was sent."""
+    number: int
+    """Messages of the view that it will stand for."""
+    prefix: str
+    role: str
+    prompt: str | None
+    request: NativeRequest
+
+
+class NativeResult(NamedTuple):
+    """What came of an order."""
+
+    order: NativeOrder
+    answer: NativeAnswer
+    counts: Counts
+
+
+def ask(
+    order: NativeOrder,
+    natives: Natives,
+    measure: Callable[[Sequence[ParsedMessage]], tuple[Counts, ...]],
+) -> Operation[NativeResult]:
+    """Ask the provider. Never raises for failures of the user's function."""
+    answer = yield Ask(natives.option.fn, (order.request,), heavy=natives.blocking, tolerant=True)
+    found = read_answer(answer)
+    if found.message is None:
+        return NativeResult(order, found, ())
+    counts = yield Ask(measure, ([read_message(found.message)],), heavy=True, tolerant=True)
+    if isinstance(counts, Exception):
+        return NativeResult(order, found._replace(message=None, reason=f"it cannot be counted: {counts!r:.200}"), ())
+    return NativeResult(order, found, counts[0])
+
+
+def fingerprint(messages: Sequence[Message]) -> str:
+    """Return the SHA-256 of messages. Two lists have the same one only if they are equal, key orders apart."""
+    text = json.dumps(messages, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def reads_block(model: str, made_by: str) -> bool:
+    """Return whether a model reads the block of another one. Only of different vendors it is known that it does not."""
+    vendors = [next((name for name in _VENDORS if name in each.lower()), "") for each in (model, made_by)]
+    return not all(vendors) or vendors[0] == vendors[1]
+
+
+# -- what to compact --
+
+
+def next_order(lane: LaneState, history: History, *, recent: int, room: int, model: str) -> NativeOrder | None:
+    """Return the order for the beginning of the view that was just sent; None if there is nothing to compact.
+
+    The kept end begins with another role than what is before it ends with, and with no system message: otherwise its
+    reasoning would not stay valid. It takes at least `recent` tokens.
+    """
+    view = lane.view
+    assert view is not None
+    cut = _cut(view, history, recent)
+    if cut is None:
+        return None
+    segments, start = view.segments[:cut], view.segments[cut].start if cut < len(view.segments) else len(view.messages)
+    tokens = sum(segment.estimate.upper for segment in segments)
+    if tokens < WORTH * room:
+        return None
+    messages = view.aligned_copies()[:start]
+    sent = messages if view.is_written else in_a_row(messages)
+    return NativeOrder(
+        lane.name,
+        _last_before(view, history, cut),
+        lane.plan,
+        start,
+        fingerprint(view.messages[:start]),
+        str(view.messages[start - 1]["role"]),
+        lane.prompt,
+        NativeRequest(sent, model, lane.name, tokens),
+    )
+
+
+def _cut(view: View, history: History, recent: int) -> int | None:
+    """Return the number of segments to compact: the most that leave `recent` tokens."""
+    limit = _not_quotable(history)
+    gap = max((edit.last for edit in view.plan.edits if isinstance(edit, GAPS)), default=-1)
+    left, lowest = 0, history.next_seq
+    for at in range(len(view.segments), 0, -1):
+        behind = view.segments[at] if at < len(view.segments) else None
+        if behind is not None:
+            left += behind.estimate.upper
+            lowest = min([lowest, *(entry.seq for entry in behind.entries)])
+            if behind.key[1] != GROUP:
+                return None  # a digest or notes before it: nothing behind these was summarized before
+        before = view.segments[at - 1]
+        newest = max((entry.seq for segment in view.segments[:at] for entry in segment.entries), default=-1)
+        if left < recent or newest >= min(limit, lowest) or gap >= lowest or not before.messages:
+            continue
+        if before.state[2] or (before.messages[-1]["role"] != "user" and not _ends_round(before)):
+            continue
+        if newest < 0 or newest in history.leading_seqs:
+            return None
+        if behind is None or _may_follow(before, behind):
+            return at
+    return None
+
+
+def _ends_round(segment: Segment) -> bool:
+    """Return whether a segment ends with the results of its calls, whatever role these have in its dialect."""
+    return bool(segment.entries) and bool(segment.entries[-1].reading.results)
+
+
+def _may_follow(before: Segment, behind: Segment) -> bool:
+    if not behind.messages or behind.separator is not None:
+        return False
+    role = behind.messages[0]["role"]
+    return role != before.messages[-1]["role"] and role not in SYSTEM_ROLES
+
+
+def _last_before(view: View, history: History, cut: int) -> int:
+    if cut == len(view.segments):
+        return history.branch[-1]
+    return history.branch[history.branch.position(view.segments[cut].entries[0].seq) - 1]
+
+
+def _not_quotable(history: History) -> int:
+    """Return the first required message that notes cannot quote; a block may stand only for what is before it."""
+    required = _required(history)
+    found = (entry.seq for entry in required if entry is not history.first_user and _quote_of(entry) is None)
+    return min(found, default=history.next_seq)
+
+
+def _required(history: History) -> Iterator[Entry]:
+    """Yield what every view requires, apart from leading system messages and compactions, in order."""
+    leading = set(history.leading_seqs)
+    for seq in sorted(floor_seqs(history) - leading):
+        entry = history.get(seq)
+        if entry is not None and not _is_compaction(entry):
+            yield entry
+
+
+def _is_compaction(entry: Entry) -> bool:
+    return holds_compaction(entry.message)
+
+
+def quotes(history: History, first: int, last: int) -> tuple[DigestLine, ...]:
+    """Return the required messages among these entries, and the system messages, word for word."""
+    found = {entry.seq: entry for entry in _required(history) if first <= entry.seq <= last}
+    quoted = [_quote_of(entry) or _shortened(entry) for _, entry in sorted(found.items())]
+    return tuple(quoted)
+
+
+def system_quotes(entries: Sequence[Entry]) -> tuple[DigestLine, ...]:
+    """Return the system messages among these entries: those within a compacted range stop to apply."""
+    found = (_quote_of(entry) or _shortened(entry) for entry in entries if entry.reading.is_system)
+    return tuple(found)
+
+
+def _quote_of(entry: Entry) -> DigestLine | None:
+    """Return a message word for word; None if it holds more than text, or too much of it."""
+    parts = [part for part in entry.reading.parts if part.kind != "reasoning"]
+    if any(part.kind != "text" or part.id is not None for part in parts):
+        return None
+    text = "\n".join(part.text for part in parts)
+    if len(text) > _LONGEST_QUOTE and not entry.reading.flags.pinned:
+        return None
+    is_users = entry.reading.is_user_turn
+    return DigestLine(entry.seq, entry.seq, "user" if is_users else "turn", text if is_users else _said(entry, text))
+
+
+def _said(entry: Entry, text: str) -> str:
+    return f"{entry.reading.role}: {text}"
+
+
+def _shortened(entry: Entry) -> DigestLine:
+    text = entry.reading.typed or "(no text)"
+    if len(text) > _LONGEST_QUOTE:
+        head = int(_LONGEST_QUOTE * _HEAD)
+        text = f"{text[:head]} [...] {text[head - _LONGEST_QUOTE :]}"
+    return DigestLine(entry.seq, entry.seq, "user", text)
+
+
+# -- whether it is worth it --
+
+
+def worth_asking(lane: LaneState, order: NativeOrder, prices: CachePricing) -> bool:
+    """Return whether `auto` asks for a block: if keeping reasoning is worth more than the call.
+
+    The rule, in tokens at the price of uncached input: the call reads what it compacts from the cache, and writes a
+    block of about a tenth of it, at most 2,000 tokens. What it saves is the reasoning behind the cut, which our own
+    compaction would take out and the model would have to think again, as output. Both are compared with each output
+    token at five input tokens. A view whose provider does not bind reasoning loses none, so our digest, which costs
+    nothing, serves.
+    """
+    view = lane.view
+    if view is None or not lane.around.binds:
+        return False
+    kept = [
+        entry
+        for segment in view.segments
+        for entry in segment.entries
+        if entry.seq > order.last and entry.reading.is_sealed and entry.seq not in segment.bare
+    ]
+    read = prices.read * order.request.tokens
+    written = OUTPUT * min(MOST_EXPECTED, EXPECTED * order.request.tokens)
+    return OUTPUT * reasoning_tokens(kept, lane.family) >= read + written
+
+
+def worth_using(freed: int, block: int, room: int) -> bool:
+    """Return whether a block that is ready is used: it is paid already, so only what it frees counts.
+
+    Args:
+        freed: Tokens that leave the view, net of the block and its notes.
+        block: Tokens of the block and its notes.
+        room: Tokens that messages may take.
+    """
+    return freed >= WORTH * room and block <= LARGEST * room
+
+
+def usable(lane: LaneState, made: NativeMade) -> bool:
+    """Return whether a lane's view still begins with what a block stands for, as it was sent."""
+    view = lane.view
+    assert view is not None
+    return len(view.messages) >= made.number and fingerprint(view.messages[: made.number]) == made.prefix
