@@ -72,14 +72,23 @@ class NativeCompaction:
     that preserves it.
     """
 
+    wait_seconds: float = 0.0
+    """Seconds that a request which has to be compacted waits for an unfinished block. 0: while one is being made, a
+    request is compacted only if it would not fit.
+    """
+
     def __post_init__(self) -> None:
-        """Check both."""
+        """Check everything."""
         if not callable(self.fn):
             raise ConfigurationError(
                 f"`fn` must be a function from a NativeRequest to a provider's response, not {self.fn!r:.80}"
             )
         if self.model is not None and (not isinstance(self.model, str) or not self.model):
             raise ConfigurationError(f"`model` must be the name of a model, or None, not {self.model!r:.80}")
+        if type(self.wait_seconds) not in (int, float) or not 0 <= self.wait_seconds < float("inf"):
+            raise ConfigurationError(
+                f"`wait_seconds` must be a number of seconds, 0 or more, not {self.wait_seconds!r}"
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,13 +171,11 @@ class PlanBuilder:
         quoted = dict.fromkeys(quotes(history, edit.first, edit.last))
         quoted |= dict.fromkeys(system_quotes([entry for unit in leaving for entry in unit.entries]))
         if plan.native is not None:  # which it stands for as well
-            quoted |= {
-                note: None for note in plan.native.quotes if note.kind == "turn" and note.first in history.branch
-            }
+            earlier = (note for note in plan.native.quotes if note.first in history.branch)
+            quoted |= dict.fromkeys(note for note in earlier if note.kind == "turn")
         told = {note.first for note in quoted}
-        notes = [
-            note for note in digest.notes if note.kind == "rule" or (note.kind == "user" and note.first not in told)
-        ]
+        said = (note for note in digest.notes if note.kind in ("rule", "user"))
+        notes = [note for note in said if note.kind == "rule" or note.first not in told]
         newest = history.branch[-1]
         replaced = tuple([each for each in without_native(plan).edits if _first_of(each) <= edit.last])
         block = NativeBlock(

@@ -234,15 +234,10 @@ def _compacted(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> tupl
 def _natively(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> PlanBuilder | None:
     """Use a provider's block that is ready; None if there is none, or if it is not worth it."""
     made, newest = lane.native, now.history.newest
-    if (
-        made is None
-        or not now.native
-        or newest is None
-        or newest.open_calls
-        or min(now.limits.retain, default=made.last + 1) <= made.last
-    ):
+    if made is None or not now.native or newest is None or newest.open_calls:
         return None
-    if min(now.history.newest_seqs) <= made.last or not usable(lane, made):
+    whole = [*now.history.newest_seqs, *now.limits.retain]
+    if min(whole) <= made.last or not usable(lane, made):
         return None
     builder = _builder(lane, now, targets)
     prompt = None if now.prompt is None else digest_of(now.prompt)

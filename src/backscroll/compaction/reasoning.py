@@ -41,14 +41,14 @@ def first_changed(before: View, after: View, replaced: int = 0, by: int = 0) -> 
             a provider's own block replaces them.
         by: How many these are in `after`.
     """
-    one_list, other_list = (
-        (before.messages[replaced:], after.messages[by:]) if by else (before.messages, after.messages)
-    )
-    pairs = zip(one_list, other_list, strict=False)
+    sent, sends = before.messages, after.messages
+    if by:
+        sent, sends = sent[replaced:], sends[by:]
+    pairs = zip(sent, sends, strict=False)
     at = next((number for number, (one, other) in enumerate(pairs) if one is not other and one != other), None)
-    if at is None and len(other_list) >= len(one_list):
+    if at is None and len(sends) >= len(sent):
         return None
-    at = by + (len(other_list) if at is None else at)
+    at = by + (len(sends) if at is None else at)
     number = max(0, bisect_right(after.segments, at, key=_start) - 1)
     for segment in after.segments[number:]:
         if segment.entries:

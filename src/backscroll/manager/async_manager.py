@@ -61,9 +61,9 @@ class AsyncContextManager(ManagerBase):
             300 seconds.
         summarizer: A function, plain or async, that returns a summary for a `SummaryRequest`; or a `Summarizer`, which
             also sets how it is called. `None`: no model is called, and code writes the digest.
-        native: `NativeCompaction(fn, model)`: a function, plain or async, that asks the provider for its own compaction,
-            which keeps the reasoning behind it valid. With `"auto"` it is asked where that pays, with `"native"` in
-            `strategies` always. `None`: views hold our own digest only.
+        native: `NativeCompaction(fn, model)`: a function, plain or async, that asks the provider for its own
+            compaction, which keeps the reasoning behind it valid. With `"auto"` it is asked where that pays, with
+            `"native"` in `strategies` always. `None`: views hold our own digest only.
         storage: `StorageOptions(blob_store, blob_threshold_bytes, encryption_key)`: where large messages are stored,
             and encryption.
         redact: A plain function that returns the message to keep for a message. It runs before anything is counted,

@@ -8,6 +8,8 @@ from backscroll.compaction.options import CachePricing
 from backscroll.compaction.upcoming import may_try
 from backscroll.ports import Ask, Operation
 from backscroll.session.state import SessionState
+from backscroll.session.store_sync import refresh_lane
+from backscroll.session.usage_reports import take_in_reports
 
 
 def begin_next_native(state: SessionState, lane: LaneState, prompt: str | None, budget: int) -> Operation[None]:
@@ -34,3 +36,14 @@ def begin_next_native(state: SessionState, lane: LaneState, prompt: str | None, 
     payload = {"lane": lane.name, "last": order.last, "messages": order.number, "tokens": order.request.tokens}
     state.pending_notifications.append((events.NATIVE_STARTED, payload))
     yield Ask(natives.background.start, (ask(order, natives, config.measure),))
+
+
+def wait_for_native(state: SessionState, lane: LaneState, prompt: str | None, budget: int) -> Operation[None]:
+    """Wait for a running compaction of a lane if its request has to be compacted now and `wait_seconds` allows it."""
+    natives = state.natives
+    if natives is None or not natives.option.wait_seconds or state.asked_native != lane.name:
+        return
+    now = yield from refresh_lane(state, lane, prompt)
+    if policy.is_due(lane, now._replace(asked_native=None), budget):
+        yield Ask(natives.background.wait, (natives.option.wait_seconds,))
+        take_in_reports(state)

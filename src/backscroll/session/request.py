@@ -17,7 +17,7 @@ from backscroll.history.log import CompactionSkipped, PlanAt, PlanRecorded
 from backscroll.messages import Message
 from backscroll.ports import Ask, Operation
 from backscroll.session.lane import apply_decision, drop_settled, hand_out, undo
-from backscroll.session.natives import begin_next_native
+from backscroll.session.natives import begin_next_native, wait_for_native
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import (
     LOCK,
@@ -71,6 +71,8 @@ def request(
     lane.calibrator.outside = outside
     if state.summaries is not None:
         yield from wait_for_summary(state, lane, prompt, budget)
+    if state.natives is not None:
+        yield from wait_for_native(state, lane, prompt, budget)
     now = yield from refresh_lane(state, lane, prompt, limits)
     if lane.stale:
         drop_settled(lane)
