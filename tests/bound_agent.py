@@ -53,11 +53,10 @@ class BoundAgent:
         self.models = CLAUDES if vendor == "anthropic" else GPTS
         self.model = self.models[0]
         self.default_behavior = default_behavior
-        replies: Callable[[Any], Reply] = lambda _: self._thought()  # noqa: E731 # it takes the request
         self.provider: Any = (
-            FakeAnthropic(replies=replies, account_created=account_created)
+            FakeAnthropic(replies=self.reply_to, account_created=account_created)
             if vendor == "anthropic"
-            else FakeOpenAIResponses(replies=replies, on_mismatch="error")
+            else FakeOpenAIResponses(replies=self.reply_to, on_mismatch="error")
         )
         self.prompt: str | None = None
         self.open: list[tuple[str, str]] = []
@@ -185,6 +184,10 @@ class BoundAgent:
         messages = [_sent(message) for message in view if message["role"] != "system"]
         request = {"model": self.model, "max_tokens": 1_000, "system": "\n".join(system), "messages": messages}
         return request | ({} if self.default_behavior else {"thinking": BINDING, "betas": BETAS})
+
+    def reply_to(self, request: Any) -> Reply:  # noqa: ARG002  what a script of replies gets
+        """Return what the model answers."""
+        return self._thought()
 
     def _thought(self) -> Reply:
         chance = self.chance

@@ -289,27 +289,36 @@ def _shortened(entry: Entry) -> DigestLine:
 # -- whether it is worth it --
 
 
-def worth_asking(lane: LaneState, order: NativeOrder, prices: CachePricing) -> bool:
+def worth_asking(lane: LaneState, order: NativeOrder, prices: CachePricing, threshold: int) -> bool:
     """Return whether `auto` asks for a block: if keeping reasoning is worth more than the call.
 
     The rule, in tokens at the price of uncached input: the call reads what it compacts from the cache, and writes a
     block of about a tenth of it, at most 2,000 tokens. What it saves is the reasoning behind the cut, which our own
-    compaction would take out and the model would have to think again, as output. Both are compared with each output
-    token at five input tokens. A view whose provider does not bind reasoning loses none, so our digest, which costs
-    nothing, serves.
+    compaction would take out and the model would have to think again, as output. That reasoning is taken to grow with
+    the view, up to its threshold. Output counts as five tokens of input. A view whose provider does not bind reasoning
+    loses none, so our digest, which costs nothing, serves.
+
+    Args:
+        lane: The lane, with the view that was just sent.
+        order: What would be compacted.
+        prices: Prices of the provider's cache.
+        threshold: Tokens of the request that the block will be used in.
     """
     view = lane.view
     if view is None or not lane.around.binds:
         return False
+    behind = [segment for segment in view.segments if segment.entries and segment.entries[0].seq > order.last]
     kept = [
         entry
-        for segment in view.segments
+        for segment in behind
         for entry in segment.entries
-        if entry.seq > order.last and entry.reading.is_sealed and entry.seq not in segment.bare
+        if entry.reading.is_sealed and entry.seq not in segment.bare
     ]
+    tokens = sum(segment.estimate.upper for segment in behind)
+    growth = max(1.0, (threshold - order.request.tokens) / tokens) if tokens else 1.0
     read = prices.read * order.request.tokens
     written = OUTPUT * min(MOST_EXPECTED, EXPECTED * order.request.tokens)
-    return OUTPUT * reasoning_tokens(kept, lane.family) >= read + written
+    return OUTPUT * reasoning_tokens(kept, lane.family) * growth >= read + written
 
 
 def worth_using(freed: int, block: int, room: int) -> bool:

@@ -23,14 +23,12 @@ def begin_next_native(state: SessionState, lane: LaneState, prompt: str | None, 
         return
     if not may_try(lane.native_tried, lane.compactions, lane.plan.digest.covered_tokens, targets.room):
         return
-    recent, model = (
-        int(targets.room * config.compaction.protect.recent),
-        natives.option.model or config.model(lane.name),
-    )
+    recent = int(targets.room * config.compaction.protect.recent)
+    model = natives.option.model or config.model(lane.name)
     order = next_order(lane, state.history, recent=recent, room=targets.room, model=model)
     if order is None:
         return
-    if config.native == "auto" and not worth_asking(lane, order, config.prices or CachePricing()):
+    if config.native == "auto" and not worth_asking(lane, order, config.prices or CachePricing(), targets.threshold):
         return
     state.asked_native = lane.name
     payload = {"lane": lane.name, "last": order.last, "messages": order.number, "tokens": order.request.tokens}
