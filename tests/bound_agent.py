@@ -163,6 +163,7 @@ class BoundAgent:
             view = self.manager.get_messages_for_request(self.budget, lane=self.model)
         except BudgetError:
             return
+        self.judge(view)
         if self.vendor == "anthropic":
             response = self.provider.create(**self.anthropic_request(view))
             self.manager.append({"role": "assistant", "content": response["content"]})
@@ -178,6 +179,9 @@ class BoundAgent:
         reasons = [dropped["reason"] for dropped in self.provider.transformations]
         assert all(reason in MODEL_SWITCHES for reason in reasons), reasons
 
+    def judge(self, view: list[Message]) -> None:
+        """Look at a view before it is sent."""
+
     def anthropic_request(self, view: list[Message]) -> Message:
         """Make the request for a view: the leading system messages are its `system`."""
         system = [message["content"] for message in view if message["role"] == "system"]
@@ -185,7 +189,7 @@ class BoundAgent:
         request = {"model": self.model, "max_tokens": 1_000, "system": "\n".join(system), "messages": messages}
         return request | ({} if self.default_behavior else {"thinking": BINDING, "betas": BETAS})
 
-    def reply_to(self, request: Any) -> Reply:  # noqa: ARG002  what a script of replies gets
+    def reply_to(self, request: Any) -> Reply:
         """Return what the model answers."""
         return self._thought()
 

@@ -220,6 +220,15 @@ class Shape:
         """Whether it is an item that every view must hold."""
         return self.is_item and self._message["type"] in _NEEDED
 
+    @cached_property
+    def is_compaction(self) -> bool:
+        """Whether it is, or holds, what a provider made of earlier messages."""
+        held = [self._message] if self.is_item else blocks(self._message)
+        return any(
+            block.get("type") == "compaction" and (block.get("content") or block.get("encrypted_content"))
+            for block in held
+        )
+
     @property
     def item_id(self) -> str | None:
         """The id under which a server knows an item."""
