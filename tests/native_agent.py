@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from backscroll import ContextManager, NativeCompaction, NativeRequest
-from backscroll.evaluation.fake_providers import Reply, reply
+from backscroll.evaluation.fake_providers import FakeProviderError, Reply, reply
 from backscroll.evaluation.validity import problems
 from backscroll.manager.background import Thread
 from backscroll.ports import Operation
@@ -86,13 +86,13 @@ class NativeAgent(BoundAgent):
         """Ask the provider, as a user's function does."""
         self.asked.append(request)
         self.failure = self.chance.choice(FAILURES) if self.chance.random() < self.failing else None
-        if self.failure == "raise":
+        if self.failure == "raise" or (self.failure in ("call", "cut") and self.vendor == "openai"):
             raise RuntimeError("the provider is not reachable")
         if self.failure == "odd":
             return {"content": [{"type": "text", "text": "Here is a summary."}]}
         try:
             return self._compacted(request)
-        except Exception as error:
+        except FakeProviderError as error:
             self.refused.append(str(error))
             raise
         finally:
@@ -103,8 +103,6 @@ class NativeAgent(BoundAgent):
             sent = self.anthropic_request(request.messages)
             return self.provider.create(**{**sent, "model": request.model, "compaction": {"type": "summarize"}})
         items = [_sent(message) for message in request.messages]
-        if self.failure in ("call", "cut"):
-            raise RuntimeError("the provider made no compaction")
         if self.chance.random() < 0.5:
             return self.provider.compact(model=request.model, input=items)
         return self.provider.create(model=request.model, input=[*items, {"type": "compaction_trigger"}])
