@@ -10,8 +10,10 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import accumulate
 from typing import Any, NamedTuple
 
+from backscroll.compaction.candidates import NEAREST
 from backscroll.compaction.floor import floor_seqs
 from backscroll.compaction.lane_state import LaneState
 from backscroll.compaction.options import CachePricing
@@ -29,6 +31,8 @@ from backscroll.view.view import GROUP, Segment, View
 LARGEST = 0.4
 """Of the room: a block and its notes above this share leave too little, and our own digest serves instead."""
 WORTH = 0.1  # of the room that a block has to free
+GAIN = 0.75
+"""Of the way from the threshold to the target: a block of less leaves a view that has to be compacted once more."""
 OUTPUT = 5.0  # price of an output token in input tokens, as of both providers' price lists in November 2026
 EXPECTED, MOST_EXPECTED = 0.1, 2_000  # tokens of a block that is not made yet: share of what it stands for, and at most
 _LONGEST_QUOTE = 4_000  # characters of a user's first message that are quoted; head and tail of a longer one
@@ -157,21 +161,24 @@ def reads_block(model: str, made_by: str) -> bool:
 # -- what to compact --
 
 
-def next_order(lane: LaneState, history: History, *, recent: int, room: int, model: str) -> NativeOrder | None:
+def next_order(lane: LaneState, history: History, *, recent: int, least: float, model: str) -> NativeOrder | None:
     """Return the order for the beginning of the view that was just sent; None if there is nothing to compact.
 
-    The kept end begins with another role than what is before it ends with, and with no system message: otherwise its
-    reasoning would not stay valid. It takes at least `recent` tokens.
+    Args:
+        lane: The lane.
+        history: Its history.
+        recent: Tokens of the kept end, which is shorter only where the beginning would be shorter than `least`.
+        least: Tokens of the beginning.
+        model: The model to ask.
     """
     view = lane.view
     assert view is not None
-    cut = _cut(view, history, recent)
-    if cut is None:
+    total = view.estimate.upper
+    cuts = [(at, left) for at, left in _cuts(view, history) if left >= recent * NEAREST and total - left >= least]
+    if not cuts:
         return None
-    segments, start = view.segments[:cut], view.segments[cut].start if cut < len(view.segments) else len(view.messages)
-    tokens = sum(segment.estimate.upper for segment in segments)
-    if tokens < WORTH * room:
-        return None
+    cut, left = next((each for each in cuts if each[1] >= recent), cuts[-1])
+    start = view.segments[cut].start if cut < len(view.segments) else len(view.messages)
     messages = view.aligned_copies()[:start]
     sent = messages if view.is_written else in_a_row(messages)
     return NativeOrder(
@@ -182,33 +189,39 @@ def next_order(lane: LaneState, history: History, *, recent: int, room: int, mod
         fingerprint(view.messages[:start]),
         str(view.messages[start - 1]["role"]),
         lane.prompt,
-        NativeRequest(sent, model, lane.name, tokens),
+        NativeRequest(sent, model, lane.name, total - left),
     )
 
 
-def _cut(view: View, history: History, recent: int) -> int | None:
-    """Return the number of segments to compact: the most that leave `recent` tokens."""
+def _cuts(view: View, history: History) -> Iterator[tuple[int, int]]:
+    """Yield where a view can be cut, as the number of segments before it and the tokens behind it, from its end on.
+
+    The kept end begins with another role than what is before it ends with, and with no system message: otherwise its
+    reasoning would not stay valid. It holds nothing but turns, since a digest or notes do not stay where they are.
+    """
     limit = _not_quotable(history)
     gap = max((edit.last for edit in view.plan.edits if isinstance(edit, GAPS)), default=-1)
+    newest = list(accumulate((_newest(segment) for segment in view.segments), max))
     left, lowest = 0, history.next_seq
     for at in range(len(view.segments), 0, -1):
         behind = view.segments[at] if at < len(view.segments) else None
         if behind is not None:
-            left += behind.estimate.upper
-            lowest = min([lowest, *(entry.seq for entry in behind.entries)])
             if behind.key[1] != GROUP:
-                return None  # a digest or notes before it: nothing behind these was summarized before
-        before = view.segments[at - 1]
-        newest = max((entry.seq for segment in view.segments[:at] for entry in segment.entries), default=-1)
-        if left < recent or newest >= min(limit, lowest) or gap >= lowest or not before.messages:
+                return
+            left += behind.estimate.upper + behind.separator_estimate.upper
+            lowest = min([lowest, *(entry.seq for entry in behind.entries)])
+        before, last = view.segments[at - 1], newest[at - 1]
+        if last < 0 or last in history.leading_seqs:
+            return
+        if last >= min(limit, lowest) or gap >= lowest or not before.messages or before.state[2]:
             continue
-        if before.state[2] or (before.messages[-1]["role"] != "user" and not _ends_round(before)):
-            continue
-        if newest < 0 or newest in history.leading_seqs:
-            return None
-        if behind is None or _may_follow(before, behind):
-            return at
-    return None
+        ends = before.messages[-1]["role"] == "user" or _ends_round(before)
+        if ends and (behind is None or _may_follow(before, behind)):
+            yield at, left
+
+
+def _newest(segment: Segment) -> int:
+    return max((entry.seq for entry in segment.entries), default=-1)
 
 
 def _ends_round(segment: Segment) -> bool:

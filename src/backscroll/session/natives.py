@@ -3,7 +3,7 @@
 from backscroll import events
 from backscroll.compaction import policy
 from backscroll.compaction.lane_state import LaneState
-from backscroll.compaction.native import ask, next_order, worth_asking
+from backscroll.compaction.native import GAIN, WORTH, ask, next_order, worth_asking
 from backscroll.compaction.options import CachePricing
 from backscroll.compaction.upcoming import may_try
 from backscroll.ports import Ask, Operation
@@ -25,7 +25,8 @@ def begin_next_native(state: SessionState, lane: LaneState, prompt: str | None, 
         return
     recent = int(targets.room * config.compaction.protect.recent)
     model = natives.option.model or config.model(lane.name)
-    order = next_order(lane, state.history, recent=recent, room=targets.room, model=model)
+    least = max(WORTH * targets.room, GAIN * (targets.threshold - targets.target))
+    order = next_order(lane, state.history, recent=recent, least=least, model=model)
     if order is None:
         return
     if config.native == "auto" and not worth_asking(lane, order, config.prices or CachePricing(), targets.threshold):
