@@ -85,6 +85,7 @@ def _of_content(content: list[Any], response: Mapping[str, Any]) -> NativeAnswer
     if not is_compaction(found[0]):
         return NativeAnswer(None, "its compaction is empty", False, model, *spent)
     if is_item(_plain(found[0])):
+        content = [item for item in content if not _is_synthetic(item)]
         fault = _items_fault(content)
     else:
         fault = "" if len(content) == 1 else "its answer holds more than the compaction block"
@@ -107,6 +108,17 @@ def _items_fault(items: list[Any]) -> str:
         return "its answer holds something that is no item of the Responses API"
     odd = next((kind for item in items if (kind := kind_of(item)) in PAIRS or kind == "reasoning"), None)
     return "" if odd is None else f"its answer holds an item of type {odd!r}: return the items of a compaction only"
+
+
+def _is_synthetic(item: Any) -> bool:
+    """Return whether an item repeats a summary or notes of ours: OpenAI keeps what has the user's role."""
+    if kind_of(item) != "message" or item.get("role") != "user":
+        return False
+    content = item.get("content")
+    parts = content if type(content) is list else [{"text": content}]
+    texts = [part.get("text") for part in parts if type(part) is dict]
+    said = "".join(text for text in texts if type(text) is str)
+    return said.startswith("<summary>") and said.endswith("</summary>")
 
 
 def _plain(block: Mapping[str, Any]) -> dict[str, Any]:
