@@ -56,7 +56,7 @@ def test_openai_keeps_no_notes_of_ours():
     talk = NativeTalk("openai")
     for _ in range(3):
         view = talk.work(events.COMPACTION)
-    assert str(view).count("The compaction at the beginning stands for") == 1
+    assert str(view).count("The compaction at the beginning represents") == 1
     assert view[1]["content"] == f"Go through the notes. {RULE}"
 
 

@@ -145,7 +145,7 @@ class LaneState:
             self._before.append(self.plan)
             self.compactions += 1
         if self.native is not None and not same_until(self.plan, event.plan, self.native.last):
-            self.native = None  # it is used, or stands for what was not sent like this
+            self.native = None  # it is used, or represents what was not sent like this
         self.plan = event.plan
         if event.plan.digest.covered_tokens < self.tried.folded:  # undone: digesting it again is not new
             self.tried = self.tried._replace(folded=event.plan.digest.covered_tokens)
@@ -204,7 +204,7 @@ class LaneState:
         self.spent = self.spent.plus(1, 0, event.input_tokens, event.output_tokens)
 
     def _forget_native(self, changed: int) -> None:
-        """Forget a compaction that no plan has used, if it stands for an entry from `changed` on."""
+        """Forget a compaction that no plan has used, if it represents an entry from `changed` on."""
         if self.native is not None and changed <= self.native.last:
             self.native = None
 
@@ -257,14 +257,14 @@ class LaneState:
         """Restore what was pinned, or became the user's last message or the newest one by a rewind."""
         protected, gaps, rewritten = history.protected, list(self.plan.gaps()), self.plan.rewritten()
         required = floor_seqs(history) | history.newest_seqs
-        required -= self._stood_for(history)
+        required -= self._represented(history)
         groups = [group for seq in sorted(required) if (group := history.group_of(seq))]
         lost = {seq for group in groups if covers(gaps, group.first) for seq in group.members}
         lost |= {seq for seq in protected if seq in rewritten}
         return self._bring_back(sorted(lost), history.last_sealed)
 
-    def _stood_for(self, history: History) -> set[int]:
-        """Return the required entries that the native block and its notes stand for."""
+    def _represented(self, history: History) -> set[int]:
+        """Return the required entries that the native block and its notes represent."""
         native = self.plan.native
         if native is None:
             return set()

@@ -34,7 +34,7 @@ WORTH = 0.1  # of the room that a block has to free
 GAIN = 0.75
 """Of the way from the threshold to the target: a block of less leaves a view that has to be compacted once more."""
 OUTPUT = 5.0  # price of an output token in input tokens, as of both providers' price lists in November 2026
-EXPECTED, MOST_EXPECTED = 0.1, 2_000  # tokens of a block that is not made yet: share of what it stands for, and at most
+EXPECTED, MOST_EXPECTED = 0.1, 2_000  # tokens of a block that is not made yet: share of what it represents, and at most
 _LONGEST_QUOTE = 4_000  # characters of a user's first message that are quoted; head and tail of a longer one
 _HEAD = 0.7  # of that, for the head
 _VENDORS = ("claude", "gpt")  # the families of models that compact natively, as their names hold them
@@ -111,11 +111,11 @@ class NativeOrder:
 
     lane: str
     last: int
-    """The newest entry that it will stand for."""
+    """The newest entry that it will represent."""
     plan: Plan
     """The plan of the view that was sent."""
     number: int
-    """Messages of the view that it will stand for."""
+    """Messages of the view that it will represent."""
     prefix: str
     role: str
     prompt: str | None
@@ -346,7 +346,7 @@ def worth_using(freed: int, block: int, room: int) -> bool:
 
 
 def usable(lane: LaneState, made: NativeMade) -> bool:
-    """Return whether a lane's view still begins with what a block stands for, as it was sent."""
+    """Return whether a lane's view still begins with what a block represents, as it was sent."""
     view = lane.view
     assert view is not None
     return len(view.messages) >= made.number and fingerprint(view.messages[: made.number]) == made.prefix

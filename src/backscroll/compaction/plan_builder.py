@@ -154,7 +154,7 @@ class PlanBuilder:
             self._view, self._no_reasoning = view, view.plan.no_reasoning
 
     def use_native(self, made: NativeMade, *, keeps: bool) -> int:
-        """Put a provider's block in place of the beginning that it stands for. Returns the tokens of it and its notes.
+        """Put a provider's block in place of the beginning that it represents. Returns the tokens of it and its notes.
 
         Args:
             made: The block. The view before must begin with what it was made of.
@@ -170,7 +170,7 @@ class PlanBuilder:
         self._folded = []
         quoted = dict.fromkeys(quotes(history, edit.first, edit.last))
         quoted |= dict.fromkeys(system_quotes([entry for unit in leaving for entry in unit.entries]))
-        if plan.native is not None:  # which it stands for as well
+        if plan.native is not None:  # which it represents as well
             earlier = (note for note in plan.native.quotes if note.first in history.branch)
             quoted |= dict.fromkeys(note for note in earlier if note.kind == "turn")
         told = {note.first for note in quoted}
@@ -208,7 +208,7 @@ class PlanBuilder:
         self.window.prose = None if prose is not None and prose.last <= made.last else prose
 
     def drop_native(self) -> None:
-        """Let our own digest stand for what a provider's block stood for, because that is too large now."""
+        """Let our own digest represent what a provider's block represented, because that is too large now."""
         plan = without_native(self._view.plan)
         required = floor_seqs(self.history) | self.history.newest_seqs
         gaps = list(plan.gaps())

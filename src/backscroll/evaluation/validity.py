@@ -53,7 +53,7 @@ class Judge:
         compaction. Each item of a message counts by itself.
 
         A view may begin with a provider's own compaction, which is in no message of the history, instead of the
-        messages that it stands for. Then a summary must quote the user's first and last message if they are not shown.
+        messages that it represents. Then a summary must quote the user's first and last message if they are not shown.
         """
         if not history:
             return [] if not view else ["the view holds messages although the history is empty"]

@@ -212,12 +212,12 @@ class NativeMade(LaneEvent):
 
     lane: str
     last: int
-    """The newest entry that it stands for."""
+    """The newest entry that it represents."""
     message: Message
     """Holds the opaque block, or the items, as the provider returned them."""
     counts: Counts
     number: int
-    """Messages of the view that it stands for."""
+    """Messages of the view that it represents."""
     prefix: str
     """SHA-256 of these messages as they were sent."""
     role: str

@@ -62,7 +62,7 @@ class Digest:
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """All entries from `first` to `last` are left out, and the plan's `native` block stands for them."""
+    """All entries from `first` to `last` are left out, and the plan's `native` block represents them."""
 
     first: int
     last: int
@@ -118,15 +118,15 @@ class NativeBlock:
     """Holds the opaque block, or the items, as the provider returned them."""
     counts: Counts
     last: int
-    """The newest entry that it stands for."""
+    """The newest entry that it represents."""
     after: int | None
     """The entry that the notes follow. `None`: they follow the block."""
     quotes: tuple[DigestLine, ...]
-    """Required messages that it stands for, word for word."""
+    """Required messages that it represents, word for word."""
     notes: tuple[DigestLine, ...]
-    """Users' words and rules among the rest of what it stands for."""
+    """Users' words and rules among the rest of what it represents."""
     digest: DigestContent
-    """The digest of what it stands for, for views that have to do without it."""
+    """The digest of what it represents, for views that have to do without it."""
     edits: tuple[Edit, ...]
     """The edits of these entries that it replaced."""
     model: str = ""
@@ -159,7 +159,7 @@ class Plan:
     reason: str | None = None
     """Why the model asked for it. `None`: it did not."""
     native: NativeBlock | None = None
-    """The provider's block that stands for the `Native` edits. `None`: there are none."""
+    """The provider's block that represents the `Native` edits. `None`: there are none."""
 
     def gaps(self) -> Iterator[Gap]:
         """Yield the ranges that are not shown, in order."""
@@ -314,7 +314,7 @@ def until(plan: Plan, last: int) -> Plan:
 def _native_until(plan: Plan, last: int) -> Plan:
     """Return the plan with a native block that a rewind to `last` leaves valid.
 
-    A block that stands for later entries as well cannot stay: the view before it comes back, without reasoning. Where
+    A block that represents later entries as well cannot stay: the view before it comes back, without reasoning. Where
     only the place of the notes is gone, they follow the block, so the reasoning behind them has another beginning.
     """
     native = plan.native

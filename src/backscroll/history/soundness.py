@@ -123,7 +123,7 @@ def _native_fault(plan: Plan) -> str | None:
     if block is None or not gaps:
         return None if block is None and not gaps else "its native block and its native edits do not fit together"
     if gaps[-1].last > block.last or (block.after is not None and block.after < block.last):
-        return "its native block stands for other entries than its edits say"
+        return "its native block represents other entries than its edits say"
     if (fault := native_message_fault(block.message, block.counts)) is not None:
         return fault
     return _edits_fault(block.edits)

@@ -1,4 +1,4 @@
-"""Compactions by a provider: opaque blocks and items that stand for the beginning of a conversation.
+"""Compactions by a provider: opaque blocks and items that represent the beginning of a conversation.
 
 Anthropic signs a block that it makes on demand, and puts one that it makes by threshold first into a reply. OpenAI's
 endpoint returns items, of which one is the compaction. Each goes back exactly as it came. Sources: "Compaction on
@@ -31,7 +31,7 @@ class NativeAnswer(NamedTuple):
 
 
 def is_compaction(value: Any) -> bool:
-    """Return whether a block or an item is a compaction that stands for something; one without content does not."""
+    """Return whether a block or an item is a compaction that represents something; one without content does not."""
     if kind_of(value) != _KIND:
         return False
     return bool(value.get("content") or value.get("encrypted_content"))
@@ -103,7 +103,7 @@ def _of_content(content: list[Any], response: Mapping[str, Any]) -> NativeAnswer
 
 
 def _items_fault(items: list[Any]) -> str:
-    """Return why items cannot stand for messages: each must be complete by itself."""
+    """Return why items cannot represent messages: each must be complete by itself."""
     if not all(is_item(item) for item in items):
         return "its answer holds something that is no item of the Responses API"
     odd = next((kind for item in items if (kind := kind_of(item)) in PAIRS or kind == "reasoning"), None)

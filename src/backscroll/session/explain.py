@@ -29,7 +29,7 @@ class MessageStatus:
     state: State
     """`whole`, `without reasoning` (its provider binds reasoning to what was edited before it), `excerpted` (cut to the
     lines that matter), `cleared` (replaced by a stub), `digested` (the digest covers it), `compacted` (the provider's
-    own block stands for it) or `left out`.
+    own block represents it) or `left out`.
     """
     reason: str
     """What protects it, or the strategy that chose it."""

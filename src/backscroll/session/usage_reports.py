@@ -101,7 +101,7 @@ def _take_in_summary(state: SessionState, made: Made) -> None:
 
 
 def _take_in_native(state: SessionState, made: NativeResult) -> None:
-    """Apply a finished native compaction, unless the view no longer begins with what it stands for."""
+    """Apply a finished native compaction, unless the view no longer begins with what it represents."""
     order, answer = made.order, made.answer
     lane, state.asked_native = state.lanes.get(order.lane), None
     if lane is None:
@@ -113,7 +113,7 @@ def _take_in_native(state: SessionState, made: NativeResult) -> None:
     if answer.message is not None and (
         order.last not in state.history.branch or not same_until(order.plan, lane.plan, order.last)
     ):
-        reason = "the messages that it stands for were rewound or edited meanwhile"
+        reason = "the messages that it represents were rewound or edited meanwhile"
     if answer.message is None or reason:
         tried, folded = lane.native_tried.failures + 1, lane.plan.digest.covered_tokens
         lane.native_tried = Tried(tried, order.last, lane.compactions, folded)

@@ -155,13 +155,13 @@ def summary_text(plan: Plan, left_out: int, ranges: Sequence[tuple[int, int]] | 
 
 
 def native_text(plan: Plan) -> str:
-    """Write the notes next to a provider's native block: how to recall what it stands for, and what users said."""
+    """Write the notes next to a provider's native block: how to recall what it represents, and what users said."""
     assert plan.native is not None
     ranges = [(edit.first, edit.last) for edit in plan.edits if isinstance(edit, Native)]
     if len(ranges) > _LISTED_RANGES:
         ranges = [(ranges[0][0], ranges[-1][1])]
     lines = [
-        f"<summary>\nThe compaction at the beginning stands for {', '.join(reference(*each) for each in ranges)}. "
+        f"<summary>\nThe compaction at the beginning represents {', '.join(reference(*each) for each in ranges)}. "
         "Nothing is lost: recall a reference to read it word for word, or search for what it was about."
     ]
     if plan.native.quotes or plan.native.notes:
