@@ -11,7 +11,8 @@ from backscroll.history.log import CompactionSkipped, PlanRecorded
 from backscroll.ports import Notification
 from backscroll.tokens.budget import NO_LIMITS, Limits
 from backscroll.tokens.request_media import RequestMedia
-from backscroll.view.view import Ephemeral, View
+from backscroll.view.ephemerals import Ephemeral
+from backscroll.view.view import View
 
 
 class PolicyInput(NamedTuple):

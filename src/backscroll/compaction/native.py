@@ -14,15 +14,17 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from backscroll.compaction.candidates import NEAREST
-from backscroll.compaction.floor import floor_seqs
+from backscroll.compaction.decision import PolicyInput
 from backscroll.compaction.lane_state import LaneState
 from backscroll.compaction.options import CachePricing
+from backscroll.compaction.plan_builder import PlanBuilder
+from backscroll.compaction.quotes import first_unquotable
 from backscroll.compaction.reasoning import reasoning_tokens
 from backscroll.errors import ConfigurationError
-from backscroll.history.history import Entry, History
-from backscroll.history.log import NativeMade
-from backscroll.history.plan import GAPS, DigestLine, Plan
-from backscroll.messages import SYSTEM_ROLES, Message, ParsedMessage, holds_compaction, in_a_row, read_message
+from backscroll.history.history import History
+from backscroll.history.log import digest_of
+from backscroll.history.plan import GAPS, Plan
+from backscroll.messages import SYSTEM_ROLES, Message, ParsedMessage, in_a_row, read_message
 from backscroll.messages.compactions import NativeAnswer, read_answer
 from backscroll.ports import Ask, BackgroundTask, Operation
 from backscroll.tokens.usage import Counts
@@ -35,8 +37,6 @@ GAIN = 0.75
 """Of the way from the threshold to the target: a block of less leaves a view that has to be compacted once more."""
 OUTPUT = 5.0  # price of an output token in input tokens, as of both providers' price lists in November 2026
 EXPECTED, MOST_EXPECTED = 0.1, 2_000  # tokens of a block that is not made yet: share of what it represents, and at most
-_LONGEST_QUOTE = 4_000  # characters of a user's first message that are quoted; head and tail of a longer one
-_HEAD = 0.7  # of that, for the head
 _VENDORS = ("claude", "gpt")  # the families of models that compact natively, as their names hold them
 
 
@@ -199,7 +199,7 @@ def _cuts(view: View, history: History) -> Iterator[tuple[int, int]]:
     The kept end begins with another role than what is before it ends with, and with no system message: otherwise its
     reasoning would not stay valid. It holds nothing but turns, since a digest or notes do not stay where they are.
     """
-    limit = _not_quotable(history)
+    limit = first_unquotable(history)
     gap = max((edit.last for edit in view.plan.edits if isinstance(edit, GAPS)), default=-1)
     newest = list(accumulate((_newest(segment) for segment in view.segments), max))
     left, lowest = 0, history.next_seq
@@ -240,63 +240,6 @@ def _last_before(view: View, history: History, cut: int) -> int:
     if cut == len(view.segments):
         return history.branch[-1]
     return history.branch[history.branch.position(view.segments[cut].entries[0].seq) - 1]
-
-
-def _not_quotable(history: History) -> int:
-    """Return the first required message that notes cannot quote; a block may stand only for what is before it."""
-    required = _required(history)
-    found = (entry.seq for entry in required if entry is not history.first_user and _quote_of(entry) is None)
-    return min(found, default=history.next_seq)
-
-
-def _required(history: History) -> Iterator[Entry]:
-    """Yield what every view requires, apart from leading system messages and compactions, in order."""
-    leading = set(history.leading_seqs)
-    for seq in sorted(floor_seqs(history) - leading):
-        entry = history.get(seq)
-        if entry is not None and not _is_compaction(entry):
-            yield entry
-
-
-def _is_compaction(entry: Entry) -> bool:
-    return holds_compaction(entry.message)
-
-
-def quotes(history: History, first: int, last: int) -> tuple[DigestLine, ...]:
-    """Return the required messages among these entries, and the system messages, word for word."""
-    found = {entry.seq: entry for entry in _required(history) if first <= entry.seq <= last}
-    quoted = [_quote_of(entry) or _shortened(entry) for _, entry in sorted(found.items())]
-    return tuple(quoted)
-
-
-def system_quotes(entries: Sequence[Entry]) -> tuple[DigestLine, ...]:
-    """Return the system messages among these entries: those within a compacted range stop to apply."""
-    found = (_quote_of(entry) or _shortened(entry) for entry in entries if entry.reading.is_system)
-    return tuple(found)
-
-
-def _quote_of(entry: Entry) -> DigestLine | None:
-    """Return a message word for word; None if it holds more than text, or too much of it."""
-    parts = [part for part in entry.reading.parts if part.kind != "reasoning"]
-    if any(part.kind != "text" or part.id is not None for part in parts):
-        return None
-    text = "\n".join(part.text for part in parts)
-    if len(text) > _LONGEST_QUOTE and not entry.reading.flags.pinned:
-        return None
-    is_users = entry.reading.is_user_turn
-    return DigestLine(entry.seq, entry.seq, "user" if is_users else "turn", text if is_users else _said(entry, text))
-
-
-def _said(entry: Entry, text: str) -> str:
-    return f"{entry.reading.role}: {text}"
-
-
-def _shortened(entry: Entry) -> DigestLine:
-    text = entry.reading.typed or "(no text)"
-    if len(text) > _LONGEST_QUOTE:
-        head = int(_LONGEST_QUOTE * _HEAD)
-        text = f"{text[:head]} [...] {text[head - _LONGEST_QUOTE :]}"
-    return DigestLine(entry.seq, entry.seq, "user", text)
 
 
 # -- whether it is worth it --
@@ -345,8 +288,22 @@ def worth_using(freed: int, block: int, room: int) -> bool:
     return freed >= WORTH * room and block <= LARGEST * room
 
 
-def usable(lane: LaneState, made: NativeMade) -> bool:
-    """Return whether a lane's view still begins with what a block represents, as it was sent."""
-    view = lane.view
-    assert view is not None
-    return len(view.messages) >= made.number and fingerprint(view.messages[: made.number]) == made.prefix
+def with_block(lane: LaneState, now: PolicyInput, make: Callable[[], PlanBuilder]) -> PlanBuilder | None:
+    """Return a plan that uses the lane's block; None if there is none, it is not worth it, or something it represents
+    changed since it was sent.
+
+    Args:
+        lane: The lane, with its view up to date.
+        now: What else the decision depends on.
+        make: Makes the plan to put it into.
+    """
+    made, newest, view = lane.native, now.history.newest, lane.view
+    if made is None or view is None or not now.native or newest is None or newest.open_calls:
+        return None
+    whole = [*now.history.newest_seqs, *now.limits.retain]
+    if min(whole) <= made.last or fingerprint(view.messages[: made.number]) != made.prefix:
+        return None
+    builder = make()
+    before, prompt = builder.used, None if now.prompt is None else digest_of(now.prompt)
+    block = builder.use_native(made, keeps=made.keeps and made.prompt == prompt)
+    return builder if worth_using(before - builder.used, block, builder.room) else None

@@ -6,7 +6,7 @@ from dataclasses import replace
 from backscroll.compaction.candidates import build_window, within
 from backscroll.compaction.digest.writer import Frame, shrink, write
 from backscroll.compaction.floor import floor_seqs
-from backscroll.compaction.native import quotes, system_quotes
+from backscroll.compaction.quotes import quotes, system_quotes
 from backscroll.compaction.reasoning import bound_view, first_changed, lost_between, sealed
 from backscroll.history.history import Entry, History
 from backscroll.history.log import NativeMade
@@ -31,7 +31,8 @@ from backscroll.history.ranges import SeqRange, covers, united
 from backscroll.messages import SYSTEM_ROLES
 from backscroll.tokens.budget import TokenTargets
 from backscroll.tokens.usage import NOTHING, Estimate, UsageCalibrator
-from backscroll.view.view import EPHEMERAL, Ephemeral, RenderContext, View
+from backscroll.view.ephemerals import Ephemeral
+from backscroll.view.view import EPHEMERAL, RenderContext, View
 
 _SLACK = 64  # tokens by which a digest shrinks more than requested, for the lines around it
 LAST_CUT = "floor"
@@ -69,13 +70,11 @@ class PlanBuilder:
         self.retain = retain
         """Entries that the view shows word for word."""
         self._reason = reason
-        self._gone_for, self._gone = view, NOTHING
+        self._gone_for, self._gone, self._follows = view, NOTHING, view
         self._regrow = regrow
         self._removed_before = united(view.plan.no_reasoning, stale)
         """Entries without their reasoning before this plan edits anything."""
         self._no_reasoning = self._removed_before
-        self._follows = view
-        """The view that reasoning must follow to stay valid: the one before, or that with a provider's block."""
         self._view = self._whole_again(view)
         self.window = build_window(history, self._view, self.room, around, retain)
         self.window.prose = prose

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from backscroll.evaluation.dialects import Call, Message, Shape
+from backscroll.evaluation.dialects import Call, Message, Shape, compacted_head
 
 _SHARED = 16  # characters at one end that identify an excerpt; excerpts keep more at either end
 _REFERENCE = re.compile(r"\[ref:(\d+)[\].]")
@@ -107,7 +107,7 @@ def _texts(value: Any, key: str = "") -> Iterator[str]:
 
 
 def _problems(view: list[Shape], history: list[Shape]) -> Iterator[str]:
-    native = _native(view, history)
+    native = compacted_head(view, history)
     if native:
         view = [message for at, message in enumerate(view) if at >= native or message.is_system]
         known = {message.sameness for message in history if message.is_compaction}
@@ -128,32 +128,15 @@ def _problems(view: list[Shape], history: list[Shape]) -> Iterator[str]:
 # Compactions by the provider
 
 
-def _native(view: list[Shape], history: list[Shape]) -> int:
-    """Return how many messages at the beginning are a provider's compaction, system messages included; 0 if none is.
-    OpenAI puts messages of the user before its item.
-    """
-    known = {message.sameness for message in history if message.is_compaction}
-    for at, message in enumerate(view):
-        if message.is_compaction and message.sameness not in known:
-            return at + 1
-        if not message.is_system and not (message.is_item and message.role == "user"):
-            return 0
-    return 0
-
-
 def _quoted(view: list[Shape], history: list[Shape]) -> Iterator[str]:
     """Check that the user's first and last message are shown, or quoted in a summary."""
     own = [message for message in history if message.is_users]
-    summaries = [message.text for message in view if _is_summary(message)]
+    summaries = [message.text for message in view if message.is_summary]
     for which, original in (("first", own[0]), ("last", own[-1])) if own else ():
         at, text = original.place, original.text
         quoted = any(f"] user: {text[:_SHARED]}" in summary for summary in summaries)
         if not quoted and text and not any(_represents(message, original, at) for message in view):
             yield f"the {which} user message, history[{at}], is neither in the view nor quoted in it"
-
-
-def _is_summary(message: Shape) -> bool:
-    return message.text.startswith("<summary>") and message.text.endswith("</summary>")
 
 
 # Calls and results
@@ -487,7 +470,7 @@ def _alternation(
         if before is not None and same and message.is_made:
             same = not _one_message(places[before], places[at], timeline, history)
             same = same and (_key(view[before]), _key(message)) not in neighbors
-        if before is not None and same and role == "user" and (_is_summary(view[before]) or _is_summary(message)):
+        if before is not None and same and role == "user" and (view[before].is_summary or message.is_summary):
             same = False  # notes on a provider's compaction: it takes them next to any role
         if before is not None and same and not _one_run(places[before], places[at], str(role), timeline):
             yield f"view[{before}] and view[{at}]: two messages of role {role} in a row, the history had none there"

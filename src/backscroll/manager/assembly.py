@@ -81,11 +81,11 @@ def open_session(
         config,
         journal=_journal(kept, name, options.lease),
         summaries=_summaries(options.summarizer, background, traced),
-        natives=_natives(options.native, native_background),
         pending_notifications=reports,
         clock=monotonic,
         listened_to=options.on_event is not None,
     )
+    session.natives = _natives(options.native, native_background)
     search: Index = SearchIndex() if store is None else search_for(store, name)
     everywhere = None if store is None else partial(search_everywhere, store)
     return SessionRuntime(name, session, store, inner, measurer, search, everywhere, options.on_event, traced)

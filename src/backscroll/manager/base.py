@@ -87,10 +87,8 @@ class ManagerBase(ABC):
             tool_result_preview, max_messages, clear_at_least_tokens, overhead_tokens, tokenizer, model, cache_pricing,
             summarizer, native, storage, redact, on_event, telemetry,
         )  # fmt: skip  # one line an option would hide the call
-        self._background, self._native_background = self._make_background(), self._make_background()
-        self._opened = open_session(
-            options, self._background, self._native_background, write=self._write_view, reads_only=self._reads_only
-        )
+        self._background, self._native_background = backgrounds = self._make_background(), self._make_background()
+        self._opened = open_session(options, *backgrounds, write=self._write_view, reads_only=self._reads_only)
         self._session = self._opened.session
         self._begin_search()
         _warn_of_unused_name(options)

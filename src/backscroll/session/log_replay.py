@@ -17,7 +17,8 @@ from backscroll.ports import Operation
 from backscroll.session.breakdown import MESSAGE_KINDS, divided, estimates_of
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import load_and_apply, refresh_lane
-from backscroll.view.view import Segment, unstored
+from backscroll.view.ephemerals import unstored
+from backscroll.view.view import Segment
 
 _Parts = tuple[int, ...]
 """Tokens, in the order of `MESSAGE_KINDS`."""

@@ -18,8 +18,8 @@ def begin_next_native(state: SessionState, lane: LaneState, prompt: str | None, 
     if natives is None or config.native == "no" or lane.native is not None or natives.background.running:
         return
     now = state.policy_input(prompt)
-    targets = policy.is_early(lane, now, budget)
-    if targets is None or lane.stale or lane.view is None:
+    targets, used = policy.reckoned(lane, now, budget)
+    if used.upper < policy.early(targets) or lane.stale:
         return
     if not may_try(lane.native_tried, lane.compactions, lane.plan.digest.covered_tokens, targets.room):
         return

@@ -69,9 +69,8 @@ def request(
     yield from catch_up(state)
     lane = state.lanes.get(lane_name) or state.open_lane(lane_name)
     lane.calibrator.outside = outside
-    if state.summaries is not None:
+    if state.summaries is not None or state.natives is not None:
         yield from wait_for_summary(state, lane, prompt, budget)
-    if state.natives is not None:
         yield from wait_for_native(state, lane, prompt, budget)
     now = yield from refresh_lane(state, lane, prompt, limits)
     if lane.stale:
@@ -88,12 +87,16 @@ def request(
     digest = None if prompt is None else (yield from record_prompt(state, prompt))
     state.apply_deferred(hand_out(lane, now, budget, used, digest))
     state.asked = lane
-    if state.summaries is not None:
-        yield from begin_next_summary(state, lane, prompt, budget)
-    if state.natives is not None:
-        yield from begin_next_native(state, lane, prompt, budget)
+    if state.summaries is not None or state.natives is not None:
+        yield from _ask_ahead(state, lane, prompt, budget)
     assert lane.view is not None
     return lane.view.copies()
+
+
+def _ask_ahead(state: SessionState, lane: LaneState, prompt: str | None, budget: int) -> Operation[None]:
+    """Ask for what the next compaction may use, in the background."""
+    yield from begin_next_summary(state, lane, prompt, budget)
+    yield from begin_next_native(state, lane, prompt, budget)
 
 
 def _budget(state: SessionState, token_budget: int | None, provider: object, lane: str) -> Operation[int]:

@@ -31,8 +31,9 @@ from backscroll.session.past import state_at
 from backscroll.session.state import Position, SessionState
 from backscroll.session.store_sync import enter, fetch, flush_deferred, load_and_apply, refresh_lane
 from backscroll.session.system_prompt import prompt_of
+from backscroll.view.ephemerals import unstored
 from backscroll.view.rendering import Sources
-from backscroll.view.view import BLOCK, EPHEMERAL, SUMMARY, Segment, unstored
+from backscroll.view.view import BLOCK, EPHEMERAL, SUMMARY, Segment
 
 _KINDS = frozenset(("request", "usage", "summary", "no_summary", "native"))
 _NEAR = 256  # records between the last position read and one that is reached from there

@@ -41,7 +41,8 @@ from backscroll.tokens.known_models import MediaLimits
 from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.usage import Count, Counts, UsageCalibrator
 from backscroll.tokens.windows import LaneWindows
-from backscroll.view.view import Ephemeral, HandedOut, RenderContext
+from backscroll.view.ephemerals import Ephemeral
+from backscroll.view.view import HandedOut, RenderContext
 
 Measure = Callable[[Sequence[ParsedMessage]], tuple[Counts, ...]]
 Write = Callable[[HandedOut], list[Message]]
@@ -97,13 +98,17 @@ class Position(NamedTuple):
 class SessionState:
     """History, lanes and the log that both follow from."""
 
+    natives: Natives | None = None
+    """How providers are asked for their own compactions. `None`: they are not."""
+    asked_native: str | None = None
+    """The lane for which a provider is asked now."""
+
     def __init__(
         self,
         config: SessionConfig,
         *,
         journal: Journal | None = None,
         summaries: Summaries | None = None,
-        natives: Natives | None = None,
         pending_notifications: deque[Report] | None = None,
         clock: Callable[[], float] | None = None,
         listened_to: bool = False,
@@ -111,9 +116,6 @@ class SessionState:
         self.config = config
         self.journal = journal
         self.summaries = summaries
-        self.natives = natives
-        self.asked_native: str | None = None
-        """The lane for which a provider is asked for a compaction now."""
         self.pending_notifications: deque[Report] = deque() if pending_notifications is None else pending_notifications
         """Notifications that the driver emits after releasing the lock."""
         self.clock = clock

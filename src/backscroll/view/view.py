@@ -5,7 +5,7 @@ was appended since. Both give the same messages.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Literal, NamedTuple
@@ -14,13 +14,14 @@ from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry, History
 from backscroll.history.plan import Clear, Excerpt, Gap, Native, Plan, untold
 from backscroll.history.ranges import covers
-from backscroll.messages import SYSTEM_ROLES, Copier, Message, ParsedMessage, in_a_row, read_message, sendable
+from backscroll.messages import SYSTEM_ROLES, Copier, Message, in_a_row, read_message, sendable
 from backscroll.messages.rewriter import plain
 from backscroll.tokens.known_models import MediaLimits
 from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.request_media import NO_MEDIA, RequestMedia, media_of
-from backscroll.tokens.usage import MESSAGE_TOKENS, NOTHING, Count, Counts, Estimate, estimate_count, estimate_message
+from backscroll.tokens.usage import MESSAGE_TOKENS, NOTHING, Count, Estimate, estimate_count, estimate_message
 from backscroll.view import rendering
+from backscroll.view.ephemerals import Ephemeral
 from backscroll.view.tool_pairs import check_group
 
 Key = tuple[int, int, int]
@@ -30,19 +31,6 @@ GROUP, SUMMARY, EPHEMERAL = 0, 1, 2
 """The middle of a key: a group precedes the summary, which precedes ephemeral messages."""
 BLOCK, NOTES = -2, -1
 """The end of a summary's key, if it is a provider's native block, or our notes on that. Both precede the digest."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Ephemeral:
-    """A message that is never stored. It has no `seq` and follows entry `after` until the next compaction."""
-
-    after: int
-    number: int
-    message: Message
-    reading: ParsedMessage
-    counts: Counts
-    digest: str = ""
-    """SHA-256 of the message."""
 
 
 @dataclass(slots=True, eq=False)
@@ -488,16 +476,6 @@ class View:
         limits = self._around.media
         media = NO_MEDIA if limits is None else media_of(ephemeral.counts, limits)
         return Segment(key, [sendable(ephemeral.message)], weight, media=media)
-
-
-def unstored(recorded: Iterable[tuple[int, str, str]]) -> list[Ephemeral]:
-    """Return placeholders for ephemeral messages of which only position, SHA-256 and role are known."""
-    found = []
-    for number, (after, digest, role) in enumerate(recorded):
-        message: Message = {"role": role, "content": f"ephemeral {digest}"}
-        reading = read_message(message)
-        found.append(Ephemeral(after, number, message, reading, tuple(Count(0) for _ in reading.parts), digest))
-    return found
 
 
 def _key(segment: Segment) -> Key:
