@@ -8,26 +8,21 @@ compaction. Sources: "Compaction on demand", "Keep recent turns" and "Compaction
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import accumulate
-from typing import Any, NamedTuple
 
 from backscroll.compaction.candidates import NEAREST
 from backscroll.compaction.decision import PolicyInput
 from backscroll.compaction.lane_state import LaneState
+from backscroll.compaction.native_request import NativeOrder, NativeRequest
 from backscroll.compaction.options import CachePricing
 from backscroll.compaction.plan_builder import PlanBuilder
 from backscroll.compaction.quotes import first_unquotable
 from backscroll.compaction.reasoning import reasoning_tokens
-from backscroll.errors import ConfigurationError
 from backscroll.history.history import History
 from backscroll.history.log import digest_of
-from backscroll.history.plan import GAPS, Plan
-from backscroll.messages import SYSTEM_ROLES, Message, ParsedMessage, in_a_row, read_message
-from backscroll.messages.compactions import NativeAnswer, read_answer
-from backscroll.ports import Ask, BackgroundTask, Operation
-from backscroll.tokens.usage import Counts
+from backscroll.history.plan import GAPS
+from backscroll.messages import SYSTEM_ROLES, Message, in_a_row
 from backscroll.view.view import GROUP, Segment, View
 
 LARGEST = 0.4
@@ -37,125 +32,12 @@ GAIN = 0.75
 """Of the way from the threshold to the target: a block of less leaves a view that has to be compacted once more."""
 OUTPUT = 5.0  # price of an output token in input tokens, as of both providers' price lists in November 2026
 EXPECTED, MOST_EXPECTED = 0.1, 2_000  # tokens of a block that is not made yet: share of what it represents, and at most
-_VENDORS = ("claude", "gpt")  # the families of models that compact natively, as their names hold them
-
-
-class NativeRequest(NamedTuple):
-    """What the function of `NativeCompaction` gets."""
-
-    messages: list[Message]
-    """The messages to compact, exactly as they were sent in an earlier request: its beginning, or all of it. They are
-    in the form of `get_messages_for_request`, so leading system messages are among them.
-    """
-    model: str
-    """`NativeCompaction.model`, else the model of the lane; empty if neither is known."""
-    lane: str
-    tokens: int
-    """Tokens of these messages by the upper estimate."""
-
-
-NativeFunction = Callable[[NativeRequest], Any]
-"""From a request to the provider's response, its content, or the block alone; plain or async."""
-
-
-@dataclass(frozen=True, slots=True)
-class NativeCompaction:
-    """Ask the provider for its own compaction.
-
-    Raises:
-        ConfigurationError: A value is of the wrong type.
-    """
-
-    fn: NativeFunction
-    """Called in the background with a `NativeRequest`. It sends these messages to the provider with the model, system
-    prompt, tools and thinking settings of the conversation, and returns the response. If it raises, or returns no
-    compaction, an event and a warning say so, and our own digest serves.
-    """
-    model: str | None = None
-    """The model that `fn` calls. `None`: the model of the lane. Reasoning stays valid only behind a block of a model
-    that preserves it.
-    """
-
-    wait_seconds: float = 0.0
-    """Seconds that a request which has to be compacted waits for an unfinished block. 0: while one is being made, a
-    request is compacted only if it would not fit.
-    """
-
-    def __post_init__(self) -> None:
-        """Check everything."""
-        if not callable(self.fn):
-            raise ConfigurationError(
-                f"`fn` must be a function from a NativeRequest to a provider's response, not {self.fn!r:.80}"
-            )
-        if self.model is not None and (not isinstance(self.model, str) or not self.model):
-            raise ConfigurationError(f"`model` must be the name of a model, or None, not {self.model!r:.80}")
-        if type(self.wait_seconds) not in (int, float) or not 0 <= self.wait_seconds < float("inf"):
-            raise ConfigurationError(
-                f"`wait_seconds` must be a number of seconds, 0 or more, not {self.wait_seconds!r}"
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class Natives:
-    """How a session asks for native compactions."""
-
-    option: NativeCompaction
-    blocking: bool
-    """True if a call blocks, and so needs a thread."""
-    background: BackgroundTask
-
-
-@dataclass(frozen=True, slots=True)
-class NativeOrder:
-    """One compaction to ask for."""
-
-    lane: str
-    last: int
-    """The newest entry that it will represent."""
-    plan: Plan
-    """The plan of the view that was sent."""
-    number: int
-    """Messages of the view that it will represent."""
-    prefix: str
-    role: str
-    prompt: str | None
-    request: NativeRequest
-
-
-class NativeResult(NamedTuple):
-    """What came of an order."""
-
-    order: NativeOrder
-    answer: NativeAnswer
-    counts: Counts
-
-
-def ask(
-    order: NativeOrder,
-    natives: Natives,
-    measure: Callable[[Sequence[ParsedMessage]], tuple[Counts, ...]],
-) -> Operation[NativeResult]:
-    """Ask the provider. Never raises for failures of the user's function."""
-    answer = yield Ask(natives.option.fn, (order.request,), heavy=natives.blocking, tolerant=True)
-    found = read_answer(answer)
-    if found.message is None:
-        return NativeResult(order, found, ())
-    counts = yield Ask(measure, ([read_message(found.message)],), heavy=True, tolerant=True)
-    if isinstance(counts, Exception):
-        return NativeResult(order, found._replace(message=None, reason=f"it cannot be counted: {counts!r:.200}"), ())
-    return NativeResult(order, found, counts[0])
 
 
 def fingerprint(messages: Sequence[Message]) -> str:
     """Return the SHA-256 of messages. Two lists have the same one only if they are equal, key orders apart."""
     text = json.dumps(messages, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def reads_block(model: str, made_by: str) -> bool:
-    """Return whether a model reads the block of another one. Only of different vendors it is known that it does not."""
-    vendors = [next((name for name in _VENDORS if name in each.lower()), "") for each in (model, made_by)]
-    return not all(vendors) or vendors[0] == vendors[1]
 
 
 # -- what to compact --
@@ -225,7 +107,7 @@ def _newest(segment: Segment) -> int:
 
 
 def _ends_round(segment: Segment) -> bool:
-    """Return whether a segment ends with the results of its calls, whatever role these have in its dialect."""
+    """Return whether a segment ends with the results of its calls, with any role that these have in its dialect."""
     return bool(segment.entries) and bool(segment.entries[-1].reading.results)
 
 

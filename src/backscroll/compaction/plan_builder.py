@@ -172,9 +172,9 @@ class PlanBuilder:
         if plan.native is not None:  # which it represents as well
             earlier = (note for note in plan.native.quotes if note.first in history.branch)
             quoted |= dict.fromkeys(note for note in earlier if note.kind == "turn")
-        told = {note.first for note in quoted}
+        quoted_seqs = {note.first for note in quoted}
         said = (note for note in digest.notes if note.kind in ("rule", "user"))
-        notes = [note for note in said if note.kind == "rule" or note.first not in told]
+        notes = [note for note in said if note.kind == "rule" or note.first not in quoted_seqs]
         newest = history.branch[-1]
         replaced = tuple([each for each in without_native(plan).edits if _first_of(each) <= edit.last])
         block = NativeBlock(

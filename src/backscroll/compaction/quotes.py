@@ -12,7 +12,7 @@ _HEAD = 0.7  # of that, for the head
 
 
 def first_unquotable(history: History) -> int:
-    """Return the first required message that notes cannot quote; a block may stand only for what is before it."""
+    """Return the first required message that notes cannot quote; a block may represent only what is before it."""
     required = _required(history)
     found = (entry.seq for entry in required if entry is not history.first_user and _quote_of(entry) is None)
     return min(found, default=history.next_seq)

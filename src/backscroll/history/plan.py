@@ -6,10 +6,9 @@ extends the previous one and the provider's prompt cache keeps hitting.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from backscroll.history.ranges import SeqRange, covers, united, up_to
-from backscroll.messages import Message
 from backscroll.tokens.usage import Count, Counts
 
 
@@ -112,9 +111,9 @@ NO_DIGEST = DigestContent((), (), (), 0)
 
 @dataclass(frozen=True, slots=True)
 class NativeBlock:
-    """What a provider made of the beginning of a view. It stands first in every view of its plan, unchanged."""
+    """What a provider made of the beginning of a view. It comes first in every view of its plan, unchanged."""
 
-    message: Message
+    message: dict[str, Any]
     """Holds the opaque block, or the items, as the provider returned them."""
     counts: Counts
     last: int

@@ -13,7 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 from backscroll import events
-from backscroll.compaction.native import NativeCompaction, Natives
+from backscroll.compaction.native_request import NativeCompaction, Natives
 from backscroll.compaction.options import CachePricing, CompactionOptions
 from backscroll.compaction.strategies import choose, masks_batches, uses_native
 from backscroll.compaction.summarization import Summaries, Summarizer, SummarizerFunction

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, NoReturn, TypeVar
 
 from backscroll.compaction.candidates import Strategy
-from backscroll.compaction.native import NativeCompaction
+from backscroll.compaction.native_request import NativeCompaction
 from backscroll.compaction.options import CachePricing, Protection, ToolResultPreview
 from backscroll.compaction.result import CompactionResult
 from backscroll.compaction.strategies import AUTO

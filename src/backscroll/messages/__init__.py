@@ -18,9 +18,8 @@ never by a setting, because real histories mix them. Messages are never converte
 """
 
 from backscroll.messages.answers import sendable
-from backscroll.messages.compactions import holds_compaction
 from backscroll.messages.copying import Copier
-from backscroll.messages.items import in_a_row
+from backscroll.messages.items import holds_compaction, in_a_row
 from backscroll.messages.parts import Media, Part
 from backscroll.messages.reader import SYSTEM_ROLES, Flags, ParsedMessage, read_message
 from backscroll.messages.reasoning import without_reasoning

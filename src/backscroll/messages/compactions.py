@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from backscroll.errors import MessageError
-from backscroll.messages.items import PAIRS, is_item, kind_of
+from backscroll.messages.items import COMPACTION, PAIRS, is_compaction, is_item, kind_of
 from backscroll.messages.validation import Message, validated
 
-_KIND = "compaction"
 _MOST_QUOTED = 200  # characters of an answer that a reason quotes
 
 
@@ -28,19 +27,6 @@ class NativeAnswer(NamedTuple):
     model: str = ""
     input_tokens: int = 0
     output_tokens: int = 0
-
-
-def is_compaction(value: Any) -> bool:
-    """Return whether a block or an item is a compaction that represents something; one without content does not."""
-    if kind_of(value) != _KIND:
-        return False
-    return bool(value.get("content") or value.get("encrypted_content"))
-
-
-def holds_compaction(message: Message) -> bool:
-    """Return whether a message holds a provider's compaction."""
-    content = message.get("content")
-    return type(content) is list and any(map(is_compaction, content))
 
 
 def read_answer(answer: Any) -> NativeAnswer:
@@ -64,7 +50,7 @@ def _dumped(answer: Any) -> Any:
 
 
 def _read(answer: Any) -> NativeAnswer:
-    if kind_of(answer) == _KIND:
+    if kind_of(answer) == COMPACTION:
         return _of_content([answer], {})
     if isinstance(answer, list):
         return _of_content(answer, {})
@@ -78,7 +64,7 @@ def _read(answer: Any) -> NativeAnswer:
 def _of_content(content: list[Any], response: Mapping[str, Any]) -> NativeAnswer:
     stop = response.get("stop_reason")
     model, spent = str(response.get("model") or ""), _usage(response.get("usage"))
-    found = [block for block in content if kind_of(block) == _KIND]
+    found = [block for block in content if kind_of(block) == COMPACTION]
     if len(found) != 1:
         why = f", stop_reason {stop!r}" if stop else ""
         return NativeAnswer(None, f"it returned {len(found)} compactions, not one{why}", False, model, *spent)
@@ -127,7 +113,7 @@ def _plain(block: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _usage(usage: Any) -> tuple[int, int]:
-    """Return input and output tokens. Anthropic lists those of a compaction in `iterations`, and zeros beside it."""
+    """Return input and output tokens. Anthropic lists those of a compaction in `iterations`, next to zeros."""
     if not isinstance(usage, Mapping):
         return 0, 0
     calls = usage.get("iterations") or [usage]

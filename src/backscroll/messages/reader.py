@@ -4,9 +4,8 @@ import re
 from typing import Any, NamedTuple
 
 from backscroll.messages.blocks import read_blocks, read_calls, read_outside_content
-from backscroll.messages.compactions import is_compaction
 from backscroll.messages.item_parts import read_item
-from backscroll.messages.items import KEPT, is_item, role_of
+from backscroll.messages.items import KEPT, is_compaction, is_item, role_of
 from backscroll.messages.parts import Kind, Part, Path, compact
 
 SYSTEM_ROLES = ("system", "developer")

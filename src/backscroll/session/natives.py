@@ -3,7 +3,8 @@
 from backscroll import events
 from backscroll.compaction import policy
 from backscroll.compaction.lane_state import LaneState
-from backscroll.compaction.native import GAIN, WORTH, ask, next_order, worth_asking
+from backscroll.compaction.native import GAIN, WORTH, next_order, worth_asking
+from backscroll.compaction.native_request import ask
 from backscroll.compaction.options import CachePricing
 from backscroll.compaction.upcoming import may_try
 from backscroll.ports import Ask, Operation

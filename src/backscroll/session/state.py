@@ -12,7 +12,7 @@ from backscroll.compaction.candidates import Strategy
 from backscroll.compaction.decision import PolicyInput
 from backscroll.compaction.floor import floor_seqs
 from backscroll.compaction.lane_state import LaneState
-from backscroll.compaction.native import Natives, reads_block
+from backscroll.compaction.native_request import Natives, reads_block
 from backscroll.compaction.options import CachePricing, CompactionOptions
 from backscroll.compaction.summarization import Summaries
 from backscroll.errors import ReferenceNotFoundError

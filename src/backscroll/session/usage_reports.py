@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from backscroll import events
-from backscroll.compaction.native import NativeResult
+from backscroll.compaction.native_request import NativeResult
 from backscroll.compaction.summarization import PROMPT, Made
 from backscroll.history.log import NativeMade, Overflowed, SummaryFailed, SummaryMade, Tried, UsageObserved
 from backscroll.history.plan import same_until
