@@ -21,7 +21,7 @@ MODEL_SWITCHES = ("model_binding_mismatch", "model_mismatch")
 """Reasons for which a provider drops reasoning whatever its prefix is."""
 OPS = (
     "work", "work", "work", "work", "say", "leave", "late", "compact", "undo", "rewind", "pin", "unpin", "pass",
-    "prompt", "reopen", "switch", "budget", "steer",
+    "prompt", "tools", "reopen", "switch", "budget", "steer",
 )  # fmt: skip  # one list
 
 
@@ -59,6 +59,7 @@ class BoundAgent:
             else FakeOpenAIResponses(replies=self.reply_to, on_mismatch="error")
         )
         self.prompt: str | None = None
+        self.tools: list[Message] | None = None
         self.open: list[tuple[str, str]] = []
         """Calls without results, by id and item type."""
         self.waiting: list[tuple[str, str]] = []
@@ -139,6 +140,15 @@ class BoundAgent:
         self.prompt = f"You are agent {self.numbers}."
         self._prompted()
 
+    def _tools(self) -> None:
+        """Other tools, or none."""
+        self.numbers += 1
+        names = ["read"] * self.chance.choice((0, 1, 1)) + [f"tool{self.numbers}"] * self.chance.choice((0, 1))
+        shape = "input_schema" if self.vendor == "anthropic" else "parameters"
+        kind = {} if self.vendor == "anthropic" else {"type": "function"}
+        tools = [{"name": name, "description": self._text(9), shape: {"type": "object"}} | kind for name in names]
+        self.tools = tools or self.chance.choice((None, []))
+
     def _prompted(self) -> None:
         if self.prompt is not None:
             prompt = self.prompt
@@ -160,7 +170,7 @@ class BoundAgent:
     def ask(self) -> None:
         """Send a view, and append the answer."""
         try:
-            view = self.manager.get_messages_for_request(self.budget, lane=self.model)
+            view = self.manager.get_messages_for_request(self.budget, lane=self.model, tools=self.tools)
         except BudgetError:
             return
         self.judge(view)
@@ -170,7 +180,8 @@ class BoundAgent:
             calls = [block for block in response["content"] if block["type"] == "tool_use"]
             self.open = [(call["id"], "tool_result") for call in calls]
         else:
-            response = self.provider.create(model=self.model, input=[_sent(each) for each in view])
+            tools = {"tools": self.tools} if self.tools else {}
+            response = self.provider.create(model=self.model, input=[_sent(each) for each in view], **tools)
             self.manager.append(response)
             calls = [item for item in response["output"] if item["type"] == "function_call"]
             self.open = [(call["call_id"], "function_call_output") for call in calls]
@@ -187,6 +198,7 @@ class BoundAgent:
         system = [message["content"] for message in view if message["role"] == "system"]
         messages = [_sent(message) for message in view if message["role"] != "system"]
         request = {"model": self.model, "max_tokens": 1_000, "system": "\n".join(system), "messages": messages}
+        request |= {"tools": self.tools} if self.tools else {}
         return request | ({} if self.default_behavior else {"thinking": BINDING, "betas": BETAS})
 
     def reply_to(self, request: Any) -> Reply:

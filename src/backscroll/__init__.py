@@ -33,7 +33,8 @@ from backscroll.session.request_log import RequestItem, RequestRecord, RequestSn
 from backscroll.session.window_report import LargestMessage, WindowReport
 from backscroll.tokens.budget import BudgetOptions
 from backscroll.tokens.model_profiles import ModelProfile
-from backscroll.tokens.usage import SummarizerUsage, TokenCount, Usage
+from backscroll.tokens.usage import SummarizerUsage, TokenCount, ToolTokens, Usage
+from backscroll.view.cache_marks import CacheMarks
 
 __all__ = [
     "AsyncContextManager",
@@ -42,6 +43,7 @@ __all__ = [
     "BlobStore",
     "BudgetError",
     "BudgetOptions",
+    "CacheMarks",
     "CachePricing",
     "CompactionResult",
     "ConfigurationError",
@@ -73,6 +75,7 @@ __all__ = [
     "TokenCount",
     "Tokenizer",
     "ToolResultPreview",
+    "ToolTokens",
     "TranscriptError",
     "Usage",
     "WindowReport",

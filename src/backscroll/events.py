@@ -26,7 +26,12 @@ USAGE_REJECTED = "context:usage_rejected"
 USAGE_CORRECTED = "context:usage_corrected"
 OVERHEAD_LARGE = "context:overhead_large"
 PROMPT_CHANGED = "context:system_prompt_changed"
+TOOLS_CHANGED = "context:tools_changed"
 REASONING_REMOVED = "context:reasoning_removed"
+REASONING_MISMATCH = "context:reasoning_mismatch"
+REASONING_DROPPED = "context:reasoning_dropped"
+CACHE_MISSED = "context:cache_missed"
+CACHE_MISS_UNEXPECTED = "context:cache_miss_unexpected"
 RULES_EVICTED = "context:rules_evicted"
 ATTACHMENT_LEFT_OUT = "context:attachment_left_out"
 MEDIA_CLEARED = "context:media_cleared"
@@ -63,7 +68,12 @@ ALL = (
     USAGE_CORRECTED,
     OVERHEAD_LARGE,
     PROMPT_CHANGED,
+    TOOLS_CHANGED,
     REASONING_REMOVED,
+    REASONING_MISMATCH,
+    REASONING_DROPPED,
+    CACHE_MISSED,
+    CACHE_MISS_UNEXPECTED,
     RULES_EVICTED,
     ATTACHMENT_LEFT_OUT,
     MEDIA_CLEARED,
@@ -98,6 +108,11 @@ WARNINGS: Mapping[str, str] = {
     "messages do not explain, such as tool definitions: if it is not that, the reports may be totals of several "
     "requests or count cached tokens twice, so pass the provider's response to `observe_response`; else give "
     "`overhead_tokens`, and `model` so that messages are counted as it counts, or raise the budget",
+    REASONING_MISMATCH: "the provider left out or only allowed {blocks:,} blocks of reasoning of lane {lane!r} (the "
+    "first is {first}), since something before them changed: send each view unchanged, with the same system prompt and "
+    "tools, pass the tools as `tools`, and append responses unchanged",
+    CACHE_MISS_UNEXPECTED: "the provider's cache missed {tokens:,} tokens of lane {lane!r} ({reason}), and no change "
+    "of the view explains it: {remedy}",
     RULES_EVICTED: "the digest of lane {lane!r} has no room for {rules:,} more of the user's rules: raise the budget, "
     "or pin the messages that state them",
     ATTACHMENT_LEFT_OUT: "the {kind} in the user's message {seq} does not fit the budget of lane {lane!r} and is left "

@@ -55,7 +55,9 @@ def bits(message: Message) -> list[Bit]:
 def _item(item: Message) -> list[Bit]:
     """What an item of the Responses API says or brings."""
     if item["type"] == "message":
-        return [Bit(item["role"], "text", "", part["text"]) for part in item["content"]]
+        content = item["content"]
+        parts = [{"text": content}] if isinstance(content, str) else content
+        return [Bit(item["role"], "text", "", part["text"]) for part in parts]
     if item["type"] == "function_call":
         return [Bit("assistant", "call", item["call_id"], item["arguments"])]
     if item["type"] == "reasoning":
@@ -326,13 +328,14 @@ def _missing(
     for which, seq in (("first", users[0]), ("last", users[-1])) if users else ():
         if seq not in seen:
             yield f"the {which} user message, {seq}, is not there"
-    for key in there:
-        if key[0] in beside.pinned and not places.get(key):
+    for key, bit in there.items():
+        if key[0] in beside.pinned and bit.kind != "reasoning" and not places.get(key):
             yield f"the pinned message {key[0]} is not there word for word"
     newest = next((seq for seq, _ in reversed(history) if any(key[0] == seq for key in there)), None)
     if newest is not None and newest not in seen:
         yield f"the newest message, {newest}, is not there"
-    if (left_out := {seq for seq, _ in there} - seen) and not summary:
+    said = {seq for (seq, _), bit in there.items() if bit.kind != "reasoning"}  # which its provider may refuse
+    if (left_out := said - seen) and not summary:
         yield f"the messages {sorted(left_out)} are left out, and nothing says so"
 
 

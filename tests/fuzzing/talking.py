@@ -149,6 +149,6 @@ def replaced(value: Any, text: str) -> Any:
     if not isinstance(value, dict):
         return value
     return {
-        key: text if key in ("text", "content") and isinstance(item, str) else replaced(item, text)
+        key: text if key in ("text", "content", "output") and isinstance(item, str) else replaced(item, text)
         for key, item in value.items()
     }

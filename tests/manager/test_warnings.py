@@ -24,6 +24,9 @@ PAYLOADS: dict[str, dict[str, Any]] = {
     events.USAGE_REJECTED: LANE | {"reported": "(1, 2)", "reason": "no view was handed out on this lane yet"},
     events.USAGE_CORRECTED: LANE | {"reported": 9_000, "taken": 4_100, "reason": RUNNING},
     events.OVERHEAD_LARGE: LANE | {"tokens": 15_000, "budget": 32_000},
+    events.REASONING_MISMATCH: LANE | {"blocks": 3, "reasons": {"prefix_mismatch": 3}, "first": "messages.1.content.0"},
+    events.CACHE_MISS_UNEXPECTED: LANE
+    | {"reason": "tools_changed", "tokens": 9_000, "remedy": "offer the same tools in the same order"},
     events.RULES_EVICTED: LANE | {"rules": 1_234},
     events.EDIT_REJECTED: LANE | {"strategy": "own", "edit": "Mask(seq=3)"},
     events.OVERFLOW: LANE | {"tokens": 12_345},

@@ -95,7 +95,7 @@ def test_response_is_sent_as_a_request_takes_it(item, form):
 
 
 @ITEMS
-def test_item_is_read_whatever_its_type(item):
+def test_each_type_of_item_is_read(item):
     reading = read_message(validated(assistant([item])))
     (part,) = reading.parts
     kinds = {"message": "text", "image_generation_call": "media"}
@@ -104,6 +104,13 @@ def test_item_is_read_whatever_its_type(item):
     assert part.text or part.media
     assert part.kind != "call" or (part.id and part.name)
     assert reading.flags.critical == (item is COMPACTED)
+
+
+def test_item_of_a_view_is_read_by_itself():
+    """As the command line and the evaluation read views."""
+    view = after(THOUGHT, LOOK, FOUND).get_messages_for_request()
+    assert [read_message(item).role for item in view] == ["user", "assistant", "assistant", "tool"]
+    assert [read_message(item).calls for item in view] == [(), (), ("c1",), ()]
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda item: item["type"])
@@ -203,6 +210,25 @@ def test_program_output_of_a_later_response_joins_its_program():
     view = context.get_messages_for_request()
     assert view == [HELLO, THOUGHT, PROGRAM, done, REPLY]
     assert {line.seq for line in context.explain()} == {0, 1, 2}
+
+
+def test_calls_of_a_program_stay_with_it():
+    """It goes on over several responses, and is not taken for a call that nobody answered."""
+    caller = {"caller": {"type": "program", "caller_id": "c8"}}
+    done = {"type": "program_output", "id": "po_1", "call_id": "c8", "result": "red", "status": "completed"}
+    context = after(THOUGHT, PROGRAM, {**LOOK, **caller}, {**FOUND, **caller})
+    more = {**LOOK, **caller, "id": "fc_2", "call_id": "c9"}
+    expected = [HELLO, THOUGHT, PROGRAM, {**LOOK, **caller}, {**FOUND, **caller}]
+    for given in (response(more), {**FOUND, **caller, "call_id": "c9"}, response(done, REPLY)):
+        context.append(given)
+        expected += given.get("output", []) if "id" in given else [given]
+        view = context.get_messages_for_request()
+        assert view == expected
+        assert problems(view, context.get_messages()) == []
+    context.append({"role": "user", "content": "and now?"}, *(assistant(f"so {number}") for number in range(9)))
+    context.trim(keep_last=4)
+    assert "c8" not in json.dumps(context.get_messages_for_request())
+    assert "c9" not in json.dumps(context.get_messages_for_request())
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from backscroll import BudgetError, ContextManager, events
 from backscroll.evaluation.validity import problems, strangers
+from backscroll.messages import without_reasoning
 from tests.builders import DIALECTS, MessageFactory
 from tests.fakes import count_quarter
 from tests.profiles import examples
+from tests.views import in_a_row
 
 SIZES = st.sampled_from([3, 30, 300, 2_000])
 LANES = st.sampled_from(["main", "small"])
@@ -125,7 +127,9 @@ class SessionMachine(RuleBasedStateMachine):
         assert strangers(view, [*self.messages, *notes]) == []
         assert self.manager.usage(lane).used_upper_bound <= BUDGETS[lane]
         for seq, message in zip(self.seqs, self.messages, strict=True):
-            assert seq not in self.pinned or message in view or self.closed(message, view)
+            bare = without_reasoning(message) or message
+            shown = any(all(piece in view for piece in in_a_row([form])) for form in (message, bare))
+            assert seq not in self.pinned or shown or self.closed(message, view)
         before = self.before.get(lane, [])
         assert view[: len(before)] == before or set(self.told) & events.MOVES_PREFIX
         self.before[lane] = view
@@ -176,7 +180,7 @@ def replaced(value: Any, text: str) -> Any:
     if not isinstance(value, dict):
         return value
     return {
-        key: text if key in ("text", "content") and isinstance(item, str) else replaced(item, text)
+        key: text if key in ("text", "content", "output") and isinstance(item, str) else replaced(item, text)
         for key, item in value.items()
     }
 

@@ -10,7 +10,8 @@ from tests.views import in_a_row
 
 
 def opened(**options):
-    return ContextManager(tokenizer=count_quarter, budget=4_000, **options)
+    """A manager for a model that binds no reasoning, so that nothing but whole messages leave a view."""
+    return ContextManager(model="gpt-5.5", tokenizer=count_quarter, budget=4_000, **options)
 
 
 @pytest.fixture(params=DIALECTS)

@@ -25,8 +25,9 @@ from backscroll.messages import Part
 from backscroll.messages.rewriter import replaceable
 from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.usage import Count, Estimate, estimate_count, estimate_message
+from backscroll.view.context import RenderContext
 from backscroll.view.rendering import clipped, masked
-from backscroll.view.view import RenderContext, View
+from backscroll.view.view import View
 
 NEAREST = 1 / 3  # of the tokens spared as recent: these are not even cut
 SHARE = 0.25  # of the budget that a digest takes at most

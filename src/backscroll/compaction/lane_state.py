@@ -24,6 +24,7 @@ from backscroll.history.log import (
     RequestRecorded,
     SummaryFailed,
     SummaryMade,
+    ToolsOffered,
     Tried,
     UsageObserved,
 )
@@ -35,7 +36,8 @@ from backscroll.tokens.model_profiles import Counting, ModelProfile, counting_of
 from backscroll.tokens.reported_usage import ReportedUsage
 from backscroll.tokens.request_media import RequestMedia
 from backscroll.tokens.usage import Estimate, Report, SummarizerUsage, UsageCalibrator
-from backscroll.view.view import RenderContext, View
+from backscroll.view.context import RenderContext
+from backscroll.view.view import View
 
 REFUSED = 0.8  # of a request that a provider rejected as too long: the limit of the next one
 BETTER = 0.80  # of the budget: a request below this no longer suffers from compactions that win too little
@@ -86,6 +88,16 @@ class LaneState:
     """Messages in its newest request that are never stored, as in `RequestRecorded.ephemerals`."""
     planned_for: int | None = None
     """Tokens of the first request under its plan. `None`: there was none yet."""
+    marked: tuple[int, int] | None = None
+    """Whether its newest request bears marks for a prompt cache, as in `RequestRecorded.marked`."""
+    sent_to: int = 0
+    """Entries with a lower `seq` were in its newest request."""
+    sent_before: int = 0
+    """The same for the request before that one."""
+    tools: ToolsOffered | None = None
+    """The tools of its newest request, or of the one in progress. `None`: there never were any."""
+    recorded_tools: ToolsOffered | None = None
+    """Those of the newest request that is recorded."""
     requested: bool = False
     """True once a view was sent, here or in the lane from whose plan it started."""
     _before: deque[Plan | PlanAt] = field(default_factory=lambda: deque(maxlen=_UNDO_DEPTH))
@@ -106,6 +118,12 @@ class LaneState:
     """Messages of the newest view that was sent."""
     shown: int = 0
     """Ephemeral messages with a lower number were shown at least once."""
+    handed_out_plan: int | None = None
+    """Number of the plan of the newest view that was sent."""
+    moved: bool = False
+    """Whether the view changed otherwise than by its plan since the newest view was sent."""
+    changed: frozenset[str] = frozenset()
+    """What of the newest request differs on purpose from the one before: `system`, `tools`, `messages`."""
     asked: float | None = None
     """When the newest view was sent, in seconds of the session's clock."""
 
@@ -211,11 +229,21 @@ class LaneState:
     def _requested(self, event: RequestRecorded) -> None:
         """Note that a view was sent, to which usage reports will refer."""
         self.budget, self.sent, self.prompt = event.budget, Estimate(*event.estimate), event.prompt
-        self.requested = True
+        self.requested, self.marked = True, event.marked
         if self._newly_planned or self.planned_for is None:
             self.planned_for, self._newly_planned = event.budget, False
+        self.sent_before, self.sent_to = self.sent_to, event.last + 1
+        if event.tools is not None:
+            self.recorded_tools = event.tools
+            self.offer(event.tools)
         if event.counting is not None:
             self._count_as(event.counting)
+
+    def offer(self, tools: ToolsOffered) -> None:
+        """Note the tools of the request in progress: what was learned of the overhead holds for those before it."""
+        if self.tools != tools:
+            self.calibrator.tools_changed(tools.tokens)
+            self.tools = tools
 
     def _count_as(self, counting: Counting) -> None:
         self.counting = counting
@@ -311,7 +339,8 @@ class LaneState:
             self.name, self.plan, tuple(self._before), self.settled, self.batched, self.settled_messages,
             self.compactions, self.budget, self.sent, refused, self._guessed, self.prompt,
             self.summary, self.spent, self.tried, self.calibrator.snapshot(), self.counting,
-            self.stale, self.passing, self.native,
+            self.stale, self.passing, self.marked, self.sent_to if self.marked else 0,
+            self.tools, self.native,
         )  # fmt: skip  # one thought
 
     def restore(self, saved: LaneSnapshot) -> None:
@@ -326,11 +355,15 @@ class LaneState:
             Tried(*saved.tried),
         )
         self.sent = None if saved.sent is None else Estimate(*saved.sent)
-        self.stale, self.passing, self.native = saved.stale, saved.passing, saved.native
+        self.stale, self.passing, self.marked, self.sent_to = saved.stale, saved.passing, saved.marked, saved.sent_to
+        self.native = saved.native
         self.planned_for, self._newly_planned = saved.budget, True  # perhaps saved right after a plan
         self.requested = any(value is not None for value in (saved.counting, saved.sent, saved.prompt))
         self.refused = None if saved.refused is None else Overflowed(self.name, *saved.refused)
         self.calibrator.restore(saved.meter)
+        if saved.tools is not None:
+            self.tools = self.recorded_tools = saved.tools
+            self.calibrator.tools = saved.tools.tokens
         if saved.counting is not None:
             self._count_as(saved.counting)
 

@@ -31,8 +31,9 @@ from backscroll.history.ranges import SeqRange, covers, united
 from backscroll.messages import SYSTEM_ROLES
 from backscroll.tokens.budget import TokenTargets
 from backscroll.tokens.usage import NOTHING, Estimate, UsageCalibrator
+from backscroll.view.context import RenderContext
 from backscroll.view.ephemerals import Ephemeral
-from backscroll.view.view import EPHEMERAL, RenderContext, View
+from backscroll.view.view import EPHEMERAL, View
 
 _SLACK = 64  # tokens by which a digest shrinks more than requested, for the lines around it
 LAST_CUT = "floor"

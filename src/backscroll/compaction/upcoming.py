@@ -58,7 +58,7 @@ def next_order(
         return order
     leaving = groups[-1][0].group
     last = next(segment.messages for segment in view.segments if segment.group is leaving)
-    return as_turn(order, last, view.copies(), view.estimate.upper)
+    return as_turn(order, last, view.marked_copies(0), view.estimate.upper)
 
 
 def _oldest(window: Window, tokens: int) -> list[CandidateGroup]:

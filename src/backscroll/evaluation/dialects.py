@@ -158,14 +158,35 @@ def text(message: Message) -> str:
 
 
 def sameness(message: Message) -> tuple[str, str]:
-    """Return a key that equal messages share: role and content, without annotations and nulls."""
+    """Return a key that equal messages share: role and content, without annotations, nulls and reasoning.
+
+    Reasoning may leave a message, because providers bind it to what came before. With it goes what names an output
+    message on OpenAI's servers: what is left is its text.
+    """
     if is_item(message) and message["type"] != "message":
         said = {key: value for key, value in message.items() if key not in _NOTES}
         return str(_role_of(message)), json.dumps(_without_nulls(said), sort_keys=True)
     content = message.get("content") or ""
+    if isinstance(content, list):
+        content = _said(message, [block for block in content if not is_reasoning(block)])
     # a text is its own key: Python caches its hash, and a judge sees every message many times
     text = content if isinstance(content, str) else json.dumps(_without_nulls(content), sort_keys=True)
     return str(message.get("role")), text
+
+
+_THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
+
+
+def is_reasoning(block: Any) -> bool:
+    """Return whether a content block is a model's reasoning."""
+    return isinstance(block, dict) and (block.get("type") in _THOUGHTS or "reasoningContent" in block)
+
+
+def _said(message: Message, content: list[Any]) -> Any:
+    """Return what an output message of the Responses API says as one text; any other content as it is."""
+    if message.get("type") != "message" or message.get("role") != "assistant":
+        return content
+    return "\n".join(str(block.get("text", block.get("refusal", ""))) for block in content if isinstance(block, dict))
 
 
 def _without_nulls(value: Any) -> Any:
@@ -214,6 +235,23 @@ class Shape:
     def is_reasoning(self) -> bool:
         """Whether it is a reasoning item."""
         return self.is_item and self._message["type"] == "reasoning"
+
+    @cached_property
+    def thoughts(self) -> frozenset[str]:
+        """The reasoning in its content, each as JSON."""
+        found = [block for block in blocks(self._message) if is_reasoning(block) and not is_item(block)]
+        return frozenset(json.dumps(block, sort_keys=True) for block in found)
+
+    @property
+    def is_program(self) -> bool:
+        """Whether it is a program, which goes on while the calls that it makes are answered."""
+        return self.is_item and self._message["type"] == "program"
+
+    @property
+    def program(self) -> str | None:
+        """The program that makes this call, if one does."""
+        caller = self._message.get("caller") if self.is_item and self.calls else None
+        return caller.get("caller_id") if isinstance(caller, dict) and caller.get("type") == "program" else None
 
     @property
     def is_needed(self) -> bool:

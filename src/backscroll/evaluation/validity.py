@@ -116,8 +116,8 @@ def _problems(view: list[Shape], history: list[Shape]) -> Iterator[str]:
                 yield f"view[{at}]: a second compaction by the provider"
         yield from _quoted(view, history)
     yield from _blocks(view)
-    checks = (_pairs, _arguments, _leading) if native else (_pairs, _arguments, _leading, _users, _sealed)
-    for check in checks:
+    own = (_pairs, _arguments, _leading, _thoughts)
+    for check in own if native else (*own, _users, _sealed):
         yield from check(view, history)
     timeline = _timeline(history)
     places, disorder = _places(view, history, timeline)
@@ -145,6 +145,7 @@ def _quoted(view: list[Shape], history: list[Shape]) -> Iterator[str]:
 def _pairs(view: list[Shape], history: list[Shape]) -> Iterator[str]:
     waiting: Counter[str] = Counter()
     asked = -1
+    programs = Counter(call.id for message in view if message.is_program for call in message.calls)
     for at, message in enumerate(view):
         answered, asks = message.results, message.calls
         for known in answered:
@@ -156,8 +157,9 @@ def _pairs(view: list[Shape], history: list[Shape]) -> Iterator[str]:
         joined = bool(asks) and asked == at - 1 and message.in_blocks and view[at - 1].in_blocks
         joined = joined or (at > 0 and message.is_made and view[at - 1].is_made)  # one response is several items
         if not answered and not joined:
-            yield from _unanswered(waiting, asked, f"before view[{at}]")
-            waiting.clear()
+            running = waiting & programs if message.is_made else Counter[str]()
+            yield from _unanswered(waiting - running, asked, f"before view[{at}]")
+            waiting = running
         if asks:
             yield from _unanswered(waiting, asked, f"before view[{at}]") if answered else ()
             waiting.update(call.id for call in asks)
@@ -195,7 +197,8 @@ def _pending(history: list[Shape]) -> Counter[str]:
     for message in dict.fromkeys(piece.whole for piece in reversed(history)):
         asks = message.calls
         if asks:
-            return Counter(call.id for call in asks) - answered - Counter(message.results)
+            running = {piece.program for piece in message.pieces if piece.program} - {call.id for call in asks}
+            return Counter([*(call.id for call in asks), *running]) - answered - Counter(message.results)
         if message.role == "assistant":
             break
         answered.update(message.results)
@@ -267,6 +270,14 @@ def _represents(shown: Shape, original: Shape, at: int) -> bool:
 
 
 # Items of the Responses API
+
+
+def _thoughts(view: list[Shape], history: list[Shape]) -> Iterator[str]:
+    """Check that reasoning in blocks is shown as it was made, all or none of a message's."""
+    known = {message.thoughts for message in history}
+    for at, message in enumerate(view):
+        if message.thoughts and message.thoughts not in known:
+            yield f"view[{at}]: the reasoning is in no message of the history"
 
 
 def _sealed(view: list[Shape], history: list[Shape]) -> Iterator[str]:

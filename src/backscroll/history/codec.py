@@ -32,10 +32,11 @@ from backscroll.history.log import (
     SummaryFailed,
     SummaryMade,
     SystemPromptRecorded,
+    ToolsOffered,
     UsageObserved,
 )
 from backscroll.history.plan import Plan, until
-from backscroll.history.plan_codec import Body, Fetch, PlanRecords, dumped, read_counts
+from backscroll.history.plan_codec import UTF_8, Body, Fetch, PlanRecords, read_counts, to_json
 from backscroll.history.ranges import SeqRange
 from backscroll.history.soundness import unsound
 from backscroll.messages import MAX_DEPTH, validated
@@ -48,7 +49,7 @@ FORMAT = 3
 a digest.
 """
 FORMATS = (1, 2, 3)
-_OPTIONAL = frozenset(("counting", "stale", "passing", "native"))
+_OPTIONAL = frozenset(("counting", "stale", "passing", "marked", "sent_to", "tools", "native"))
 """Fields of a lane in a checkpoint that are written only if there is something to say."""
 _LAYERED = {
     "encrypted": "is encrypted: give the `encryption_key` that it was written with",
@@ -105,7 +106,8 @@ class Codec:
                 key = id_key(event.digest)
             case SystemPromptRecorded():
                 key = prompt_key(event.digest)
-        return Record(kind, event.seq if isinstance(event, MessageAdded) else None, dumped(body), FORMAT, key)
+        seq = event.seq if isinstance(event, MessageAdded) else None
+        return Record(kind, seq, to_json(body).encode(*UTF_8), FORMAT, key)
 
     def _lane(self, snapshot: LaneSnapshot) -> Body:
         plan, *before = (self._placed_plan(snapshot.name, plan) for plan in (snapshot.plan, *snapshot.before))
@@ -183,6 +185,7 @@ class Codec:
             "before": tuple(before),
             "meter": meter._replace(anchor=anchor, before=earlier, recent=_frozen(meter.recent)),
             "counting": _counting(body.get("counting")),
+            "tools": _tools(body.get("tools")),
             "stale": tuple(SeqRange(first, last) for first, last in body.get("stale", ())),
             "native": None if body.get("native") is None else _read_native(body["native"]),
         }
@@ -257,7 +260,7 @@ def _requested(event: RequestRecorded) -> Body:
         body["prompt"] = event.prompt
     if event.ephemerals:
         body["ephemerals"] = event.ephemerals
-    optional = {"total": event.total, "counting": event.counting}
+    optional = {"total": event.total, "counting": event.counting, "marked": event.marked, "tools": event.tools}
     return body | {name: value for name, value in optional.items() if value is not None}
 
 
@@ -266,7 +269,13 @@ def _read_requested(body: Body) -> RequestRecorded:
     ephemerals = tuple((after, digest, *(role or ["user"])) for after, digest, *role in body.get("ephemerals", []))
     total = None if "total" not in body else tuple(body["total"])
     place = body["lane"], body["budget"], body["plan"], body["last"]
-    return RequestRecorded(*place, estimate, body.get("prompt"), ephemerals, total, _counting(body.get("counting")))
+    counting, marked = _counting(body.get("counting")), _frozen(body.get("marked"))
+    tools = _tools(body.get("tools"))
+    return RequestRecorded(*place, estimate, body.get("prompt"), ephemerals, total, counting, marked, tools)
+
+
+def _tools(values: Any) -> ToolsOffered | None:
+    return None if values is None else ToolsOffered(values[0], _frozen(values[1]))
 
 
 def _counting(values: Any) -> Counting | None:

@@ -56,7 +56,7 @@ class GroupIndex:
 
     def add(self, seq: int, reading: ParsedMessage) -> tuple[MessageGroup, list[MessageGroup]]:
         """Return the group that this message joins or opens, and groups that were merged into it (rarely any)."""
-        if not reading.results:
+        if not reading.results and not reading.continues:
             group = MessageGroup(seq, [seq])
             merged: list[MessageGroup] = []
         else:
@@ -107,18 +107,24 @@ class GroupIndex:
             group, call_seq, number = self._taken(answered, -1)
             group.open_calls -= 1
             group.answered.add((call_seq, number))
-            if target is None:
-                target = group
-            elif target is not group:
-                target, other = (target, group) if target.first < group.first else (group, target)
-                self._merge(target, other)
-                merged.append(other)
+            target = self._together(target, group, merged)
+        for program in reading.continues:
+            if program in self._open:
+                target = self._together(target, self._open[program][-1].group, merged)
         if target is None:
             target = MessageGroup(seq, [])
         target.members.append(seq)
         if orphans:
             target.orphans[seq] = orphans
         return target, merged
+
+    def _together(self, target: MessageGroup | None, group: MessageGroup, merged: list[MessageGroup]) -> MessageGroup:
+        if target is None or target is group:
+            return group
+        target, other = (target, group) if target.first < group.first else (group, target)
+        self._merge(target, other)
+        merged.append(other)
+        return target
 
     def _merge(self, target: MessageGroup, other: MessageGroup) -> None:
         target.members = sorted({*target.members, *other.members})
@@ -144,18 +150,24 @@ class GroupPreview:
         if not reading.results and not reading.calls:
             return ()
         joined = {first for call, _ in reading.results if (first := self._take(call)) is not None}
+        joined |= {first for program in reading.continues if (first := self._look(program)) is not None}
         for call in reading.calls:
             self._opened.setdefault(call, []).append(min(joined, default=seq))
         return tuple(sorted(joined))
 
     def _take(self, call: str) -> int | None:
+        found = self._look(call)
         if self._opened.get(call):
-            return self._opened[call].pop()
+            self._opened[call].pop()
+        elif found is not None:
+            self._answered[call] = self._answered.get(call, 0) + 1
+        return found
+
+    def _look(self, call: str) -> int | None:
+        if self._opened.get(call):
+            return self._opened[call][-1]
         waiting, taken = self._turns.waiting(call), self._answered.get(call, 0)
-        if taken >= len(waiting):
-            return None
-        self._answered[call] = taken + 1
-        return waiting[-1 - taken].group.first
+        return None if taken >= len(waiting) else waiting[-1 - taken].group.first
 
 
 def rebuild_groups(

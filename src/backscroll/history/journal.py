@@ -59,18 +59,15 @@ class Journal:
         """Why every call fails: another writer deleted the session that is known here."""
         self._since = 0
         """Records after the newest checkpoint."""
+        self.due = False
+        """True if it is time for a checkpoint."""
         self._buffer: list[LogEvent] = []
         self._asked: _Asked | None = None
         """The append sent to the store until its answer arrives, because a caller may be cancelled before."""
-        self._turn: Turn | None = None
+        self.turn: Turn | None = None
         """A turn, during which no other writer can append."""
 
     # -- writing --
-
-    @property
-    def due(self) -> bool:
-        """True if it is time for a checkpoint."""
-        return self._since >= self.checkpoint_every
 
     def buffer(self, event: LogEvent) -> None:
         """Buffer an event, to be stored with the next commit."""
@@ -98,8 +95,8 @@ class Journal:
         codec = self._codec.after(happening)
         records: list[Record] = [codec.encode(event, at) for at, event in enumerate(happening, self._tip.end)]
         add = partial(self.store.append, incarnation=self._tip.incarnation)
-        if self._turn is not None:
-            add, self._turn = partial(add, turn=self._turn), None
+        if self.turn is not None:
+            add, self.turn = partial(add, turn=self.turn), None
         first_asked = self._asked is None
         self._asked = self._asked or _Asked(len(self._buffer), happening)
         answer = yield Ask(add, (self.session, self._tip.end, records), tolerant=True)
@@ -127,11 +124,11 @@ class Journal:
         Call `end_turn` afterwards.
         """
         if "turn" in self.store.capabilities:
-            self._turn = yield Ask(self.store.turn, (self.session,))
+            self.turn = yield Ask(self.store.turn, (self.session,))
 
     def end_turn(self) -> None:
         """Admit other writers again, if nothing was committed meanwhile."""
-        turn, self._turn = self._turn, None
+        turn, self.turn = self.turn, None
         if turn is not None:
             turn.end()
 
@@ -145,12 +142,13 @@ class Journal:
     def _count(self, events: Iterable[LogEvent]) -> None:
         for event in events:
             self._since = 0 if isinstance(event, Checkpoint) else self._since + 1
+        self.due = self._since >= self.checkpoint_every
 
     # -- reading --
 
     def open(self) -> Operation[tuple[Checkpoint | None, list[LogEvent]]]:
         """Load the newest checkpoint and the events after it, or all events if there is no checkpoint."""
-        self._codec, self._since = Codec(self._fetch), 0
+        self._codec, self._since, self.due = Codec(self._fetch), 0, False
         self._check_gone()
         self._buffer.clear()
         self._asked = None

@@ -137,6 +137,20 @@ class SystemPromptRecorded:
     text: str
 
 
+class ToolsOffered(NamedTuple):
+    """The tools of a request."""
+
+    digest: str
+    """SHA-256 of their definitions; empty: there are none."""
+    tools: tuple[tuple[str, int], ...]
+    """Name and expected tokens of each."""
+
+    @property
+    def tokens(self) -> int:
+        """Expected tokens of all."""
+        return sum(tokens for _, tokens in self.tools)
+
+
 @dataclass(frozen=True, slots=True)
 class RequestRecorded(LaneEvent):
     """A view was sent. Together with the log up to here it can be made again."""
@@ -157,6 +171,10 @@ class RequestRecorded(LaneEvent):
     """Middle and upper estimate of the whole request, on which the decision was made. `None` in old records."""
     counting: Counting | None = None
     """How its lane counts. `None`: as recorded before."""
+    marked: tuple[int, int] | None = None
+    """Where it bears marks for a prompt cache: tokens that a prefix needs to be cached, and the most marks."""
+    tools: ToolsOffered | None = None
+    """Its tools. `None`: as recorded before on its lane; without such a record, none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,6 +337,12 @@ class LaneSnapshot:
     """Entries whose reasoning the next plan removes."""
     passing: tuple[tuple[int, str, str], ...] = ()
     """Messages in its newest request that are never stored, as in `RequestRecorded.ephemerals`."""
+    marked: tuple[int, int] | None = None
+    """As its newest request says."""
+    sent_to: int = 0
+    """Entries with a lower `seq` were in its newest request; stored only where that bears marks."""
+    tools: ToolsOffered | None = None
+    """The tools of its newest request."""
     native: NativeMade | None = None
     """A provider's compaction that no plan has used yet."""
 

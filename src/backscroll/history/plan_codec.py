@@ -34,7 +34,10 @@ _MOST_PLANS = 40  # of a lane whose positions are kept: those that can be undone
 _FAST = 1  # of zlib's levels: two fifths of the time that the usual one takes, for a sixth more bytes
 
 # Made once: `json.dumps` makes an encoder at each call that names an option. A body never contains itself.
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")).encode
+to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")).encode
+
+UTF_8 = ("utf-8", "surrogatepass")
+"""Lone surrogates are written as they are: escaped, two of them would be read as one character."""
 
 Body = dict[str, Any]
 Fetch = Callable[[int], Stored]
@@ -162,13 +165,6 @@ class PlanRecords:
         return DigestContent(notes, weights, _read_notes(body["spare"]), body["told"])
 
 
-def dumped(body: Body) -> bytes:
-    """Encode strict JSON. Lone surrogates are written as they are: escaped, two of them would be read as one
-    character.
-    """
-    return _encode(body).encode("utf-8", "surrogatepass")
-
-
 _BY = {"supersede": "deduplicate", "clip": "excerpt", "mask": "clear", "mask batch": "cache savings"}
 """Names of strategies in stored records, with their present names: every format stays readable."""
 _STORED = {name: stored for stored, name in _BY.items()}
@@ -244,7 +240,7 @@ def _read_notes(raw: list[list[Any]]) -> tuple[DigestLine, ...]:
 
 
 def _packed(body: Body) -> str:
-    return b64encode(zlib.compress(dumped(body), _FAST)).decode("ascii")
+    return b64encode(zlib.compress(to_json(body).encode(*UTF_8), _FAST)).decode("ascii")
 
 
 def _unpacked(text: str) -> Body:

@@ -7,7 +7,7 @@ import inspect
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from time import monotonic
 from typing import Any
 from uuid import uuid4
@@ -37,6 +37,7 @@ from backscroll.tokens.engines.measurer import Measurer
 from backscroll.tokens.known_models import binds_reasoning, find_model, media_limits
 from backscroll.tokens.model_profiles import COUNTED, UNKNOWN, ModelProfile, family_of
 from backscroll.tokens.windows import LaneWindows
+from backscroll.view.cache_marks import MOST, UNKNOWN_MINIMUM, CacheMarks, Marking
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +116,10 @@ def _config(
         strategies=choose(options.strategies),
         measure=measurer.measure,
         count=measurer.count,
-        counted_by=lambda: counter.name,
+        counted_by=cache(lambda: counter.name),
         family=_families(options.model, not isinstance(options.tokenizer, str), counter),
         binds=_binding(options.model),
+        marking=_marking(options.cache_marks, options.model),
         prices=options.cache_pricing or (CachePricing() if masks_batches(options.strategies) else None),
         native=uses_native(options.strategies, options.native),
         model=lambda lane: lane if find_model(lane) else named or "",
@@ -188,6 +190,21 @@ def _binding(model: str | ModelProfile | None) -> Callable[[str], bool]:
         return named is not False
 
     return binds
+
+
+def _marking(given: str | CacheMarks | None, model: str | ModelProfile | None) -> Callable[[str], Marking | None]:
+    """Return the function that says how a lane marks its views: by the model of its name, else by the session's."""
+    marks = CacheMarks(given) if isinstance(given, str) else given
+    named = find_model(model) if isinstance(model, str) else None
+
+    def marking(lane: str) -> Marking | None:
+        found = find_model(lane) or named
+        if marks is None or (marks.provider == "auto" and (found is None or found.vendor != "anthropic")):
+            return None
+        minimum = (found.cache_minimum if found is not None else None) or UNKNOWN_MINIMUM
+        return Marking(minimum, MOST - marks.reserved, (marks.system_ttl or marks.ttl, marks.ttl))
+
+    return marking
 
 
 def _families(model: str | ModelProfile | None, counted: bool, counter: Tokenizer) -> Callable[[str], ModelProfile]:

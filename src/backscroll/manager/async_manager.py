@@ -57,6 +57,9 @@ class AsyncContextManager(ManagerBase):
             of tokens of a text.
         model: The model's name, for its window, token factor and image rules; or a `ModelProfile`, which replaces the
             built-in one and has no window. `None`: each lane's name is used.
+        cache_marks: `"auto"`: where the lane's model is a Claude, views bear up to four marks (`cache_control`) for its
+            prompt cache, and every text content is one block. `CacheMarks("anthropic")`, or that name alone: every
+            lane. A `CacheMarks` also sets how long the provider keeps its cache. `None`: no marks.
         cache_pricing: `CachePricing(read, write, ttl_seconds)` of the provider's prompt cache. `None`: 0.1, 1.25 and
             300 seconds.
         summarizer: A function, plain or async, that returns a summary for a `SummaryRequest`; or a `Summarizer`, which
@@ -107,7 +110,14 @@ class AsyncContextManager(ManagerBase):
         return await run_async(self._opened, append(self._session, messages, idempotency_key))
 
     async def get_messages_for_request(
-        self, token_budget: int | None = None, provider: Any = None, *, lane: str = "main", overhead_tokens: int = 0
+        self,
+        token_budget: int | None = None,
+        provider: Any = None,
+        *,
+        lane: str = "main",
+        model: str | None = None,
+        overhead_tokens: int = 0,
+        tools: Any = None,
     ) -> list[dict[str, Any]]:
         """Return the view to send to the model.
 
@@ -119,20 +129,28 @@ class AsyncContextManager(ManagerBase):
                 without a provider, the `budget` of the manager or the window of its `model`.
             provider: The object whose model will answer; its window sets the budget. `None`: no provider.
             lane: The lane of the request. A lane is a sequence of requests that share one plan and one prompt cache,
-                usually one per model: use the model's name.
-            overhead_tokens: Tokens of the request outside the messages, such as the system prompt and tool definitions,
-                as far as the caller knows. Reported usage replaces this figure.
+                usually one per model.
+            model: The name of the model that will answer, which gives the window and says how its provider treats
+                reasoning. Another model than the manager's has a lane of its own, named after it (`lane/model` for
+                another `lane` than "main"). `None`: the manager's.
+            overhead_tokens: Tokens of the request outside the messages and `tools`, such as a system prompt, as far as
+                the caller knows. Reported usage replaces this figure.
+            tools: The tool definitions of the request, as its client takes them: a list in the shape of Anthropic,
+                OpenAI (chat or Responses), Gemini or Bedrock, or Bedrock's `toolConfig`. They are counted once, and
+                `window_report` lists them. A change of them is a change of what comes before the messages: it emits
+                `context:tools_changed`, and removes reasoning that the provider binds. `None`: no tools.
 
         Returns:
             A copy of the messages; changing it does not change the session.
 
         Raises:
             BudgetError: The messages that must stay do not fit the budget.
-            ConfigurationError: The budget is out of its range.
+            ConfigurationError: The budget is out of its range, the tools are in no known shape, or `model` is no text.
             StoreError: The store failed.
         """
+        lane = self._lane_of(lane, model)
         return await run_async(
-            self._opened, request(self._session, token_budget, provider, lane, outside=overhead_tokens)
+            self._opened, request(self._session, token_budget, provider, lane, outside=overhead_tokens, tools=tools)
         )
 
     async def get_messages(self) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """What both managers share: construction and the methods that never wait."""
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from functools import partial
@@ -14,6 +15,7 @@ from backscroll.compaction.strategies import AUTO
 from backscroll.compaction.summarization import Summarizer, SummarizerFunction
 from backscroll.compaction.trim import TrimRequest
 from backscroll.errors import ConfigurationError
+from backscroll.history.log import digest_of
 from backscroll.manager.assembly import new_name, open_session
 from backscroll.manager.driver import run_unlocked
 from backscroll.manager.options import ManagerOptions, check_names
@@ -29,14 +31,17 @@ from backscroll.session.request import compact, compact_for_model, trim
 from backscroll.session.state import Write
 from backscroll.session.store_sync import enter, fetch
 from backscroll.session.summaries import begin_summary, summary_made
-from backscroll.session.usage_reports import observe_overflow, observe_usage, reject_usage
+from backscroll.session.usage_reports import observe_notes, observe_overflow, observe_usage, reject_usage
 from backscroll.session.window_report import usage, usage_as_stored
 from backscroll.stores.options import StorageOptions
 from backscroll.tokens.budget import BudgetOptions
 from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.responses import IN_STREAMS, Counted, named, read_usage
 from backscroll.tokens.usage import Usage
+from backscroll.view.cache_marks import CacheMarks
 
+MAIN = "main"
+"""The lane of requests that name none."""
 _DEFAULT_BUDGET, _DEFAULT_PROTECTION, _IN_THE_STORE = BudgetOptions(), Protection(), StorageOptions()
 
 T = TypeVar("T")
@@ -72,6 +77,7 @@ class ManagerBase(ABC):
         overhead_tokens: int | None = None,
         tokenizer: str | Callable[[str], int] | Tokenizer = "auto",
         model: str | ModelProfile | None = None,
+        cache_marks: str | CacheMarks | None = None,
         cache_pricing: CachePricing | None = None,
         summarizer: Summarizer | SummarizerFunction | None = None,
         native: NativeCompaction | None = None,
@@ -84,14 +90,22 @@ class ManagerBase(ABC):
         check_names(misplaced, unknown)
         self._options = options = ManagerOptions(
             store, session, lease, budget, compact_threshold, target_usage, compact_at, compact_to, strategies, protect,
-            tool_result_preview, max_messages, clear_at_least_tokens, overhead_tokens, tokenizer, model, cache_pricing,
-            summarizer, native, storage, redact, on_event, telemetry,
+            tool_result_preview, max_messages, clear_at_least_tokens, overhead_tokens, tokenizer, model, cache_marks,
+            cache_pricing, summarizer, native, storage, redact, on_event, telemetry,
         )  # fmt: skip  # one line an option would hide the call
         self._background, self._native_background = backgrounds = self._make_background(), self._make_background()
         self._opened = open_session(options, *backgrounds, write=self._write_view, reads_only=self._reads_only)
         self._session = self._opened.session
         self._begin_search()
         _warn_of_unused_name(options)
+
+    def _lane_of(self, lane: str, model: str | None) -> str:
+        """Return the lane of a request to a model: the named one for the manager's own model."""
+        if model is None or model == self._options.model:
+            return lane
+        if not isinstance(model, str) or not model:
+            raise ConfigurationError(f"`model` must be a model's name such as 'claude-opus-5-5', not {model!r:.80}")
+        return model if lane == MAIN else f"{lane}/{model}"
 
     @abstractmethod
     def _make_background(self) -> BackgroundTask:
@@ -131,6 +145,20 @@ class ManagerBase(ABC):
     def session_id(self) -> str:
         """The session's name in its store: the one that was given, or a generated one."""
         return self._opened.name
+
+    def prompt_cache_key(self, lane: str = "main") -> str:
+        """Return the value for OpenAI's `prompt_cache_key`: stable for a lane of a stored session, also after a
+        restart, and different for any other.
+
+        The provider routes requests with the same key to the same cache. Source: "Prompt caching" (OpenAI).
+
+        Args:
+            lane: The lane of the request.
+
+        Returns:
+            43 characters, of which 32 depend on the session's name and the lane. The name cannot be read from it.
+        """
+        return f"backscroll-{digest_of(json.dumps([self.session_id, lane]))[:32]}"
 
     def set_system_prompt_factory(self, factory: SystemPrompt | None) -> None:
         """Set the function that returns the system prompt for every request.
@@ -193,7 +221,10 @@ class ManagerBase(ABC):
         """Record the token count in a provider's response for the lane's last view.
 
         Does the same as `observe_usage`, and knows for OpenAI (chat and Responses), Anthropic, Gemini and Bedrock
-        Converse which figures include cached tokens.
+        Converse which figures include cached tokens. It also reads what the provider says of the request: reasoning
+        that it left out (`input_transformations`) and why its cache missed (`diagnostics`, `prompt_cache_diagnostics`).
+        What follows from a change that the lane reported, or from a switch of model or account, is an event; anything
+        else also warns.
 
         Args:
             response: The response as the provider's client returns it, its usage alone, or either as a dict. Of a
@@ -205,6 +236,7 @@ class ManagerBase(ABC):
             ConfigurationError: The response is of another kind.
         """
         counted = read_usage(response)
+        observe_notes(self._session, lane, response)
         if counted is None:
             reject_usage(self._session, lane, named(response), IN_STREAMS)
         else:

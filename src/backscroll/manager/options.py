@@ -18,6 +18,7 @@ from backscroll.ports import EventHandler, Store, Tokenizer
 from backscroll.stores.options import StorageOptions
 from backscroll.tokens.budget import BudgetOptions
 from backscroll.tokens.model_profiles import ModelProfile
+from backscroll.view.cache_marks import CacheMarks
 
 __all__ = ["CHECKS", "ManagerOptions", "StorageOptions", "check_names"]
 
@@ -95,6 +96,10 @@ CHECKS: Mapping[str, Option] = {
         "a name, a function that returns the number of tokens of a text, or a Tokenizer",
     ),
     "model": _or_none(lambda value: isinstance(value, str | ModelProfile), "the model's name or a ModelProfile"),
+    "cache_marks": _or_none(
+        lambda value: value in ("anthropic", "auto") if _text(value) else isinstance(value, CacheMarks),
+        '"anthropic", "auto" or a CacheMarks(ttl=...)',
+    ),
     "cache_pricing": _or_none(lambda value: isinstance(value, CachePricing), "a CachePricing(read=..., write=...)"),
     "summarizer": _or_none(
         lambda value: callable(value) or isinstance(value, Summarizer),
@@ -135,6 +140,7 @@ class ManagerOptions:
     overhead_tokens: int | None
     tokenizer: str | Callable[[str], int] | Tokenizer
     model: str | ModelProfile | None
+    cache_marks: str | CacheMarks | None
     cache_pricing: CachePricing | None
     summarizer: Summarizer | SummarizerFunction | None
     native: NativeCompaction | None

@@ -24,7 +24,7 @@ from backscroll.messages.parts import Media, Part
 from backscroll.messages.reader import SYSTEM_ROLES, Flags, ParsedMessage, read_message
 from backscroll.messages.reasoning import without_reasoning
 from backscroll.messages.rewriter import block_at
-from backscroll.messages.shapes import read_new
+from backscroll.messages.shapes import check_shape, read_new
 from backscroll.messages.validation import (
     MAX_DEPTH,
     Message,
@@ -49,6 +49,7 @@ __all__ = [
     "accept_text",
     "all_validated",
     "block_at",
+    "check_shape",
     "copy_message",
     "holds_compaction",
     "in_a_row",

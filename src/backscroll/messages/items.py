@@ -170,6 +170,14 @@ def call_id(item: Item) -> str:
     return found if type(found) is str else ""
 
 
+def programs_of(items: Sequence[Any]) -> tuple[str, ...]:
+    """Return the ids of earlier programs that make calls among these items. Such a call belongs to its program."""
+    own = {call_id(item) for item in items if kind_of(item) == "program"}
+    callers = [item["caller"] for item in items if kind_of(item) in PAIRS and type(item.get("caller")) is dict]
+    found = {caller.get("caller_id"): None for caller in callers if caller.get("type") == "program"}
+    return tuple([name for name in found if type(name) is str and name not in own])
+
+
 def answer_of(call: Item, text: str) -> Message:
     """Return the envelope of an output that answers a call with this text, in the shape that its type demands."""
     kind, known = call["type"], call_id(call)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from backscroll.messages.blocks import read_blocks, read_calls, read_outside_content
 from backscroll.messages.item_parts import read_item
-from backscroll.messages.items import KEPT, is_compaction, is_item, role_of
+from backscroll.messages.items import KEPT, is_compaction, is_item, programs_of, role_of
 from backscroll.messages.parts import Kind, Part, Path, compact
 
 SYSTEM_ROLES = ("system", "developer")
@@ -36,7 +36,9 @@ class Flags(NamedTuple):
 class ParsedMessage:
     """The role, flags and parts of one message."""
 
-    __slots__ = ("calls", "flags", "is_sealed", "is_system", "is_user_turn", "parts", "results", "rigid", "role")
+    __slots__ = (
+        "calls", "continues", "flags", "is_sealed", "is_system", "is_user_turn", "parts", "results", "rigid", "role",
+    )  # fmt: skip  # one list
 
     def __init__(self, role: str, parts: tuple[Part, ...], flags: Flags, rigid: bool, answers: str | None) -> None:
         self.role = role
@@ -54,6 +56,8 @@ class ParsedMessage:
             own = {answered for answered, _ in self.results}.intersection(self.calls)
             self.calls = tuple([call for call in self.calls if call not in own])
             self.results = tuple([result for result in self.results if result[0] not in own])
+        self.continues: tuple[str, ...] = ()
+        """Ids of earlier calls that made these calls: programs of the Responses API, which go on meanwhile."""
         self.is_system = role in SYSTEM_ROLES
         """True if it instructs the model from outside the conversation."""
         self.is_user_turn = role == "user" and not (flags.ephemeral or flags.injected) and self._says_something()
@@ -129,7 +133,10 @@ def read_message(message: dict[str, Any]) -> ParsedMessage:
     flags = read_flags(metadata) if type(metadata) is dict and metadata else NO_FLAGS
     if type(content) is list and any(_is_kept(block) for block in content):
         flags = flags._replace(critical=True)
-    return ParsedMessage(role, tuple(parts + calls), flags, rigid, answers)
+    reading = ParsedMessage(role, tuple(parts + calls), flags, rigid, answers)
+    if reading.calls and type(content) is list:
+        reading.continues = programs_of(content)
+    return reading
 
 
 def _is_kept(block: Any) -> bool:

@@ -10,7 +10,7 @@ from backscroll.errors import ConflictError
 from backscroll.history.groups import GroupPreview
 from backscroll.history.history import History
 from backscroll.history.log import IdempotencyKeyUsed, LogEvent, MessageAdded, digest_of
-from backscroll.messages import Message, ParsedMessage, all_validated, read_message, read_new, same_json
+from backscroll.messages import Message, ParsedMessage, all_validated, check_shape, read_message, same_json
 from backscroll.ports import LONG, Ask, Operation
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import (
@@ -70,7 +70,9 @@ def append(state: SessionState, messages: Sequence[object], id: str | None = Non
 def read_messages(state: SessionState, messages: Sequence[object]) -> Operation[list[Read]]:
     """Check, copy, read and measure messages; changes nothing."""
     accepted = all_validated(messages, state.config.redact)
-    readings = list(map(read_new, accepted))
+    readings = [read_message(message) for message in accepted]
+    for message, reading in zip(accepted, readings, strict=True):
+        check_shape(message, reading)
     heavy = not state.measured or any(len(part.text) > LONG for reading in readings for part in reading.parts)
     counts = yield Ask(state.config.measure, (readings,), heavy)
     state.measured = True

@@ -43,6 +43,9 @@ def refresh(lane: LaneState, now: PolicyInput) -> list[Notification]:
             name = events.LATE_RESULT if change == "late result" else events.UNANSWERED_CALL
             reports.append((name, {"lane": lane.name, "seq": seq}))
         view.changes.clear()
+    if lane.stale and not shows_sealed(view, lane.stale):
+        lane.stale = ()
+    lane.moved = lane.moved or bool(reports)
     return reports
 
 
@@ -67,18 +70,15 @@ def _rebuilt(lane: LaneState, now: PolicyInput, ephemerals: Sequence[Ephemeral])
     return view, reports
 
 
-def drop_settled(lane: LaneState) -> None:
-    """Forget stale reasoning that the lane's view does not show."""
-    if lane.stale and lane.view is not None and not shows_sealed(lane.view, lane.stale):
-        lane.stale = ()
-
-
 def _check_prefix(lane: LaneState, now: PolicyInput, ephemerals: Sequence[Ephemeral]) -> None:
-    """Note which reasoning is invalid, because the system prompt changed since the lane's newest request, or a message
-    in it that is never stored is gone.
+    """Note which reasoning is invalid, because the system prompt or the form of texts changed since the lane's newest
+    request, or a message in it that is never stored is gone.
     """
     sealed = now.history.last_sealed
     if lane.requested and lane.prompt != (None if now.prompt is None else digest_of(now.prompt)):
+        lane.invalidate(0, sealed)
+    marks = lane.marked is not None, lane.around.marking is not None
+    if lane.requested and marks[0] != marks[1] and not lane.around.adopts:  # texts are blocks now, or no longer
         lane.invalidate(0, sealed)
     shown = ((found.after, found.digest, found.reading.role) for found in ephemerals)
     gone = next((sent for sent in lane.passing if sent != next(shown, None)), None)
@@ -139,6 +139,13 @@ def hand_out(lane: LaneState, now: PolicyInput, budget: int, used: Estimate, pro
         lane.little = 0
     lane.sent_messages, lane.asked = len(view.messages), now.seconds
     counting = None if lane.counting == lane.own_counting else lane.own_counting
+    marking = lane.around.marking
+    first, messages = lane.handed_out_plan is None, lane.moved or lane.handed_out_plan != lane.plan.number
+    parts = ("system", lane.prompt != prompt), ("tools", lane.tools != lane.recorded_tools), ("messages", messages)
+    lane.changed = frozenset([part for part, differs in parts if differs or first])  # of the first, nothing is known
+    lane.moved, lane.handed_out_plan = False, lane.plan.number
     return RequestRecorded(
-        lane.name, budget, lane.plan.number, last.seq if last else -1, view.estimate, prompt, passing, used, counting
-    )
+        lane.name, budget, lane.plan.number, last.seq if last else -1, view.estimate, prompt, passing, used, counting,
+        None if marking is None else (marking.minimum, marking.most),
+        None if lane.tools == lane.recorded_tools else lane.tools,
+    )  # fmt: skip  # one thought

@@ -15,8 +15,10 @@ from backscroll.history.log import Checkpoint, LogEvent, RequestRecorded, System
 from backscroll.messages import Message
 from backscroll.ports import Operation
 from backscroll.session.breakdown import MESSAGE_KINDS, divided, estimates_of
+from backscroll.session.cache_forecast import CacheForecast
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import load_and_apply, refresh_lane
+from backscroll.view.cache_marks import Marking
 from backscroll.view.ephemerals import unstored
 from backscroll.view.view import Segment
 
@@ -33,8 +35,8 @@ class Step(NamedTuple):
     parts: dict[str, int]
     """Tokens by `breakdown.KINDS`, which add up to the request."""
     kept: int
-    """Tokens that are unchanged since the lane's previous request, including those outside the messages: what a
-    provider's cache can hold.
+    """Tokens that a provider's cache can hold, including those outside the messages: what is unchanged since the lane's
+    previous request; where the request bears marks, what the provider reads by these.
     """
 
 
@@ -92,7 +94,16 @@ class LogReplay:
         assert lane.view is not None
         follows = event.lane in self._newest
         total = lane.used(event.budget).expected if event.total is None else event.total[0]
-        self._newest[event.lane] = newest = _Estimated(at, len(lane.view.messages), *seen.take(lane), follows)
+        parts, kept = seen.take(lane)
+        tools = "" if lane.tools is None else lane.tools.digest
+        if tools != seen.tools:  # they precede everything
+            kept, follows, seen.tools = 0, False, tools
+        if event.marked is None:
+            seen.cache = None
+        else:
+            kept = seen.read(lane, Marking(*event.marked), total)
+            follows = kept >= 0
+        self._newest[event.lane] = newest = _Estimated(at, len(lane.view.messages), parts, max(0, kept), follows)
         return newest.as_step(total, lane)
 
 
@@ -104,7 +115,7 @@ class _Estimated(NamedTuple):
     parts: dict[str, int]
     kept: int
     follows: bool
-    """Whether its lane had a previous request."""
+    """Whether a cache can hold what precedes its messages."""
 
     def as_step(self, total: int, lane: LaneState) -> Step:
         """Scale the estimates to the tokens of the whole request."""
@@ -124,6 +135,23 @@ class _Seen:
     sums: list[_Parts] = field(default_factory=list)
     """Sums up to each segment, with its role separator."""
     ephemerals: tuple[tuple[int, str, str], ...] = ()
+    tools: str = ""
+    """Digest of the tools of that request."""
+    unchanged: int = 0
+    """Segments that are the same as in the request before."""
+    cache: CacheForecast | None = None
+    """What its marks wrote; only where requests bear marks."""
+
+    def read(self, lane: LaneState, marking: Marking, total: int) -> int:
+        """Return how many expected tokens of the taken request its provider reads by its marks; -1: nothing at all."""
+        assert lane.view is not None
+        if self.cache is None:
+            self.cache, self.unchanged = CacheForecast(), 0
+        self.cache.follow(lane.view, self.unchanged, self.tools)
+        overhead = lane.calibrator.overhead(lane.budget)
+        scale = max(0, total - overhead) / (lane.view.estimate.expected or 1)
+        places = [place for place, _ in lane.view.mark_places(marking, lane.sent_before)]
+        return round(self.cache.read(places, marking, overhead, scale))
 
     def take(self, lane: LaneState) -> tuple[dict[str, int], int]:
         """Return tokens by part, and how many of them are unchanged. The cost grows with the new segments only."""
@@ -138,6 +166,7 @@ class _Seen:
             if _messages_of(segments[at]) != self.messages[at]:
                 break
             unchanged = at + 1
+        self.unchanged = unchanged
         self._go_on_from(same, segments, lane)
         parts = dict(zip(MESSAGE_KINDS, self.sums[-1] if self.sums else _NONE, strict=True))
         return parts, sum(self.sums[unchanged - 1]) if unchanged else 0

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from itertools import islice
+from typing import Any
 
 from backscroll import events
 from backscroll.compaction import policy
@@ -16,7 +17,7 @@ from backscroll.history.loading import load
 from backscroll.history.log import CompactionSkipped, PlanAt, PlanRecorded
 from backscroll.messages import Message
 from backscroll.ports import Ask, Operation
-from backscroll.session.lane import apply_decision, drop_settled, hand_out, undo
+from backscroll.session.lane import apply_decision, hand_out, undo
 from backscroll.session.natives import begin_next_native, wait_for_native
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import (
@@ -31,6 +32,7 @@ from backscroll.session.store_sync import (
 )
 from backscroll.session.summaries import begin_next_summary, wait_for_summary
 from backscroll.session.system_prompt import ask_prompt, record_prompt
+from backscroll.session.tools import offer_tools
 from backscroll.tokens.budget import ASSUMED, NO_LIMITS, Limits, provider_window, resolve_budget
 
 _AT_ONCE = 64  # messages loaded at once that may come back
@@ -46,6 +48,7 @@ def request(
     lane_name: str,
     *,
     outside: int = 0,
+    tools: Any = None,
     limits: Limits = NO_LIMITS,
 ) -> Operation[list[Message]]:
     """Return the view to send now.
@@ -55,11 +58,13 @@ def request(
         token_budget: Input tokens of the request. `None`: by the provider, else by the options and the model.
         provider: Asked for its window if there is no explicit budget. `None`: not asked.
         lane_name: The lane.
-        outside: Expected tokens outside the messages, until they are known better.
+        outside: Expected tokens outside the messages and the tools, until they are known better.
+        tools: The tool definitions of the request. `None`: it has none.
         limits: Further limits of this request.
 
     Raises:
         BudgetError: The required messages do not fit.
+        ConfigurationError: The tools are in no known shape.
     """
     budget = yield from _budget(state, token_budget, provider, lane_name)
     prompt = None if state.prompt is None else (yield from ask_prompt(state))
@@ -69,12 +74,12 @@ def request(
     yield from catch_up(state)
     lane = state.lanes.get(lane_name) or state.open_lane(lane_name)
     lane.calibrator.outside = outside
+    if tools is not None or lane.tools is not None:
+        offer_tools(state, lane, tools)
     if state.summaries is not None or state.natives is not None:
         yield from wait_for_summary(state, lane, prompt, budget)
         yield from wait_for_native(state, lane, prompt, budget)
     now = yield from refresh_lane(state, lane, prompt, limits)
-    if lane.stale:
-        drop_settled(lane)
     if lane.planned_for is not None and budget > lane.planned_for and has_grown(lane, budget):
         now = yield from _replan(state, lane, now, budget)
     due = policy.due(lane, now, budget)
@@ -90,7 +95,7 @@ def request(
     if state.summaries is not None or state.natives is not None:
         yield from _ask_ahead(state, lane, prompt, budget)
     assert lane.view is not None
-    return lane.view.copies()
+    return lane.view.copies() if lane.around.marking is None else lane.view.marked_copies(lane.sent_before)
 
 
 def _ask_ahead(state: SessionState, lane: LaneState, prompt: str | None, budget: int) -> Operation[None]:

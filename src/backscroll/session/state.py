@@ -41,12 +41,17 @@ from backscroll.tokens.known_models import MediaLimits
 from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.usage import Count, Counts, UsageCalibrator
 from backscroll.tokens.windows import LaneWindows
+from backscroll.view.cache_marks import Marking
+from backscroll.view.context import HandedOut, RenderContext
 from backscroll.view.ephemerals import Ephemeral
-from backscroll.view.view import HandedOut, RenderContext
 
 Measure = Callable[[Sequence[ParsedMessage]], tuple[Counts, ...]]
 Write = Callable[[HandedOut], list[Message]]
 _MOST_IDS = 1_000  # idempotency keys kept in memory, all of which a store can find
+
+
+def _no_marks(lane: str) -> None:
+    """Mark no views."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,8 @@ class SessionConfig:
     """The windows of the lanes' models."""
     media: Callable[[str], MediaLimits | None]
     """Returns what the provider of a lane's model accepts of media, by the lane's name."""
+    marking: Callable[[str], Marking | None] = _no_marks
+    """Returns how a lane marks its views for the provider's prompt cache, by the lane's name. `None`: not at all."""
     overhead_tokens: int | None = None
     """Tokens of a request outside the messages. `None`: learned from reported usage."""
     prices: CachePricing | None = None
@@ -230,7 +237,9 @@ class SessionState:
         if origin is not None:
             lane.stale, lane.planned_for = origin.stale, origin.planned_for or origin.budget
         if asked is not None:
-            lane.prompt, lane.requested = asked.prompt, asked.requested
+            lane.prompt, lane.requested, lane.marked = asked.prompt, asked.requested, asked.marked
+            if asked.tools is not None:
+                lane.offer(asked.tools)
 
     def _follow_in_lanes(self, event: MessageAdded | Rewound | PinChanged) -> None:
         """Restore what a lane's plan left out, if a change of the branch requires it."""
@@ -282,6 +291,7 @@ class SessionState:
             config.binds(name),
             config.media(name),
             config.reads_only,
+            config.marking(name),
         )
         return LaneState(name, around, plan, UsageCalibrator(config.overhead_tokens), config.default_budget(name))
 

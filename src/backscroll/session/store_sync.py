@@ -166,7 +166,7 @@ def tries(state: SessionState) -> Iterator[range]:
     try:
         yield range(TRIES)
     finally:
-        if state.journal is not None:
+        if state.journal is not None and state.journal.turn is not None:
             state.journal.end_turn()
 
 

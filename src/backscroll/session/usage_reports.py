@@ -13,6 +13,7 @@ from backscroll.history.log import NativeMade, Overflowed, SummaryFailed, Summar
 from backscroll.history.plan import same_until
 from backscroll.session.state import SessionState
 from backscroll.tokens.reported_usage import NOT_ABOUT_IT, ignored
+from backscroll.tokens.response_notes import notes_of
 from backscroll.tokens.responses import Counted
 
 _DIGITS = 8  # of the SHA-256 of instructions
@@ -36,6 +37,12 @@ def observe_usage(state: SessionState, lane_name: str, counted: Counted, *, read
         sound = 0 < sum(cache) <= judged.report.tokens
         state.pending_usage.append(UsageObserved(lane_name, judged.report, *(cache if sound else ())))
     state.pending_usage += judged.reports
+
+
+def observe_notes(state: SessionState, lane_name: str, response: object) -> None:
+    """Keep what a provider says of the lane's newest request: reasoning left out, and why its cache missed."""
+    lane = state.lanes.get(lane_name)
+    state.pending_usage += notes_of(response, lane_name, frozenset() if lane is None else lane.changed)
 
 
 def reject_usage(state: SessionState, lane_name: str, reported: object, why: str) -> None:

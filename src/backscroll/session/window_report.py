@@ -17,7 +17,7 @@ from backscroll.session.explain import prose_of
 from backscroll.session.past import lane_now
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import enter, load_session
-from backscroll.tokens.usage import Origin, TokenCount, Usage
+from backscroll.tokens.usage import Origin, TokenCount, ToolTokens, Usage
 
 PARTS = (*KINDS, "free")
 """The kinds of a request, and the free part of the window."""
@@ -131,5 +131,6 @@ def _usage(history: History, lane: LaneState) -> Usage:
         stored=len(history.branch),
         compactions=lane.compactions,
         summarizer=lane.spent,
+        tools=tuple([ToolTokens(name, tokens) for name, tokens in lane.tools.tools]) if lane.tools else (),
         summarized_by=None if prose is None else prose.by or "a model",
     )

@@ -66,12 +66,8 @@ def checked(session: str) -> str:
     return session
 
 
-_remembered = functools.lru_cache(maxsize=10_000)(checked)
-
-
-def checked_once(name: str) -> str:
-    """Validate a name as `checked` does, for calls that repeat a name many times: one that passed is remembered."""
-    return _remembered(name) if type(name) is str else checked(name)
+checked_once = functools.lru_cache(maxsize=10_000, typed=True)(checked)
+"""Validates a name as `checked` does, for calls that repeat a name many times: one that passed is remembered."""
 
 
 def checked_lease(owner: str, seconds: float) -> tuple[str, float]:

@@ -160,6 +160,8 @@ class UsageCalibrator:
         self._whole = self._left = 0
         self.outside = 0
         """Overhead that the caller expects, used until something is known."""
+        self.tools = 0
+        """Expected tokens of the request's tools, which are part of the overhead."""
         self.informed = overhead is not None
         """Whether anything is known of the tokens outside the messages: given, or from a report."""
 
@@ -201,9 +203,9 @@ class UsageCalibrator:
         of the budget, which is smaller if recent reports contradict each other.
         """
         if self._given is not None:
-            return self._given
+            return max(self._given, self.tools)
         share = _OVERHEAD_SHARE if self._spread <= budget * _STEADY else _UNSTEADY_SHARE
-        return min(self._learned if self.informed else self.outside, int(budget * share))
+        return min(self._learned if self.informed else self.outside + self.tools, int(budget * share))
 
     def _overhead_upper_bound(self, budget: int) -> int:
         """Return the upper bound of the overhead: the newest report may be the first one with more tools."""
@@ -271,6 +273,13 @@ class UsageCalibrator:
             self._newest, self._learned = left[-1], ranked[(len(ranked) - 1) // 2]
             self._spread = ranked[-1] - ranked[0]
 
+    def tools_changed(self, tokens: int) -> None:
+        """Note the expected tokens of the tools from now on: recent reports count as if made with these."""
+        more, self.tools = tokens - self.tools, tokens
+        self._recent = tuple([(max(0, measured + more), messages) for measured, messages in self._recent])
+        self.forget()
+        self._learn()
+
     def forget(self) -> None:
         """Drop the anchor, whose messages are gone; learned factor and overhead stay."""
         self._anchor = self._before = None
@@ -315,6 +324,13 @@ class SummarizerUsage(NamedTuple):
         )  # fmt: skip  # one thought
 
 
+class ToolTokens(NamedTuple):
+    """One tool definition."""
+
+    name: str
+    tokens: int
+
+
 Origin = Literal["measured", "estimated"]
 
 
@@ -353,6 +369,8 @@ class Usage:
     """Compactions of this lane so far."""
     summarizer: SummarizerUsage
     """Cost of this lane's summaries, which is not in the view."""
+    tools: tuple[ToolTokens, ...] = ()
+    """The tools of the newest request, as estimated; they are part of `overhead`."""
     summarized_by: str | None = None
     """Author of the summary in the view: model and version of its instructions. `None`: code alone."""
 

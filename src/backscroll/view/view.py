@@ -5,10 +5,10 @@ was appended since. Both give the same messages.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry, History
@@ -17,10 +17,11 @@ from backscroll.history.ranges import covers
 from backscroll.messages import SYSTEM_ROLES, Copier, Message, in_a_row, read_message, sendable
 from backscroll.messages.rewriter import plain
 from backscroll.tokens.known_models import MediaLimits
-from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.request_media import NO_MEDIA, RequestMedia, media_of
-from backscroll.tokens.usage import MESSAGE_TOKENS, NOTHING, Count, Estimate, estimate_count, estimate_message
+from backscroll.tokens.usage import MESSAGE_TOKENS, NOTHING, Estimate, estimate_count, estimate_message
 from backscroll.view import rendering
+from backscroll.view.cache_marks import MarkableMessages, Marking, Place, set_marks
+from backscroll.view.context import HandedOut, RenderContext
 from backscroll.view.ephemerals import Ephemeral
 from backscroll.view.tool_pairs import check_group
 
@@ -62,36 +63,6 @@ class Segment:
     """Sums of its media, if the lane has limits of them."""
 
 
-class HandedOut(NamedTuple):
-    """The messages of a view, and what is known of them."""
-
-    messages: list[Message]
-    settled: int
-    """How many of them, from the first on, were in the view when the newest plan was made."""
-    lines: tuple[int, ...]
-    """Indexes of Backscroll's own lines in the user's role, which only separate roles."""
-
-
-@dataclass(frozen=True, slots=True)
-class RenderContext:
-    """What a view needs apart from history and plan; constant for a lane."""
-
-    family: ModelProfile
-    count: Callable[[str], Count]
-    kept: tuple[int, int] = (0, 0)
-    """Messages at the beginning and at the end that never leave a view."""
-    write: Callable[[HandedOut], list[Message]] | None = None
-    """Converts a view, message for message, to what its caller sends, without changing its argument. `None`: no
-    conversion.
-    """
-    binds: bool = True
-    """Whether the provider binds reasoning to what comes before it, so that an edit there invalidates it."""
-    media: MediaLimits | None = None
-    """What the provider accepts of media in one request. `None`: no limit, so nothing is summed up."""
-    adopts: bool = False
-    """Count as the lane's stored requests did, and not by `family`: in programs that only read."""
-
-
 Change = Literal["late result", "unanswered call"]
 
 
@@ -116,6 +87,9 @@ class View:
         self._at: dict[int, int] = {}
         self._copier = Copier()
         """Copies `messages`."""
+        self._markable = None if around.marking is None else MarkableMessages()
+        self._summary_at: int | None = None
+        """Index of the summary in `messages`."""
         self._gap: Gap | None = None
         """The gap at the very end, which the next message will show."""
         self._cursor = 0
@@ -205,9 +179,44 @@ class View:
         held = self._around.write is None and any(type(message.get("content")) is list for message in copies)
         return in_a_row(copies) if held else copies
 
+    def marked_copies(self, sent_to: int) -> list[Message]:
+        """Return the same with marks for the provider's prompt cache, if the lane sets any.
+
+        Args:
+            sent_to: Entries with a lower `seq` were in the lane's previous request; 0: none was.
+        """
+        marking = self._around.marking
+        if marking is None:
+            return self.copies()
+        copies = self._copier.copies(self.markable())
+        set_marks(copies, self.mark_places(marking, sent_to), marking.ttls)
+        return in_a_row(copies) if self._around.write is None else self._written(copies)
+
+    def markable(self) -> list[Message]:
+        """Return the messages in the form that bears marks, without any."""
+        self._markable = self._markable or MarkableMessages()
+        self._markable.follow(self.messages)
+        return self._markable.messages
+
+    def mark_places(self, marking: Marking, sent_to: int) -> list[tuple[Place, bool]]:
+        """Return where marks are, each with whether it is behind the system messages or the digest."""
+        self.markable()
+        assert self._markable is not None
+        return self._markable.places(self._summary_at, self._last_sent(sent_to), marking.most)
+
+    def _last_sent(self, sent_to: int) -> int | None:
+        """Return the index of the newest message that the previous request had. The cost grows with the newer ones."""
+        for segment in reversed(self.segments if sent_to else ()):
+            first = segment.start + (segment.separator is not None)
+            if segment.entries and segment.entries[0].seq >= sent_to:
+                continue
+            old = sum(entry.seq < sent_to for entry in segment.entries) if segment.sources is None else 0
+            return first + (min(old or len(segment.messages), len(segment.messages))) - 1
+        return None
+
     def aligned_copies(self) -> list[Message]:
         """Return the copies one to one with `messages`, so items of the Responses API within their message."""
-        copies = self._copier.copies(self.messages)
+        copies = self._copier.copies(self.messages if self._around.marking is None else self.markable())
         return copies if self._around.write is None else self._written(copies)
 
     @property
@@ -292,6 +301,8 @@ class View:
         self.estimate = Estimate(expected, upper)
         del self.messages[self.segments[at].start :]
         self._copier.cut(len(self.messages))
+        if self._markable is not None:
+            self._markable.cut(len(self.messages))
         del self.segments[at:]
 
     def _append(self, segment: Segment) -> None:
@@ -305,6 +316,8 @@ class View:
         self.messages += segment.messages
         if segment.media is not NO_MEDIA:
             self.media = self.media.plus(segment.media)
+        if segment.key[1] == SUMMARY:
+            self._summary_at = len(self.messages) - 1
         self.estimate = Estimate(
             self.estimate.expected + segment.estimate.expected + segment.separator_estimate.expected,
             self.estimate.upper + segment.estimate.upper + segment.separator_estimate.upper,

@@ -37,6 +37,8 @@ def shown(status: WindowReport, session: str) -> Iterator[Text | Table]:
     yield Text(f"{usage.messages:,} of {usage.stored:,} messages, {usage.compactions:,} compactions")
     yield bar(status, max(_NARROWEST, min(_WIDEST, screen.width() - 2)))
     yield _parts(status)
+    if status.usage.tools:
+        yield _tools(status)
     yield _largest(status)
     yield Text(coming(status))
 
@@ -60,6 +62,15 @@ def _parts(status: WindowReport) -> Table:
     for part in PARTS:
         tokens = status.parts[part]
         table.add_row(Text(MARKS[part], style=COLORS[part]), part, f"{tokens:,}", _percent(tokens, status.usage.window))
+    return table
+
+
+def _tools(status: WindowReport) -> Table:
+    table = Table(title="tools, part of overhead", title_justify="left")
+    for header in ("tool", "tokens", "share"):
+        table.add_column(header, justify="left" if header == "tool" else "right", overflow="ellipsis")
+    for name, tokens in sorted(status.usage.tools, key=lambda tool: -tool.tokens):
+        table.add_row(Text(screen.line(name)), f"{tokens:,}", _percent(tokens, status.usage.window))
     return table
 
 

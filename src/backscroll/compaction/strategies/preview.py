@@ -15,6 +15,7 @@ BY = "preview"
 AT_ONCE = 0.25  # of the budget: a longer result is never shown whole
 OF_BOUND = 0.125  # of the budget: the same without the option, where shortening it later costs the model's reasoning
 KEPT = 0.09  # of the budget that such a result keeps
+_FILLED = 0.5  # of these tokens that chosen lines must fill
 _SMALL = 0.5  # of a result's limit that its preview takes, if the limit is below the usual one
 
 
@@ -117,8 +118,8 @@ def _preview(window: Window, rule: ArrivalRule, candidate: CandidatePart) -> Exc
     if candidate.part.media is not None:
         return window.mask(candidate, BY, "set aside")
     lines = next(cut_to_lines(window, [candidate], rule.keep, BY), None) if rule.by_lines else None
-    if lines is not None and window.tokens(lines.count) <= rule.over:
-        return lines
+    if lines is not None and rule.keep * _FILLED <= window.tokens(lines.count) <= rule.over:
+        return lines  # otherwise its lines mention little, and head and tail say more
     return window.clip(candidate, max(1, rule.keep), BY)
 
 

@@ -119,7 +119,9 @@ class AmplifierContext(AsyncContextManager):
         provider: Any = None,
         *,
         lane: str | None = None,
+        model: str | None = None,
         overhead_tokens: int = 0,
+        tools: Any = None,
     ) -> list[Message]:
         """Return the view to send; see `AsyncContextManager.get_messages_for_request`.
 
@@ -131,22 +133,25 @@ class AmplifierContext(AsyncContextManager):
             provider: The provider that will be called.
             lane: The lane. `None`: named after the provider and its model; without a provider, the lane of the newest
                 request.
-            overhead_tokens: Tokens of the request outside the messages.
+            model: The model that will answer, for callers without a provider; it names the lane.
+            overhead_tokens: Tokens of the request outside the messages and `tools`.
+            tools: The request's tool definitions. `None`: none.
 
         Raises:
             BudgetError: The messages that must stay do not fit. It is the kernel's `ContextLengthError` as well.
         """
         limits = Limits(measure=loop_tokens) if token_budget else NO_LIMITS
-        return await self._request(token_budget, provider, limits, lane, overhead_tokens)
+        lane = lane if model is None else self._lane_of(lane or MAIN, model)
+        return await self._request(token_budget, provider, limits, lane, outside=overhead_tokens, tools=tools)
 
     async def _request(
-        self, token_budget: int | None, provider: Any, limits: Limits, lane: str | None = None, outside: int = 0
+        self, token_budget: int | None, provider: Any, limits: Limits, lane: str | None = None, **more: Any
     ) -> list[Message]:
         await self._load()
         if self._summarizer is not None and provider is not None:
             self._summarizer.serving = provider
         lane = lane or (self._sent if provider is None else await self._providers.lane(provider))
-        asked = request(self._session, token_budget or None, provider, lane, outside=outside, limits=limits)
+        asked = request(self._session, token_budget or None, provider, lane, limits=limits, **more)
         try:
             view = await run_async(self._opened, asked)
         except BudgetError as error:

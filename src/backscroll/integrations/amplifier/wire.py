@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from backscroll.view.view import HandedOut
+from backscroll.view.context import HandedOut
 
 Message = dict[str, Any]
 

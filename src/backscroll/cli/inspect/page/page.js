@@ -159,13 +159,20 @@ function showAll() {
   if (ready) say("Complete");
 }
 
+// What was forecast for the requests whose cache the provider reported, next to what it read.
+function forecast(cache) {
+  if (cache.some((each) => !each.parts)) return "";
+  const computed = cache.reduce((all, each) => all + each.kept, 0), read = cache.reduce((all, each) => all + each.wasCached, 0);
+  return `; forecast for these: ${number(computed)} read` + (read ? ` (${(100 * (computed / read - 1)).toFixed(1)} % off)` : "");
+}
+
 // Whose figures these are: the provider's where it reported any; what a cache could hold is computed, and what it held is not.
 function whoCounted(requests) {
   const counted = requests.filter((each) => each.reported !== null), cache = counted.filter((each) => each.wasCached !== null);
   if (!counted.length) return "All of these figures are estimates: the provider reported none.";
   const sum = (name) => number(counted.reduce((all, each) => all + (each[name] ?? 0), 0));
   return `Of ${number(counted.length)} requests the provider reported the input, ${sum("reported")} tokens${counted.some((each) => each.answer !== null) ? ` and ${sum("answer")} of answers` : ""}; ${counted.length < requests.length ? "the others are estimated" : "none is estimated"}`
-    + (cache.length ? `; of ${number(cache.length)} of them also the cache: ${sum("wasCached")} read, ${sum("wasWritten")} written.` : "; of its cache it reported nothing.");
+    + (cache.length ? `; of ${number(cache.length)} of them also the cache: ${sum("wasCached")} read, ${sum("wasWritten")} written${forecast(cache)}.` : "; of its cache it reported nothing.");
 }
 
 let drawing = false, stale = false; // what came while the charts were drawn is drawn after it

@@ -51,7 +51,7 @@ function showCosts(each) {
   const rows = [
     ["Budget", each.budget], [`Input, ${each.reported === null ? "estimated" : "as its provider counted it"}`, each.tokens],
     ["Estimated before it was sent", each.estimated], ["Upper estimate, by which compaction decides", each.upper],
-    ["Computed: in the request before, so a cache can hold it", each.parts ? each.kept : "…"],
+    ["Computed: a cache can hold it (forecast)", each.parts ? each.kept : "…"],
     ["Computed: newly written", each.parts ? each.tokens - each.kept : "…"],
     ["Computed: cost in input tokens at cache prices", each.parts ? Math.round(CACHED * each.kept + WRITTEN * (each.tokens - each.kept)) : "…"],
     ...reported(each),

@@ -1,0 +1,45 @@
+"""The tools of a request: counted once, compared with those of the request before."""
+
+from math import ceil
+from typing import Any
+
+from backscroll import events
+from backscroll.compaction.lane_state import LaneState
+from backscroll.history.log import ToolsOffered
+from backscroll.messages.tools import ToolTexts, read_tools
+from backscroll.session.state import SessionState
+from backscroll.tokens.usage import estimate_count
+
+NONE_OFFERED = ToolsOffered("", ())
+
+
+def offer_tools(state: SessionState, lane: LaneState, tools: Any) -> None:
+    """Note the tools of the lane's next request. `None`: it has none.
+
+    A provider puts them before all messages, so a change invalidates all reasoning that is bound to what precedes it.
+
+    Raises:
+        ConfigurationError: They are in no known shape.
+    """
+    read = None if tools is None else read_tools(tools)
+    digest = read.digest if read is not None and read.texts else ""
+    before = lane.tools or NONE_OFFERED
+    if digest == before.digest:
+        return
+    lane.offer(NONE_OFFERED if read is None or not digest else _counted(state, lane, read))
+    if not lane.requested:
+        return
+    lane.invalidate(0, state.history.last_sealed)
+    assert lane.tools is not None
+    old, new = dict(before.tools), dict(lane.tools.tools)
+    payload = {"lane": lane.name, "tools": len(lane.tools.tools), "tokens": lane.tools.tokens}
+    payload |= {"added": sorted(new.keys() - old.keys()), "removed": sorted(old.keys() - new.keys())}
+    state.pending_notifications.append((events.TOOLS_CHANGED, payload))
+
+
+def _counted(state: SessionState, lane: LaneState, read: ToolTexts) -> ToolsOffered:
+    """Count tools, each once for a lane."""
+    count, family = state.config.count, lane.family
+    return ToolsOffered(
+        read.digest, tuple([(name, ceil(estimate_count(count(text), family)[0])) for name, text in read.texts])
+    )

@@ -1,0 +1,225 @@
+"""Marks for a provider's prompt cache in the views that are handed out: where they are, and how they get there.
+
+The provider writes its cache at marks, and looks back for what an earlier request wrote over at most 20 blocks from
+each mark. Source: "Prompt caching" (Claude Platform Docs). A mark at the newest message therefore writes, and the next
+request has a mark at the same place, so it reads there however many blocks were added since.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from backscroll.errors import ConfigurationError
+from backscroll.messages import SYSTEM_ROLES, Message
+
+MOST = 4
+"""Marks that the provider accepts in one request."""
+LOOK_BACK = 20
+"""Blocks that the provider looks at from each mark, the marked one included."""
+UNKNOWN_MINIMUM = 1_024
+"""Tokens that a prefix needs to be cached where the model is not known: what most models need."""
+TTLS = ("5m", "1h")
+_BEARERS = frozenset(
+    (
+        "text", "image", "document", "tool_use", "tool_result", "search_result", "server_tool_use",
+        "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result", "compaction", "image_url",
+    )
+)  # fmt: skip  # one thought
+"""Types of blocks that may bear a mark. Reasoning may not."""
+_KEY = "cache_control"
+
+Ttl = Literal["5m", "1h"]
+
+
+@dataclass(frozen=True, slots=True)
+class CacheMarks:
+    """Marks (`cache_control`) for Anthropic's prompt cache, which views bear.
+
+    Args:
+        provider: `"anthropic"`: mark the views of every lane. `"auto"`: of those whose model is a Claude, by the lane's
+            name or the manager's `model`.
+        ttl: How long the provider keeps what it caches: `"5m"` or `"1h"`. Each use renews it.
+        system_ttl: The same for the marks behind the system messages and the digest. `None`: as `ttl`.
+        reserved: Marks of the four that the caller sets outside the messages, such as one on a tool definition; 0 to 2.
+            Where `ttl` is `"1h"`, such a mark needs `"1h"` as well.
+
+    Raises:
+        ConfigurationError: A value is out of range, or marks of 5 minutes would come before marks of one hour, which
+            the provider rejects.
+    """
+
+    provider: str = "auto"
+    ttl: Ttl = "5m"
+    system_ttl: Ttl | None = None
+    reserved: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        if self.provider not in ("anthropic", "auto"):
+            raise ConfigurationError(f'`provider` must be "anthropic" or "auto", not {self.provider!r:.40}')
+        for name, ttl in (("ttl", self.ttl), ("system_ttl", self.system_ttl or self.ttl)):
+            if ttl not in TTLS:
+                raise ConfigurationError(f'`{name}` must be "5m" or "1h", not {ttl!r:.40}')
+        if self.ttl == "1h" and self.system_ttl == "5m":
+            raise ConfigurationError(
+                '`system_ttl` must be "1h" if `ttl` is "1h", not "5m": marks of one hour come before those of 5 minutes'
+            )
+        if type(self.reserved) is not int or not 0 <= self.reserved <= 2:
+            raise ConfigurationError(f"`reserved` must be 0, 1 or 2 marks, not {self.reserved!r:.40}")
+
+
+class Marking(NamedTuple):
+    """How one lane marks its views."""
+
+    minimum: int
+    """Tokens that a prefix needs for the provider to cache it."""
+    most: int = MOST
+    """Marks that a view may have."""
+    ttls: tuple[str, str] = ("5m", "5m")
+    """`ttl` of the marks behind system messages and digest, and of all others."""
+
+
+class Place(NamedTuple):
+    """A block of a view."""
+
+    message: int
+    block: int
+
+
+class MarkableMessages:
+    """The messages of a view as a provider with marks gets them, and what is known of their blocks.
+
+    Every text content is one block, in every view and marked or not: a provider may take a change between the two forms
+    as a change of the prefix. Marks of the caller are taken out. Each message is looked at once.
+    """
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.ends: list[int] = []
+        """Blocks up to and including each message."""
+        self._newest: list[int] = []
+        """For each message, the newest one up to it that may bear a mark and is no system message; -1: none."""
+        self._leading = 0
+        """Leading system messages."""
+
+    def cut(self, number: int) -> None:
+        """Forget all messages after the first `number`."""
+        del self.messages[number:], self.ends[number:], self._newest[number:]
+        self._leading = min(self._leading, number)
+
+    def follow(self, messages: Sequence[Message]) -> None:
+        """Take the messages after the known ones."""
+        for at in range(len(self.messages), len(messages)):
+            message = in_blocks(messages[at])
+            is_system = message["role"] in SYSTEM_ROLES
+            if is_system and self._leading == at:
+                self._leading = at + 1
+            bears = not is_system and _last_bearer(message) is not None
+            self._newest.append(at if bears else self._newest[-1] if at else -1)
+            self.ends.append((self.ends[-1] if at else 0) + len(blocks_of(message)))
+            self.messages.append(message)
+
+    def places(self, summary: int | None, previous: int | None, most: int) -> list[tuple[Place, bool]]:
+        """Return where marks are, in order, each with whether it is behind system messages or the digest.
+
+        Args:
+            summary: The message with the digest. `None`: there is none.
+            previous: The newest message of the lane's previous request. `None`: unknown or gone.
+            most: Marks that may be set.
+        """
+        newest = self._newest_up_to(len(self.messages) - 1)
+        last = self._newest_up_to(previous) if previous is not None and previous < len(self.messages) else None
+        leading = (place for at in range(self._leading - 1, -1, -1) if (place := self._end_of(at)) is not None)
+        system = next(leading, None)
+        digest = None if summary is None else self._end_of(summary)
+        found = [newest, last, system]
+        known = [place for place in (last, digest, system) if place is not None]
+        found += [self._between(max(known), newest) if known and newest is not None else None, digest]
+        chosen = list(dict.fromkeys(place for place in found if place is not None))[:most]
+        return [(place, place in (system, digest)) for place in sorted(chosen)]
+
+    def _newest_up_to(self, message: int) -> Place | None:
+        at = self._newest[message] if 0 <= message < len(self._newest) else -1
+        return None if at < 0 else self._end_of(at)
+
+    def _end_of(self, at: int) -> Place | None:
+        block = _last_bearer(self.messages[at])
+        return None if block is None else Place(at, block)
+
+    def _number(self, place: Place) -> int:
+        return (self.ends[place.message - 1] if place.message else 0) + place.block
+
+    def _between(self, before: Place, newest: Place) -> Place | None:
+        """Return the furthest place whose look-back reaches the mark before it, where the newest one's does not."""
+        first, last = self._number(before), self._number(newest)
+        if last - first < LOOK_BACK:
+            return None
+        at, furthest = before.message, first + LOOK_BACK - 1
+        while self.ends[at] <= furthest:
+            at += 1
+        while at >= before.message:
+            blocks = blocks_of(self.messages[at])
+            most = min(len(blocks) - 1, furthest - (self.ends[at] - len(blocks)))
+            within = (Place(at, block) for block in range(most, -1, -1) if _bears(blocks[block]))
+            found = next((place for place in within if place > before), None)
+            if found is not None and self.messages[at]["role"] not in SYSTEM_ROLES:
+                return found
+            at -= 1
+        return None
+
+
+def set_marks(messages: list[Message], places: Sequence[tuple[Place, bool]], ttls: tuple[str, str]) -> None:
+    """Set marks in messages that are shared with nothing. A mark of one hour never follows one of 5 minutes."""
+    ttl = ttls[0]
+    for place, is_stable in places:
+        ttl = ttl if is_stable else ttls[1]
+        mark = {"type": "ephemeral"} if ttl == TTLS[0] else {"type": "ephemeral", "ttl": ttl}
+        messages[place.message]["content"][place.block][_KEY] = mark
+
+
+def blocks_of(message: Message) -> Sequence[Any]:
+    """Return the blocks of a content; a text is one."""
+    content = message.get("content")
+    return content if type(content) is list else [content] if content else []
+
+
+def in_blocks(message: Message) -> Message:
+    """Return a message without marks, its text content as one block. What does not change is shared, not copied."""
+    content = message.get("content")
+    if type(content) is str and content and message["role"] != "function":
+        content = [{"type": "text", "text": content}]
+    elif type(content) is list:
+        content = _unmarked(content)
+    if content is message.get("content") and _KEY not in message:
+        return message
+    left = {key: value for key, value in message.items() if key != _KEY}
+    return left | ({"content": content} if "content" in message else {})
+
+
+def _unmarked(blocks: list[Any]) -> list[Any]:
+    left = [_without_mark(block) if type(block) is dict else block for block in blocks]
+    return left if any(one is not other for one, other in zip(left, blocks, strict=True)) else blocks
+
+
+def _without_mark(block: dict[str, Any]) -> dict[str, Any]:
+    """Take the mark out of a block and of the blocks in its content; arguments of calls may hold any key."""
+    inner = block.get("content")
+    content = _unmarked(inner) if type(inner) is list else inner
+    if _KEY not in block and content is inner:
+        return block
+    return {key: content if key == "content" else value for key, value in block.items() if key != _KEY}
+
+
+def _last_bearer(message: Message) -> int | None:
+    content = message.get("content")
+    if type(content) is not list:
+        return None
+    return next((at for at in range(len(content) - 1, -1, -1) if _bears(content[at])), None)
+
+
+def _bears(block: Any) -> bool:
+    if type(block) is not dict or block.get("type") not in _BEARERS:
+        return False
+    return block["type"] != "text" or (
+        type(block.get("text")) is str and not block["text"].isspace() and block["text"] != ""
+    )

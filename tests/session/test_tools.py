@@ -1,0 +1,136 @@
+"""The tools of a request: counted once, listed one by one, and compared with those of the request before."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from backscroll import ContextManager, events
+from backscroll.stores.sqlite import SqliteStore
+from tests.cli.commands import app
+
+READ = {"name": "read", "description": "Read a file. " * 40, "input_schema": {"type": "object"}}
+WRITE = {"name": "write", "description": "Write a file.", "input_schema": {"type": "object"}}
+SIGNED = [{"type": "thinking", "thinking": "Hm.", "signature": "s"}, {"type": "text", "text": "Yes."}]
+
+
+def begun(**options):
+    manager = ContextManager(**options)
+    manager.append({"role": "user", "content": "Begin."})
+    return manager
+
+
+def test_tools_are_overhead_and_listed_one_by_one():
+    with begun() as manager:
+        manager.get_messages_for_request(tools=[READ, WRITE])
+        report = manager.window_report()
+    usage = report.usage
+    assert [tool.name for tool in usage.tools] == ["read", "write"]
+    assert usage.tools[0].tokens > 5 * usage.tools[1].tokens > 0
+    assert usage.overhead.tokens == sum(tool.tokens for tool in usage.tools)
+    assert sum(figure.tokens for figure in usage.by_kind.values()) == usage.used.tokens
+
+
+def test_overhead_of_the_caller_comes_on_top():
+    with begun() as manager:
+        manager.get_messages_for_request(tools=[WRITE], overhead_tokens=500)
+        usage = manager.usage()
+    assert usage.overhead.tokens == 500 + usage.tools[0].tokens
+
+
+def test_tools_leave_less_room_for_messages():
+    """A budget that the messages would fit alone is compacted to with large tools."""
+    sizes = []
+    for tools in (None, [READ | {"description": "Read a file. " * 500}]):
+        with ContextManager(budget=4_000) as manager:
+            for number in range(12):
+                manager.append({"role": "user", "content": f"{number}. " + "All is well. " * 50})
+                manager.append({"role": "assistant", "content": "Noted."})
+            sizes.append(len(manager.get_messages_for_request(tools=tools)))
+            assert manager.usage().used_upper_bound <= 4_000
+    assert sizes[1] < sizes[0]
+
+
+def test_the_same_tools_are_counted_once():
+    counted = []
+
+    def count(text):
+        counted.append(text)
+        return len(text) // 4
+
+    with begun(tokenizer=count) as manager:
+        for number in range(5):
+            manager.get_messages_for_request(tools=[dict(READ), dict(WRITE)])
+            manager.append({"role": "user", "content": f"{number}"})
+    assert sum("Read a file." in text for text in counted) == 1
+
+
+def test_a_change_of_tools_is_an_event_once():
+    heard = []
+    with begun(on_event=lambda name, payload: heard.append((name, payload))) as manager:
+        for tools in ([READ], [READ], [READ, WRITE], [READ, WRITE], None, None):
+            manager.get_messages_for_request(tools=tools)
+    changes = [payload for name, payload in heard if name == events.TOOLS_CHANGED]
+    assert [(each["added"], each["removed"], each["tools"]) for each in changes] == [
+        (["write"], [], 2),
+        ([], ["read", "write"], 0),
+    ]
+
+
+@pytest.mark.parametrize("reopened", [False, True])
+def test_a_change_of_tools_removes_bound_reasoning(reopened, tmp_path):
+    """Also where the session was opened again between both requests. Without a change, it stays."""
+    options = {"store": tmp_path / "a.db", "session": "s", "model": "claude-opus-5-5"}
+    manager = begun(**options)
+    manager.get_messages_for_request(tools=[READ])
+    manager.append({"role": "assistant", "content": SIGNED}, {"role": "user", "content": "And?"})
+    assert "signature" in str(manager.get_messages_for_request(tools=[READ]))
+    if reopened:
+        manager.close()
+        manager = ContextManager(**options)
+        assert "signature" in str(manager.get_messages_for_request(tools=[READ]))
+    assert "signature" not in str(manager.get_messages_for_request(tools=[READ, WRITE]))
+    manager.close()
+
+
+def test_more_tools_add_to_a_learned_overhead():
+    with begun() as manager:
+        manager.get_messages_for_request(tools=[WRITE])
+        manager.observe_usage(input_tokens=900)
+        before = manager.usage()
+        manager.get_messages_for_request(tools=[WRITE, READ])
+        after = manager.usage()
+    assert after.overhead.tokens == before.overhead.tokens + after.tools[1].tokens
+
+
+def test_status_lists_tools_after_a_restart(tmp_path):
+    """From the log alone, and from a checkpoint."""
+    store = tmp_path / "a.db"
+    with begun(store=store, session="s") as manager:
+        manager.get_messages_for_request(tools=[READ, WRITE])
+        expected = manager.usage()
+    for compacted in (False, True):
+        if compacted:
+            with ContextManager(store=store, session="s") as manager:
+                for number in range(4):
+                    manager.append({"role": "assistant", "content": f"{number}"}, {"role": "user", "content": "On."})
+                manager.trim(keep_last=1)
+        said = json.loads(CliRunner().invoke(app, ["status", str(store), "s", "--json"]).output)
+        assert [tool["name"] if isinstance(tool, dict) else tool[0] for tool in said["usage"]["tools"]] == [
+            "read", "write",
+        ]  # fmt: skip  # one list
+        assert said["parts"]["overhead"] == expected.overhead.tokens
+    shown = CliRunner().invoke(app, ["status", str(store), "s"]).output
+    assert "read" in shown
+    assert "part of overhead" in shown
+
+
+def test_requests_without_tools_store_nothing_of_them(tmp_path):
+    with begun(store=tmp_path / "a.db", session="s") as manager:
+        manager.get_messages_for_request()
+        manager.get_messages_for_request(tools=[WRITE])
+        manager.get_messages_for_request(tools=[WRITE])
+        manager.append({"role": "user", "content": "And?"})
+    store = SqliteStore(tmp_path / "a.db")
+    bodies = [json.loads(record.body) for _, record in store.read("s", 0, 99) if record.kind == "request"]
+    assert ["tools" in body for body in bodies] == [False, True, False]
