@@ -41,9 +41,9 @@ def test_native_blocks_break_no_request(vendor, seed, acts, looks, strategies):
 def test_work_alone_keeps_all_reasoning(vendor):
     """As long as only turns are taken, each compaction uses a block, and no kept reasoning is lost."""
     with tempfile.TemporaryDirectory() as folder:
-        agent = NativeAgent(vendor, 7, Path(folder) / "session.db", looks=1, failing=0, budget=20_000)
-        agent.budget = 20_000
-        for _ in range(120):
+        agent = NativeAgent(vendor, 7, Path(folder) / "session.db", looks=1, failing=0, budget=60_000)
+        agent.budget = 60_000
+        for _ in range(250):
             agent.act("work")
         agent.manager.close()
     used = [payload for name, payload in agent.events if name == events.COMPACTION]

@@ -21,8 +21,9 @@ STRATEGIES: Mapping[str, Callable[..., Strategy]] = {
     "digest": DigestStrategy,
     "importance": ImportanceStrategy,
     "truncate": TruncateStrategy,
-    "native": NativeStrategy,
 }
+NATIVE = "native"
+"""The strategy that needs the option `native`, which only programs can give."""
 AUTO = "auto"
 """All strategies of the default order."""
 DEFAULT_ORDER = ("deduplicate", "excerpt", "digest")
@@ -71,11 +72,13 @@ def uses_native(strategies: Choice, given: object) -> Literal["no", "auto", "alw
 
 
 def _is_native(strategy: object) -> bool:
-    return strategy == "native" or isinstance(strategy, NativeStrategy)
+    return strategy == NATIVE or isinstance(strategy, NativeStrategy)
 
 
 def _strategy(given: Any) -> Strategy:
     if isinstance(given, str):
+        if given == NATIVE:
+            return NativeStrategy()
         if given in STRATEGIES:
             return STRATEGIES[given]()
         near = get_close_matches(given, STRATEGIES, n=1)
