@@ -53,11 +53,10 @@ class BoundAgent:
         self.models = CLAUDES if vendor == "anthropic" else GPTS
         self.model = self.models[0]
         self.default_behavior = default_behavior
-        replies: Callable[[Any], Reply] = lambda _: self._thought()  # noqa: E731 # it takes the request
         self.provider: Any = (
-            FakeAnthropic(replies=replies, account_created=account_created)
+            FakeAnthropic(replies=self.reply_to, account_created=account_created)
             if vendor == "anthropic"
-            else FakeOpenAIResponses(replies=replies, on_mismatch="error")
+            else FakeOpenAIResponses(replies=self.reply_to, on_mismatch="error")
         )
         self.prompt: str | None = None
         self.tools: list[Message] | None = None
@@ -174,6 +173,7 @@ class BoundAgent:
             view = self.manager.get_messages_for_request(self.budget, lane=self.model, tools=self.tools)
         except BudgetError:
             return
+        self.judge(view)
         if self.vendor == "anthropic":
             response = self.provider.create(**self.anthropic_request(view))
             self.manager.append({"role": "assistant", "content": response["content"]})
@@ -190,6 +190,9 @@ class BoundAgent:
         reasons = [dropped["reason"] for dropped in self.provider.transformations]
         assert all(reason in MODEL_SWITCHES for reason in reasons), reasons
 
+    def judge(self, view: list[Message]) -> None:
+        """Look at a view before it is sent."""
+
     def anthropic_request(self, view: list[Message]) -> Message:
         """Make the request for a view: the leading system messages are its `system`."""
         system = [message["content"] for message in view if message["role"] == "system"]
@@ -197,6 +200,10 @@ class BoundAgent:
         request = {"model": self.model, "max_tokens": 1_000, "system": "\n".join(system), "messages": messages}
         request |= {"tools": self.tools} if self.tools else {}
         return request | ({} if self.default_behavior else {"thinking": BINDING, "betas": BETAS})
+
+    def reply_to(self, request: Any) -> Reply:
+        """Return what the model answers."""
+        return self._thought()
 
     def _thought(self) -> Reply:
         chance = self.chance

@@ -5,6 +5,7 @@ else.
 from typing import TYPE_CHECKING
 
 from backscroll.compaction.candidates import Strategy
+from backscroll.compaction.native_request import NativeCompaction, NativeRequest
 from backscroll.compaction.options import CachePricing, Protection, ToolResultPreview
 from backscroll.compaction.result import CompactionResult
 from backscroll.compaction.summarization import Summarizer, SummaryRequest, SummaryResponse
@@ -53,6 +54,8 @@ __all__ = [
     "MessageError",
     "MessageStatus",
     "ModelProfile",
+    "NativeCompaction",
+    "NativeRequest",
     "Protection",
     "RecallResult",
     "ReferenceNotFoundError",

@@ -46,6 +46,9 @@ SUMMARY_STARTED = "context:summary_started"
 SUMMARY_READY = "context:summary_ready"
 SUMMARY_FAILED = "context:summary_failed"
 SUMMARY_CLAIMS_STRUCK = "context:summary_claims_struck"
+NATIVE_STARTED = "context:native_compaction_started"
+NATIVE_READY = "context:native_compaction_ready"
+NATIVE_FAILED = "context:native_compaction_failed"
 TOKENIZER_FALLBACK = "context:tokenizer_fallback"
 
 ALL = (
@@ -85,6 +88,9 @@ ALL = (
     SUMMARY_READY,
     SUMMARY_FAILED,
     SUMMARY_CLAIMS_STRUCK,
+    NATIVE_STARTED,
+    NATIVE_READY,
+    NATIVE_FAILED,
     TOKENIZER_FALLBACK,
 )
 """Every event that can be reported."""
@@ -130,6 +136,8 @@ WARNINGS: Mapping[str, str] = {
     "summarizer and its model",
     SUMMARY_CLAIMS_STRUCK: "{struck:,} claims of a summary for lane {lane!r} were struck, since no message that it "
     "covers holds them: look at the summarizer's model and its instructions",
+    NATIVE_FAILED: "no native compaction could be had for lane {lane!r} ({reason}): our own digest is used instead; "
+    "look at the function of `NativeCompaction`, its model and its limit of output tokens",
     TOKENIZER_FALLBACK: "tokenizer {tokenizer!r} failed on its {scope} ({reason}): tokens are estimated; install or "
     "correct it, or choose another one by `tokenizer`",
 }

@@ -105,7 +105,7 @@ def test_hidden_digest_state_takes_a_third_of_its_bytes():
 
 
 def test_the_golden_session_holds_every_kind_of_event():
-    assert {each.record.kind for each in golden(FORMAT)} == set(_READERS)
+    assert {each.record.kind for each in golden(FORMAT)} == set(_READERS) - {"native"}  # test_native_records.py
     first = {each.record.kind for each in golden(1)}
     assert first == {"message", "id", "plan", "lane", "pin", "usage", "overflow", "rewind", "settled"}
     assert {type(event) for event in read(golden(1))} >= {LaneOpened, Overflowed, UsageObserved}

@@ -37,6 +37,8 @@ PAYLOADS: dict[str, dict[str, Any]] = {
     events.MEDIA_OVER_LIMIT: LANE | {"images": 102, "bytes": 1_234, "limits": "100 images, 32,000,000 bytes in all"},
     events.ATTACHMENT_LEFT_OUT: LANE | {"seq": 0, "kind": "document"},
     events.SUMMARY_CLAIMS_STRUCK: LANE | {"first": 1, "last": 9, "struck": 2, "kept": 3},
+    events.NATIVE_FAILED: LANE
+    | {"last": 9, "model": "m", "input_tokens": 10, "output_tokens": 0, "reason": "it returned 0 compactions, not one"},
     events.SUMMARY_FAILED: LANE
     | {
         "first": 1,

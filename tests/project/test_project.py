@@ -140,6 +140,8 @@ def test_public_names():
         "MessageError",
         "MessageStatus",
         "ModelProfile",
+        "NativeCompaction",
+        "NativeRequest",
         "Protection",
         "RecallResult",
         "ReferenceNotFoundError",

@@ -16,7 +16,7 @@ from backscroll.session.request_log import lane_of_request
 from backscroll.session.store_sync import refresh_lane
 from backscroll.session.system_prompt import prompt_of
 from backscroll.stores.memory import MemoryStore
-from backscroll.view.view import unstored
+from backscroll.view.ephemerals import unstored
 from tests.builders import MessageFactory
 from tests.session.worker import OPTIONS, Worker
 

@@ -11,7 +11,8 @@ from backscroll.history.log import CompactionSkipped, PlanRecorded
 from backscroll.ports import Notification
 from backscroll.tokens.budget import NO_LIMITS, Limits
 from backscroll.tokens.request_media import RequestMedia
-from backscroll.view.view import Ephemeral, View
+from backscroll.view.ephemerals import Ephemeral
+from backscroll.view.view import View
 
 
 class PolicyInput(NamedTuple):
@@ -30,6 +31,10 @@ class PolicyInput(NamedTuple):
     """Limits that the caller sets for this request in addition to its budget."""
     reason: str | None = None
     """Why the model asks for a compaction. `None`: it does not."""
+    native: bool = False
+    """Whether a provider's own compaction may be used."""
+    asked_native: str | None = None
+    """The lane for which one is being made. `None`: none is."""
 
 
 class Decision(NamedTuple):

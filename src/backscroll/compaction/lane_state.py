@@ -17,6 +17,7 @@ from backscroll.history.log import (
     CompactionSkipped,
     LaneEvent,
     LaneSnapshot,
+    NativeMade,
     Overflowed,
     PlanAt,
     PlanRecorded,
@@ -27,8 +28,9 @@ from backscroll.history.log import (
     Tried,
     UsageObserved,
 )
-from backscroll.history.plan import GAPS, Plan, until, without
+from backscroll.history.plan import GAPS, Native, Plan, same_until, until, without
 from backscroll.history.ranges import SeqRange, covers, united, up_to
+from backscroll.messages import holds_compaction
 from backscroll.ports import Notification
 from backscroll.tokens.model_profiles import Counting, ModelProfile, counting_of, family_that_counts
 from backscroll.tokens.reported_usage import ReportedUsage
@@ -75,6 +77,8 @@ class LaneState:
     """The request that the provider last rejected as too long."""
     summary: SummaryMade | None = None
     """A model's summary that no compaction has used yet."""
+    native: NativeMade | None = None
+    """A provider's compaction that no plan has used yet."""
     spent: SummarizerUsage = NOTHING_SPENT
     tried: Tried = NOT_TRIED
     stale: tuple[SeqRange, ...] = ()
@@ -103,6 +107,8 @@ class LaneState:
     """Whether nothing was known of the overhead when the provider rejected a request."""
 
     # State of this process only: a reopened lane starts with these values.
+    native_tried: Tried = NOT_TRIED
+    """Failed native compactions."""
     view: View | None = None
     last_compaction: CompactionResult | None = None
     little: int = 0
@@ -146,6 +152,8 @@ class LaneState:
                 self._summarised(event)
             case SummaryFailed():
                 self._not_summarised(event)
+            case NativeMade():
+                self._compacted_natively(event)
 
     def _recorded(self, event: PlanRecorded) -> None:
         """Adopt a new plan."""
@@ -155,6 +163,8 @@ class LaneState:
         else:
             self._before.append(self.plan)
             self.compactions += 1
+        if self.native is not None and not same_until(self.plan, event.plan, self.native.last):
+            self.native = None  # it is used, or represents what was not sent like this
         self.plan = event.plan
         if event.plan.digest.covered_tokens < self.tried.folded:  # undone: digesting it again is not new
             self.tried = self.tried._replace(folded=event.plan.digest.covered_tokens)
@@ -194,6 +204,7 @@ class LaneState:
         self.passing = tuple([found for found in self.passing if found[0] <= to])
         if self.summary is not None and self.summary.last > to:
             self.summary = None
+        self._forget_native(to + 1)
         self.calibrator.forget()
 
     def _summarised(self, event: SummaryMade) -> None:
@@ -205,6 +216,16 @@ class LaneState:
         """Note a failed summary; the digest serves instead."""
         self.tried = Tried(self.tried.failures + 1, event.last, self.compactions, self.plan.digest.covered_tokens)
         self.spent = self.spent.plus(0, 1, event.input_tokens, event.output_tokens)
+
+    def _compacted_natively(self, event: NativeMade) -> None:
+        """Keep a provider's compaction for the next plan."""
+        self.native, self.native_tried = event, Tried()
+        self.spent = self.spent.plus(1, 0, event.input_tokens, event.output_tokens)
+
+    def _forget_native(self, changed: int) -> None:
+        """Forget a compaction that no plan has used, if it represents an entry from `changed` on."""
+        if self.native is not None and changed <= self.native.last:
+            self.native = None
 
     def _requested(self, event: RequestRecorded) -> None:
         """Note that a view was sent, to which usage reports will refer."""
@@ -275,10 +296,21 @@ class LaneState:
         """Restore what was pinned, or became the user's last message or the newest one by a rewind."""
         protected, gaps, rewritten = history.protected, list(self.plan.gaps()), self.plan.rewritten()
         required = floor_seqs(history) | history.newest_seqs
+        required -= self._represented(history)
         groups = [group for seq in sorted(required) if (group := history.group_of(seq))]
         lost = {seq for group in groups if covers(gaps, group.first) for seq in group.members}
         lost |= {seq for seq in protected if seq in rewritten}
         return self._bring_back(sorted(lost), history.last_sealed)
+
+    def _represented(self, history: History) -> set[int]:
+        """Return the required entries that the native block and its notes represent."""
+        native = self.plan.native
+        if native is None:
+            return set()
+        gaps = [edit for edit in self.plan.edits if isinstance(edit, Native)]
+        found = {note.first for note in native.quotes}
+        compactions = (history.get(seq) for seq in history.protected if covers(gaps, seq))
+        return found | {entry.seq for entry in compactions if entry is not None and holds_compaction(entry.message)}
 
     def readmit(self, group: MessageGroup, sealed: int) -> list[Notification]:
         """Restore a call that was left out and whose result came late: the model has seen neither.
@@ -288,6 +320,7 @@ class LaneState:
             sealed: The newest entry with sealed reasoning.
         """
         self.invalidate(group.first + 1, sealed)
+        self._forget_native(group.first)
         edits = self.plan.edits
         if not edits or group.first > (edits[-1].last if isinstance(edits[-1], GAPS) else edits[-1].seq):
             return []  # nothing this new is left out, which is nearly always so
@@ -303,6 +336,7 @@ class LaneState:
         if not seqs:
             return []
         self.invalidate(seqs[0], sealed)
+        self._forget_native(seqs[0])
         self.plan = without(self.plan, seqs, self.plan.number)
         self.calibrator.forget()
         return [(events.PLAN_CHANGED, {"lane": self.name, "restored": list(seqs)})]
@@ -317,7 +351,7 @@ class LaneState:
             self.compactions, self.budget, self.sent, refused, self._guessed, self.prompt,
             self.summary, self.spent, self.tried, self.calibrator.snapshot(), self.counting,
             self.stale, self.passing, self.marked, self.sent_to if self.marked else 0,
-            self.tools, None if self._newly_planned else self.planned_for,
+            self.tools, None if self._newly_planned else self.planned_for, self.native,
         )  # fmt: skip  # one thought
 
     def restore(self, saved: LaneSnapshot) -> None:
@@ -333,6 +367,7 @@ class LaneState:
         )
         self.sent = None if saved.sent is None else Estimate(*saved.sent)
         self.stale, self.passing, self.marked, self.sent_to = saved.stale, saved.passing, saved.marked, saved.sent_to
+        self.native = saved.native
         self.planned_for, self._newly_planned = saved.planned or saved.budget, saved.planned is None
         self.requested = any(value is not None for value in (saved.counting, saved.sent, saved.prompt))
         self.refused = None if saved.refused is None else Overflowed(self.name, *saved.refused)

@@ -5,14 +5,35 @@ from dataclasses import replace
 
 from backscroll.compaction.candidates import build_window, within
 from backscroll.compaction.digest.writer import Frame, shrink, write
-from backscroll.compaction.reasoning import bound_view, lost_between, sealed
+from backscroll.compaction.floor import floor_seqs
+from backscroll.compaction.quotes import quotes, system_quotes
+from backscroll.compaction.reasoning import bound_view, first_changed, lost_between, sealed
 from backscroll.history.history import Entry, History
-from backscroll.history.plan import GAPS, Digest, DigestContent, DigestLine, Edit, Gap, Plan, hidden, merge, without
-from backscroll.history.ranges import SeqRange, united
+from backscroll.history.log import NativeMade
+from backscroll.history.plan import (
+    GAPS,
+    Digest,
+    DigestContent,
+    DigestLine,
+    Edit,
+    Gap,
+    Native,
+    NativeBlock,
+    Plan,
+    hidden,
+    joined,
+    merge,
+    with_native,
+    without,
+    without_native,
+)
+from backscroll.history.ranges import SeqRange, covers, united
+from backscroll.messages import SYSTEM_ROLES
 from backscroll.tokens.budget import TokenTargets
 from backscroll.tokens.usage import NOTHING, Estimate, UsageCalibrator
 from backscroll.view.context import RenderContext
-from backscroll.view.view import EPHEMERAL, Ephemeral, View
+from backscroll.view.ephemerals import Ephemeral
+from backscroll.view.view import EPHEMERAL, View
 
 _SLACK = 64  # tokens by which a digest shrinks more than requested, for the lines around it
 LAST_CUT = "floor"
@@ -50,7 +71,7 @@ class PlanBuilder:
         self.retain = retain
         """Entries that the view shows word for word."""
         self._reason = reason
-        self._gone_for, self._gone = view, NOTHING
+        self._gone_for, self._gone, self._follows = view, NOTHING, view
         self._regrow = regrow
         self._removed_before = united(view.plan.no_reasoning, stale)
         """Entries without their reasoning before this plan edits anything."""
@@ -106,7 +127,8 @@ class PlanBuilder:
 
     def _plan(self, edits: tuple[Edit, ...], after: int | None, digest: DigestContent) -> Plan:
         number, last = self.before.plan.number + 1, newest_seq(self.history)
-        return Plan(edits, number, after, digest, last, self._no_reasoning, self._reason)
+        native = self._view.plan.native
+        return Plan(edits, number, after, digest, last, self._no_reasoning, self._reason, native)
 
     def remove_reasoning(self) -> None:
         """Show no message with sealed reasoning, since what follows will edit the beginning of the view."""
@@ -127,9 +149,77 @@ class PlanBuilder:
         if plan.edits == self.before.plan.edits and plan.digest == self.before.plan.digest:
             return  # it is the reasoning alone that leaves
         base = replace(plan, no_reasoning=self._removed_before)
-        view = bound_view(self.before, base, lambda plan: self._build(plan, self._view))
+        view = bound_view(self._follows, base, lambda plan: self._build(plan, self._view))
         if view.plan.no_reasoning != plan.no_reasoning and self._fits(view):
             self._view, self._no_reasoning = view, view.plan.no_reasoning
+
+    def use_native(self, made: NativeMade, *, keeps: bool) -> int:
+        """Put a provider's block in place of the beginning that it represents. Returns the tokens of it and its notes.
+
+        Args:
+            made: The block. The view before must begin with what it was made of.
+            keeps: Reasoning behind it stays valid, as far as nothing else changed.
+        """
+        history, plan = self.history, self._view.plan
+        edit = Native(history.branch[history.leading], made.last)
+        leaving = [unit for unit in self.window.units if edit.first <= unit.seqs[0] <= edit.last]
+        before = plan.digest if plan.native is None else joined(plan.native.digest, plan.digest)
+        self.window.units = [unit for unit in self.window.units if unit.seqs[0] > edit.last]
+        self._folded = [unit.entries for unit in leaving]
+        digest = self._digest(before)
+        self._folded = []
+        quoted = dict.fromkeys(quotes(history, edit.first, edit.last))
+        quoted |= dict.fromkeys(system_quotes([entry for unit in leaving for entry in unit.entries]))
+        if plan.native is not None:  # which it represents as well
+            earlier = (note for note in plan.native.quotes if note.first in history.branch)
+            quoted |= dict.fromkeys(note for note in earlier if note.kind == "turn")
+        quoted_seqs = {note.first for note in quoted}
+        said = (note for note in digest.notes if note.kind in ("rule", "user"))
+        notes = [note for note in said if note.kind == "rule" or note.first not in quoted_seqs]
+        newest = history.branch[-1]
+        replaced = tuple([each for each in without_native(plan).edits if _first_of(each) <= edit.last])
+        block = NativeBlock(
+            made.message, made.counts, made.last, None if newest == made.last else newest,
+            tuple(sorted(quoted)), tuple(notes), digest, replaced, made.model,
+        )  # fmt: skip  # one thought
+        self._swap(with_native(plan, edit, block), made, keeps=keeps)
+        return sum(segment.estimate.upper for segment in self._view.of_native())
+
+    def _swap(self, plan: Plan, made: NativeMade, *, keeps: bool) -> None:
+        """Show a plan with a new block, without the reasoning that does not stay valid behind it."""
+        plan = replace(
+            plan, number=self.before.plan.number + 1, last=newest_seq(self.history), no_reasoning=self._removed_before,
+            reason=self._reason,
+        )  # fmt: skip  # one thought
+        view = self._build(plan, self._view)
+        start = next(segment.start for segment in view.of_native()) + 1
+        following = view.messages[start]["role"] if start < len(view.messages) else made.role
+        changed = first_changed(self.before, view, made.number, start)
+        if not keeps or following == made.role or following in SYSTEM_ROLES:
+            changed = made.last + 1
+        if changed is not None and self.around.binds and changed <= self.history.branch[-1]:
+            self._removed_before = united(self._removed_before, [SeqRange(changed, self.history.branch[-1])])
+            self._no_reasoning = self._removed_before
+            view = self._build(replace(plan, no_reasoning=self._no_reasoning), view)
+        self._view = self._follows = view
+        self._regrow = False
+        prose = self.window.prose
+        self.window = build_window(self.history, view, self.room, self.around, self.retain)
+        self.window.prose = None if prose is not None and prose.last <= made.last else prose
+
+    def drop_native(self) -> None:
+        """Let our own digest represent what a provider's block represented, because that is too large now."""
+        plan = without_native(self._view.plan)
+        required = floor_seqs(self.history) | self.history.newest_seqs
+        gaps = list(plan.gaps())
+        groups = [group for seq in sorted(required) if covers(gaps, seq) and (group := self.history.group_of(seq))]
+        shown = {seq for group in groups for seq in group.members if self.history.get(seq) is not None}
+        plan = without(plan, sorted(shown), self.before.plan.number + 1)
+        after = _summary_place(self.history, plan.edits)
+        self._view = self._build(replace(plan, summary_after=after, last=newest_seq(self.history)), self._view)
+        prose = self.window.prose
+        self.window = build_window(self.history, self._view, self.room, self.around, self.retain)
+        self.window.prose = prose
 
     def _fits(self, view: View) -> bool:
         """Return whether a view is acceptable in place of the present one, which edits more."""
@@ -139,7 +229,9 @@ class PlanBuilder:
 
     def lost_reasoning(self) -> list[Entry]:
         """Return the messages whose reasoning leaves the view with this plan."""
-        return lost_between(self.before, self.view)
+        gaps = [edit for edit in self.view.plan.edits if isinstance(edit, Native)]
+        lost = lost_between(self.before, self.view)
+        return [entry for entry in lost if not covers(gaps, entry.seq)] if gaps else lost
 
     def _show(self, plan: Plan) -> None:
         self._view = self._build(plan, self._view)
@@ -240,6 +332,10 @@ class PlanBuilder:
         self._folded += [unit.entries for unit in self.window.units if not folded.isdisjoint(unit.seqs)]
         self._won = self._won.plus(self.window.take(edits))
         self._edits += edits
+
+
+def _first_of(edit: Edit) -> int:
+    return edit.first if isinstance(edit, GAPS) else edit.seq
 
 
 def newest_seq(history: History) -> int | None:

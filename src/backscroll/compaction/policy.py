@@ -15,6 +15,7 @@ from backscroll.compaction.decision import NOTHING_DUE, Decision, PolicyInput
 from backscroll.compaction.lane_state import BETTER, LaneState
 from backscroll.compaction.media_limits import clear_media, media_reports, over_media_limits
 from backscroll.compaction.model_request import too_early, worthwhile
+from backscroll.compaction.native import LARGEST, with_block
 from backscroll.compaction.options import CompactionOptions
 from backscroll.compaction.pipeline import compact, over_message_limit
 from backscroll.compaction.plan_builder import PlanBuilder
@@ -66,7 +67,7 @@ class Due(NamedTuple):
     """
 
 
-def _reckoned(lane: LaneState, now: PolicyInput, budget: int) -> tuple[TokenTargets, Estimate]:
+def reckoned(lane: LaneState, now: PolicyInput, budget: int) -> tuple[TokenTargets, Estimate]:
     """Return the targets of a request with this budget, and its present estimate."""
     assert lane.view is not None
     total = budget if lane.refused is None else lane.allowed(budget)
@@ -87,13 +88,13 @@ def _targets(total: int, overhead: int, options: CompactionOptions) -> TokenTarg
 
 def room_to_target(lane: LaneState, now: PolicyInput, budget: int) -> int:
     """Return the tokens that a request of this budget has left up to its target; negative above it."""
-    targets, used = _reckoned(lane, now, budget)
+    targets, used = reckoned(lane, now, budget)
     return targets.target - used.upper
 
 
 def is_due(lane: LaneState, now: PolicyInput, budget: int) -> bool:
     """Return whether a request now would start a compaction down to the target."""
-    targets, used = _reckoned(lane, now, budget)
+    targets, used = reckoned(lane, now, budget)
     return _is_due(lane, now, targets, used.upper)
 
 
@@ -106,7 +107,7 @@ def due(lane: LaneState, now: PolicyInput, budget: int, force: bool = False) -> 
         budget: Input tokens of the request.
         force: Compact to the target even without a trigger.
     """
-    targets, estimate = _reckoned(lane, now, budget)
+    targets, estimate = reckoned(lane, now, budget)
     used, decide = estimate.upper, None
     if now.limits is not NO_LIMITS:
         decide = _due_within_limits(lane, now, budget, targets, used)
@@ -205,16 +206,28 @@ def _compacted(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> tupl
     """Compact a plan to these targets; also return whether it previews new results or clears media."""
     if _holds_reasoning(lane, now):
         targets = targets.deeper(DEEPER)
-    builder = _builder(lane, now, targets)
-    builder.remove_reasoning()
+    builder = with_block(lane, now, partial(_builder, lane, now, targets))
+    native = builder is not None
+    if builder is None:
+        builder = _builder(lane, now, targets)
+        builder.remove_reasoning()
     edits = arrivals(builder.window, _arrival_rule(lane, now, targets), now.history.protected | builder.retain)
     builder.apply(edits)
     if over_media_limits(lane):
         media = _media_edits(builder, lane, now)[0]
         builder.apply(media)
         edits = [*edits, *media]
+    if native and builder.used <= early(targets) and not over_message_limit(builder.view, now.options):
+        return builder, bool(edits)
+    if native:
+        builder.remove_reasoning()
     if builder.used > targets.threshold or not hidden(lane.plan, now.limits.retain):
         compact(builder, now.strategies, now.options)
+        if builder.rebuild_and_count() > targets.total and builder.view.plan.native is not None:
+            builder = _builder(lane, now, targets)
+            builder.drop_native()
+            builder.remove_reasoning()
+            compact(builder, now.strategies, now.options)
     return builder, bool(edits)
 
 
@@ -226,7 +239,7 @@ def _trigger(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int
 
 def for_model(lane: LaneState, now: PolicyInput) -> tuple[Callable[[], Decision] | None, str]:
     """Return the work to compact because the model asks, or None and why it has to wait."""
-    targets, estimate = _reckoned(lane, now, lane.budget)
+    targets, estimate = reckoned(lane, now, lane.budget)
     refusal = too_early(targets, estimate.upper, lane.settled)
     if refusal:
         return None, refusal
@@ -235,7 +248,7 @@ def for_model(lane: LaneState, now: PolicyInput) -> tuple[Callable[[], Decision]
 
 def trim(lane: LaneState, now: PolicyInput, wish: TrimRequest) -> Decision:
     """Decide on a caller's request to leave out messages, within the budget of the previous request."""
-    targets, estimate = _reckoned(lane, now, lane.budget)
+    targets, estimate = reckoned(lane, now, lane.budget)
     used = estimate.upper
     builder = _builder(lane, now, targets)
     builder.apply(fold(builder.window, wish))
@@ -244,7 +257,7 @@ def trim(lane: LaneState, now: PolicyInput, wish: TrimRequest) -> Decision:
 
 def next_compaction(lane: LaneState, now: PolicyInput) -> tuple[int, CompactionResult]:
     """Return the tokens from which a request is compacted, and what that would do now. Changes nothing."""
-    targets, estimate = _reckoned(lane, now, lane.budget)
+    targets, estimate = reckoned(lane, now, lane.budget)
     used = estimate.upper
     builder, _ = _compacted(lane, now, targets)
     builder.settle_reasoning()
@@ -261,6 +274,8 @@ def _is_due(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int)
     """
     if used > targets.total:
         return True
+    if now.asked_native == lane.name:
+        return False  # the block that is being made will free more, and keep the reasoning
     if _holds_reasoning(lane, now):
         newest = now.history.newest
         if newest is not None and newest.open_calls:
@@ -268,7 +283,7 @@ def _is_due(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int)
         cold = False
     else:
         cold = _is_cold(lane, now)
-    threshold, least = (_early(targets), WORTH * targets.room) if cold else (targets.threshold, _enough(targets))
+    threshold, least = (early(targets), WORTH * targets.room) if cold else (targets.threshold, _enough(targets))
     if used > threshold and used > lane.settled + least:
         return True
     if now.options.max_messages is None:
@@ -373,11 +388,14 @@ def _fit_batch(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: i
 def _builder(lane: LaneState, now: PolicyInput, targets: TokenTargets, *, regrow: bool = True) -> PlanBuilder:
     assert lane.view is not None
     fresh = [found for found in now.ephemerals if found.number >= max(lane.expired, lane.shown)]
-    return PlanBuilder(
+    builder = PlanBuilder(
         now.history, lane.view, lane.calibrator, targets, lane.around,
         fresh=fresh, regrow=regrow, prose=_prose(lane), retain=now.limits.retain, stale=lane.stale,
         reason=now.reason,
     )  # fmt: skip  # one thought
+    if sum(segment.estimate.upper for segment in lane.view.of_native()) > LARGEST * targets.room:
+        builder.drop_native()
+    return builder
 
 
 def next_summary(
@@ -393,12 +411,12 @@ def next_summary(
 
     `focus` always requests one. None if it is too early, one is ready, or several failed and there is little new.
     """
-    targets, estimate = _reckoned(lane, now, budget)
+    targets, estimate = reckoned(lane, now, budget)
     used = estimate.upper
     if lane.view is None or (lane.summary is not None and focus is None):
         return None
     may = may_try(lane.tried, lane.compactions, lane.plan.digest.covered_tokens, targets.room)
-    if focus is None and wish is None and (used < _early(targets) or not may):
+    if focus is None and wish is None and (used < early(targets) or not may):
         return None
     window = build_window(now.history, lane.view, targets.room, lane.around)
     protect_recent(window, int(window.budget * now.options.protect.recent), now.options.protect.results)
@@ -476,5 +494,6 @@ def _enough(targets: TokenTargets) -> float:
     return max(WORTH * targets.room, ENOUGH * (targets.threshold - targets.target))
 
 
-def _early(targets: TokenTargets) -> float:
+def early(targets: TokenTargets) -> float:
+    """Return the tokens from which a lane nears its next compaction."""
     return targets.target + (targets.threshold - targets.target) * EARLY

@@ -31,13 +31,24 @@ def shows_sealed(view: View, ranges: Sequence[SeqRange]) -> bool:
     return any(covers(ranges, entry.seq) for entry in sealed(view))
 
 
-def first_changed(before: View, after: View) -> int | None:
-    """Return the first entry of `after` that does not follow what it followed in `before`; None if it extends it."""
-    pairs = zip(before.messages, after.messages, strict=False)
+def first_changed(before: View, after: View, replaced: int = 0, by: int = 0) -> int | None:
+    """Return the first entry of `after` that does not follow what it followed in `before`; None if it extends it.
+
+    Args:
+        before: What was sent.
+        after: What will be sent.
+        replaced: Messages at the beginning of `before` that count as equal to those at the beginning of `after`, since
+            a provider's own block replaces them.
+        by: How many these are in `after`.
+    """
+    sent, sends = before.messages, after.messages
+    if by:
+        sent, sends = sent[replaced:], sends[by:]
+    pairs = zip(sent, sends, strict=False)
     at = next((number for number, (one, other) in enumerate(pairs) if one is not other and one != other), None)
-    if at is None and len(after.messages) >= len(before.messages):
+    if at is None and len(sends) >= len(sent):
         return None
-    at = len(after.messages) if at is None else at
+    at = by + (len(sends) if at is None else at)
     number = max(0, bisect_right(after.segments, at, key=_start) - 1)
     for segment in after.segments[number:]:
         if segment.entries:

@@ -58,6 +58,7 @@ def regrow(lane: LaneState, now: PolicyInput, room: int) -> Decision:
 def _comes_back(lane: LaneState, history: History, room: int) -> tuple[int | None, int, int]:
     """Return from which entry on everything comes back, with its tokens and its number of messages."""
     prose = max((note.last for note in lane.plan.digest.notes if note.kind == "prose"), default=-1)
+    prose = prose if lane.plan.native is None else max(prose, lane.plan.native.last)  # it stays, and what it represents
     first, tokens, count, back, number = None, 0, 0, 0, 0
     for seq in left_out(lane.plan, history.branch):
         entry = history.get(seq)

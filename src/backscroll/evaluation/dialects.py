@@ -258,6 +258,20 @@ class Shape:
         """Whether it is an item that every view must hold."""
         return self.is_item and self._message["type"] in _NEEDED
 
+    @cached_property
+    def is_compaction(self) -> bool:
+        """Whether it is, or holds, what a provider made of earlier messages."""
+        held = [self._message] if self.is_item else blocks(self._message)
+        return any(
+            block.get("type") == "compaction" and (block.get("content") or block.get("encrypted_content"))
+            for block in held
+        )
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether its text is synthetic: a summary, or notes next to a compaction."""
+        return self.text.startswith("<summary>") and self.text.endswith("</summary>")
+
     @property
     def item_id(self) -> str | None:
         """The id under which a server knows an item."""
@@ -298,3 +312,17 @@ class Shape:
     def is_users(self) -> bool:
         """Whether a user wrote it."""
         return is_users(self._message)
+
+
+def compacted_head(view: list[Shape], history: list[Shape]) -> int:
+    """Return how many messages at the beginning are a provider's compaction, system messages included; 0 if none is.
+
+    OpenAI puts messages of the user before its item.
+    """
+    known = {message.sameness for message in history if message.is_compaction}
+    for at, message in enumerate(view):
+        if message.is_compaction and message.sameness not in known:
+            return at + 1
+        if not message.is_system and not (message.is_item and message.role == "user"):
+            return 0
+    return 0

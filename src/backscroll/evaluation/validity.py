@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from backscroll.evaluation.dialects import Call, Message, Shape
+from backscroll.evaluation.dialects import Call, Message, Shape, compacted_head
 
 _SHARED = 16  # characters at one end that identify an excerpt; excerpts keep more at either end
 _REFERENCE = re.compile(r"\[ref:(\d+)[\].]")
@@ -51,6 +51,9 @@ class Judge:
         system message; two messages of one role in a row where the history had none; and, of the Responses API,
         reasoning without the item that it led to, an item whose `id` demands reasoning that is not there, and a missing
         compaction. Each item of a message counts by itself.
+
+        A view may begin with a provider's own compaction, which is in no message of the history, instead of the
+        messages that it represents. Then a summary must quote the user's first and last message if they are not shown.
         """
         if not history:
             return [] if not view else ["the view holds messages although the history is empty"]
@@ -104,13 +107,36 @@ def _texts(value: Any, key: str = "") -> Iterator[str]:
 
 
 def _problems(view: list[Shape], history: list[Shape]) -> Iterator[str]:
+    native = compacted_head(view, history)
+    if native:
+        view = [message for at, message in enumerate(view) if at >= native or message.is_system]
+        known = {message.sameness for message in history if message.is_compaction}
+        for at, message in enumerate(view):
+            if message.is_compaction and message.sameness not in known:
+                yield f"view[{at}]: a second compaction by the provider"
+        yield from _quoted(view, history)
     yield from _blocks(view)
-    for check in (_pairs, _arguments, _leading, _users, _thoughts, _sealed):
+    own = (_pairs, _arguments, _leading, _thoughts)
+    for check in own if native else (*own, _users, _sealed):
         yield from check(view, history)
     timeline = _timeline(history)
     places, disorder = _places(view, history, timeline)
     yield from disorder
     yield from _alternation(view, history, timeline, places)
+
+
+# Compactions by the provider
+
+
+def _quoted(view: list[Shape], history: list[Shape]) -> Iterator[str]:
+    """Check that the user's first and last message are shown, or quoted in a summary."""
+    own = [message for message in history if message.is_users]
+    summaries = [message.text for message in view if message.is_summary]
+    for which, original in (("first", own[0]), ("last", own[-1])) if own else ():
+        at, text = original.place, original.text
+        quoted = any(f"] user: {text[:_SHARED]}" in summary for summary in summaries)
+        if not quoted and text and not any(_represents(message, original, at) for message in view):
+            yield f"the {which} user message, history[{at}], is neither in the view nor quoted in it"
 
 
 # Calls and results
@@ -455,6 +481,8 @@ def _alternation(
         if before is not None and same and message.is_made:
             same = not _one_message(places[before], places[at], timeline, history)
             same = same and (_key(view[before]), _key(message)) not in neighbors
+        if before is not None and same and role == "user" and (view[before].is_summary or message.is_summary):
+            same = False  # notes on a provider's compaction: it takes them next to any role
         if before is not None and same and not _one_run(places[before], places[at], str(role), timeline):
             yield f"view[{before}] and view[{at}]: two messages of role {role} in a row, the history had none there"
         before = at

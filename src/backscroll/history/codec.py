@@ -22,6 +22,7 @@ from backscroll.history.log import (
     LogEvent,
     Lost,
     MessageAdded,
+    NativeMade,
     Overflowed,
     PinChanged,
     PlanAt,
@@ -35,20 +36,20 @@ from backscroll.history.log import (
     UsageObserved,
 )
 from backscroll.history.plan import Plan, until
-from backscroll.history.plan_codec import UTF_8, Body, Fetch, PlanRecords, to_json
+from backscroll.history.plan_codec import UTF_8, Body, Fetch, PlanRecords, read_counts, to_json
 from backscroll.history.ranges import SeqRange
 from backscroll.history.soundness import unsound
 from backscroll.messages import MAX_DEPTH, validated
 from backscroll.ports import LOST, Record, Stored
 from backscroll.tokens.model_profiles import Counting
-from backscroll.tokens.usage import CalibratorSnapshot, Count, MediaCount, Report, SummarizerUsage
+from backscroll.tokens.usage import CalibratorSnapshot, Count, Report, SummarizerUsage
 
 FORMAT = 3
 """Of everything written today. Format 1 did not record which groups a message joins; formats before 3 packed nothing of
 a digest.
 """
 FORMATS = (1, 2, 3)
-_OPTIONAL = frozenset(("counting", "stale", "passing", "marked", "sent_to", "tools", "planned"))
+_OPTIONAL = frozenset(("counting", "stale", "passing", "marked", "sent_to", "tools", "planned", "native"))
 """Fields of a lane in a checkpoint that are written only if there is something to say."""
 _LAYERED = {
     "encrypted": "is encrypted: give the `encryption_key` that it was written with",
@@ -111,7 +112,8 @@ class Codec:
     def _lane(self, snapshot: LaneSnapshot) -> Body:
         plan, *before = (self._placed_plan(snapshot.name, plan) for plan in (snapshot.plan, *snapshot.before))
         summary = None if snapshot.summary is None else _summary(snapshot.summary)
-        written = _fields(snapshot) | {"plan": plan, "before": before, "summary": summary}
+        native = None if snapshot.native is None else _fields(snapshot.native)
+        written = _fields(snapshot) | {"plan": plan, "before": before, "summary": summary, "native": native}
         return {name: value for name, value in written.items() if name not in _OPTIONAL or value}
 
     def _placed_plan(self, lane: str, plan: Plan | PlanAt) -> Body:
@@ -185,6 +187,7 @@ class Codec:
             "counting": _counting(body.get("counting")),
             "tools": _tools(body.get("tools")),
             "stale": tuple(SeqRange(first, last) for first, last in body.get("stale", ())),
+            "native": None if body.get("native") is None else _read_native(body["native"]),
         }
         return LaneSnapshot(**values)
 
@@ -220,17 +223,13 @@ def _lost(record: Record) -> LogEvent:
 # -- events --
 
 
-def _read_count(values: list[Any]) -> Count | MediaCount:
-    return MediaCount(*values) if isinstance(values[0], str) else Count(*values)
-
-
 def _message(event: MessageAdded) -> Body:
     body = {"seq": event.seq, "message": event.message, "counts": event.counts, "by": event.counted_by}
     return body | {"joins": event.joins} if event.joins else body
 
 
 def _read_message(body: Body) -> MessageAdded:
-    counts, joins = tuple(map(_read_count, body["counts"])), body.get("joins")
+    counts, joins = read_counts(body["counts"]), body.get("joins")
     return MessageAdded(body["seq"], body["message"], counts, body["by"], None if joins is None else tuple(joins))
 
 
@@ -294,6 +293,10 @@ def _summary(event: SummaryMade) -> Body:
     return body
 
 
+def _read_native(body: Body) -> NativeMade:
+    return NativeMade(**body | {"counts": read_counts(body["counts"])})
+
+
 def _history(snapshot: HistorySnapshot) -> Body:
     body = _fields(snapshot)
     groups = [(g.first, g.members, g.open_calls, g.answered, g.orphans) for g in snapshot.groups]
@@ -329,6 +332,7 @@ _WRITERS: Mapping[type, tuple[str, _Write]] = {
     RequestRecorded: ("request", _requested),
     SummaryMade: ("summary", _summary),
     SummaryFailed: ("no_summary", _fields),
+    NativeMade: ("native", _fields),
     Checkpoint: ("checkpoint", lambda event: {"history": _history(event.history), "newest_lane": event.newest_lane}),
     CompactionSkipped: (
         "settled",
@@ -350,6 +354,7 @@ _READERS: Mapping[str, Callable[[Body], LogEvent]] = {
     "request": _read_requested,
     "summary": lambda body: SummaryMade(**body),
     "no_summary": lambda body: SummaryFailed(**body),
+    "native": _read_native,
     "checkpoint": _read_checkpoint,
     "settled": lambda body: CompactionSkipped(body["lane"], body["tokens"], body["messages"], body["batch"]),
 }

@@ -225,6 +225,31 @@ class SummaryFailed(LaneEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class NativeMade(LaneEvent):
+    """A provider's own compaction of the beginning of a lane's view, which the lane's next compaction may use."""
+
+    lane: str
+    last: int
+    """The newest entry that it represents."""
+    message: Message
+    """Holds the opaque block, or the items, as the provider returned them."""
+    counts: Counts
+    number: int
+    """Messages of the view that it represents."""
+    prefix: str
+    """SHA-256 of these messages as they were sent."""
+    role: str
+    """The role of the last of them."""
+    prompt: str | None
+    """SHA-256 of the system prompt from a factory that they were sent with."""
+    keeps: bool
+    """Whether reasoning behind them stays valid behind the block."""
+    model: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Lost:
     """An event that a repair found unreadable; it is skipped."""
 
@@ -320,6 +345,8 @@ class LaneSnapshot:
     """The tools of its newest request."""
     planned: int | None = None
     """Tokens of the first request under its plan. `None`: none was made yet."""
+    native: NativeMade | None = None
+    """A provider's compaction that no plan has used yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +360,6 @@ class Checkpoint:
 
 LogEvent = (
     LaneOpened | MessageAdded | IdempotencyKeyUsed | PlanRecorded | PinChanged | UsageObserved | Rewound
-    | CompactionSkipped | Overflowed | SystemPromptRecorded | RequestRecorded | SummaryMade | SummaryFailed | Lost
-    | Checkpoint
+    | CompactionSkipped | Overflowed | SystemPromptRecorded | RequestRecorded | SummaryMade | SummaryFailed | NativeMade
+    | Lost | Checkpoint
 )  # fmt: skip  # one union

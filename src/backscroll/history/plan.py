@@ -6,10 +6,10 @@ extends the previous one and the provider's prompt cache keeps hitting.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from backscroll.history.ranges import SeqRange, covers, up_to
-from backscroll.tokens.usage import Count
+from backscroll.history.ranges import SeqRange, covers, united, up_to
+from backscroll.tokens.usage import Count, Counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,20 @@ class Digest:
     by: str = "digest"
 
 
-Gap = Truncate | Digest
-GAPS = (Truncate, Digest)
+@dataclass(frozen=True, slots=True)
+class Native:
+    """All entries from `first` to `last` are left out, and the plan's `native` block represents them."""
+
+    first: int
+    last: int
+    by: str = "native"
+
+
+Gap = Truncate | Digest | Native
+GAPS = (Truncate, Digest, Native)
 """Edits that remove whole messages from a view."""
 
-Edit = Excerpt | Clear | Truncate | Digest
+Edit = Excerpt | Clear | Truncate | Digest | Native
 
 NoteKind = Literal["user", "rule", "turn", "line", "error", "prose"]
 
@@ -100,6 +109,29 @@ class DigestContent:
 NO_DIGEST = DigestContent((), (), (), 0)
 
 
+@dataclass(frozen=True, slots=True)
+class NativeBlock:
+    """What a provider made of the beginning of a view. It comes first in every view of its plan, unchanged."""
+
+    message: dict[str, Any]
+    """Holds the opaque block, or the items, as the provider returned them."""
+    counts: Counts
+    last: int
+    """The newest entry that it represents."""
+    after: int | None
+    """The entry that the notes follow. `None`: they follow the block."""
+    quotes: tuple[DigestLine, ...]
+    """Required messages that it represents, word for word."""
+    notes: tuple[DigestLine, ...]
+    """Users' words and rules among the rest of what it represents."""
+    digest: DigestContent
+    """The digest of what it represents, for views that have to do without it."""
+    edits: tuple[Edit, ...]
+    """The edits of these entries that it replaced."""
+    model: str = ""
+    """The model that made it; empty if not known."""
+
+
 def reference(first: int, last: int | None = None, part: int | None = None) -> str:
     """Return `[ref:12]`, `[ref:12-40]` or `[ref:12.1]`."""
     if part is not None:
@@ -125,6 +157,8 @@ class Plan:
     """
     reason: str | None = None
     """Why the model asked for it. `None`: it did not."""
+    native: NativeBlock | None = None
+    """The provider's block that represents the `Native` edits. `None`: there are none."""
 
     def gaps(self) -> Iterator[Gap]:
         """Yield the ranges that are not shown, in order."""
@@ -146,12 +180,29 @@ def same_view(one: Plan, other: Plan) -> bool:
         and one.summary_after == other.summary_after
         and one.digest.notes == other.digest.notes
         and one.no_reasoning == other.no_reasoning
+        and one.native == other.native
+    )
+
+
+def same_until(one: Plan, other: Plan, last: int) -> bool:
+    """Return whether both plans show the entries up to `last` alike."""
+    if one is other:
+        return True
+    edits = [[edit for edit in plan.edits if _place(edit)[0] <= last] for plan in (one, other)]
+    bare = [up_to(plan.no_reasoning, last) for plan in (one, other)]
+    return (
+        edits[0] == edits[1]
+        and bare[0] == bare[1]
+        and one.native == other.native
+        and one.digest.notes == other.digest.notes
+        and one.summary_after == other.summary_after
     )
 
 
 def newest(plan: Plan) -> int:
     """Return the newest entry that a plan names; -1 if it names none."""
     named = [edit.last if isinstance(edit, GAPS) else edit.seq for edit in plan.edits[-1:]]
+    named += [] if plan.native is None else [plan.native.after or -1]
     named += [note.last for note in (*plan.digest.notes, *plan.digest.reserve)]
     return max([-1, plan.summary_after or -1, *named])
 
@@ -161,6 +212,8 @@ def untold(plan: Plan) -> list[tuple[int, int]]:
     referenced = sorted((note.first, note.last) for note in plan.digest.notes if note.kind not in ("line", "error"))
     found: list[tuple[int, int]] = []
     for gap in plan.gaps():
+        if isinstance(gap, Native):
+            continue  # its notes refer to it
         at = gap.first
         for first, last in referenced if isinstance(gap, Digest) else ():
             if first > gap.last:
@@ -207,7 +260,8 @@ def without(plan: Plan, seqs: Iterable[int], number: int) -> Plan:
     edits: list[Edit] = list(plan.edits)
     for seq in seqs:
         edits = [piece for edit in edits for piece in _except(edit, seq)]
-    return replace(plan, edits=tuple(edits), number=number, summary_after=_place_of_summary(plan, edits))
+    native = plan.native if any(isinstance(edit, Native) for edit in edits) else None
+    return replace(plan, edits=tuple(edits), number=number, summary_after=_place_of_summary(plan, edits), native=native)
 
 
 def _place_of_summary(plan: Plan, edits: Sequence[Edit]) -> int | None:
@@ -238,6 +292,7 @@ def _except(edit: Edit, seq: int) -> Iterator[Edit]:
 
 def until(plan: Plan, last: int) -> Plan:
     """Return the plan without its edits of entries after `last`, which a rewind removed from the branch."""
+    plan = _native_until(plan, last)
     edits: list[Edit] = []
     for edit in plan.edits:
         if not isinstance(edit, GAPS):
@@ -253,3 +308,59 @@ def until(plan: Plan, last: int) -> Plan:
         digest=replace(plan.digest, notes=notes, reserve=reserve),
         no_reasoning=up_to(plan.no_reasoning, last),
     )
+
+
+def _native_until(plan: Plan, last: int) -> Plan:
+    """Return the plan with a native block that a rewind to `last` leaves valid.
+
+    A block that represents later entries as well cannot stay: the view before it comes back, without reasoning. Where
+    only the place of the notes is gone, they follow the block, so the reasoning behind them has another beginning.
+    """
+    native = plan.native
+    if native is None or (native.last <= last and (native.after is None or native.after <= last)):
+        return plan
+    first = next((edit.first for edit in plan.edits if isinstance(edit, Native)), 0)
+    if native.last <= last:
+        bare = united(plan.no_reasoning, [SeqRange(native.last + 1, last)])
+        return replace(plan, native=replace(native, after=None), no_reasoning=bare)
+    bare = united(plan.no_reasoning, [SeqRange(first, last)] if first <= last else [])
+    gaps = [edit for edit in native.edits if isinstance(edit, Digest)]
+    notes, reserve = (
+        tuple([note for note in lines if covers(gaps, note.first) and covers(gaps, note.last)])
+        for lines in (native.digest.notes, native.digest.reserve)
+    )
+    digest = replace(native.digest, notes=notes, reserve=reserve)
+    return replace(plan, edits=native.edits, digest=digest if gaps else NO_DIGEST, no_reasoning=bare, native=None)
+
+
+def without_native(plan: Plan) -> Plan:
+    """Return the plan with a digest in place of its native block."""
+    native = plan.native
+    if native is None:
+        return plan
+    edits = tuple([Digest(edit.first, edit.last, edit.by) if isinstance(edit, Native) else edit for edit in plan.edits])
+    return replace(plan, edits=merge(edits, ()), digest=joined(native.digest, plan.digest), native=None)
+
+
+def joined(one: DigestContent, other: DigestContent) -> DigestContent:
+    """Return the facts of two digests, of which the second is of later entries."""
+    if other == NO_DIGEST:
+        return one
+    if one == NO_DIGEST:
+        return other
+    weights = dict(one.weights)
+    for word, weight in other.weights:
+        weights[word] = weights.get(word, 0.0) + weight
+    heaviest = sorted(weights.items(), key=lambda each: -each[1])
+    return DigestContent(
+        (*one.notes, *other.notes),
+        tuple(heaviest),
+        (*one.reserve, *other.reserve),
+        one.covered_tokens + other.covered_tokens,
+    )
+
+
+def with_native(plan: Plan, edit: Native, block: NativeBlock) -> Plan:
+    """Return the plan with a provider's block in place of all entries up to the end of `edit`."""
+    edits = tuple([other for other in plan.edits if _place(other)[0] > edit.last])
+    return replace(plan, edits=(edit, *edits), summary_after=None, digest=NO_DIGEST, native=block)

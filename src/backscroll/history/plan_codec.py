@@ -10,12 +10,25 @@ import zlib
 from base64 import b64decode, b64encode
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from backscroll.history.plan import NO_DIGEST, Clear, Digest, DigestContent, DigestLine, Edit, Excerpt, Plan, Truncate
+from backscroll.history.plan import (
+    NO_DIGEST,
+    Clear,
+    Digest,
+    DigestContent,
+    DigestLine,
+    Edit,
+    Excerpt,
+    Native,
+    NativeBlock,
+    Plan,
+    Truncate,
+)
 from backscroll.history.ranges import SeqRange
 from backscroll.ports import LOST, Stored
-from backscroll.tokens.usage import Count
+from backscroll.tokens.usage import Count, Counts, MediaCount
 
 _MOST_PLANS = 40  # of a lane whose positions are kept: those that can be undone
 _FAST = 1  # of zlib's levels: two fifths of the time that the usual one takes, for a sixth more bytes
@@ -43,13 +56,15 @@ class PlanRecords:
         self._looking = looking
         self._digests: dict[str, tuple[int, DigestContent]] = {}
         """By lane: the newest digest, and the position of the record that holds it."""
+        self._natives: dict[str, tuple[int, NativeBlock]] = {}
+        """By lane: the newest native block, likewise."""
         self._plans: dict[str, deque[tuple[int, Plan]]] = {}
         """By lane: the newest plans, likewise."""
 
     def twin(self) -> "PlanRecords":
         """Return an independent copy."""
         twin = PlanRecords(self._fetch, looking=self._looking)
-        twin._digests = dict(self._digests)
+        twin._digests, twin._natives = dict(self._digests), dict(self._natives)
         twin._plans = {lane: plans.copy() for lane, plans in self._plans.items()}
         return twin
 
@@ -57,6 +72,8 @@ class PlanRecords:
         """Note that this plan, written or read as `body`, is in the record at a position."""
         if "digest" in body:
             self._digests[lane] = at, plan.digest
+        if "native" in body and plan.native is not None:
+            self._natives[lane] = at, plan.native
         self._plans.setdefault(lane, deque(maxlen=_MOST_PLANS)).append((at, plan))
 
     def known(self, lane: str, place: int) -> Plan | None:
@@ -79,6 +96,10 @@ class PlanRecords:
             body["reason"] = plan.reason
         if plan.no_reasoning:
             body["no_reasoning"] = plan.no_reasoning
+        if plan.native is not None:
+            block = self._natives.get(lane)
+            same = block is not None and block[1] == plan.native
+            body |= {"native_at": block[0]} if block and same else {"native": _native(plan.native)}
         known = self._digests.get(lane)
         if plan.digest == NO_DIGEST:
             return body
@@ -95,7 +116,32 @@ class PlanRecords:
             digest = self._digest_at(lane, body["digest_at"])
         edits = tuple(map(_read_edit, body["edits"]))
         bare = tuple(SeqRange(first, last) for first, last in body.get("no_reasoning", ()))
-        return Plan(edits, body["number"], body["after"], digest, body.get("last"), bare, body.get("reason"))
+        native = None
+        if "native" in body:
+            native = self._read_native(body["native"])
+        elif "native_at" in body:
+            native = self._native_at(lane, body["native_at"])
+        plan = Plan(edits, body["number"], body["after"], digest, body.get("last"), bare, body.get("reason"), native)
+        return without_lost(plan) if native is None else plan
+
+    def _read_native(self, body: Body) -> NativeBlock:
+        return NativeBlock(
+            body["message"], read_counts(body["counts"]), body["last"], body["after"], _read_notes(body["quotes"]),
+            _read_notes(body["notes"]), self._read_digest(dict(body["digest"])), tuple(map(_read_edit, body["edits"])),
+            body["model"],
+        )  # fmt: skip  # one thought
+
+    def _native_at(self, lane: str, place: int) -> NativeBlock | None:
+        known = self._natives.get(lane)
+        if known is None or known[0] != place:
+            if self._fetch is None:
+                raise ValueError(f"its native block is in record {place}, which is not available here")
+            record = self._fetch(place).record
+            if record.kind == LOST:
+                return None
+            known = place, self._read_native(json.loads(record.body)["plan"]["native"])
+            self._natives[lane] = known
+        return known[1]
 
     def _digest_at(self, lane: str, place: int) -> DigestContent:
         known = self._digests.get(lane)
@@ -138,6 +184,8 @@ def _edit(edit: Edit) -> list[Any]:
             return ["drop", edit.first, edit.last, _stored_by(edit.by)]
         case Digest():
             return ["fold", edit.first, edit.last, _stored_by(edit.by)]
+        case Native():
+            return ["native", edit.first, edit.last, edit.by]
 
 
 def _read_edit(raw: list[Any]) -> Edit:
@@ -155,7 +203,30 @@ def _read_edit(raw: list[Any]) -> Edit:
         return Truncate(first, last, _BY.get(by, by))
     if kind == "fold":
         return Digest(first, last, _BY.get(by, by))
+    if kind == "native":
+        return Native(first, last, by)
     raise ValueError(f"unknown edit {kind!r}")
+
+
+def without_lost(plan: Plan) -> Plan:
+    """Return the plan with gaps in place of native edits whose block was lost with its record."""
+    if not any(isinstance(edit, Native) for edit in plan.edits):
+        return plan
+    edits = [Truncate(edit.first, edit.last, edit.by) if isinstance(edit, Native) else edit for edit in plan.edits]
+    return replace(plan, edits=tuple(edits))
+
+
+def _native(block: NativeBlock) -> Body:
+    return {
+        "message": block.message, "counts": block.counts, "last": block.last, "after": block.after,
+        "quotes": [note[:4] for note in block.quotes], "notes": [note[:4] for note in block.notes],
+        "digest": _digest(block.digest), "edits": [_edit(each) for each in block.edits], "model": block.model,
+    }  # fmt: skip  # one thought
+
+
+def read_counts(raw: list[list[Any]]) -> Counts:
+    """Decode the counts of a message's parts."""
+    return tuple([MediaCount(*values) if isinstance(values[0], str) else Count(*values) for values in raw])
 
 
 def _digest(digest: DigestContent) -> Body:

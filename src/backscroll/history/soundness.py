@@ -5,7 +5,7 @@ is reported as corruption when it is read, instead of failing somewhere later.
 """
 
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from math import isfinite
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -17,10 +17,12 @@ from backscroll.history.log import (
     LaneOpened,
     LogEvent,
     MessageAdded,
+    NativeMade,
     PlanRecorded,
 )
-from backscroll.history.plan import Digest, Excerpt, Plan, Truncate
-from backscroll.tokens.usage import Count
+from backscroll.history.plan import GAPS, Edit, Excerpt, Native, Plan
+from backscroll.messages import Message, read_message
+from backscroll.tokens.usage import Count, Counts
 
 _MOST = 2**53
 """An upper bound of all numbers of tokens, messages and characters, which every JSON reader keeps exact."""
@@ -39,6 +41,8 @@ def unsound(event: LogEvent) -> str | None:
             return None if 0 <= event.first <= event.last + 1 else "its range of messages is invalid"
         case PlanRecorded() | LaneOpened():
             return plan_fault(event.plan)
+        case NativeMade():
+            return native_message_fault(event.message, event.counts)
         case Checkpoint():
             plans = [plan for lane in event.lanes for plan in (lane.plan, *lane.before) if isinstance(plan, Plan)]
             found = (fault for plan in plans if (fault := plan_fault(plan)))
@@ -109,9 +113,36 @@ def _message(event: MessageAdded) -> str | None:
 
 def plan_fault(plan: Plan) -> str | None:
     """Describe what is wrong with a plan; None if it is possible."""
+    if (fault := _edits_fault(plan.edits) or _native_fault(plan)) is not None:
+        return fault
+    return None if _grows([seq for each in plan.no_reasoning for seq in each]) else "its ranges are not in order"
+
+
+def _native_fault(plan: Plan) -> str | None:
+    block, gaps = plan.native, [edit for edit in plan.edits if isinstance(edit, Native)]
+    if block is None or not gaps:
+        return None if block is None and not gaps else "its native block and its native edits do not fit together"
+    if gaps[-1].last > block.last or (block.after is not None and block.after < block.last):
+        return "its native block represents other entries than its edits say"
+    if (fault := native_message_fault(block.message, block.counts)) is not None:
+        return fault
+    return _edits_fault(block.edits)
+
+
+def native_message_fault(message: Message, counts: Counts) -> str | None:
+    """Describe what is wrong with the message that holds a native block; None if it is possible."""
+    if message.get("role") != "assistant":
+        return "its native block has no role"
+    if len(read_message(message).parts) != len(counts):
+        return "its native block has other counts than parts"
+    sizes = (value for count in counts for value in (count if type(count) is Count else count[1:]))
+    return "a count is negative" if any(value < 0 for value in sizes) else None
+
+
+def _edits_fault(edits: Sequence[Edit]) -> str | None:
     behind = (-1, -1)
-    for edit in plan.edits:
-        if isinstance(edit, Truncate | Digest):
+    for edit in edits:
+        if isinstance(edit, GAPS):
             place, last = (edit.first, -1), (edit.last, _MOST)
         else:
             place = last = edit.seq, edit.part
@@ -120,7 +151,7 @@ def plan_fault(plan: Plan) -> str | None:
         if not behind < place <= last:
             return "its edits are not in order"
         behind = last
-    return None if _grows([seq for each in plan.no_reasoning for seq in each]) else "its ranges are not in order"
+    return None
 
 
 def _cuts(clip: Excerpt) -> Iterable[int]:

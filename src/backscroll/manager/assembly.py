@@ -13,8 +13,9 @@ from typing import Any
 from uuid import uuid4
 
 from backscroll import events
+from backscroll.compaction.native_request import NativeCompaction, Natives
 from backscroll.compaction.options import CachePricing, CompactionOptions
-from backscroll.compaction.strategies import choose, masks_batches
+from backscroll.compaction.strategies import choose, masks_batches, uses_native
 from backscroll.compaction.summarization import Summaries, Summarizer, SummarizerFunction
 from backscroll.errors import ConfigurationError
 from backscroll.history.journal import Journal
@@ -59,7 +60,12 @@ class SessionRuntime:
 
 
 def open_session(
-    options: ManagerOptions, background: BackgroundTask, *, write: Write | None = None, reads_only: bool = False
+    options: ManagerOptions,
+    background: BackgroundTask,
+    native_background: BackgroundTask,
+    *,
+    write: Write | None = None,
+    reads_only: bool = False,
 ) -> SessionRuntime:
     """Build a session. Raises `ConfigurationError` for options that can never work."""
     # Tokenizer and store find faults outside an operation, so they report into the session's queue.
@@ -80,6 +86,7 @@ def open_session(
         clock=monotonic,
         listened_to=options.on_event is not None,
     )
+    session.natives = _natives(options.native, native_background)
     search: Index = SearchIndex() if store is None else search_for(store, name)
     everywhere = None if store is None else partial(search_everywhere, store)
     return SessionRuntime(name, session, store, inner, measurer, search, everywhere, options.on_event, traced)
@@ -114,6 +121,8 @@ def _config(
         binds=_binding(options.model),
         marking=_marking(options.cache_marks, options.model),
         prices=options.cache_pricing or (CachePricing() if masks_batches(options.strategies) else None),
+        native=uses_native(options.strategies, options.native),
+        model=lambda lane: lane if find_model(lane) else named or "",
         redact=options.redact,
         write=write,
         reads_only=reads_only,
@@ -146,10 +155,18 @@ def _summaries(
     if given is None:
         return None
     summarizer = given if isinstance(given, Summarizer) else Summarizer(given)
-    blocking = not any(map(inspect.iscoroutinefunction, (summarizer.fn, type(summarizer.fn).__call__)))
+    blocking = _blocks(summarizer.fn)
     if traced is not None:
         summarizer = replace(summarizer, fn=traced.summarizer(summarizer.fn))
     return Summaries(summarizer, blocking, background)
+
+
+def _natives(given: NativeCompaction | None, background: BackgroundTask) -> Natives | None:
+    return None if given is None else Natives(given, _blocks(given.fn), background)
+
+
+def _blocks(function: Callable[..., Any]) -> bool:
+    return not any(map(inspect.iscoroutinefunction, (function, type(function).__call__)))
 
 
 def _reported(reports: deque[Notification], name: str, payload: dict[str, Any]) -> None:

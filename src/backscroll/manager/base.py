@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, NoReturn, TypeVar
 
 from backscroll.compaction.candidates import Strategy
+from backscroll.compaction.native_request import NativeCompaction
 from backscroll.compaction.options import CachePricing, Protection, ToolResultPreview
 from backscroll.compaction.result import CompactionResult
 from backscroll.compaction.strategies import AUTO
@@ -79,6 +80,7 @@ class ManagerBase(ABC):
         cache_marks: str | CacheMarks | None = None,
         cache_pricing: CachePricing | None = None,
         summarizer: Summarizer | SummarizerFunction | None = None,
+        native: NativeCompaction | None = None,
         storage: StorageOptions = _IN_THE_STORE,
         redact: Redact | None = None,
         on_event: EventHandler | None = None,
@@ -89,10 +91,10 @@ class ManagerBase(ABC):
         self._options = options = ManagerOptions(
             store, session, lease, budget, compact_threshold, target_usage, compact_at, compact_to, strategies, protect,
             tool_result_preview, max_messages, clear_at_least_tokens, overhead_tokens, tokenizer, model, cache_marks,
-            cache_pricing, summarizer, storage, redact, on_event, telemetry,
+            cache_pricing, summarizer, native, storage, redact, on_event, telemetry,
         )  # fmt: skip  # one line an option would hide the call
-        self._background = self._make_background()
-        self._opened = open_session(options, self._background, write=self._write_view, reads_only=self._reads_only)
+        self._background, self._native_background = backgrounds = self._make_background(), self._make_background()
+        self._opened = open_session(options, *backgrounds, write=self._write_view, reads_only=self._reads_only)
         self._session = self._opened.session
         self._begin_search()
         _warn_of_unused_name(options)
@@ -107,7 +109,7 @@ class ManagerBase(ABC):
 
     @abstractmethod
     def _make_background(self) -> BackgroundTask:
-        """Return the runner for summaries."""
+        """Return a runner, for summaries or for native compactions."""
 
     if not TYPE_CHECKING:  # type checkers report it themselves; each manager overrides the pair that is its own
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from backscroll.compaction.candidates import Strategy
+from backscroll.compaction.native_request import NativeCompaction
 from backscroll.compaction.options import CachePricing, Protection, ToolResultPreview
 from backscroll.compaction.strategies import AUTO
 from backscroll.compaction.summarization import Summarizer, SummarizerFunction
@@ -104,6 +105,10 @@ CHECKS: Mapping[str, Option] = {
         lambda value: callable(value) or isinstance(value, Summarizer),
         "a function that returns a text for a SummaryRequest, or a Summarizer(fn, ...)",
     ),
+    "native": _or_none(
+        lambda value: isinstance(value, NativeCompaction),
+        "a NativeCompaction(fn), whose function asks the provider",
+    ),
     "storage": Option(lambda value: isinstance(value, StorageOptions), "a StorageOptions(blob_store=...)"),
     "redact": _or_none(_plain_function, "a plain function that returns a message for a message"),
     "on_event": _or_none(callable, "a function of a name and a payload"),
@@ -138,6 +143,7 @@ class ManagerOptions:
     cache_marks: str | CacheMarks | None
     cache_pricing: CachePricing | None
     summarizer: Summarizer | SummarizerFunction | None
+    native: NativeCompaction | None
     storage: StorageOptions
     redact: Redact | None
     on_event: EventHandler | None

@@ -47,8 +47,8 @@ class ContextManager(ManagerBase):
             `budget` that is given. `None`: by `compact_threshold` alone.
         compact_to: Tokens of a request at which a compaction ends; below `compact_at`. `None`: by `target_usage`.
         strategies: `"auto"` (all, least harmful first), or a list of names (`"deduplicate"`, `"excerpt"`, `"clear"`,
-            `"digest"`, `"importance"`, `"truncate"`) and strategy objects, which run in that order. `None`: only the
-            last resort, which runs when the view would not fit otherwise.
+            `"digest"`, `"importance"`, `"truncate"`) and strategy objects, which run in that order; `"native"` runs
+            first. `None`: only the last resort, which runs when the view would not fit otherwise.
         protect: `Protection(recent, results, first, last)`: the messages that compaction spares.
         tool_result_preview: `ToolResultPreview(threshold_tokens, preview_tokens, when)`: show only head and tail of
             long tool results. `None`: only when a compaction needs it.
@@ -68,6 +68,9 @@ class ContextManager(ManagerBase):
             300 seconds.
         summarizer: A function, plain or async, that returns a summary for a `SummaryRequest`; or a `Summarizer`, which
             also sets how it is called. `None`: no model is called, and code writes the digest.
+        native: `NativeCompaction(fn, model)`: a function, plain or async, that asks the provider for its own
+            compaction, which keeps the reasoning behind it valid. With `"auto"` it is asked where that pays, with
+            `"native"` in `strategies` always. `None`: views hold our own digest only.
         storage: `StorageOptions(blob_store, blob_threshold_bytes, encryption_key)`: where large messages are stored,
             and encryption.
         redact: A plain function that returns the message to keep for a message. It runs before anything is counted,
@@ -473,4 +476,5 @@ class ContextManager(ManagerBase):
         """
         run_sync(self._opened, flush(self._session))
         self._background.cancel()
+        self._native_background.cancel()
         self._opened.search.close()

@@ -8,6 +8,7 @@
 - `blocks.py`      the shapes of content blocks: one small reader for each shape
 - `echoes.py`      calls of recall tools and their results, which repeat other messages
 - `shapes.py`      shapes that a new message may have
+- `compactions.py` compactions by a provider: opaque blocks and items, and what a user's function returned of them
 - `rounds.py`      moving result blocks directly behind their calls, as providers require
 - `reasoning.py`   where a model's reasoning is, and the message without it
 - `rewriter.py`    replacing the text of a part, removing blocks, making the few synthetic messages of a view
@@ -18,7 +19,7 @@ never by a setting, because real histories mix them. Messages are never converte
 
 from backscroll.messages.answers import sendable
 from backscroll.messages.copying import Copier
-from backscroll.messages.items import in_a_row
+from backscroll.messages.items import holds_compaction, in_a_row
 from backscroll.messages.parts import Media, Part
 from backscroll.messages.reader import SYSTEM_ROLES, Flags, ParsedMessage, read_message
 from backscroll.messages.reasoning import without_reasoning
@@ -50,6 +51,7 @@ __all__ = [
     "block_at",
     "check_shape",
     "copy_message",
+    "holds_compaction",
     "in_a_row",
     "read_message",
     "read_new",

@@ -36,6 +36,8 @@ _OF_HOSTS = frozenset(("additional_tools", "configuration_update", "compaction_t
 _TYPES = frozenset(
     ("message", "reasoning", "compaction", "item_reference", *PAIRS, *OUTPUTS, *_ANSWERED, *_OF_HOSTS)
 )  # fmt: skip  # one thought
+COMPACTION = "compaction"
+"""The type of Anthropic's blocks and OpenAI's items."""
 KEPT = frozenset(("compaction", "item_reference", "additional_tools", "configuration_update"))
 """Items that every view needs: what they represent is nowhere else, or holds for all that follows."""
 _BLOCKS = frozenset(
@@ -68,6 +70,19 @@ def is_item(value: Any) -> bool:
     if kind == "compaction":
         return "encrypted_content" in value and "content" not in value  # Anthropic's block has a `content`
     return kind != "reasoning" or "summary" in value
+
+
+def is_compaction(value: Any) -> bool:
+    """Return whether a block or an item is a compaction that represents something; one without content does not."""
+    if kind_of(value) != COMPACTION:
+        return False
+    return bool(value.get("content") or value.get("encrypted_content"))
+
+
+def holds_compaction(message: Message) -> bool:
+    """Return whether a message holds a provider's compaction."""
+    content = message.get("content")
+    return type(content) is list and any(map(is_compaction, content))
 
 
 def is_envelope(message: Message) -> bool:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from backscroll.messages.blocks import read_blocks, read_calls, read_outside_content
 from backscroll.messages.item_parts import read_item
-from backscroll.messages.items import KEPT, is_item, programs_of, role_of
+from backscroll.messages.items import KEPT, is_compaction, is_item, programs_of, role_of
 from backscroll.messages.parts import Kind, Part, Path, compact
 
 SYSTEM_ROLES = ("system", "developer")
@@ -131,12 +131,17 @@ def read_message(message: dict[str, Any]) -> ParsedMessage:
     rigid = twice or any(part.kind == "reasoning" and part.is_sealed for part in parts)
     metadata = message.get("metadata")
     flags = read_flags(metadata) if type(metadata) is dict and metadata else NO_FLAGS
-    if type(content) is list and any(is_item(block) and block["type"] in KEPT for block in content):
+    if type(content) is list and any(_is_kept(block) for block in content):
         flags = flags._replace(critical=True)
     reading = ParsedMessage(role, tuple(parts + calls), flags, rigid, answers)
     if reading.calls and type(content) is list:
         reading.continues = programs_of(content)
     return reading
+
+
+def _is_kept(block: Any) -> bool:
+    """Return whether every view needs the message that holds this block: a compaction, or an item of that kind."""
+    return is_compaction(block) or (is_item(block) and block["type"] in KEPT)
 
 
 def read_flags(metadata: dict[str, Any]) -> Flags:

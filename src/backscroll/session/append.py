@@ -24,7 +24,7 @@ from backscroll.session.store_sync import (
     write_checkpoint,
 )
 from backscroll.tokens.usage import Counts
-from backscroll.view.view import Ephemeral
+from backscroll.view.ephemerals import Ephemeral
 
 Read = tuple[Message, ParsedMessage, Counts]
 _MOST_EPHEMERALS = 256

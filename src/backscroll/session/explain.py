@@ -7,7 +7,7 @@ from typing import Literal
 from backscroll.compaction.lane_state import LaneState
 from backscroll.history.history import Entry, History
 from backscroll.history.loading import chunks, load
-from backscroll.history.plan import Clear, Digest, DigestLine, Excerpt, Gap, Plan, reference
+from backscroll.history.plan import Clear, Digest, DigestLine, Excerpt, Gap, Native, Plan, reference
 from backscroll.history.ranges import covers
 from backscroll.messages import without_reasoning
 from backscroll.ports import Operation
@@ -17,7 +17,7 @@ from backscroll.session.store_sync import enter, fetch
 from backscroll.tokens.usage import estimate_message
 from backscroll.view.view import replaced_by_prompt
 
-State = Literal["whole", "without reasoning", "excerpted", "cleared", "digested", "left out"]
+State = Literal["whole", "without reasoning", "excerpted", "cleared", "digested", "compacted", "left out"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,8 @@ class MessageStatus:
     role: str
     state: State
     """`whole`, `without reasoning` (its provider binds reasoning to what was edited before it), `excerpted` (cut to the
-    lines that matter), `cleared` (replaced by a stub), `digested` (the digest covers it) or `left out`.
+    lines that matter), `cleared` (replaced by a stub), `digested` (the digest covers it), `compacted` (the provider's
+    own block represents it) or `left out`.
     """
     reason: str
     """What protects it, or the strategy that chose it."""
@@ -78,6 +79,7 @@ class _Reasons:
         self.planned = bool(lane.plan.edits)
         self.prose = prose_of(lane.plan)
         self.no_reasoning = lane.plan.no_reasoning
+        self.native = "" if lane.plan.native is None else lane.plan.native.model
         reason = lane.plan.reason
         self.asked = "" if reason is None else f" (the model asked for this plan: {reason})"
         """Follows the strategy that chose an edit."""
@@ -102,6 +104,8 @@ def _state(entry: Entry, gaps: Sequence[Gap], edits: Sequence[Excerpt | Clear], 
     if covers(gaps, entry.seq):
         gap = next(gap for gap in gaps if gap.first <= entry.seq <= gap.last)
         prose = reasons.prose
+        if isinstance(gap, Native):
+            return "compacted", f"{gap.by}, by {reasons.native or 'its provider'}{reasons.asked}"
         if isinstance(gap, Digest) and prose is not None and prose.first <= entry.seq <= prose.last:
             return "digested", f"{gap.by}, summarized by {prose.by or 'a model'}{reasons.asked}"
         return "digested" if isinstance(gap, Digest) else "left out", gap.by + reasons.asked

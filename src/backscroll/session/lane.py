@@ -12,7 +12,8 @@ from backscroll.history.plan import Plan
 from backscroll.history.ranges import united
 from backscroll.ports import Notification
 from backscroll.tokens.usage import Estimate
-from backscroll.view.view import Ephemeral, View
+from backscroll.view.ephemerals import Ephemeral
+from backscroll.view.view import View
 
 # -- keeping up to date --
 

@@ -19,7 +19,8 @@ from backscroll.session.cache_forecast import CacheForecast
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import load_and_apply, refresh_lane
 from backscroll.view.cache_marks import Marking
-from backscroll.view.view import Segment, unstored
+from backscroll.view.ephemerals import unstored
+from backscroll.view.view import Segment
 
 _Parts = tuple[int, ...]
 """Tokens, in the order of `MESSAGE_KINDS`."""

@@ -18,6 +18,7 @@ from backscroll.history.log import CompactionSkipped, PlanAt, PlanRecorded
 from backscroll.messages import Message
 from backscroll.ports import Ask, Operation
 from backscroll.session.lane import apply_decision, hand_out, undo
+from backscroll.session.natives import begin_next_native, wait_for_native
 from backscroll.session.state import SessionState
 from backscroll.session.store_sync import (
     LOCK,
@@ -75,8 +76,9 @@ def request(
     lane.calibrator.outside = outside
     if tools is not None or lane.tools is not None:
         offer_tools(state, lane, tools)
-    if state.summaries is not None:
+    if state.summaries is not None or state.natives is not None:
         yield from wait_for_summary(state, lane, prompt, budget)
+        yield from wait_for_native(state, lane, prompt, budget)
     now = yield from refresh_lane(state, lane, prompt, limits)
     if lane.plan.edits and lane.planned_for is not None and budget > lane.planned_for and lane.has_grown(budget):
         now = yield from _replan(state, lane, now, budget)
@@ -90,10 +92,16 @@ def request(
     digest = None if prompt is None else (yield from record_prompt(state, prompt))
     state.apply_deferred(hand_out(lane, now, budget, used, digest))
     state.asked = lane
-    if state.summaries is not None:
-        yield from begin_next_summary(state, lane, prompt, budget)
+    if state.summaries is not None or state.natives is not None:
+        yield from _ask_ahead(state, lane, prompt, budget)
     assert lane.view is not None
     return lane.view.copies() if lane.around.marking is None else lane.view.marked_copies(lane.sent_before)
+
+
+def _ask_ahead(state: SessionState, lane: LaneState, prompt: str | None, budget: int) -> Operation[None]:
+    """Ask for what the next compaction may use, in the background."""
+    yield from begin_next_summary(state, lane, prompt, budget)
+    yield from begin_next_native(state, lane, prompt, budget)
 
 
 def _budget(state: SessionState, token_budget: int | None, provider: object, lane: str) -> Operation[int]:

@@ -12,8 +12,16 @@ from backscroll.compaction.lane_state import LaneState
 from backscroll.errors import ReferenceNotFoundError
 from backscroll.history.history import Entry, History
 from backscroll.history.journal import Journal
-from backscroll.history.log import Checkpoint, LogEvent, RequestRecorded, SummaryFailed, SummaryMade, UsageObserved
-from backscroll.history.plan import Digest, Gap, reference
+from backscroll.history.log import (
+    Checkpoint,
+    LogEvent,
+    NativeMade,
+    RequestRecorded,
+    SummaryFailed,
+    SummaryMade,
+    UsageObserved,
+)
+from backscroll.history.plan import Digest, Gap, Native, reference
 from backscroll.messages import Message, copy_message, in_a_row
 from backscroll.messages.rewriter import NO_RESULT
 from backscroll.ports import Operation
@@ -23,12 +31,13 @@ from backscroll.session.past import state_at
 from backscroll.session.state import Position, SessionState
 from backscroll.session.store_sync import enter, fetch, flush_deferred, load_and_apply, refresh_lane
 from backscroll.session.system_prompt import prompt_of
+from backscroll.view.ephemerals import unstored
 from backscroll.view.rendering import Sources
-from backscroll.view.view import EPHEMERAL, SUMMARY, Segment, unstored
+from backscroll.view.view import BLOCK, EPHEMERAL, SUMMARY, Segment
 
-_KINDS = frozenset(("request", "usage", "summary", "no_summary"))
+_KINDS = frozenset(("request", "usage", "summary", "no_summary", "native"))
 _NEAR = 256  # records between the last position read and one that is reached from there
-RequestItemKind = Literal["message", "prompt", "digest", "bridge", "filled", "ephemeral", "left out"]
+RequestItemKind = Literal["message", "prompt", "digest", "native", "bridge", "filled", "ephemeral", "left out"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +80,8 @@ class RequestItem:
     """One message of a request, or a range of messages that it leaves out."""
 
     kind: RequestItemKind
-    """`message` of the history; `prompt` of a factory; `digest` of everything left out; `bridge` between two messages
-    of one role; `filled` for a missing result; `ephemeral`, never stored; `left out`.
+    """`message` of the history; `prompt` of a factory; `digest` of everything left out; `native` block of the provider;
+    `bridge` between two messages of one role; `filled` for a missing result; `ephemeral`, never stored; `left out`.
     """
     message: Message | None
     """The message as sent. `None`: it is left out."""
@@ -217,7 +226,7 @@ def _listed(events: Sequence[tuple[int, LogEvent]], whole: bool) -> Iterator[Req
     plans: dict[str, int] = {}
     spent: dict[str, tuple[int, int]] = {}
     for at, event in events:
-        if isinstance(event, SummaryMade | SummaryFailed):
+        if isinstance(event, SummaryMade | SummaryFailed | NativeMade):
             read, wrote = spent.get(event.lane, (0, 0))
             spent[event.lane] = read + event.input_tokens, wrote + event.output_tokens
         elif isinstance(event, RequestRecorded):
@@ -266,7 +275,7 @@ def _lines(history: History, lane: LaneState, messages: Sequence[Message]) -> It
             continue
         kind: RequestItemKind = "prompt"
         if segment.key[1] == SUMMARY:
-            kind = "digest"
+            kind = "native" if segment.key[2] == BLOCK else "digest"
         elif segment.key[1] == EPHEMERAL:
             kind = "ephemeral"
         for message in shown:
@@ -329,6 +338,7 @@ def _is_filled(message: Message, entry: Entry) -> bool:
 _REASONS = {
     "prompt": "from the system prompt factory",
     "digest": "summarizes what is left out",
+    "native": "the provider's own compaction",
     "bridge": "separates two messages of one role",
     "filled": "replaces a result that was never recorded",
     "ephemeral": "never stored: shown by its SHA-256",
@@ -340,5 +350,5 @@ def _made(kind: RequestItemKind, message: Message, tokens: int) -> RequestItem:
 
 
 def _gap(gap: Gap) -> RequestItem:
-    state = "digested" if isinstance(gap, Digest) else "left out"
+    state = "digested" if isinstance(gap, Digest) else "compacted" if isinstance(gap, Native) else "left out"
     return RequestItem("left out", None, "", gap.first, gap.last, state, gap.by, 0, 0, reference(gap.first, gap.last))

@@ -6,11 +6,13 @@ The operations on a session are functions in the other files of this room; each 
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from backscroll.compaction.candidates import Strategy
 from backscroll.compaction.decision import PolicyInput
+from backscroll.compaction.floor import floor_seqs
 from backscroll.compaction.lane_state import LaneState
+from backscroll.compaction.native_request import Natives, reads_block
 from backscroll.compaction.options import CachePricing, CompactionOptions
 from backscroll.compaction.summarization import Summaries
 from backscroll.errors import ReferenceNotFoundError
@@ -31,7 +33,7 @@ from backscroll.history.log import (
     SystemPromptRecorded,
     UsageObserved,
 )
-from backscroll.history.plan import Plan, same_view
+from backscroll.history.plan import Plan, same_view, without, without_native
 from backscroll.messages import Message, ParsedMessage, Redact
 from backscroll.ports import Notification as Report
 from backscroll.tokens.budget import BudgetOptions, default_budget
@@ -41,7 +43,7 @@ from backscroll.tokens.usage import Count, Counts, UsageCalibrator
 from backscroll.tokens.windows import LaneWindows
 from backscroll.view.cache_marks import Marking
 from backscroll.view.context import HandedOut, RenderContext
-from backscroll.view.view import Ephemeral
+from backscroll.view.ephemerals import Ephemeral
 
 Measure = Callable[[Sequence[ParsedMessage]], tuple[Counts, ...]]
 Write = Callable[[HandedOut], list[Message]]
@@ -78,6 +80,10 @@ class SessionConfig:
     prices: CachePricing | None = None
     redact: Redact | None = None
     """Applied to each message before anything else, and to the text of the system prompt factory."""
+    native: Literal["no", "auto", "always"] = "no"
+    """Whether providers' own compactions are used: by price, or whenever they can."""
+    model: Callable[[str], str] = lambda _: ""
+    """Returns the name of a lane's model; empty if unknown."""
     write: Write | None = None
     """Converts each view to what the caller sends; see `RenderContext.write`."""
     reads_only: bool = False
@@ -98,6 +104,11 @@ class Position(NamedTuple):
 
 class SessionState:
     """History, lanes and the log that both follow from."""
+
+    natives: Natives | None = None
+    """How providers are asked for their own compactions. `None`: they are not."""
+    asked_native: str | None = None
+    """The lane for which a provider is asked now."""
 
     def __init__(
         self,
@@ -290,22 +301,30 @@ class SessionState:
 
     def open_lane(self, name: str) -> LaneState:
         """Open a lane, which starts from the newest plan."""
-        self.apply_deferred(LaneOpened(name, self._plan_to_start_from()))
+        plan = self._plan_to_start_from(name)
+        self.apply_deferred(LaneOpened(name, plan))
         return self.lanes[name]
 
     def look(self, name: str) -> LaneState:
         """Return the lane of that name, or the one that would be opened; changes nothing."""
-        return self.lanes.get(name) or self.make_lane(name, self._plan_to_start_from())
+        return self.lanes.get(name) or self.make_lane(name, self._plan_to_start_from(name))
 
-    def _plan_to_start_from(self) -> Plan:
-        return Plan() if self.newest_lane is None else self.lanes[self.newest_lane].plan
+    def _plan_to_start_from(self, name: str) -> Plan:
+        plan = Plan() if self.newest_lane is None else self.lanes[self.newest_lane].plan
+        if plan.native is None or reads_block(self.config.model(name), plan.native.model):
+            return plan
+        floor = floor_seqs(self.history) | self.history.newest_seqs
+        groups = [group for seq in floor if (group := self.history.group_of(seq))]
+        shown = sorted({seq for group in groups for seq in group.members})
+        return without(without_native(plan), shown, plan.number)
 
     def policy_input(self, prompt: str | None) -> PolicyInput:
         """Return the input of a decision about a lane."""
         config = self.config
         return PolicyInput(
-            self.history, config.compaction, config.strategies, self.ephemerals, prompt, config.prices, self.seconds
-        )
+            self.history, config.compaction, config.strategies, self.ephemerals, prompt, config.prices, self.seconds,
+            native=config.native != "no", asked_native=self.asked_native,
+        )  # fmt: skip  # one thought
 
     # -- checks --
 

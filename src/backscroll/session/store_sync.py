@@ -50,7 +50,7 @@ def catch_up(state: SessionState, *, look: bool = True) -> Operation[None]:
         yield from load_session(state, journal)
     elif journal is not None and look:
         yield from load_news(state, journal)
-    if state.summaries is not None or state.pending_usage:
+    if state.summaries is not None or state.natives is not None or state.pending_usage:
         take_in_reports(state)
 
 

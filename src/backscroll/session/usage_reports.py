@@ -7,8 +7,10 @@ from hashlib import sha256
 from typing import Any
 
 from backscroll import events
+from backscroll.compaction.native_request import NativeResult
 from backscroll.compaction.summarization import PROMPT, Made
-from backscroll.history.log import Overflowed, SummaryFailed, SummaryMade, UsageObserved
+from backscroll.history.log import NativeMade, Overflowed, SummaryFailed, SummaryMade, Tried, UsageObserved
+from backscroll.history.plan import same_until
 from backscroll.session.state import SessionState
 from backscroll.tokens.reported_usage import NOT_ABOUT_IT, ignored
 from backscroll.tokens.response_notes import notes_of
@@ -66,6 +68,11 @@ def take_in_reports(state: SessionState) -> None:
     made = state.summaries.background.fetch() if state.summaries else None
     if made is not None:
         _take_in_summary(state, made)
+    native = state.natives.background.fetch() if state.natives else None
+    if native is not None:
+        _take_in_native(state, native)
+    elif state.natives is not None and not state.natives.background.running:
+        state.asked_native = None  # it was cancelled
     pending, state.pending_usage = state.pending_usage, []
     for report in pending:
         if isinstance(report, tuple):
@@ -98,6 +105,33 @@ def _take_in_summary(state: SessionState, made: Made) -> None:
     added = _digest(order.instructions) if order.instructions else ""
     state.apply_deferred(SummaryMade(*covered, made.text, made.model, PROMPT, *spent, added))
     state.pending_notifications.append((events.SUMMARY_READY, payload))
+
+
+def _take_in_native(state: SessionState, made: NativeResult) -> None:
+    """Apply a finished native compaction, unless the view no longer begins with what it represents."""
+    order, answer = made.order, made.answer
+    lane, state.asked_native = state.lanes.get(order.lane), None
+    if lane is None:
+        return
+    model = answer.model or order.request.model
+    spent = {"input_tokens": answer.input_tokens, "output_tokens": answer.output_tokens}
+    payload: dict[str, Any] = {"lane": order.lane, "last": order.last, "model": model, **spent}
+    reason = answer.reason
+    if answer.message is not None and (
+        order.last not in state.history.branch or not same_until(order.plan, lane.plan, order.last)
+    ):
+        reason = "the messages that it represents were rewound or edited meanwhile"
+    if answer.message is None or reason:
+        tried, folded = lane.native_tried.failures + 1, lane.plan.digest.covered_tokens
+        lane.native_tried = Tried(tried, order.last, lane.compactions, folded)
+        state.pending_notifications.append((events.NATIVE_FAILED, payload | {"reason": reason}))
+        return
+    event = NativeMade(
+        order.lane, order.last, answer.message, made.counts, order.number, order.prefix, order.role, order.prompt,
+        answer.keeps and state.config.binds(order.request.model or order.lane), model, **spent,
+    )  # fmt: skip  # one thought
+    state.apply_deferred(event)
+    state.pending_notifications.append((events.NATIVE_READY, payload | {"keeps_reasoning": event.keeps}))
 
 
 def _digest(instructions: str) -> str:

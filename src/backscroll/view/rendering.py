@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry
-from backscroll.history.plan import Clear, DigestLine, Excerpt, Gap, Plan, reference, untold
+from backscroll.history.plan import Clear, DigestLine, Excerpt, Gap, Native, Plan, reference, untold
 from backscroll.messages import Message, Part, rounds, sendable, without_reasoning
 from backscroll.messages.parts import Path
 from backscroll.messages.rewriter import (
@@ -152,6 +152,26 @@ def summary_text(plan: Plan, left_out: int, ranges: Sequence[tuple[int, int]] | 
         lines.append(f"Left out: {', '.join(reference(first, last) for first, last in ranges)}.")
     lines += note_texts(plan.digest.notes)
     return "\n".join([*lines, "</summary>"])
+
+
+def native_text(plan: Plan) -> str:
+    """Write the notes next to a provider's native block: how to recall what it represents, and what users said."""
+    assert plan.native is not None
+    ranges = [(edit.first, edit.last) for edit in plan.edits if isinstance(edit, Native)]
+    if len(ranges) > _LISTED_RANGES:
+        ranges = [(ranges[0][0], ranges[-1][1])]
+    lines = [
+        f"<summary>\nThe compaction at the beginning represents {', '.join(reference(*each) for each in ranges)}. "
+        "Nothing is lost: recall a reference to read it word for word, or search for what it was about."
+    ]
+    if plan.native.quotes or plan.native.notes:
+        lines.append("What was said there and still holds, word for word:")
+    lines += [note_text(note) for note in sorted((*plan.native.quotes, *plan.native.notes), key=_first)]
+    return "\n".join([*lines, "</summary>"])
+
+
+def _first(note: DigestLine) -> int:
+    return note.first
 
 
 def note_texts(notes: Iterable[DigestLine]) -> list[str]:

@@ -5,23 +5,24 @@ was appended since. Both give the same messages.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Literal
 
 from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry, History
-from backscroll.history.plan import Clear, Excerpt, Gap, Plan, untold
+from backscroll.history.plan import Clear, Excerpt, Gap, Native, Plan, untold
 from backscroll.history.ranges import covers
-from backscroll.messages import SYSTEM_ROLES, Copier, Message, ParsedMessage, in_a_row, read_message, sendable
+from backscroll.messages import SYSTEM_ROLES, Copier, Message, in_a_row, read_message, sendable
 from backscroll.messages.rewriter import plain
 from backscroll.tokens.known_models import MediaLimits
 from backscroll.tokens.request_media import NO_MEDIA, RequestMedia, media_of
-from backscroll.tokens.usage import MESSAGE_TOKENS, NOTHING, Count, Counts, Estimate, estimate_count, estimate_message
+from backscroll.tokens.usage import MESSAGE_TOKENS, NOTHING, Estimate, estimate_count, estimate_message
 from backscroll.view import rendering
 from backscroll.view.cache_marks import MarkableMessages, Marking, Place, set_marks
 from backscroll.view.context import HandedOut, RenderContext
+from backscroll.view.ephemerals import Ephemeral
 from backscroll.view.tool_pairs import check_group
 
 Key = tuple[int, int, int]
@@ -29,19 +30,8 @@ State = tuple[tuple[int, ...], int, bool]
 _PROMPT: Key = (-1, -1, 0)
 GROUP, SUMMARY, EPHEMERAL = 0, 1, 2
 """The middle of a key: a group precedes the summary, which precedes ephemeral messages."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Ephemeral:
-    """A message that is never stored. It has no `seq` and follows entry `after` until the next compaction."""
-
-    after: int
-    number: int
-    message: Message
-    reading: ParsedMessage
-    counts: Counts
-    digest: str = ""
-    """SHA-256 of the message."""
+BLOCK, NOTES = -2, -1
+"""The end of a summary's key, if it is a provider's native block, or our notes on that. Both precede the digest."""
 
 
 @dataclass(slots=True, eq=False)
@@ -142,6 +132,8 @@ class View:
             segments.append(segment)
         at_end = (left for left in plan.gaps() if history.branch and left.last >= history.branch[-1])
         view._gap = next(at_end, gap)
+        if plan.native is not None:
+            view._add_native(history, segments, old)
         view._add_summary(history, segments, old)
         segments += [view._ephemeral(ephemeral) for ephemeral in ephemerals]
         segments.sort(key=_key)
@@ -155,6 +147,10 @@ class View:
         """Yield the `seq`s of everything in the view, and of the hidden entries outside of gaps."""
         yield from self._aside
         yield from (entry.seq for segment in self.segments for entry in segment.entries)
+
+    def of_native(self) -> list[Segment]:
+        """Return the provider's block and the notes on it; empty without one."""
+        return [] if self.plan.native is None else [segment for segment in self.segments if _of_native(segment)]
 
     def newer(self, history: History) -> Iterator[int]:
         """Yield the `seq`s appended since the last update."""
@@ -222,6 +218,11 @@ class View:
         """Return the copies one to one with `messages`, so items of the Responses API within their message."""
         copies = self._copier.copies(self.messages if self._around.marking is None else self.markable())
         return copies if self._around.write is None else self._written(copies)
+
+    @property
+    def is_written(self) -> bool:
+        """Whether copies are converted to what the caller sends."""
+        return self._around.write is not None
 
     def written(self) -> list[Message]:
         """Return the messages as they are sent. The caller must not change them."""
@@ -330,12 +331,16 @@ class View:
         if role not in ("user", "assistant"):
             return None, NOTHING
         gap = segment.gap
+        if _of_native(segment):
+            return None, NOTHING  # its provider takes it next to any role
         for previous in reversed(self.segments):
             if previous.messages and previous.messages[-1]["role"] not in SYSTEM_ROLES:
                 break
             gap = gap or previous.gap
         else:
             return self._beginning(segment, role, gap)
+        if _of_native(previous):
+            return None, NOTHING  # what is kept directly follows the block
         text = self._between(previous, segment, gap) if previous.messages[-1]["role"] == role else None
         return self._line(segment, role, text)
 
@@ -447,7 +452,8 @@ class View:
 
     def _add_summary(self, history: History, segments: list[Segment], old: dict[Key, Segment]) -> None:
         place = history.branch.position
-        left_out = sum(place(gap.last + 1) - place(gap.first) for gap in self.plan.gaps())
+        gaps = (gap for gap in self.plan.gaps() if not isinstance(gap, Native))
+        left_out = sum(place(gap.last + 1) - place(gap.first) for gap in gaps)
         if not left_out:
             return
         after = self.plan.summary_after
@@ -460,6 +466,23 @@ class View:
         self.summary_tokens = summary.estimate.upper
         segments.append(summary)
 
+    def _add_native(self, history: History, segments: list[Segment], old: dict[Key, Segment]) -> None:
+        """Put the provider's block first, and the notes on it where they were first shown."""
+        block = self.plan.native
+        assert block is not None
+        start = history.branch[history.leading - 1] if history.leading else -1
+        key = (start, SUMMARY, BLOCK)
+        reused = old.get(key)
+        if reused is None or reused.messages != [block.message]:
+            estimate = estimate_message(read_message(block.message), block.counts, self._around.family)
+            segments.append(Segment(key, [block.message], estimate))
+        else:
+            segments.append(Segment(key, reused.messages, reused.estimate))
+        like = next((segment.messages[0] for segment in segments if segment.group and segment.messages), None)
+        text = rendering.native_text(self.plan)
+        after = start if block.after is None else block.after
+        segments.append(self._synthetic((after, SUMMARY, NOTES), "user", text, like, old))
+
     def _ephemeral(self, ephemeral: Ephemeral) -> Segment:
         key = (ephemeral.after, EPHEMERAL, ephemeral.number)
         weight = estimate_message(ephemeral.reading, ephemeral.counts, self._around.family)
@@ -468,18 +491,12 @@ class View:
         return Segment(key, [sendable(ephemeral.message)], weight, media=media)
 
 
-def unstored(recorded: Iterable[tuple[int, str, str]]) -> list[Ephemeral]:
-    """Return placeholders for ephemeral messages of which only position, SHA-256 and role are known."""
-    found = []
-    for number, (after, digest, role) in enumerate(recorded):
-        message: Message = {"role": role, "content": f"ephemeral {digest}"}
-        reading = read_message(message)
-        found.append(Ephemeral(after, number, message, reading, tuple(Count(0) for _ in reading.parts), digest))
-    return found
-
-
 def _key(segment: Segment) -> Key:
     return segment.key
+
+
+def _of_native(segment: Segment) -> bool:
+    return segment.key[1] == SUMMARY and segment.key[2] in (BLOCK, NOTES)
 
 
 def _state(group: MessageGroup, history: History) -> State:

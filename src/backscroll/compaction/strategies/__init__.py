@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Literal
 
 from backscroll.compaction.candidates import Strategy
 from backscroll.compaction.strategies.clear import ClearStrategy
@@ -10,6 +10,7 @@ from backscroll.compaction.strategies.deduplicate import DeduplicateStrategy
 from backscroll.compaction.strategies.digest import DigestStrategy
 from backscroll.compaction.strategies.excerpt import ExcerptStrategy
 from backscroll.compaction.strategies.importance import ImportanceStrategy
+from backscroll.compaction.strategies.native import NativeStrategy
 from backscroll.compaction.strategies.truncate import TruncateStrategy
 from backscroll.errors import ConfigurationError
 
@@ -21,6 +22,8 @@ STRATEGIES: Mapping[str, Callable[..., Strategy]] = {
     "importance": ImportanceStrategy,
     "truncate": TruncateStrategy,
 }
+NATIVE = "native"
+"""The strategy that needs the option `native`, which only programs can give."""
 AUTO = "auto"
 """All strategies of the default order."""
 DEFAULT_ORDER = ("deduplicate", "excerpt", "digest")
@@ -49,8 +52,33 @@ def masks_batches(strategies: Choice) -> bool:
     return any(given == "clear" or isinstance(given, ClearStrategy) for given in strategies)
 
 
+def uses_native(strategies: Choice, given: object) -> Literal["no", "auto", "always"]:
+    """Return whether a provider's own compactions are used: with `"auto"` where they pay, with `"native"` in the list
+    whenever they can be had.
+
+    Args:
+        strategies: The option `strategies`.
+        given: The option `native`. `None`: nothing can ask for one.
+
+    Raises:
+        ConfigurationError: One of the two options is of no use without the other.
+    """
+    named = isinstance(strategies, Sequence) and strategies != AUTO and any(_is_native(each) for each in strategies)
+    if named and given is None:
+        raise ConfigurationError("the strategy 'native' needs the option `native`: pass native=NativeCompaction(fn)")
+    if given is not None and not named and strategies != AUTO:
+        raise ConfigurationError(f"`native` has no effect with strategies={strategies!r:.80}: add 'native' to them")
+    return "no" if given is None else "always" if named else "auto"
+
+
+def _is_native(strategy: object) -> bool:
+    return strategy == NATIVE or isinstance(strategy, NativeStrategy)
+
+
 def _strategy(given: Any) -> Strategy:
     if isinstance(given, str):
+        if given == NATIVE:
+            return NativeStrategy()
         if given in STRATEGIES:
             return STRATEGIES[given]()
         near = get_close_matches(given, STRATEGIES, n=1)

@@ -85,7 +85,7 @@ function showLines() {
 function kind(each) {
   const [what, role] = each;
   if (what === "left out") return "gap";
-  if (what === "digest" || what === "bridge") return "digest";
+  if (what === "digest" || what === "native" || what === "bridge") return "digest";
   const results = role === "tool" || role === "function"
     || (Array.isArray(each[9]?.content) && each[9].content.some((block) => block.type === "tool_result" || block.toolResult));
   return results ? "results" : role === "system" || role === "developer" ? "system" : role === "assistant" ? "assistant" : "user";
