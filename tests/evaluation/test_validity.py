@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from backscroll.evaluation.validity import Judge, problems, strangers
+from backscroll.evaluation.strangers import strangers
+from backscroll.evaluation.validity import Judge, problems
 from tests.evaluation.messages import (
     Message,
     amplifier_call,

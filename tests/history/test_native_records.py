@@ -97,7 +97,7 @@ def test_an_impossible_ready_block_is_corruption():
         Codec().decode(Stored(0, record))
 
 
-def test_a_rewind_into_what_a_block_represents_brings_the_edits_back():
+def test_rewind_into_the_range_of_a_block_brings_the_edits_back():
     plan = until(PLAN, 7)
     assert plan.native is None
     assert plan.edits == BLOCK.edits

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from backscroll import BudgetError, ContextManager, MessageError
-from backscroll.evaluation.validity import problems, strangers
+from backscroll.evaluation.strangers import strangers
+from backscroll.evaluation.validity import problems
 from tests.fakes import count_quarter
 from tests.messages.answers import BETA, BLOCKS, CHAT, CONVERSE, called, chat, spoken, text, use
 from tests.messages.requested import faults

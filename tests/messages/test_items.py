@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from backscroll import ContextManager, MessageError
-from backscroll.evaluation.validity import problems, strangers
+from backscroll.evaluation.strangers import strangers
+from backscroll.evaluation.validity import problems
 from backscroll.messages import read_message, validated
 from backscroll.messages.rewriter import NO_RESULT, answer_missing, replace, replaceable
 from tests.builders import PIXEL, assistant

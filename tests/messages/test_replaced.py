@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from backscroll import ContextManager, Protection, Summarizer
-from backscroll.evaluation.validity import problems, strangers
+from backscroll.evaluation.strangers import strangers
+from backscroll.evaluation.validity import problems
 from tests.builders import DIALECTS, MessageFactory
 from tests.views import in_a_row
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll import ContextManager
-from backscroll.evaluation.validity import problems, strangers
+from backscroll.evaluation.strangers import strangers
+from backscroll.evaluation.validity import problems
 from backscroll.messages.rounds import arranged
 from tests.builders import MessageFactory
 

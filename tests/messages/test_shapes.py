@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backscroll import BudgetError, ContextManager, MessageError
-from backscroll.evaluation.validity import strangers
+from backscroll.evaluation.strangers import strangers
 from backscroll.stores.memory import MemoryStore
 from tests.fakes import count_quarter
 from tests.profiles import examples

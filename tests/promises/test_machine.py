@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from backscroll import BudgetError, ContextManager, events
-from backscroll.evaluation.validity import problems, strangers
+from backscroll.evaluation.strangers import strangers
+from backscroll.evaluation.validity import problems
 from backscroll.messages import without_reasoning
 from tests.builders import DIALECTS, MessageFactory
 from tests.fakes import count_quarter

@@ -4,7 +4,8 @@ from typing import Any
 
 from hypothesis import given
 
-from backscroll.evaluation.validity import problems, strangers
+from backscroll.evaluation.strangers import strangers
+from backscroll.evaluation.validity import problems
 from tests.builders import ASK, BUDGETS, conversations, feed, session_with_both_triggers
 from tests.views import is_typed_by_user
 

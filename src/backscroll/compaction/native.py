@@ -23,7 +23,8 @@ from backscroll.history.history import History
 from backscroll.history.log import digest_of
 from backscroll.history.plan import GAPS
 from backscroll.messages import SYSTEM_ROLES, Message, in_a_row
-from backscroll.view.view import GROUP, Segment, View
+from backscroll.view.segment import GROUP, Segment
+from backscroll.view.view import View
 
 LARGEST = 0.4
 """Of the room: a block and its notes above this share leave too little, and our own digest serves instead."""

@@ -33,7 +33,8 @@ from backscroll.tokens.budget import TokenTargets
 from backscroll.tokens.usage import NOTHING, Estimate, UsageCalibrator
 from backscroll.view.context import RenderContext
 from backscroll.view.ephemerals import Ephemeral
-from backscroll.view.view import EPHEMERAL, View
+from backscroll.view.segment import EPHEMERAL
+from backscroll.view.view import View
 
 _SLACK = 64  # tokens by which a digest shrinks more than requested, for the lines around it
 LAST_CUT = "floor"

@@ -15,7 +15,8 @@ from backscroll.history.plan import Plan
 from backscroll.history.ranges import SeqRange, covers, united
 from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.usage import estimate_count
-from backscroll.view.view import Segment, View
+from backscroll.view.segment import Segment
+from backscroll.view.view import View
 
 
 def sealed(view: View) -> Iterator[Entry]:

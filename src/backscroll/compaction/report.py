@@ -12,7 +12,7 @@ from backscroll.history.log import Overflowed
 from backscroll.history.plan import GAPS, Clear, Excerpt, Plan
 from backscroll.history.ranges import covers
 from backscroll.ports import Notification
-from backscroll.view.view import EPHEMERAL
+from backscroll.view.segment import EPHEMERAL
 
 
 def result_of(lane: str, builder: PlanBuilder, used: int, after: int, trigger: Trigger) -> CompactionResult:

@@ -9,7 +9,7 @@ from backscroll.compaction.plan_builder import PlanBuilder
 from backscroll.history.history import History
 from backscroll.ports import Notification
 from backscroll.view.rendering import note_text
-from backscroll.view.view import GROUP, Segment
+from backscroll.view.segment import GROUP, Segment
 
 _OUTSIDE, _PROMPT, _SYSTEM = "tokens outside the messages", "the system prompt", "leading system messages"
 _PINNED, _KEPT = "pinned or critical messages", "messages kept by `protect`"

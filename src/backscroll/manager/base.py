@@ -96,6 +96,9 @@ class ManagerBase(ABC):
         self._background, self._native_background = backgrounds = self._make_background(), self._make_background()
         self._opened = open_session(options, *backgrounds, write=self._write_view, reads_only=self._reads_only)
         self._session = self._opened.session
+        self._opened_with(options)
+
+    def _opened_with(self, options: ManagerOptions) -> None:
         self._begin_search()
         _warn_of_unused_name(options)
 

@@ -13,7 +13,7 @@ from backscroll.history.history import Entry
 from backscroll.history.plan import Clear, Excerpt
 from backscroll.tokens.usage import estimate_message
 from backscroll.view.rendering import edited_counts
-from backscroll.view.view import SUMMARY, Segment
+from backscroll.view.segment import SUMMARY, Segment
 
 MESSAGE_KINDS = ("system", "digest", "user", "assistant", "results")
 """System messages, the summary of everything left out, texts of users, texts and calls of the model, and results of

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from backscroll.messages import Message
 from backscroll.view.cache_marks import LOOK_BACK, Marking, Place, blocks_of
-from backscroll.view.view import Segment, View
+from backscroll.view.segment import Segment
+from backscroll.view.view import View
 
 
 class _Block(NamedTuple):

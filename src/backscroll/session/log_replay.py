@@ -20,7 +20,7 @@ from backscroll.session.state import SessionState
 from backscroll.session.store_sync import load_and_apply, refresh_lane
 from backscroll.view.cache_marks import Marking
 from backscroll.view.ephemerals import unstored
-from backscroll.view.view import Segment
+from backscroll.view.segment import Segment
 
 _Parts = tuple[int, ...]
 """Tokens, in the order of `MESSAGE_KINDS`."""

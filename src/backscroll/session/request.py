@@ -77,8 +77,7 @@ def request(
     if tools is not None or lane.tools is not None:
         offer_tools(state, lane, tools)
     if state.summaries is not None or state.natives is not None:
-        yield from wait_for_summary(state, lane, prompt, budget)
-        yield from wait_for_native(state, lane, prompt, budget)
+        yield from _wait(state, lane, prompt, budget)
     now = yield from refresh_lane(state, lane, prompt, limits)
     if lane.plan.edits and lane.planned_for is not None and budget > lane.planned_for and lane.has_grown(budget):
         now = yield from _replan(state, lane, now, budget)
@@ -96,6 +95,12 @@ def request(
         yield from _ask_ahead(state, lane, prompt, budget)
     assert lane.view is not None
     return lane.view.copies() if lane.around.marking is None else lane.view.marked_copies(lane.sent_before)
+
+
+def _wait(state: SessionState, lane: LaneState, prompt: str | None, budget: int) -> Operation[None]:
+    """Wait for what a compaction that is due could use, as long as the options allow."""
+    yield from wait_for_summary(state, lane, prompt, budget)
+    yield from wait_for_native(state, lane, prompt, budget)
 
 
 def _ask_ahead(state: SessionState, lane: LaneState, prompt: str | None, budget: int) -> Operation[None]:

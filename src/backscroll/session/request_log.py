@@ -33,7 +33,7 @@ from backscroll.session.store_sync import enter, fetch, flush_deferred, load_and
 from backscroll.session.system_prompt import prompt_of
 from backscroll.view.ephemerals import unstored
 from backscroll.view.rendering import Sources
-from backscroll.view.view import BLOCK, EPHEMERAL, SUMMARY, Segment
+from backscroll.view.segment import BLOCK, EPHEMERAL, SUMMARY, Segment
 
 _KINDS = frozenset(("request", "usage", "summary", "no_summary", "native"))
 _NEAR = 256  # records between the last position read and one that is reached from there

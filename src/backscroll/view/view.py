@@ -6,7 +6,6 @@ was appended since. Both give the same messages.
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import ceil
 from typing import Literal
 
@@ -23,45 +22,8 @@ from backscroll.view import rendering
 from backscroll.view.cache_marks import MarkableMessages, Marking, Place, set_marks
 from backscroll.view.context import HandedOut, RenderContext
 from backscroll.view.ephemerals import Ephemeral
+from backscroll.view.segment import BLOCK, EPHEMERAL, GROUP, NOTES, PROMPT, SUMMARY, Key, Segment, State
 from backscroll.view.tool_pairs import check_group
-
-Key = tuple[int, int, int]
-State = tuple[tuple[int, ...], int, bool]
-_PROMPT: Key = (-1, -1, 0)
-GROUP, SUMMARY, EPHEMERAL = 0, 1, 2
-"""The middle of a key: a group precedes the summary, which precedes ephemeral messages."""
-BLOCK, NOTES = -2, -1
-"""The end of a summary's key, if it is a provider's native block, or our notes on that. Both precede the digest."""
-
-
-@dataclass(slots=True, eq=False)
-class Segment:
-    """What belongs together in a view: a group, the summary, the system prompt or an ephemeral message."""
-
-    key: Key
-    messages: list[Message]
-    estimate: Estimate
-    entries: tuple[Entry, ...] = ()
-    group: MessageGroup | None = None
-    edits: tuple[Excerpt | Clear, ...] = ()
-    state: State = ((), 0, False)
-    """Members by `seq`, open calls, and whether it was rendered as pending: a change means that it must be rendered
-    again. The number of members is not enough, because after a rewind other messages may replace them.
-    """
-    gap: Gap | None = None
-    """The gap directly before it."""
-    separator: Message | None = None
-    separator_text: str = ""
-    separator_estimate: Estimate = NOTHING
-    start: int = 0
-    """Index, in `View.messages`, of the role separator or of the first message."""
-    sources: rendering.Sources | None = None
-    """The entries that each message is made of. `None`: one to one."""
-    bare: tuple[int, ...] = ()
-    """Entries that are shown without their reasoning, by `seq`."""
-    media: RequestMedia = NO_MEDIA
-    """Sums of its media, if the lane has limits of them."""
-
 
 Change = Literal["late result", "unanswered call"]
 
@@ -119,7 +81,7 @@ class View:
         keep_prompts = prompt is not None
         segments: list[Segment] = []
         if prompt is not None:
-            segments.append(view._synthetic(_PROMPT, "system", prompt, None, old))
+            segments.append(view._synthetic(PROMPT, "system", prompt, None, old))
         gap: Gap | None = None
         for seq, gap_before in history.outside(plan.gaps()):
             entry, gap = history.entry(seq), gap_before or gap

@@ -1,0 +1,48 @@
+"""A piece of a view: what belongs together in it, with its place."""
+
+from dataclasses import dataclass
+
+from backscroll.history.groups import MessageGroup
+from backscroll.history.history import Entry
+from backscroll.history.plan import Clear, Excerpt, Gap
+from backscroll.messages import Message
+from backscroll.tokens.request_media import NO_MEDIA, RequestMedia
+from backscroll.tokens.usage import NOTHING, Estimate
+from backscroll.view.rendering import Sources
+
+Key = tuple[int, int, int]
+State = tuple[tuple[int, ...], int, bool]
+PROMPT: Key = (-1, -1, 0)
+GROUP, SUMMARY, EPHEMERAL = 0, 1, 2
+"""The middle of a key: a group precedes the summary, which precedes ephemeral messages."""
+BLOCK, NOTES = -2, -1
+"""The end of a summary's key, if it is a provider's native block, or our notes on that. Both precede the digest."""
+
+
+@dataclass(slots=True, eq=False)
+class Segment:
+    """What belongs together in a view: a group, the summary, the system prompt or an ephemeral message."""
+
+    key: Key
+    messages: list[Message]
+    estimate: Estimate
+    entries: tuple[Entry, ...] = ()
+    group: MessageGroup | None = None
+    edits: tuple[Excerpt | Clear, ...] = ()
+    state: State = ((), 0, False)
+    """Members by `seq`, open calls, and whether it was rendered as pending: a change means that it must be rendered
+    again. The number of members is not enough, because after a rewind other messages may replace them.
+    """
+    gap: Gap | None = None
+    """The gap directly before it."""
+    separator: Message | None = None
+    separator_text: str = ""
+    separator_estimate: Estimate = NOTHING
+    start: int = 0
+    """Index, in `View.messages`, of the role separator or of the first message."""
+    sources: Sources | None = None
+    """The entries that each message is made of. `None`: one to one."""
+    bare: tuple[int, ...] = ()
+    """Entries that are shown without their reasoning, by `seq`."""
+    media: RequestMedia = NO_MEDIA
+    """Sums of its media, if the lane has limits of them."""
