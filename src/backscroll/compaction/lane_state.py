@@ -110,6 +110,10 @@ class LaneState:
     native_tried: Tried = NOT_TRIED
     """Failed native compactions."""
     view: View | None = None
+    unlike_sent: tuple[SeqRange, ...] = ()
+    """Entries whose reasoning would be `stale` if a request were sent now, because of the present system prompt or of
+    what this process has not got.
+    """
     last_compaction: CompactionResult | None = None
     little: int = 0
     """Consecutive compactions that freed too little, because nearly all of the budget is required."""
@@ -172,7 +176,7 @@ class LaneState:
             note.kind == "prose" and note.last >= self.summary.last for note in event.plan.digest.notes
         ):
             self.summary = None
-        self.stale = self.passing = ()  # the plan says what it leaves out
+        self.stale = self.unlike_sent = self.passing = ()  # the plan says what it leaves out
         self.planned_for, self._newly_planned = self.budget, True
         self.settled = self.batched = event.tokens
         self.settled_messages = event.messages
@@ -200,7 +204,7 @@ class LaneState:
         self.plan = until(self.plan, to)
         self._before = deque((_cut(plan, to) for plan in self._before), maxlen=_UNDO_DEPTH)
         self.settled = self.batched = self.settled_messages = 0
-        self.sent, self.stale = None, up_to(self.stale, to)
+        self.sent, self.stale, self.unlike_sent = None, up_to(self.stale, to), up_to(self.unlike_sent, to)
         self.passing = tuple([found for found in self.passing if found[0] <= to])
         if self.summary is not None and self.summary.last > to:
             self.summary = None
@@ -269,6 +273,11 @@ class LaneState:
         if planned is None or budget <= planned:
             return False
         return self.counting is None or budget >= GROWN * planned
+
+    @property
+    def outdated(self) -> tuple[SeqRange, ...]:
+        """Entries whose reasoning no request may show any more."""
+        return united(self.stale, self.unlike_sent) if self.unlike_sent else self.stale
 
     def used(self, budget: int) -> Estimate:
         """Estimate the whole request under the present view, which must exist."""
@@ -352,6 +361,7 @@ class LaneState:
             self.summary, self.spent, self.tried, self.calibrator.snapshot(), self.counting,
             self.stale, self.passing, self.marked, self.sent_to if self.marked else 0,
             self.tools, None if self._newly_planned else self.planned_for, self.native,
+            self.requested and self.counting is None,
         )  # fmt: skip  # one thought
 
     def restore(self, saved: LaneSnapshot) -> None:
@@ -369,7 +379,8 @@ class LaneState:
         self.stale, self.passing, self.marked, self.sent_to = saved.stale, saved.passing, saved.marked, saved.sent_to
         self.native = saved.native
         self.planned_for, self._newly_planned = saved.planned or saved.budget, saved.planned is None
-        self.requested = any(value is not None for value in (saved.counting, saved.sent, saved.prompt))
+        known = saved.counting, saved.sent, saved.prompt
+        self.requested = saved.requested or any(value is not None for value in known)
         self.refused = None if saved.refused is None else Overflowed(self.name, *saved.refused)
         self.calibrator.restore(saved.meter)
         if saved.tools is not None:

@@ -111,7 +111,7 @@ def due(lane: LaneState, now: PolicyInput, budget: int, force: bool = False) -> 
     used, decide = estimate.upper, None
     if now.limits is not NO_LIMITS:
         decide = _due_within_limits(lane, now, budget, targets, used)
-    elif lane.stale and not force:
+    elif (lane.stale or lane.unlike_sent) and not force:
         decide = partial(_fit_changed, lane, now, targets, used)
     elif force or _is_due(lane, now, targets, used):
         decide = partial(_fit, lane, now, targets, used, force)
@@ -141,7 +141,7 @@ def _due_within_limits(
     """Check a request for which the caller sets more limits than a budget."""
     exact = targets.exactly() if now.limits.hard else targets
     fits = not _is_due(lane, now, exact, used) and not hidden(lane.plan, now.limits.retain)
-    if fits and not lane.stale and _measured(now, lane.view, budget) <= budget:
+    if fits and not lane.outdated and _measured(now, lane.view, budget) <= budget:
         return None
     return partial(_fit_limited, lane, now, budget, exact, used)
 
@@ -390,7 +390,7 @@ def _builder(lane: LaneState, now: PolicyInput, targets: TokenTargets, *, regrow
     fresh = [found for found in now.ephemerals if found.number >= max(lane.expired, lane.shown)]
     builder = PlanBuilder(
         now.history, lane.view, lane.calibrator, targets, lane.around,
-        fresh=fresh, regrow=regrow, prose=_prose(lane), retain=now.limits.retain, stale=lane.stale,
+        fresh=fresh, regrow=regrow, prose=_prose(lane), retain=now.limits.retain, stale=lane.outdated,
         reason=now.reason,
     )  # fmt: skip  # one thought
     if sum(segment.estimate.upper for segment in lane.view.of_native()) > LARGEST * targets.room:

@@ -40,7 +40,7 @@ def regrow(lane: LaneState, now: PolicyInput, room: int) -> Decision:
     first, tokens, count = _comes_back(lane, history, room)
     if first is None:
         return NOTHING_DUE
-    last, bare = history.branch[-1], united(lane.plan.no_reasoning, lane.stale)
+    last, bare = history.branch[-1], united(lane.plan.no_reasoning, lane.outdated)
     plan = until(lane.plan, first - 1)
     digest = replace(plan.digest, covered_tokens=max(0, plan.digest.covered_tokens - tokens))
     plan = replace(plan, number=lane.plan.number + 1, last=last, digest=digest, no_reasoning=bare)

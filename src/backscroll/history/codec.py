@@ -49,7 +49,7 @@ FORMAT = 3
 a digest.
 """
 FORMATS = (1, 2, 3)
-_OPTIONAL = frozenset(("counting", "stale", "passing", "marked", "sent_to", "tools", "planned", "native"))
+_OPTIONAL = frozenset(("counting", "stale", "passing", "marked", "sent_to", "tools", "planned", "native", "requested"))
 """Fields of a lane in a checkpoint that are written only if there is something to say."""
 _LAYERED = {
     "encrypted": "is encrypted: give the `encryption_key` that it was written with",
@@ -307,10 +307,15 @@ def _history(snapshot: HistorySnapshot) -> Body:
     return body | {"groups": groups}
 
 
+def _checkpoint(event: Checkpoint) -> Body:
+    body: Body = {"history": _history(event.history), "newest_lane": event.newest_lane}
+    return body if event.answering is None else body | {"answering": event.answering}
+
+
 def _read_checkpoint(body: Body) -> Checkpoint:
     values = {key: _frozen(value) for key, value in body["history"].items()}
     values["groups"] = tuple(GroupSnapshot(*group) for group in values["groups"])
-    return Checkpoint(HistorySnapshot(**values), body["lanes"], body["newest_lane"])
+    return Checkpoint(HistorySnapshot(**values), body["lanes"], body["newest_lane"], body.get("answering"))
 
 
 def _frozen(value: Any) -> Any:
@@ -333,7 +338,7 @@ _WRITERS: Mapping[type, tuple[str, _Write]] = {
     SummaryMade: ("summary", _summary),
     SummaryFailed: ("no_summary", _fields),
     NativeMade: ("native", _fields),
-    Checkpoint: ("checkpoint", lambda event: {"history": _history(event.history), "newest_lane": event.newest_lane}),
+    Checkpoint: ("checkpoint", _checkpoint),
     CompactionSkipped: (
         "settled",
         lambda event: {

@@ -347,6 +347,8 @@ class LaneSnapshot:
     """Tokens of the first request under its plan. `None`: none was made yet."""
     native: NativeMade | None = None
     """A provider's compaction that no plan has used yet."""
+    requested: bool = False
+    """True if only the lane that it started from had requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,6 +358,8 @@ class Checkpoint:
     history: HistorySnapshot
     lanes: tuple[LaneSnapshot, ...]
     newest_lane: str | None
+    answering: str | None = None
+    """The lane of the newest request. `None`: there was none, or there is only one lane."""
 
 
 LogEvent = (

@@ -1,6 +1,6 @@
 """Keep a lane's view up to date with the history, apply decisions of the policy, and hand out the view."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from backscroll import events
@@ -9,7 +9,7 @@ from backscroll.compaction.lane_state import BETTER, LaneState
 from backscroll.compaction.reasoning import bound_view, shows_sealed
 from backscroll.history.log import PlanRecorded, RequestRecorded, digest_of
 from backscroll.history.plan import Plan
-from backscroll.history.ranges import united
+from backscroll.history.ranges import SeqRange, united
 from backscroll.ports import Notification
 from backscroll.tokens.usage import Estimate
 from backscroll.view.ephemerals import Ephemeral
@@ -43,8 +43,8 @@ def refresh(lane: LaneState, now: PolicyInput) -> list[Notification]:
             name = events.LATE_RESULT if change == "late result" else events.UNANSWERED_CALL
             reports.append((name, {"lane": lane.name, "seq": seq}))
         view.changes.clear()
-    if lane.stale and not shows_sealed(view, lane.stale):
-        lane.stale = ()
+    if (lane.stale or lane.unlike_sent) and not shows_sealed(view, lane.outdated):
+        lane.stale = lane.unlike_sent = ()
     lane.moved = lane.moved or bool(reports)
     return reports
 
@@ -63,27 +63,27 @@ def _rebuilt(lane: LaneState, now: PolicyInput, ephemerals: Sequence[Ephemeral])
         reports.append((events.PROMPT_CHANGED, {"lane": lane.name}))
     before = old.messages[: lane.sent_messages] if old is not None else []
     if now.history.last_sealed >= 0:
-        _check_prefix(lane, now, ephemerals)
+        lane.unlike_sent = united(_changed(lane, now, ephemerals), ()) if lane.around.binds else ()
     view = View.build(now.history, lane.plan, lane.around, prompt=now.prompt, ephemerals=ephemerals, reuse=old)
     if view.messages[: len(before)] != before:
         reports.append((events.PLAN_CHANGED, {"lane": lane.name, "rebuilt": len(view.messages)}))
     return view, reports
 
 
-def _check_prefix(lane: LaneState, now: PolicyInput, ephemerals: Sequence[Ephemeral]) -> None:
-    """Note which reasoning is invalid, because the system prompt or the form of texts changed since the lane's newest
+def _changed(lane: LaneState, now: PolicyInput, ephemerals: Sequence[Ephemeral]) -> Iterator[SeqRange]:
+    """Yield which reasoning is invalid, because the system prompt or the form of texts changed since the lane's newest
     request, or a message in it that is never stored is gone.
     """
     sealed = now.history.last_sealed
     if lane.requested and lane.prompt != (None if now.prompt is None else digest_of(now.prompt)):
-        lane.invalidate(0, sealed)
+        yield SeqRange(0, sealed)
     marks = lane.marked is not None, lane.around.marking is not None
     if lane.requested and marks[0] != marks[1] and not lane.around.adopts:  # texts are blocks now, or no longer
-        lane.invalidate(0, sealed)
+        yield SeqRange(0, sealed)
     shown = ((found.after, found.digest, found.reading.role) for found in ephemerals)
     gone = next((sent for sent in lane.passing if sent != next(shown, None)), None)
-    if gone is not None:
-        lane.invalidate(gone[0] + 1, sealed)
+    if gone is not None and gone[0] < sealed:
+        yield SeqRange(gone[0] + 1, sealed)
 
 
 # -- decisions --
@@ -103,7 +103,7 @@ def undo(lane: LaneState, now: PolicyInput, earlier: Plan) -> PlanRecorded:
     it goes what was made over the compacted view.
     """
     last = now.history.last.seq if now.history.last else None
-    bare = united(lane.plan.no_reasoning, lane.stale)
+    bare = united(lane.plan.no_reasoning, lane.outdated)
     plan = replace(earlier, number=lane.plan.number + 1, last=last, no_reasoning=bare)
     old = lane.view
     view = bound_view(

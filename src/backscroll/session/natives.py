@@ -20,7 +20,7 @@ def begin_next_native(state: SessionState, lane: LaneState, prompt: str | None, 
         return
     now = state.policy_input(prompt)
     targets, used = policy.reckoned(lane, now, budget)
-    if used.upper < policy.early(targets) or lane.stale:
+    if used.upper < policy.early(targets) or lane.outdated:
         return
     if not may_try(lane.native_tried, lane.compactions, lane.plan.digest.covered_tokens, targets.room):
         return

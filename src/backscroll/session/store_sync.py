@@ -77,6 +77,9 @@ def load_state(
             lane = state.lanes[snapshot.name] = state.make_lane(snapshot.name, snapshot.plan)
             lane.restore(snapshot)
         state.newest_lane = checkpoint.newest_lane if checkpoint else None
+        state.answering = checkpoint.answering if checkpoint else None
+        if len(state.lanes) == 1:
+            state.answering = next((name for name, lane in state.lanes.items() if lane.requested), None)
         if state.newest_lane not in (None, *state.lanes):
             raise ValueError(f"its newest lane is {state.newest_lane!r:.80}, and it has no such lane")
     for at, event in enumerate(behind, first):
@@ -214,4 +217,5 @@ def write_checkpoint(state: SessionState) -> None:
     )  # no view was requested lately: the newest messages will be needed
     history.evict(shown, history.next_seq - fresh)
     lanes = tuple(lane.snapshot() for lane in state.lanes.values())
-    state.apply_deferred(Checkpoint(history.snapshot(), lanes, state.newest_lane))
+    answering = state.answering if len(lanes) > 1 else None
+    state.apply_deferred(Checkpoint(history.snapshot(), lanes, state.newest_lane, answering))

@@ -8,7 +8,6 @@ from backscroll.history.plan import Clear, Excerpt, Gap
 from backscroll.messages import Message
 from backscroll.tokens.request_media import NO_MEDIA, RequestMedia
 from backscroll.tokens.usage import NOTHING, Estimate
-from backscroll.view.rendering import Sources
 
 Key = tuple[int, int, int]
 State = tuple[tuple[int, ...], int, bool]
@@ -40,7 +39,7 @@ class Segment:
     separator_estimate: Estimate = NOTHING
     start: int = 0
     """Index, in `View.messages`, of the role separator or of the first message."""
-    sources: Sources | None = None
+    sources: tuple[tuple[Entry, ...], ...] | None = None
     """The entries that each message is made of. `None`: one to one."""
     bare: tuple[int, ...] = ()
     """Entries that are shown without their reasoning, by `seq`."""
