@@ -221,8 +221,6 @@ class SessionState:
         if isinstance(event, RequestRecorded):
             self.answering = event.lane
             lane.passing = event.ephemerals
-            if event.ephemerals and self.history.last_sealed < 0:  # then nothing can be bound to them
-                lane.passing = ()
         if isinstance(event, PlanRecorded):
             self.newest_lane = event.lane
             if event.undone:  # messages pinned since then must not leave the view again
