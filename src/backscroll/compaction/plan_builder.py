@@ -147,10 +147,11 @@ class PlanBuilder:
         if not self.around.binds or next(sealed(self.before), None) is None:
             return
         plan = self.view.plan
-        if plan.edits == self.before.plan.edits and plan.digest == self.before.plan.digest:
-            return  # it is the reasoning alone that leaves
         base = replace(plan, no_reasoning=self._removed_before)
-        view = bound_view(self._follows, base, lambda plan: self._build(plan, self._view))
+        view = self._build(base, self._view)
+        if first_changed(self._follows, view) is None:
+            return  # it is the reasoning alone that leaves
+        view = bound_view(self._follows, base, lambda plan: self._build(plan, view))
         if view.plan.no_reasoning != plan.no_reasoning and self._fits(view):
             self._view, self._no_reasoning = view, view.plan.no_reasoning
 

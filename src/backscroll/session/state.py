@@ -236,6 +236,7 @@ class SessionState:
             lane.stale, lane.planned_for = origin.stale, origin.planned_for or origin.budget
         if asked is not None:
             lane.prompt, lane.requested, lane.marked = asked.prompt, asked.requested, asked.marked
+            lane.passing = asked.passing
             if asked.tools is not None:
                 lane.offer(asked.tools)
 
