@@ -53,11 +53,12 @@ class Session(RecordingSession):
         if end:
             self.manager.append(TALK.say("assistant", "I have seen it"), TALK.say("user", "well done"))
         self.manager.get_messages_for_request(token_budget=1_000_000)
-        self.manager.get_messages_for_request(token_budget=int(self.manager.usage().used_upper_bound / 0.8))
+        budget = int(self.manager.usage().used_upper_bound / 0.8)
+        self.manager.get_messages_for_request(token_budget=budget)
         self.manager.compact()
         told = self.manager.explain()
         assert {found.state for found in told} <= {"whole", "cleared"}
-        view = self.manager.get_messages_for_request()
+        view = self.manager.get_messages_for_request(token_budget=budget)
         return {found.seq: view[found.seq]["content"] for found in told if found.state == "cleared"}
 
 
