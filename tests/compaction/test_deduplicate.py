@@ -222,10 +222,11 @@ def test_old_pictures_become_stubs_and_the_newest_stays(dialect):
     for number in range(4):
         manager.append(talk.picture(f"picture {number}"), talk.say("assistant", f"seen {number}"))
     manager.get_messages_for_request(token_budget=1_000_000)
-    manager.get_messages_for_request(token_budget=int(manager.usage().used_upper_bound / 0.8))
+    budget = int(manager.usage().used_upper_bound / 0.8)
+    manager.get_messages_for_request(token_budget=budget)
     manager.compact()
     states = {found.seq: (found.state, found.reason) for found in manager.explain()}
-    view = manager.get_messages_for_request()
+    view = manager.get_messages_for_request(token_budget=budget)
     for number, seq in enumerate((1, 3, 5)):
         assert states[seq] == ("cleared", "deduplicate")
         assert f"picture {number}" in str(view[seq])
