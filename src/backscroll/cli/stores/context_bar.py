@@ -93,6 +93,8 @@ def coming(status: WindowReport) -> str:
     if does.after_tokens >= does.before_tokens:
         return begins + "save nothing: the view is at its target, or holds only what must stay"
     out = f"{does.messages_dropped:,} messages covered by the digest, {does.parts_shortened:,} parts shortened in all"
+    if does.reasoning_tokens:
+        out += f", {does.reasoning_tokens:,} tokens of reasoning lost, which the provider binds to what is edited"
     return f"{begins}reduce it to {does.after_tokens:,} tokens: {out}"
 
 
