@@ -230,7 +230,9 @@ class PlanBuilder:
         return used <= max(self.targets.threshold, self.used)
 
     def lost_reasoning(self) -> list[Entry]:
-        """Return the messages whose reasoning leaves the view with this plan."""
+        """Return the messages whose reasoning leaves the view with this plan, where its provider binds it."""
+        if not self.around.binds:
+            return []
         gaps = [edit for edit in self.view.plan.edits if isinstance(edit, Native)]
         lost = lost_between(self.before, self.view)
         return [entry for entry in lost if not covers(gaps, entry.seq)] if gaps else lost
