@@ -103,9 +103,10 @@ class NativeAgent(BoundAgent):
             sent = self.anthropic_request(request.messages)
             return self.provider.create(**{**sent, "model": request.model, "compaction": {"type": "summarize"}})
         items = [_sent(message) for message in request.messages]
+        tools = {"tools": self.tools} if self.tools else {}
         if self.chance.random() < 0.5:
-            return self.provider.compact(model=request.model, input=items)
-        return self.provider.create(model=request.model, input=[*items, {"type": "compaction_trigger"}])
+            return self.provider.compact(model=request.model, input=items, **tools)
+        return self.provider.create(model=request.model, input=[*items, {"type": "compaction_trigger"}], **tools)
 
     def anthropic_request(self, view: list[Message]) -> Message:
         request = super().anthropic_request(view)
