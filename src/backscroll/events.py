@@ -115,7 +115,7 @@ WARNINGS: Mapping[str, str] = {
     "of the view explains it: {remedy}",
     RULES_EVICTED: "the digest of lane {lane!r} has no room for {rules:,} more of the user's rules: raise the budget, "
     "or pin the messages that state them",
-    ATTACHMENT_LEFT_OUT: "the {kind} in the user's message {seq} does not fit the budget of lane {lane!r} and is left "
+    ATTACHMENT_LEFT_OUT: "the {kind} in the user's message {seq} does not fit a request of lane {lane!r} and is left "
     "out: raise the budget, or attach a smaller one",
     MEDIA_OVER_LIMIT: "the {images:,} images of lane {lane!r} and its {bytes:,} bytes of media exceed what its "
     "provider accepts in one request ({limits}), and what is left is protected: unpin messages, or attach fewer or "
