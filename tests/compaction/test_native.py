@@ -293,6 +293,60 @@ def test_a_lane_of_another_vendor_does_without_the_block():
     assert any(str(message["content"]).startswith("Go through the notes.") for message in other)
 
 
+def test_a_lane_that_cannot_read_the_block_does_without_it():
+    talk = NativeTalk()
+    talk.work(events.COMPACTION)
+    for lane in ("gemini-2.5-pro", "claude-haiku-4-5", "us.anthropic.claude-opus-5-5-v1:0"):
+        other = talk.manager.get_messages_for_request(lane=lane)
+        assert not blocks(other)
+        assert "earlier messages are compacted here" in str(other)
+
+
+@pytest.mark.filterwarnings("ignore::backscroll.BackscrollWarning")
+@pytest.mark.parametrize("strategies", ["auto", ["native", "digest"]])
+def test_a_model_that_is_not_compacted_is_not_asked(strategies):
+    """Amazon Bedrock does not compact on demand. The lane names the platform."""
+    talk = NativeTalk(strategies=strategies)
+    lane = "us.anthropic.claude-opus-5-5-20260922-v1:0"
+    for _ in range(60):
+        view = talk.send(lane)
+    assert talk.names.count(events.COMPACTION) > 2
+    assert talk.asked == []
+    assert not blocks(view)
+    assert talk.payloads(events.NATIVE_UNAVAILABLE) == [{"lane": lane, "model": lane}]
+
+
+def test_a_model_that_is_not_compacted_is_reported_once():
+    talk = NativeTalk(model="claude-haiku-4-5")
+    with pytest.warns(BackscrollWarning, match="'claude-haiku-4-5' of lane 'main' is not compacted by its provider"):
+        talk.work("never", 60)
+    assert talk.names.count(events.NATIVE_UNAVAILABLE) == 1
+    assert talk.asked == []
+
+
+def test_auto_is_silent_where_it_would_not_ask():
+    """The reasoning of this model is not bound, so a block would not pay."""
+    talk = NativeTalk(model="claude-haiku-4-5", strategies="auto")
+    talk.work("never", 60)
+    assert events.NATIVE_UNAVAILABLE not in talk.names
+
+
+def test_a_named_model_of_such_a_vendor_is_asked():
+    talk = NativeTalk(model="claude-haiku-4-5", native_model="claude-haiku-4-5")
+    with pytest.warns(BackscrollWarning, match="this model does not support compaction on demand"):
+        talk.work(events.NATIVE_FAILED)
+    assert [request.model for request in talk.asked] == ["claude-haiku-4-5"]
+
+
+@pytest.mark.parametrize("named", ["gpt-6.2-sol", "gemini-2.5-pro"])
+def test_a_named_model_of_another_vendor_is_not_asked(named):
+    """The lane could not read its block."""
+    talk = NativeTalk(native_model=named)
+    with pytest.warns(BackscrollWarning, match="is not compacted by its provider"):
+        talk.work("never", 40)
+    assert talk.asked == []
+
+
 def test_pinned_and_system_messages_are_quoted():
     talk = NativeTalk()
     talk.manager.append({"role": "user", "content": "The key is K-17.", "metadata": {"pinned": True}})
