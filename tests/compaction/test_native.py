@@ -6,6 +6,7 @@ import pytest
 
 from backscroll import AsyncContextManager, BackscrollWarning, ConfigurationError, NativeCompaction, events
 from backscroll.compaction.strategies.native import NativeStrategy
+from backscroll.evaluation.fake_providers import FakeOpenAIResponses, Reply, Text
 from backscroll.evaluation.validity import problems
 from tests.compaction.native_talk import RULE, NativeTalk, blocks, notes, thoughts
 from tests.native_agent import LateManager
@@ -58,6 +59,31 @@ def test_openai_keeps_no_notes_of_ours():
         view = talk.work(events.COMPACTION)
     assert str(view).count("The compaction at the beginning represents") == 1
     assert view[1]["content"] == f"Go through the notes. {RULE}"
+
+
+class Talkative(NativeTalk):
+    """A model that says something next to its calls, and a provider that keeps it when it compacts."""
+
+    def __init__(self):
+        super().__init__("openai", budget=12_000)
+        self.provider = FakeOpenAIResponses(
+            model=self.model, replies=self.reply_to, on_mismatch="error", keeps_replies=True
+        )
+
+    def reply_to(self, request):
+        answer = super().reply_to(request)
+        thinking, *calls = answer.parts
+        return Reply((thinking, Text(f"I read note {self.number}."), *calls))
+
+
+def test_replies_in_a_compaction_demand_no_reasoning():
+    """Their `id` would: OpenAI refuses a stored message whose reasoning is gone."""
+    talk = Talkative()
+    view = talk.work(events.COMPACTION)
+    kept = view[: blocks(view)[0][0]]
+    assert {"type": "message", "role": "assistant", "content": "I read note 2."} in kept
+    assert thoughts(view) > 0
+    talk.work(events.COMPACTION)
 
 
 @pytest.mark.parametrize("vendor", VENDORS)
