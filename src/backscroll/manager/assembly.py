@@ -93,7 +93,7 @@ def open_session(
         clock=monotonic,
         listened_to=options.on_event is not None,
     )
-    session.natives = _natives(options.native, native_background)
+    session.natives = _natives(options.native, native_background, traced)
     search: Index = SearchIndex() if store is None else search_for(store, name)
     everywhere = None if store is None else partial(search_everywhere, store)
     return SessionRuntime(name, session, store, inner, measurer, search, everywhere, options.on_event, traced)
@@ -173,8 +173,13 @@ def _summaries(
     return Summaries(summarizer, blocking, background)
 
 
-def _natives(given: NativeCompaction | None, background: BackgroundTask) -> Natives | None:
-    return None if given is None else Natives(given, _blocks(given.fn), background)
+def _natives(given: NativeCompaction | None, background: BackgroundTask, traced: Telemetry | None) -> Natives | None:
+    if given is None:
+        return None
+    blocking = _blocks(given.fn)
+    if traced is not None:
+        given = replace(given, fn=traced.native(given.fn))
+    return Natives(given, blocking, background)
 
 
 def _blocks(function: Callable[..., Any]) -> bool:
