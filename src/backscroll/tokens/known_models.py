@@ -65,6 +65,8 @@ class KnownModel:
     """The provider binds the model's reasoning to the messages before it, and refuses or drops it after a change."""
     native: bool | None = False
     """The provider compacts conversations of the model on demand. `None`: no source says."""
+    tool_prompt: int = 0
+    """Tokens that the provider adds to a request with tools, unless one of them is forced by `tool_choice`."""
     as_of: str = AS_OF
 
 
@@ -81,6 +83,30 @@ _SMALL_WINDOW_IMAGES = 100
 """Images that Anthropic accepts in one request of a model whose window is below 1M. Source: its page on vision."""
 _CLOUD_IMAGE_BYTES = 5 * _MEGABYTE
 """Bytes of one image that Claude accepts on Bedrock and Google Cloud. Source: the clouds' pages on Claude."""
+
+_UNREAD_TOOL_PROMPT = 300
+_TOOL_PROMPTS = {
+    "claude-fable-5-2": _UNREAD_TOOL_PROMPT,
+    "claude-mythos-5-2": _UNREAD_TOOL_PROMPT,
+    "claude-fable-5-1": _UNREAD_TOOL_PROMPT,
+    "claude-mythos-5-1": _UNREAD_TOOL_PROMPT,
+    "claude-opus-5-5": _UNREAD_TOOL_PROMPT,
+    "claude-sonnet-5-5": _UNREAD_TOOL_PROMPT,
+    "claude-haiku-5-5": _UNREAD_TOOL_PROMPT,
+    "claude-opus-5": 286,
+    "claude-opus-4-8": 290,
+    "claude-opus-4-7": 675,
+    "claude-sonnet-5": 354,
+    "claude-opus-4-6": 497,
+    "claude-sonnet-4-6": 497,
+    "claude-opus-4-5": 497,
+    "claude-sonnet-4-5": 497,
+    "claude-haiku-4-5": 497,
+}
+"""Tokens of the system prompt that Anthropic puts before tools, with `tool_choice` `auto` or `none`. A forced tool takes
+about 120 more. Source: its page on pricing, which has 496 or 497 for versions 4.5 and 4.6. What it says of the newest
+models was not read: 300 is assumed.
+"""
 
 _CLAUDE = (
     # id, window, largest output, prices, cache minimum, binds, native
@@ -168,7 +194,7 @@ _OTHERS = (
 
 KNOWN_MODELS: tuple[KnownModel, ...] = (
     *(
-        KnownModel(name, "anthropic", window, most, None, prices, minimum, binds, native)
+        KnownModel(name, "anthropic", window, most, None, prices, minimum, binds, native, _TOOL_PROMPTS.get(name, 0))
         for name, window, most, prices, minimum, binds, native in _CLAUDE
     ),
     *(
