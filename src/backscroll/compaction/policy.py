@@ -34,6 +34,7 @@ from backscroll.compaction.strategies.preview import ArrivalRule, arrival_rule, 
 from backscroll.compaction.summarization import Order, Summaries
 from backscroll.compaction.trim import TrimRequest, chosen_by, fold
 from backscroll.compaction.upcoming import may_try, next_order, worth_summarizing
+from backscroll.compaction.working_set import spare_working_set
 from backscroll.history.log import CompactionSkipped, PlanRecorded
 from backscroll.history.plan import DigestLine, Edit, hidden
 from backscroll.history.ranges import covers
@@ -314,8 +315,6 @@ def _arrived(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> bool:
 
 def _arrival_rule(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> ArrivalRule | None:
     binds = lane.around.binds and now.history.last_sealed >= 0
-    if not binds and now.options.tool_result_preview is None:
-        return None
     return arrival_rule(targets.room, now.options.tool_result_preview, binds=binds)
 
 
@@ -375,12 +374,13 @@ def _fit_batch(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: i
     previews = now.options.tool_result_preview
     make = None if previews is None else partial(preview, builder.window, previews)
     spared, cold = now.options.protect.results, _is_cold(lane, now)
+    current = spare_working_set(builder.window, int(builder.room * now.options.protect.working_set), files=False)
     edits = batch(builder.window, least, now.prices, spared, make, cold=cold)
     if not edits:
         return Decision(
             CompactionSkipped(lane.name, used - int(least * LOOK_AGAIN), len(builder.before.messages), batch=True), []
         )
-    builder.apply(edits)
+    builder.apply([*current, *edits])
     builder.settle_reasoning()
     return _recorded(lane, now, builder, used, after=builder.rebuild_and_count(), trigger="cache_savings")
 
