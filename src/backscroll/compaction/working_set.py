@@ -1,7 +1,7 @@
 """The working set of a window: the newest versions of what the agent works by, which compactions spare up to a bound.
 
 First come instructions (loaded skills, instruction files, and what a host marks by `metadata.shelf`), then plans and
-to-do lists, then files, the one that a call named last first. They are recognized by the names and arguments of calls,
+to-do lists, then files that several calls name, the one that was named last first. They are recognized by the names and arguments of calls,
 and so across tools and frameworks. Of each object only the newest version is spared, and of a file only the lines that
 no edit removed since.
 """
@@ -33,7 +33,8 @@ _INSTRUCTION_FILES = re.compile(
 _SKILL_TOOL = re.compile(r"skill", re.IGNORECASE)
 _PLAN_TOOL = re.compile(r"todo|(?:^|_)plan(?:_|$)", re.IGNORECASE)
 _LEAST = 60  # tokens: a shorter result is an error, or says that nothing changed
-_OF_FILES = 0.3  # of the set that files may take
+_OF_FILES = 0.15  # of the set that files may take: their salient lines are in the digest as well
+_WORKED_ON = 2  # calls that name a file which the agent works on, and not only looked at
 _OF_FILE = 0.5  # of that which one file may take, so that there are several
 
 INSTRUCTIONS, PLANS, FILES = range(3)
@@ -51,6 +52,8 @@ class _Object:
     """The parts with its newest text: several if a file was read in pieces, by the arguments of the calls."""
     touched: int = 0
     """The `seq` of the newest call that names it."""
+    calls: int = 0
+    """Calls that name it."""
 
 
 def spare_working_set(window: Window, room: int, *, files: bool = True) -> list[Excerpt]:
@@ -69,6 +72,8 @@ def spare_working_set(window: Window, room: int, *, files: bool = True) -> list[
     edits: list[Excerpt] = []
     of_files = int(room * _OF_FILES) if files else 0
     for found in sorted(_objects(window).values(), key=_order) if room > 0 else ():
+        if found.kind == FILES and found.calls < _WORKED_ON:
+            continue
         limit = min(room, of_files, int(room * _OF_FILE)) if found.kind == FILES else room
         for unit, candidate in reversed(found.pieces.values()):
             edit = _without_stale(window, candidate) if candidate.part.kind == "result" else None
@@ -137,7 +142,7 @@ def _take(window: Window, found: dict[str, _Object], call: CandidatePart, result
             found[f"skill {call.part.text}"] = _Object(INSTRUCTIONS, {"": (unit, result)}, seq)
     elif path:
         known = found.setdefault(path, _Object(INSTRUCTIONS if _INSTRUCTION_FILES.search(path) else FILES))
-        known.touched = seq
+        known.touched, known.calls = seq, known.calls + 1
         if not _CONTENTS.isdisjoint(values):
             known.pieces = {"": (unit, call)}
         elif result is not None:
