@@ -33,6 +33,7 @@ from backscroll.compaction.result import CompactionResult, Trigger
 from backscroll.compaction.strategies.excerpt import ExcerptStrategy
 from backscroll.compaction.strategies.preview import ArrivalRule, arrival_rule, arrivals, shown_whole
 from backscroll.compaction.trim import TrimRequest, fold
+from backscroll.compaction.working_set import spare_working_set
 from backscroll.history.log import CompactionSkipped, PlanRecorded
 from backscroll.history.plan import DigestLine, Edit, hidden
 from backscroll.history.ranges import covers
@@ -376,12 +377,13 @@ def _fit_batch(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: i
     assert now.prices is not None
     assert least is not None
     builder = _builder(lane, now, targets, regrow=False)
+    current = spare_working_set(builder.window, int(builder.room * now.options.protect.working_set), files=False)
     edits = batch(builder.window, least, now.prices, now.options.protect.results, cold=_is_cold(lane, now))
     if not edits:
         return Decision(
             CompactionSkipped(lane.name, used - int(least * LOOK_AGAIN), len(builder.before.messages), batch=True), []
         )
-    builder.apply(edits)
+    builder.apply([*current, *edits])
     builder.settle_reasoning()
     return _recorded(lane, now, builder, used, after=builder.rebuild_and_count(), trigger="cache_savings")
 

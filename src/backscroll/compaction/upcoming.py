@@ -14,6 +14,7 @@ from backscroll.compaction.lane_state import LaneState
 from backscroll.compaction.policy import early, reckoned
 from backscroll.compaction.summarization import MOST_FAILURES, Order, Summaries, as_turn, order_of
 from backscroll.compaction.trim import TrimRequest, chosen_by
+from backscroll.compaction.working_set import spare_working_set
 from backscroll.history.log import Tried
 from backscroll.view.view import View
 
@@ -44,6 +45,7 @@ def next_summary(
         return None
     window = build_window(now.history, lane.view, targets.room, lane.around)
     protect_recent(window, int(window.budget * now.options.protect.recent), now.options.protect.results)
+    spare_working_set(window, int(window.budget * now.options.protect.working_set))
     tokens = max(targets.threshold, used) - targets.target
     leaving = worth_summarizing(window, tokens) if wish is None else chosen_by(window, wish)
     newest, room = now.history.newest, window.summary_room()
