@@ -16,7 +16,8 @@ def grown(ranked: Sequence[Ranked], texts: Mapping[_Place, str]) -> list[SearchH
 
     Args:
         ranked: The hits, best first.
-        texts: The texts of the parts in which the first hits are, by `seq` and part. A hit without one stays as it is.
+        texts: The texts of the parts in which the first hits are, by `seq` and part. A hit without one stays as it is,
+            and one in which an index replaced lone surrogates.
     """
     begins = {(hit.seq, hit.part, hit.offset): Ranked(hit, score) for hit, score in ranked}
     ends = {(hit.seq, hit.part, hit.offset + len(hit.text)): Ranked(hit, score) for hit, score in ranked}
@@ -27,7 +28,7 @@ def grown(ranked: Sequence[Ranked], texts: Mapping[_Place, str]) -> list[SearchH
         if any(hit.offset in other for other in taken):
             continue
         text = texts.get(place)
-        if len(found) < FIRST and text is not None:
+        if len(found) < FIRST and text is not None and text.startswith(hit.text, hit.offset):
             start, end = _reach(hit, text, taken, begins, ends)
             hit = hit._replace(offset=start, text=text[start:end])  # noqa: PLW2901  the hit that is returned
         taken.append(range(hit.offset, hit.offset + len(hit.text)))
@@ -44,8 +45,6 @@ def _reach(
 ) -> tuple[int, int]:
     """Return where a grown hit begins and ends: passage by passage, the better neighbor first."""
     start, end = hit.offset, hit.offset + len(hit.text)
-    if text[start:end] != hit.text:  # lone surrogates were replaced: offsets still fit, the text does not
-        return start, end
     lowest = max((other.stop for other in taken if other.stop <= start), default=0)
     highest = min((other.start for other in taken if other.start >= end), default=len(text))
     while True:

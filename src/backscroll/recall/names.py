@@ -46,7 +46,7 @@ def spellings(term: str) -> tuple[str, ...]:
 
 def parts(text: str) -> str:
     """Return what an index would not find in a text by itself: the parts of names in camel case, and words that follow
-    an escape, as in the arguments of a call (`"\\nreturn"`).
+    an escaped line end, as in the arguments of a call.
     """
     names = dict.fromkeys(_CAMEL.findall(text)) if _IN_CAMEL.search(text) else ()
     found = [_HUMP.sub(" ", name) for name in names]

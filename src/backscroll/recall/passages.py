@@ -1,9 +1,9 @@
 """Cut texts into passages, and give those of JSON the names and values around them.
 
-A hit is a few lines and not a whole file. A passage ends at a blank line, a line, or the end of a value, so that JSON on
-one line and the arguments of a call are cut as well as printed text. A value deep in a JSON text says little by itself:
-its passage is also found by the keys that lead to it and by the plain values next to those, such as the name of the
-product whose variants it lists.
+A hit is a few lines and not a whole file. A passage ends at a blank line, a line, or the end of a value, so that JSON
+on one line and the arguments of a call are cut as well as printed text. A value deep in a JSON text says little by
+itself: its passage is also found by the keys that lead to it and by the plain values next to those, such as the name
+of the product whose variants it lists.
 """
 
 import re
@@ -31,8 +31,10 @@ class Passage(NamedTuple):
 
 def passages(text: str) -> Iterator[Passage]:
     """Yield pieces of at most `PASSAGE` characters, which joined are the text."""
-    starts = [0] if text else []
-    while starts and (end := end_of(text, starts[-1])) < len(text):
+    if not text:
+        return
+    starts = [0]
+    while (end := end_of(text, starts[-1])) < len(text):
         starts.append(end)
     contexts = _contexts(text, starts) if len(starts) > 1 and _is_json(text) else [""] * len(starts)
     for start, end, context in zip(starts, [*starts[1:], len(text)], contexts, strict=True):

@@ -9,9 +9,9 @@ order of which the first hits are meant to hold the source:
   sources finds three.
 - Of passages that say nearly the same, the newest comes first and the others last.
 
-Constants were measured on recorded conversations of two kinds (agents that write code, and a scripted agent whose tools
-answer in JSON), by whether the page of a search held what the next message used. Rejected there: to weigh newer passages
-more (0.3 to 1 point less), and smaller passages (less in the first five hits by 10 points).
+Constants were measured on recorded conversations of two kinds (agents that write code, and a scripted agent whose
+tools answer in JSON), by whether the page of a search held what the next message used. Rejected there: to weigh newer
+passages more (0.3 to 1 point less), and smaller passages (10 points less in the first five hits).
 """
 
 from collections import Counter
@@ -104,9 +104,7 @@ def _weighed(query: str, candidates: Sequence[Candidate]) -> list[_Weighed]:
     counted = [_counted(candidate, wanted) for candidate in candidates]
     holding = Counter(term for _, found, _ in counted for term in found)
     usual = sum(size for *_, size in counted) / max(1, len(counted))
-    rarity = {
-        term: log(1 + (len(candidates) - number + 0.5) / (number + 0.5)) for term, number in holding.items()
-    }
+    rarity = {term: log(1 + (len(candidates) - number + 0.5) / (number + 0.5)) for term, number in holding.items()}
     weighed = []
     for candidate, (words, found, size) in zip(candidates, counted, strict=True):
         long = _SATURATION * (1 - _LENGTH + _LENGTH * size / (usual or 1))

@@ -219,9 +219,10 @@ class PagedSearch:
         yield from index(self._search, scroll.history.next_seq, scroll.fetch)
         ranked: list[Ranked] = yield Ask(self._look, (query, scroll.in_view), heavy=True)
         entries = yield from scroll.fetch(sorted({each.hit.seq for each in ranked[:_MOST_GROWING]}))
-        found = grown(ranked, {
-            (entry.seq, number): part.text for entry in entries for number, part in enumerate(entry.reading.parts)
-        })
+        found = grown(
+            ranked,
+            {(entry.seq, number): part.text for entry in entries for number, part in enumerate(entry.reading.parts)},
+        )
         self._answers.pop(query, None)
         self._answers[query] = found
         if len(self._answers) > _MOST_ANSWERS:
