@@ -31,6 +31,7 @@ _PART = 0.5  # a part of a name is weaker evidence than the whole
 _NEIGHBOR = 0.5  # of the score of a passage, what the next one gets
 _AGAIN = 0.7  # what a term still counts when an earlier hit has it
 _ALIKE = 0.9  # share of words by which two passages say nearly the same
+_MOST_FIRST = 100  # the best passages, among which those are that come first
 _FEWEST_WORDS = 8  # fewer words are alike by chance
 
 
@@ -98,9 +99,39 @@ def left_out_first(hits: Iterable[SearchHit], in_view: Iterable[str]) -> tuple[l
     return left_out, seen
 
 
+class _Wanted:
+    """The terms of a query, by the words that they consist of."""
+
+    def __init__(self, query: str) -> None:
+        self.words: dict[str, list[str]] = {}
+        """By each word, the terms that it is a spelling of."""
+        self.phrases: dict[str, list[tuple[str, str]]] = {}
+        """By the first word, the terms of several words, each with these words in a row."""
+        for term in terms(query):
+            for spelling in spellings(term):
+                sequence = folded(spelling)
+                if len(sequence) > 1:
+                    self.phrases.setdefault(sequence[0], []).append((term, f" {' '.join(sequence)} "))
+                elif sequence:
+                    self.words.setdefault(sequence[0], []).append(term)
+
+    def count(self, words: Sequence[str], weight: float, found: dict[str, float]) -> None:
+        """Add to `found` how often these words have each term, weighed."""
+        counts = Counter(words)
+        for word in counts.keys() & self.words.keys():
+            for term in self.words[word]:
+                found[term] = found.get(term, 0.0) + weight * counts[word]
+        begun = counts.keys() & self.phrases.keys()
+        whole = f" {' '.join(words)} " if begun else ""
+        for word in begun:
+            for term, phrase in self.phrases[word]:
+                if often := whole.count(phrase):
+                    found[term] = found.get(term, 0.0) + weight * often
+
+
 def _weighed(query: str, candidates: Sequence[Candidate]) -> list[_Weighed]:
     """Weigh candidates by BM25 over the fields text, context and parts of names."""
-    wanted = {term: [tuple(folded(spelling)) for spelling in spellings(term)] for term in terms(query)}
+    wanted = _Wanted(query)
     counted = [_counted(candidate, wanted) for candidate in candidates]
     holding = Counter(term for _, found, _ in counted for term in found)
     usual = sum(size for *_, size in counted) / max(1, len(counted))
@@ -108,31 +139,23 @@ def _weighed(query: str, candidates: Sequence[Candidate]) -> list[_Weighed]:
     weighed = []
     for candidate, (words, found, size) in zip(candidates, counted, strict=True):
         long = _SATURATION * (1 - _LENGTH + _LENGTH * size / (usual or 1))
-        by_term = {term: rarity[term] * often * (1 + _SATURATION) / (often + long) for term, often in found.items()}
+        by_term = {
+            term: rarity[term] * found[term] * (1 + _SATURATION) / (found[term] + long) for term in sorted(found)
+        }  # sorted: a sum of fractions depends on its order
         weighed.append(_Weighed(candidate.hit, words, by_term, sum(by_term.values())))
     return weighed
 
 
-def _counted(
-    candidate: Candidate, wanted: Mapping[str, Sequence[tuple[str, ...]]]
-) -> tuple[frozenset[str], dict[str, float], float]:
+def _counted(candidate: Candidate, wanted: _Wanted) -> tuple[frozenset[str], dict[str, float], float]:
     """Return the words of a candidate's text, how often it has each term, and its length in words."""
     text = candidate.hit.text
-    fields = ((folded(spaced(text)), 1.0), (folded(spaced(candidate.context)), 1.0), (folded(parts(text)), _PART))
+    own = folded(spaced(text))
     found: dict[str, float] = {}
-    for words, weight in fields:
-        if not words:
-            continue
-        counts, whole = Counter(words), f" {' '.join(words)} "
-        for term, sequences in wanted.items():
-            often = sum(
-                counts[sequence[0]] if len(sequence) == 1 else whole.count(f" {' '.join(sequence)} ")
-                for sequence in sequences
-                if sequence
-            )
-            if often:
-                found[term] = found.get(term, 0.0) + weight * often
-    return frozenset(fields[0][0]), found, sum(len(words) * weight for words, weight in fields)
+    size = 0.0
+    for words, weight in ((own, 1.0), (folded(spaced(candidate.context)), 1.0), (folded(parts(text)), _PART)):
+        wanted.count(words, weight, found)
+        size += len(words) * weight
+    return frozenset(own), found, size
 
 
 def _add_neighbors(weighed: Iterable[_Weighed]) -> None:
@@ -148,7 +171,7 @@ def _add_neighbors(weighed: Iterable[_Weighed]) -> None:
 
 def _first(ordered: Sequence[_Weighed]) -> tuple[list[_Weighed], list[_Weighed]]:
     """Return the first hits, which share the query, and the rest by score, those like a first one last."""
-    left, picked, alike = list(ordered), list[_Weighed](), list[_Weighed]()
+    left, picked, alike = list(ordered[:_MOST_FIRST]), list[_Weighed](), list[_Weighed]()
     seen: Counter[str] = Counter()
     while left and len(picked) < FIRST:
         best = max(left, key=lambda each: _gain(each, seen))  # the first of equals
@@ -162,7 +185,7 @@ def _first(ordered: Sequence[_Weighed]) -> tuple[list[_Weighed], list[_Weighed]]
             alike.append(old)
         seen.update(best.by_term.keys())
         picked.append(best)
-    return picked, [*left, *alike]
+    return picked, [*left, *ordered[_MOST_FIRST:], *alike]
 
 
 def _gain(each: _Weighed, seen: Mapping[str, int]) -> float:
