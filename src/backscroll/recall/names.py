@@ -15,11 +15,18 @@ _IN_CAMEL = re.compile(r"[a-z0-9][A-Z]")  # much faster than to find these names
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ESCAPED = re.compile(r"\\[nrt](\w+)")
 _MOST_TERMS = 96
+_FUNCTION_WORDS = frozenset(
+    "a about all also am an and any are as at be been but by can cannot could did do does for from had has have he her "
+    "him his how i if in into is it its just may me might mine must my no not of on or our ours shall she should so "
+    "some than that the their them then there these they this those to too us was we were what when where which who "
+    "why will with would you your yours".split()
+)  # in texts of data they are rare, which would make them weigh most
 _SHORTEST_PLURAL = 4  # letters: `is`, `has` and `gas` have no singular
 
 
 def terms(query: str) -> list[str]:
-    """Return the terms of a query: its words, joined words of names and paths, and parts of compound names.
+    """Return the terms of a query: its words, joined words of names and paths, and parts of compound names. Function
+    words of English count only in a query without others.
 
     A path also counts as a whole and by its end, because all files of a project share its beginning.
     """
@@ -32,7 +39,9 @@ def terms(query: str) -> list[str]:
             joined += _HUMP.sub("_", word).split("_") if _HUMP.search(word) or "_" in word else ()
         if len(words) > 1:
             joined += [" ".join(words), " ".join(words[-2:]), " ".join(words[-3:])]
-    return [term for term in dict.fromkeys(singles + joined) if term][:_MOST_TERMS]
+    found = [term for term in dict.fromkeys(singles + joined) if term]
+    telling = [term for term in found if term.lower() not in _FUNCTION_WORDS]
+    return (telling or found)[:_MOST_TERMS]
 
 
 def spellings(term: str) -> tuple[str, ...]:
