@@ -12,7 +12,7 @@ from backscroll.recall.names import folded, parts, spaced, spellings, terms
         ("get_user_id", ["get_user_id", "get", "user", "id"]),
         ("HTTPServer", ["HTTPServer", "HTTP", "Server"]),
         ("os.path", ["os", "path", "os path"]),
-        ("a/b/c.py", ["a", "b", "c", "py", "a b c py", "c py", "b c py"]),
+        ("w/x/z.py", ["w", "x", "z", "py", "w x z py", "z py", "x z py"]),
         ("plain words", ["plain", "words"]),
         ("?! --", []),
         ("数据", ["数", "据"]),
@@ -20,6 +20,11 @@ from backscroll.recall.names import folded, parts, spaced, spellings, terms
 )
 def test_terms_of_a_name_are_the_whole_and_its_parts(query, expected):
     assert terms(query) == expected
+
+
+def test_terms_leave_out_function_words_if_there_are_others():
+    assert terms("What is the port of this server?") == ["port", "server"]
+    assert terms("to be or not to be") == ["to", "be", "or", "not"]
 
 
 def test_terms_of_a_long_query_are_bounded():

@@ -61,12 +61,21 @@ def test_rank_shows_the_newest_of_near_duplicates_once():
     assert 0 not in order("order anna lamp chair", candidates(before, *others, after))[:FIRST]
 
 
-def test_rank_prefers_what_stands_next_to_a_good_passage():
-    text = "alpha one\n" + "beta gamma delta\n"
-    near = Candidate(SearchHit(0, 0, len("alpha one\n"), "beta gamma delta\n"), "")
-    far = Candidate(SearchHit(5, 0, 0, "alpha two\n"), "")
-    best = Candidate(SearchHit(0, 0, 0, text[:10]), "")
-    assert [each.hit.seq for each in rank("alpha beta gamma delta", [far, near, best], (), 9)] == [0, 0, 5]
+def test_rank_scores_what_is_next_to_a_good_passage_higher():
+    text = "alpha one\nbeta two\n"
+    good = Candidate(SearchHit(0, 0, 0, text[:10]), "")
+    near = Candidate(SearchHit(0, 0, 10, text[10:]), "")
+    far = Candidate(SearchHit(5, 0, 0, "beta three\n"), "")
+    scores = {each.hit.text: each.score for each in rank("alpha beta", [far, near, good], (), 9)}
+    assert scores["beta two\n"] > scores["beta three\n"]
+
+
+def test_rank_gives_first_hits_of_different_messages():
+    crowd = [Candidate(SearchHit(0, 0, 100 * at, f"lamp lamp table number {at}\n"), "") for at in range(9)]
+    others = [Candidate(SearchHit(seq, 0, 0, f"lamp of message {seq}\n"), "") for seq in range(1, FIRST + 1)]
+    found = order("lamp table", [*crowd, *others])
+    assert len(set(found[:FIRST])) == FIRST
+    assert sorted(found) == sorted(each.hit.seq for each in (*crowd, *others))
 
 
 def test_rank_puts_what_the_view_shows_last():

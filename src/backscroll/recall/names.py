@@ -16,10 +16,10 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ESCAPED = re.compile(r"\\[nrt](\w+)")
 _MOST_TERMS = 96
 _FUNCTION_WORDS = frozenset(
-    "a about all also am an and any are as at be been but by can cannot could did do does for from had has have he her "
-    "him his how i if in into is it its just may me might mine must my no not of on or our ours shall she should so "
-    "some than that the their them then there these they this those to too us was we were what when where which who "
-    "why will with would you your yours".split()
+    "a about all also am an and any are as at be been but by can cannot could did do does for from had "  # noqa: SIM905  reads better as text
+    "has have he her him his how i if in into is it its just may me might mine must my no not of on or our ours shall "
+    "she should so some than that the their them then there these they this those to too us was we were what when "
+    "where which who why will with would you your yours".split()
 )  # in texts of data they are rare, which would make them weigh most
 _SHORTEST_PLURAL = 4  # letters: `is`, `has` and `gas` have no singular
 

@@ -5,8 +5,8 @@ order of which the first hits are meant to hold the source:
 
 - What the view left out comes before what it shows.
 - A passage next to a good one is better than it looks by itself.
-- The first hits share the query: a term that an earlier one has counts less, so that a request that needs three
-  sources finds three.
+- The first hits share the query: they are of different messages, and a term that an earlier one has counts less, so
+  that a request that needs three sources finds three.
 - Of passages that say nearly the same, the newest comes first and the others last.
 
 Constants were measured on recorded conversations of two kinds (agents that write code, and a scripted agent whose
@@ -170,8 +170,10 @@ def _add_neighbors(weighed: Iterable[_Weighed]) -> None:
 
 
 def _first(ordered: Sequence[_Weighed]) -> tuple[list[_Weighed], list[_Weighed]]:
-    """Return the first hits, which share the query, and the rest by score, those like a first one last."""
-    left, picked, alike = list(ordered[:_MOST_FIRST]), list[_Weighed](), list[_Weighed]()
+    """Return the first hits, which share the query, then others of their messages, the rest by score, and those like a
+    first one last.
+    """
+    left, picked, crowded, alike = list(ordered[:_MOST_FIRST]), list[_Weighed](), list[_Weighed](), list[_Weighed]()
     seen: Counter[str] = Counter()
     while left and len(picked) < FIRST:
         best = max(left, key=lambda each: _gain(each, seen))  # the first of equals
@@ -179,13 +181,16 @@ def _first(ordered: Sequence[_Weighed]) -> tuple[list[_Weighed], list[_Weighed]]
         if any(_is_like(best, other) for other in picked):
             alike.append(best)
             continue
+        if any(best.hit.seq == other.hit.seq for other in picked):
+            crowded.append(best)
+            continue
         for newer in [each for each in left if each.hit.seq > best.hit.seq and _is_like(each, best, both=True)]:
             left.remove(newer)
             old, best = (best, newer) if newer.hit.seq > best.hit.seq else (newer, best)
             alike.append(old)
         seen.update(best.by_term.keys())
         picked.append(best)
-    return picked, [*left, *ordered[_MOST_FIRST:], *alike]
+    return picked, [*crowded, *left, *ordered[_MOST_FIRST:], *alike]
 
 
 def _gain(each: _Weighed, seen: Mapping[str, int]) -> float:

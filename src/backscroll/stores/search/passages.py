@@ -1,7 +1,8 @@
-"""Passages, their FTS5 index, and queries.
+"""The FTS5 index of passages, and queries.
 
 Texts are indexed by passage, so that a hit is a few lines and not a whole file. A passage is found by its words, by the
-parts of its compound names, and by its context: a result by the call that it answers. All indexes that use this file
+parts of its compound names, and by its context: a result by the call that it answers, and a value in JSON by the names
+above it. The order of an index chooses candidates only; `recall/ranking.py` ranks them. All indexes that use this file
 return the same passages. Hits are verbatim: rows have checksums.
 """
 
