@@ -149,7 +149,7 @@ def _turn(chance: random.Random, fact: Fact, *, first: bool) -> Turn:
     if chance.random() < OTHER:
         choice = fact.phrasings.other
     elif first or (chance.random() < PLAINLY and not fact.is_rule):
-        choice = fact.phrasings.says
+        choice = fact.phrasings.says if first else _definite(fact.phrasings.says)
     else:
         choice = fact.phrasings.corrects
     text = chance.choice(choice).format(s=fact.subject, v=value, old=fact.values[-1] if fact.values else "")
@@ -161,6 +161,11 @@ def _turn(chance: random.Random, fact: Fact, *, first: bool) -> Turn:
     if chance.random() < WITHIN:
         text = f"{chance.choice(said.SMALL_TALK).format(n=chance.randrange(3, 12))} {text}"
     return Turn(text, answer, fact)
+
+
+def _definite(says: Sequence[str]) -> list[str]:
+    """Return the statements that can replace another one: "I have a dentist appointment" may be one more of them."""
+    return [one for one in says if not one.startswith("I have a ")]
 
 
 def _turned(text: str) -> str:

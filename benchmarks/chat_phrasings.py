@@ -41,10 +41,10 @@ OF_PERSONS = {
         ("Who is the employer of {s}?", "Which company does {s} work for?"),
     ),
     "drink": Phrasings(
-        ("{s}'s favorite drink is {v}.", "{s} prefers {v}.", "The favorite drink of {s} is {v}."),
-        ("{s}'s favorite drink is no longer {old}, it is {v}.", "{s} now prefers {v}.",
+        ("{s}'s favorite drink is {v}.", "Of all drinks {s} prefers {v}.", "The favorite drink of {s} is {v}."),
+        ("{s}'s favorite drink is no longer {old}, it is {v}.", "{s} no longer prefers {old}, but {v}.",
          "Actually, {s}'s favorite drink is {v}."),
-        ("If you plan the party: {s}'s favorite drink is {v}.", "{s} prefers {v} these days, I noticed."),
+        ("If you plan the party: {s}'s favorite drink is {v}.", "When it comes to drinks, {s} prefers {v}."),
         ("What is {s}'s favorite drink?", "Which drink does {s} prefer?"),
     ),
     "extension": Phrasings(

@@ -17,6 +17,7 @@ from backscroll.history.plan import reference
 from backscroll.messages import block_at
 from backscroll.messages.echoes import Echoes
 from backscroll.ports import LONG, Ask, Operation, Pattern
+from backscroll.recall.outdated import newest_first
 from backscroll.recall.pages import (
     RecallResult,
     SearchHit,
@@ -131,7 +132,8 @@ def show(hits: Sequence[SearchHit], entries: Iterable[Entry]) -> Iterator[str]:
     for hit in hits:
         entry = known.get(hit.seq)
         if entry is not None and before != (hit.seq, hit.part):
-            yield f"{heading(entry, hit.part)}\n"
+            newer = "" if hit.replaced_by is None else f" (replaced by {reference(hit.replaced_by)})"
+            yield f"{heading(entry, hit.part)}{newer}\n"
         before = (hit.seq, hit.part)
         yield f"{hit.text}\n"
 
@@ -334,7 +336,9 @@ def _matches(
 def _shown(
     hits: Sequence[SearchHit], scroll: RecallScope, wanted: RecallQuery, count: Callable[[str], int]
 ) -> Operation[RecallResult]:
-    entries = yield from scroll.fetch(sorted({hit.seq for hit in hits}))
+    entries: list[Entry] = yield from scroll.fetch(sorted({hit.seq for hit in hits}))
+    if wanted.query is not None:
+        hits = newest_first(hits, {entry.seq: entry for entry in entries})
     found = yield from _paged(list(show(hits, entries)), wanted._replace(lines=None), count)
     return RecallResult(str(found), found.next_offset, hits)
 

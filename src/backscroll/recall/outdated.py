@@ -1,0 +1,55 @@
+"""Mark what newer statements of the user replace, and put the newest first."""
+
+from collections.abc import Mapping, Sequence
+
+from backscroll.history.history import Entry
+from backscroll.messages.statements import Remark, replaced_by, sentences_of, statements_in
+from backscroll.recall.pages import SearchHit
+
+
+def newest_first(hits: Sequence[SearchHit], entries: Mapping[int, Entry]) -> list[SearchHit]:
+    """Mark the hits that newer ones replace, and put each directly behind the one that holds now.
+
+    Only hits are compared: a newer statement of the same subject contains the same words, so that it is a hit as well.
+
+    Args:
+        hits: The hits, best first.
+        entries: Their messages, by `seq`.
+    """
+    remarks = {hit: found for hit in hits if (found := _remark(hit, entries.get(hit.seq))) is not None}
+    replaced = replaced_by(remarks.values())
+    if not replaced:
+        return list(hits)
+    marked = [_marked(hit, remarks.get(hit), replaced) for hit in hits]
+    outdated: dict[int, list[SearchHit]] = {}
+    for hit in marked:
+        if hit.replaced_by is not None:
+            outdated.setdefault(hit.replaced_by, []).append(hit)
+    holds = {hit.seq: hit for hit in reversed(marked) if hit.replaced_by is None}
+    found: dict[SearchHit, None] = {}
+    for hit in marked:
+        newest = hit if hit.replaced_by is None else holds.get(hit.replaced_by, hit)
+        found[newest] = None
+        found.update(dict.fromkeys(outdated.get(newest.seq, ())))
+        found[hit] = None
+    return list(found)
+
+
+def _remark(hit: SearchHit, entry: Entry | None) -> Remark | None:
+    """Return a hit as what the user or the assistant said; None for everything else."""
+    if entry is None or entry.reading.flags.injected:
+        return None
+    part = entry.reading.parts[hit.part]
+    if part.kind != "text" or part.attached:
+        return None
+    if entry.reading.is_user_turn:
+        return Remark(hit.seq, hit.text, by_user=True)
+    return Remark(hit.seq, hit.text, by_user=False) if entry.reading.role == "assistant" else None
+
+
+def _marked(hit: SearchHit, remark: Remark | None, replaced: Mapping[tuple[int, str], int]) -> SearchHit:
+    if remark is None:
+        return hit
+    stating = [one for one in sentences_of(hit.text) if statements_in(one, by_user=remark.by_user)]
+    newer = [replaced[hit.seq, one] for one in stating if (hit.seq, one) in replaced]
+    return hit._replace(replaced_by=max(newer)) if newer and len(newer) == len(stating) else hit
