@@ -16,6 +16,7 @@ from backscroll.history.loading import chunks
 from backscroll.history.plan import reference
 from backscroll.messages import block_at
 from backscroll.messages.echoes import Echoes
+from backscroll.messages.statements import search_words
 from backscroll.ports import LONG, Ask, Operation, Pattern
 from backscroll.recall.outdated import newest_first
 from backscroll.recall.pages import (
@@ -409,4 +410,5 @@ class _Calls:
             for number, part in enumerate(entry.reading.parts):
                 if part.text and number not in left_out:
                     call = self._about.get(part.id or "", "") if part.kind == "result" else ""
-                    yield Source(entry.seq, number, call or part.name or "", part.text)
+                    said = search_words(part.text) if part.kind == "text" and entry.reading.is_user_turn else ""
+                    yield Source(entry.seq, number, call or part.name or said, part.text)

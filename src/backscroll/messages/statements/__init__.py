@@ -9,7 +9,7 @@ English only. A statement that is not recognized is an ordinary sentence; a wron
 doubt counts against it.
 """
 
-from backscroll.messages.statements.reading import Statement, sentences_of, statements_in
+from backscroll.messages.statements.reading import Statement, search_words, sentences_of, statements_in
 from backscroll.messages.statements.replacement import Remark, replaced_by
 
-__all__ = ["Remark", "Statement", "replaced_by", "sentences_of", "statements_in"]
+__all__ = ["Remark", "Statement", "replaced_by", "search_words", "sentences_of", "statements_in"]

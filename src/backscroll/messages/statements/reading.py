@@ -8,6 +8,13 @@ from typing import NamedTuple
 from backscroll.messages.statements.corrections import without_old_value
 from backscroll.messages.statements.values import Value, value_in
 
+_ASKED_AS = {
+    "city": "live lives living", "employer": "work works company job", "birthday": "born", "deadline": "due",
+    "car": "drive drives", "name": "called named", "lead": "leads leader", "price": "cost costs", "weight": "weighs",
+    "preference": "prefer prefers favorite", "start": "starts begin begins", "end": "ends", "opening": "open opens",
+    "closing": "close closes",
+}  # fmt: skip
+"""Words by which one asks for what a noun names, if the statement uses another one."""
 _SHORTEST, _LONGEST = 8, 240  # characters of a sentence that may state a fact: longer ones are pasted or explain
 LONGEST_TEXT = 2_000  # characters of a message that is read for statements; longer ones are no statements of facts
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\"'(]?[A-Z])|\n+")
@@ -25,10 +32,10 @@ _PASSING = re.compile(
 """Signs that a clause adds a fact, or speaks of a passing event."""
 _LEAD_IN = re.compile(
     r"^(?:if you [^:,]+: |believe it or not,? |you may as well know that |(?:as|like) (?:agreed|planned|discussed|usual),? |"
-    r"don'?t let me forget,? |(?:please )?(?:note|write) (?:down )?that )",
+    r"don'?t let me forget,? |(?:after|since|following) (?:the|our) \w+,? (?=the |our )|(?:please )?(?:note|write) (?:down )?that )",
     re.IGNORECASE,
 )
-_CLASS = re.compile(r"\b(?:project|team|customer|client|company|mrs?|ms|dr)\.? (?=[A-Z])", re.IGNORECASE)
+_CLASS = re.compile(r"\b(?i:project|team|customer|client|company|mrs?|ms|dr)\.? (?=[A-Z])")
 """Words before a name that some people leave out."""
 RULE = re.compile(
     r"\b(?:always|never|must|should|shall|ought|do not|don'?t|cannot|can'?t|only|avoid|ensure|make sure|please|"
@@ -87,6 +94,16 @@ _SEVERAL = frozenset(
 """Nouns of which one has several, so that another name behind them is another one of them."""
 
 
+_ORDER = re.compile(
+    r"^(?:i changed my mind[:,;.]? |actually,? |sorry,? |from now on,? |and |but )*"
+    r"(?:(?:please|always|you must|you should|never forget to|remember to|make sure to|make sure you|do) )*"
+    r"(?P<order>(?:write|give|answer|reply|respond|call|sign|use|speak|format|address|keep|put|show|name|begin|start|end|send|"
+    r"save|say|make|count|measure|quote|convert|translate|spell)\b.+)$",
+    re.IGNORECASE,
+)
+ORDER = "(order)"
+"""Among the subject's words of an order such as "answer in French"."""
+_LONGEST_ORDERED = 3  # words of the value of an order
 PREFERENCE = "preference"
 """Stands for `prefers`: one may prefer many things, so it matters which kind of thing."""
 
@@ -125,12 +142,22 @@ def statements_in(text: str, *, by_user: bool = True) -> tuple[Statement, ...]:
     return tuple(found for sentence in sentences_of(text) for found in _read(sentence, by_user=by_user))
 
 
+def search_words(text: str) -> str:
+    """Return words that find the statements of a user's text: what they are about, and how one may ask for that."""
+    words = {word for statement in statements_in(text) for word in statement.subject}
+    return " ".join([*sorted(words), *(_ASKED_AS[word] for word in sorted(words) if word in _ASKED_AS)])
+
+
 def _read(sentence: str, *, by_user: bool) -> Iterator[Statement]:
     sentence = _CLASS.sub("", _LEAD_IN.sub("", sentence))
     if not _SHORTEST <= len(sentence) <= _LONGEST or _DOUBT.search(sentence):
         return
     rule = RULE.search(sentence) is not None
     text, old, corrects = without_old_value(sentence.rstrip(" .!"))
+    ordered = _ORDER.match(text)
+    if ordered and (old or RULE.search(sentence)):
+        yield from _orders(ordered["order"], old)
+        return
     for clause in _CLAUSE.split(text):
         found = _subject_and_value(clause.strip())
         if found is None or _PASSING.search(clause):
@@ -143,6 +170,16 @@ def _read(sentence: str, *, by_user: bool) -> Iterator[Statement]:
     labeled = _labeled(text, by_user=by_user)
     if labeled is not None:
         yield Statement(*labeled, old, corrects, rule)
+
+
+def _orders(order: str, old: str) -> Iterator[Statement]:
+    """Yield what an order may be said to set, for each way to split it: which words are its value is not known."""
+    words = order.lower().rstrip(".!").split()
+    count = len(old.split())
+    for size in (count,) if old else range(1, min(_LONGEST_ORDERED, len(words) - 1) + 1):
+        if len(words) > size:
+            subject, value = words[:-size], " ".join(words[-size:])
+            yield Statement(frozenset({" ".join(subject), ORDER}), Value((("other", value),), ""), old, old != "", rule=True)
 
 
 def _subject_and_value(clause: str) -> tuple[str, Value] | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from backscroll.messages.statements.reading import PREFERENCE, Statement, sentences_of, statements_in
+from backscroll.messages.statements.reading import ORDER, PREFERENCE, Statement, sentences_of, statements_in
 from backscroll.messages.statements.values import same_value
 
 
@@ -57,6 +57,8 @@ def _replaces(new: Statement, old: Statement) -> bool | None:
     """Return whether a newer statement replaces an older one of the same subject; None if they cannot be compared."""
     if (old.rule and not new.corrects) or (new.one_of_several and not new.corrects):
         return None
+    if ORDER in old.subject and not same_value(new.old, old.value.kinds[0][1]):
+        return None  # two orders of one kind may both hold, unless the newer one names the older one
     one, other = dict(new.value.kinds), dict(old.value.kinds)
     common = one.keys() & other.keys()
     if not common or (one.keys() != other.keys() and not new.corrects):
