@@ -133,7 +133,7 @@ def passages(messages: Iterable[Message]) -> list[str]:
     found: list[str] = []
     for message in messages:
         text = plain(message.get("content"))
-        found += _PASSAGE.split(text) if "[ref:" in text else [text]
+        found += text.splitlines() if text.startswith("<summary>") else [text]
     return found
 
 

@@ -10,6 +10,6 @@ doubt counts against it.
 """
 
 from backscroll.messages.statements.reading import Statement, search_words, sentences_of, statements_in
-from backscroll.messages.statements.replacement import Remark, replaced_by
+from backscroll.messages.statements.replacement import Remark, Sentence, replaced_by
 
-__all__ = ["Remark", "Statement", "replaced_by", "search_words", "sentences_of", "statements_in"]
+__all__ = ["Remark", "Sentence", "Statement", "replaced_by", "search_words", "sentences_of", "statements_in"]
