@@ -7,8 +7,13 @@ from backscroll.messages.statements import Remark, replaced_by, sentences_of, st
 from backscroll.recall.pages import SearchHit
 
 
+def may_state(hit: SearchHit) -> bool:
+    """Return whether a hit states a fact if the user or the assistant said it."""
+    return bool(statements_in(hit.text) or statements_in(hit.text, by_user=False))
+
+
 def newest_first(hits: Sequence[SearchHit], entries: Mapping[int, Entry]) -> list[SearchHit]:
-    """Mark the hits that newer ones replace, and put each directly behind the one that holds now.
+    """Mark the hits that newer ones replace. The best of these follows the one that holds now, the others come last.
 
     Only hits are compared: a newer statement of the same subject contains the same words, so that it is a hit as well.
 
@@ -21,18 +26,19 @@ def newest_first(hits: Sequence[SearchHit], entries: Mapping[int, Entry]) -> lis
     if not replaced:
         return list(hits)
     marked = [_marked(hit, remarks.get(hit), replaced) for hit in hits]
-    outdated: dict[int, list[SearchHit]] = {}
+    holding = {hit.seq: hit for hit in reversed(marked) if hit.replaced_by is None}
+    shown, rest = dict[SearchHit, None](), list[SearchHit]()
+    answered: set[int | None] = set()
     for hit in marked:
-        if hit.replaced_by is not None:
-            outdated.setdefault(hit.replaced_by, []).append(hit)
-    holds = {hit.seq: hit for hit in reversed(marked) if hit.replaced_by is None}
-    found: dict[SearchHit, None] = {}
-    for hit in marked:
-        newest = hit if hit.replaced_by is None else holds.get(hit.replaced_by, hit)
-        found[newest] = None
-        found.update(dict.fromkeys(outdated.get(newest.seq, ())))
-        found[hit] = None
-    return list(found)
+        newest = holding.get(hit.replaced_by) if hit.replaced_by is not None else None
+        if hit.replaced_by in answered:
+            rest.append(hit)
+            continue
+        if newest is not None:
+            answered.add(hit.replaced_by)
+            shown[newest] = None
+        shown[hit] = None
+    return [*shown, *rest]
 
 
 def _remark(hit: SearchHit, entry: Entry | None) -> Remark | None:

@@ -18,7 +18,7 @@ from backscroll.messages import block_at
 from backscroll.messages.echoes import Echoes
 from backscroll.messages.statements import search_words
 from backscroll.ports import LONG, Ask, Operation, Pattern
-from backscroll.recall.outdated import newest_first
+from backscroll.recall.outdated import may_state, newest_first
 from backscroll.recall.pages import (
     RecallResult,
     SearchHit,
@@ -218,6 +218,8 @@ class PagedSearch:
             return self._answers[query]
         yield from index(self._search, scroll.history.next_seq, scroll.fetch)
         found: list[SearchHit] = yield Ask(self._look, (query, scroll.in_view), heavy=True)
+        said = yield from scroll.fetch(sorted({hit.seq for hit in found if may_state(hit)}))
+        found = newest_first(found, {entry.seq: entry for entry in said})[:MOST_HITS]
         self._answers.pop(query, None)
         self._answers[query] = found
         if len(self._answers) > _MOST_ANSWERS:
@@ -225,7 +227,7 @@ class PagedSearch:
         return found
 
     def _look(self, query: str, in_view: Callable[[], Iterable[str]]) -> list[SearchHit]:
-        return left_out_first(self._search.search(query, _MOST_CANDIDATES), in_view())[:MOST_HITS]
+        return left_out_first(self._search.search(query, _MOST_CANDIDATES), in_view())
 
 
 def index(search: Search, upto: int, fetch: Callable[[Sequence[int]], Operation[list[Entry]]]) -> Operation[None]:
@@ -337,9 +339,7 @@ def _matches(
 def _shown(
     hits: Sequence[SearchHit], scroll: RecallScope, wanted: RecallQuery, count: Callable[[str], int]
 ) -> Operation[RecallResult]:
-    entries: list[Entry] = yield from scroll.fetch(sorted({hit.seq for hit in hits}))
-    if wanted.query is not None:
-        hits = newest_first(hits, {entry.seq: entry for entry in entries})
+    entries = yield from scroll.fetch(sorted({hit.seq for hit in hits}))
     found = yield from _paged(list(show(hits, entries)), wanted._replace(lines=None), count)
     return RecallResult(str(found), found.next_offset, hits)
 

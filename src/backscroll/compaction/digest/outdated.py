@@ -6,7 +6,7 @@ from backscroll.compaction.digest.terms import specific_words
 from backscroll.compaction.digest.user_rules import rules_in
 from backscroll.history.history import Entry
 from backscroll.history.plan import DigestLine
-from backscroll.messages.statements import Remark, Sentence, replaced_by, sentences_of, statements_in
+from backscroll.messages.statements import Remark, Sentence, is_order, replaced_by, sentences_of, statements_in
 from backscroll.view.rendering import LINES
 
 GAP = "[...]"
@@ -50,3 +50,17 @@ def without_outdated(notes: Iterable[DigestLine], replaced: Mapping[Sentence, in
 def is_talk(note: DigestLine) -> bool:
     """Return whether a user's words state nothing that code recognizes: no fact, no rule, no name or number."""
     return not (statements_in(note.text) or rules_in(note.text) or specific_words(note.text))
+
+
+def states_fact(note: DigestLine) -> bool:
+    """Return whether what looks like a rule states a fact, as "don't forget, my bus leaves at 8:15" does."""
+    return any(not is_order(statement) for statement in statements_in(note.text))
+
+
+def still_contradicting(
+    notes: Iterable[DigestLine], replaced: Mapping[Sentence, int], kept: Iterable[Sequence[Entry]]
+) -> list[DigestLine]:
+    """Return users' words that replace what the view shows word for word: without them it would be taken as current."""
+    shown = {entry.seq for group in kept for entry in group}
+    newer = {newest for (seq, _), newest in replaced.items() if seq in shown and newest not in shown}
+    return [note for note in notes if note.kind == "user" and note.first in newer]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from backscroll.compaction.digest.line_selection import FRAME, Candidate, cover, ranked
 from backscroll.compaction.digest.notes import TurnFacts, rules_of
-from backscroll.compaction.digest.outdated import is_talk, outdated, without_outdated
+from backscroll.compaction.digest.outdated import is_talk, outdated, states_fact, still_contradicting, without_outdated
 from backscroll.compaction.digest.relevance import SHOWN, Line, Relevance, discounted
 from backscroll.compaction.digest.terms import specific_words
 from backscroll.history.history import Entry
@@ -27,6 +27,7 @@ from backscroll.view.rendering import LINES, note_text, note_texts
 
 HEADINGS = 0.55  # of a digest for users' words and turns, the rest is for lines
 IN_A_TALK = 0.9  # the same where no tool was called: then what the user said is what there is
+HELD = 0.25  # of headings for words that replace what the view shows word for word
 WITH_PROSE = 0.35  # of a digest for users' words and turns next to a model's summary, at the expense of lines
 RESERVE_LINES, MOST_RESERVE = 0.05, 250  # lines kept aside without room: per token of the budget, and at most
 WEIGHTS, MOST_WEIGHTS = 0.12, 2_000  # words whose weight is kept, likewise
@@ -99,7 +100,11 @@ def write(
     lines.leave_out(replaced)
     headings = list(without_outdated(headings, replaced, f"{_TURNS}said x1"))
     stages = IN_TALK if talk else WITH_TOOLS
-    headings, squeezed = fit_headings(headings, _room_for(headings, frame, talk=talk), frame.tokens, stages)
+    most = _room_for(headings, frame, talk=talk)
+    held = fit_headings(still_contradicting(headings, replaced, frame.kept), int(most * HELD), frame.tokens)[0]
+    others = [note for note in headings if note not in held]
+    fitting, squeezed = fit_headings(others, most - _taken(held, frame.tokens), frame.tokens, stages)
+    headings = sorted([*held, *fitting], key=_place)
     room = frame.allowance - _taken(headings, frame.tokens)
     text = "\n".join(dict.fromkeys([note.text for note in headings]))  # unique: it is searched for every line
     mentioned_words = frozenset(specific_words(text))
@@ -341,14 +346,14 @@ def _without_prose(notes: Sequence[DigestLine], excess: int, tokens: Callable[[s
 
 
 def _squeeze_rules(notes: Sequence[DigestLine], excess: int, tokens: Callable[[str], int]) -> list[DigestLine]:
-    """Remove the oldest rules, and users' words that are nothing but rules."""
-    kept: list[DigestLine] = []
-    for note in notes:
-        if excess > 0 and note.kind in ("rule", "user"):
-            excess -= tokens(note_text(note)) + 1
-        else:
-            kept.append(note)
-    return kept
+    """Remove the oldest rules, and users' words that are nothing but rules; first those that state facts."""
+    gone: set[int] = set()
+    for wanted in (states_fact, lambda _: True):
+        for number, note in enumerate(notes):
+            if excess > 0 and number not in gone and note.kind in ("rule", "user") and wanted(note):
+                excess -= tokens(note_text(note)) + 1
+                gone.add(number)
+    return [note for number, note in enumerate(notes) if number not in gone]
 
 
 def _merge_across(notes: Sequence[DigestLine], excess: int, tokens: Callable[[str], int]) -> list[DigestLine]:

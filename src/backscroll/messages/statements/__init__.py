@@ -9,7 +9,7 @@ English only. A statement that is not recognized is an ordinary sentence; a wron
 doubt counts against it.
 """
 
-from backscroll.messages.statements.reading import Statement, search_words, sentences_of, statements_in
+from backscroll.messages.statements.reading import Statement, is_order, search_words, sentences_of, statements_in
 from backscroll.messages.statements.replacement import Remark, Sentence, replaced_by
 
-__all__ = ["Remark", "Sentence", "Statement", "replaced_by", "search_words", "sentences_of", "statements_in"]
+__all__ = ["Remark", "Sentence", "Statement", "is_order", "replaced_by", "search_words", "sentences_of", "statements_in"]

@@ -35,6 +35,9 @@ _LEAD_IN = re.compile(
     r"don'?t let me forget,? |(?:after|since|following) (?:the|our) \w+,? (?=the |our )|(?:please )?(?:note|write) (?:down )?that )",
     re.IGNORECASE,
 )
+_PREFERS = re.compile(
+    r"^(?i:when it comes to|as for|regarding|of all|among) (?P<what>\w+?)s?,? (?P<who>[A-Z]\w+) prefers (?P<value>.+)$"
+)
 _CLASS = re.compile(r"\b(?i:project|team|customer|client|company|mrs?|ms|dr)\.? (?=[A-Z])")
 """Words before a name that some people leave out."""
 RULE = re.compile(
@@ -150,6 +153,7 @@ def search_words(text: str) -> str:
 
 def _read(sentence: str, *, by_user: bool) -> Iterator[Statement]:
     sentence = _CLASS.sub("", _LEAD_IN.sub("", sentence))
+    sentence = _PREFERS.sub(r"\g<who>'s favorite \g<what> is \g<value>", sentence)
     if not _SHORTEST <= len(sentence) <= _LONGEST or _DOUBT.search(sentence):
         return
     rule = RULE.search(sentence) is not None
@@ -170,6 +174,11 @@ def _read(sentence: str, *, by_user: bool) -> Iterator[Statement]:
     labeled = _labeled(text, by_user=by_user)
     if labeled is not None:
         yield Statement(*labeled, old, corrects, rule)
+
+
+def is_order(statement: Statement) -> bool:
+    """Return whether a statement is an order such as "answer in French"."""
+    return ORDER in statement.subject
 
 
 def _orders(order: str, old: str) -> Iterator[Statement]:

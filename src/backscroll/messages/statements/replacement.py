@@ -39,8 +39,8 @@ def replaced_by(remarks: Iterable[Remark]) -> dict[Sentence, int]:
                 read.append(((remark.seq, sentence), statement))
                 if remark.by_user:
                     stated.setdefault(statement.subject, []).append((remark.seq, statement))
-    found = {sentence: _newest(sentence[0], old, stated.get(old.subject, ())) for sentence, old in read}
-    return {sentence: seq for sentence, seq in found.items() if seq is not None}
+    found = ((sentence, _newest(sentence[0], old, stated.get(old.subject, ()))) for sentence, old in read)
+    return {sentence: seq for sentence, seq in found if seq is not None}
 
 
 def _newest(seq: int, old: Statement, stated: Iterable[tuple[int, Statement]]) -> int | None:
