@@ -1,10 +1,21 @@
 """Mark what newer statements of the user replace, and put the newest first."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from backscroll.history.history import Entry
 from backscroll.messages.statements import Remark, replaced_by, sentences_of, statements_in
 from backscroll.recall.pages import SearchHit
+
+_WORD = re.compile(r"\w+(?:'\w+)?")
+_ASKING = frozenset(
+    "what which who whom whose when where why how is are was were do does did has have had can could will would should "
+    "the a an of in on at to for from by with my your our his her its their i you we he she it they me this that these "
+    "and or not be been there".split()
+)
+"""Words of a question that say nothing of its subject."""
+_SHORT = 400  # characters of a remark
+_MENTIONED = 2  # words of the query that remarks on one subject share at least
 
 
 def may_state(hit: SearchHit) -> bool:
@@ -39,6 +50,37 @@ def newest_first(hits: Sequence[SearchHit], entries: Mapping[int, Entry]) -> lis
             shown[newest] = None
         shown[hit] = None
     return [*shown, *rest]
+
+
+def equals_newest_first(query: str, hits: Sequence[SearchHit], entries: Mapping[int, Entry]) -> list[SearchHit]:
+    """Put the newest first among the user's short remarks that mention the same words of a query.
+
+    Ranks of short texts differ by their lengths alone. Of two remarks on one subject the newer one says what holds,
+    also where code does not recognize it as a correction.
+    """
+    asked = {_stem(word) for word in _WORD.findall(query.lower())} - _ASKING
+    same: dict[frozenset[str], list[int]] = {}
+    for number, hit in enumerate(hits):
+        remark = _remark(hit, entries.get(hit.seq))
+        if remark is not None and remark.by_user and len(hit.text) <= _SHORT:
+            mentioned = asked.intersection(map(_stem, _WORD.findall(hit.text.lower())))
+            same.setdefault(frozenset(mentioned), []).append(number)
+    sorted_hits = list(hits)
+    for mentioned, numbers in same.items():
+        if len(mentioned) >= _MENTIONED:
+            newest = sorted((hits[number] for number in numbers), key=_newest, reverse=True)
+            for number, hit in zip(numbers, newest, strict=True):
+                sorted_hits[number] = hit
+    return sorted_hits
+
+
+def _stem(word: str) -> str:
+    word = word.removesuffix("'s")
+    return word[:-1] if len(word) > _MENTIONED + 1 and word.endswith("s") else word
+
+
+def _newest(hit: SearchHit) -> tuple[int, int]:
+    return hit.seq, -hit.offset
 
 
 def _remark(hit: SearchHit, entry: Entry | None) -> Remark | None:

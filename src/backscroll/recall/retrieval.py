@@ -18,7 +18,7 @@ from backscroll.messages import block_at
 from backscroll.messages.echoes import Echoes
 from backscroll.messages.statements import search_words
 from backscroll.ports import LONG, Ask, Operation, Pattern
-from backscroll.recall.outdated import may_state, newest_first
+from backscroll.recall.outdated import equals_newest_first, may_state, newest_first
 from backscroll.recall.pages import (
     RecallResult,
     SearchHit,
@@ -219,7 +219,8 @@ class PagedSearch:
         yield from index(self._search, scroll.history.next_seq, scroll.fetch)
         found: list[SearchHit] = yield Ask(self._look, (query, scroll.in_view), heavy=True)
         said = yield from scroll.fetch(sorted({hit.seq for hit in found if may_state(hit)}))
-        found = newest_first(found, {entry.seq: entry for entry in said})[:MOST_HITS]
+        known = {entry.seq: entry for entry in said}
+        found = newest_first(equals_newest_first(query, found, known), known)[:MOST_HITS]
         self._answers.pop(query, None)
         self._answers[query] = found
         if len(self._answers) > _MOST_ANSWERS:
