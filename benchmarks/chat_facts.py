@@ -51,7 +51,9 @@ SERVICES = (
     "bank,embassy,tattoo,choir audition,job interview,parent-teacher,marriage counselor,dietician"
 ).split(",")
 COLORS = "teal maroon olive navy crimson beige violet amber turquoise scarlet lavender ivory".split()
-DISHES = "risotto,lentil soup,ramen,pad thai,goulash,paella,moussaka,fondue,tacos,falafel,ratatouille,gnocchi".split(",")
+DISHES = "risotto,lentil soup,ramen,pad thai,goulash,paella,moussaka,fondue,tacos,falafel,ratatouille,gnocchi".split(
+    ","
+)
 BOOKS = "The Long Ford,Salt and Iron,A Winter Ledger,The Glass Orchard,Nine Bridges,The Quiet Tide".split(",")
 OWN: dict[str, Sequence[str] | str] = {
     "favorite color": COLORS, "favorite dish": DISHES, "favorite book": BOOKS, "nickname": DOGS,

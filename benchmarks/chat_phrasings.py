@@ -56,7 +56,8 @@ OF_PERSONS = {
     ),
     "shoe": Phrasings(
         ("{s}'s shoe size is {v}.", "{s} wears shoe size {v}.", "Shoe size of {s}: {v}."),
-        ("Correction, {s}'s shoe size is {v}.", "{s}'s shoe size is not {old} but {v}.", "{s} wears shoe size {v} now."),
+        ("Correction, {s}'s shoe size is {v}.", "{s}'s shoe size is not {old} but {v}.",
+         "{s} wears shoe size {v} now."),
         ("For the skates you need to know that {s}'s shoe size is {v}.", "{s} has grown and wears shoe size {v}."),
         ("What is {s}'s shoe size?", "Which shoe size does {s} wear?"),
     ),

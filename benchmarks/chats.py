@@ -11,7 +11,8 @@ sampled fact is looked up in the view and, where recall exists, with one search 
 - false marks: the newest value stands somewhere with a mark that says it was replaced.
 - rules: the user's newest rules that stand in the view.
 
-`--only` takes `ours`, `window` (the newest messages that fit), and peers of `peers/catalog.py` where they are installed.
+`--only` takes `ours`, `window` (the newest messages that fit), and peers of `peers/catalog.py` where
+they are installed.
 """
 
 import argparse
@@ -19,7 +20,7 @@ import asyncio
 import random
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -167,9 +168,16 @@ def measure(contender: Contender, view: list[Message], facts: Sequence[Fact], se
             stale += misled(shown, fact) or misled(hits[:1], fact)
     rules = [fact for fact in facts if fact.is_rule]
     kept = sum(any(states(one, fact, fact.current) for one in shown) for fact in rules)
-    share: Callable[[int], float] = lambda number: 100 * number / max(1, len(asked))
-    return Found(share(in_view), share(found), 100 * stale / max(1, changed), share(false),
-                 100 * kept / max(1, len(rules)), tokens(view))  # fmt: skip
+    number = len(asked)
+    return Found(
+        percent(in_view, number), percent(found, number), percent(stale, changed), percent(false, number),
+        percent(kept, len(rules)), tokens(view),
+    )  # fmt: skip
+
+
+def percent(some: int, of: int) -> float:
+    """Return a share in percent; of nothing it is 0."""
+    return 100 * some / max(1, of)
 
 
 def run(contender: Contender, lengths: Sequence[int], seed: int) -> list[tuple[int, Found, list[Message]]]:

@@ -11,11 +11,11 @@ _WORD = re.compile(r"\w+(?:'\w+)?")
 _ASKING = frozenset(
     "what which who whom whose when where why how is are was were do does did has have had can could will would should "
     "the a an of in on at to for from by with my your our his her its their i you we he she it they me this that these "
-    "and or not be been there".split()
+    "and or not be been there remember know tell please".split()
 )
 """Words of a question that say nothing of its subject."""
 _SHORT = 400  # characters of a remark
-_MENTIONED = 2  # words of the query that remarks on one subject share at least
+_MENTIONED = 2  # words of the query that remarks on one subject share at least, if it has as many
 
 
 def may_state(hit: SearchHit) -> bool:
@@ -63,11 +63,11 @@ def equals_newest_first(query: str, hits: Sequence[SearchHit], entries: Mapping[
     for number, hit in enumerate(hits):
         remark = _remark(hit, entries.get(hit.seq))
         if remark is not None and remark.by_user and len(hit.text) <= _SHORT:
-            mentioned = asked.intersection(map(_stem, _WORD.findall(hit.text.lower())))
-            same.setdefault(frozenset(mentioned), []).append(number)
+            words = frozenset(map(_stem, _WORD.findall(hit.text.lower())))
+            same.setdefault(words & asked, []).append(number)
     sorted_hits = list(hits)
     for mentioned, numbers in same.items():
-        if len(mentioned) >= _MENTIONED:
+        if len(mentioned) >= _MENTIONED or (mentioned and mentioned == asked):
             newest = sorted((hits[number] for number in numbers), key=_newest, reverse=True)
             for number, hit in zip(numbers, newest, strict=True):
                 sorted_hits[number] = hit

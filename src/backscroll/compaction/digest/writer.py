@@ -98,13 +98,7 @@ def write(
     lines = Lines([note for note in known if note.kind in LINES], facts, frame.salience)
     replaced = outdated(headings, frame.kept, lines.remarks() if talk else ())
     lines.leave_out(replaced)
-    headings = list(without_outdated(headings, replaced, f"{_TURNS}said x1"))
-    stages = IN_TALK if talk else WITH_TOOLS
-    most = _room_for(headings, frame, talk=talk)
-    held = fit_headings(still_contradicting(headings, replaced, frame.kept), int(most * HELD), frame.tokens)[0]
-    others = [note for note in headings if note not in held]
-    fitting, squeezed = fit_headings(others, most - _taken(held, frame.tokens), frame.tokens, stages)
-    headings = sorted([*held, *fitting], key=_place)
+    headings, squeezed = _fitting(headings, replaced, frame, talk=talk)
     room = frame.allowance - _taken(headings, frame.tokens)
     text = "\n".join(dict.fromkeys([note.text for note in headings]))  # unique: it is searched for every line
     mentioned_words = frozenset(specific_words(text))
@@ -120,6 +114,19 @@ def write(
         (*squeezed, *reserve),
         covered,
     )
+
+
+def _fitting(
+    headings: Sequence[DigestLine], replaced: Mapping[Sentence, int], frame: Frame, *, talk: bool
+) -> tuple[list[DigestLine], list[DigestLine]]:
+    """Return the headings that hold and fit, and users' words and rules without room."""
+    headings = list(without_outdated(headings, replaced, f"{_TURNS}said x1"))
+    most = _room_for(headings, frame, talk=talk)
+    held = fit_headings(still_contradicting(headings, replaced, frame.kept), int(most * HELD), frame.tokens)[0]
+    others = [note for note in headings if note not in held]
+    stages = IN_TALK if talk else WITH_TOOLS
+    fitting, squeezed = fit_headings(others, most - _taken(held, frame.tokens), frame.tokens, stages)
+    return sorted([*held, *fitting], key=_place), squeezed
 
 
 def _is_talk(headings: Iterable[DigestLine], facts: Iterable[TurnFacts]) -> bool:

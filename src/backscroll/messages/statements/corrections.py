@@ -23,13 +23,13 @@ _PATTERNS = tuple(
         rf"(?P<start>.*?)\b(?P<verb>(?:was |were |has |have )?(?:been )?(?:moved|changed|switched|rescheduled|shifted|"
         rf"postponed|raised|lowered|cut|renamed))(?P<verb2>) from {_OLD} to {_V}{_END}",
         # is Basel, not Bern; is Basel and not Bern; is Basel instead of Bern; is Basel rather than Bern
-        rf"(?P<start>.*?\b)(?P<verb>)(?P<verb2>)(?P<new>[^,;]+?)(?:,? and not|, not|,? instead of|,? rather than) {_OLD}"
-        rf"{_END}",
+        rf"(?P<start>.*?\b)(?P<verb>)(?P<verb2>)(?P<new>[^,;]+?)"
+        rf"(?:,? and not|, not|,? instead of|,? rather than) {_OLD}{_END}",
     )
 )
 _WEAK = re.compile(
-    r"\b(?:actually|correction|update|sorry|misheard|misspoke|mistaken|mistake|wrong|no longer|any ?more|instead|now|new|"
-    r"these days|changed|moved|rescheduled|postponed|switched|renamed|scratch that|i meant|from now on|after all|"
+    r"\b(?:actually|correction|update|sorry|misheard|misspoke|mistaken|mistake|wrong|no longer|any ?more|instead|"
+    r"now|new|these days|changed|moved|rescheduled|postponed|switched|renamed|scratch that|i meant|from now on|after all|"
     r"took over|turns out|rather|has been|was (?:moved|cut|raised|lowered|set))\b",
     re.IGNORECASE,
 )

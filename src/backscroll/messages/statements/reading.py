@@ -34,16 +34,18 @@ _PASSING = re.compile(
 """Signs that a clause adds a fact, or speaks of a passing event."""
 _SINCE = re.compile(r"\b(?:yesterday|recently|just|last (?:week|month|year|night))\b,? ?", re.IGNORECASE)
 """When something happened. A change that happened holds; anything else that happened is over."""
-_AM = re.compile(r"\bI['’]m\b")
+_AM = re.compile(r"\bI['\u2019]m\b")
 _MADE = re.compile(
     r"^(?:they|we|i|he|she)(?: have|'ve| had to)? (?:moved|changed|extended|pushed|postponed|raised|lowered|cut|set|"
-    r"updated|renamed|switched|rescheduled) (?P<what>(?:the|my|our|[A-Z]\w+['’]s) .+?) to (?P<value>.+)$",
+    r"updated|renamed|switched|rescheduled) (?P<what>(?:the|my|our|[A-Z]\w+['\u2019]s) .+?) to (?P<value>.+)$",
     re.IGNORECASE,
 )
 """Who changes a thing does not matter."""
 _LEAD_IN = re.compile(
-    r"^(?:if you [^:,]+: |believe it or not,? |you may as well know that |(?:as|like) (?:agreed|planned|discussed|usual),? |"
-    r"don'?t let me forget,? |(?:after|since|following) (?:the|our) \w+,? (?=the |our )|(?:please )?(?:note|write) (?:down )?that )",
+    r"^(?:if you [^:,]+: |believe it or not,? |you may as well know that |"
+    r"(?:as|like) (?:agreed|planned|discussed|usual),? |"
+    r"don'?t let me forget,? |(?:after|since|following) (?:the|our) \w+,? (?=the |our )|"
+    r"(?:please )?(?:note|write) (?:down )?that )",
     re.IGNORECASE,
 )
 _PREFERS = re.compile(
@@ -56,7 +58,7 @@ RULE = re.compile(
     r"i prefer|we prefer|under no circumstances|forbidden|not allowed|required?)\b",
     re.IGNORECASE,
 )
-_CLAUSE = re.compile(r"[,:;–—]\s+|\s+[–—-]\s+|\b(?:because|that|so)\b", re.IGNORECASE)
+_CLAUSE = re.compile(r"[,:;\u2013\u2014]\s+|\s+[\u2013\u2014-]\s+|\b(?:because|that|so)\b", re.IGNORECASE)
 LEAVING = "leaving"
 _BY_VERB = {
     "live": "city", "lives": "city", "living": "city", "work": "employer", "works": "employer", "born": "birthday",
@@ -64,7 +66,9 @@ _BY_VERB = {
     "prefer": "preference", "prefers": "preference", "cost": "price", "costs": "price", "weigh": "weight",
     "weighs": "weight", "start": "start", "starts": "start", "begin": "start", "begins": "start", "end": "end",
     "ends": "end", "leave": LEAVING, "leaves": LEAVING, "arrive": LEAVING, "arrives": LEAVING, "get up": "wake",
-    "gets up": "wake", "wake up": "wake", "wakes up": "wake", "open": "opening", "opens": "opening", "close": "closing", "closes": "closing", }  # fmt: skip
+    "gets up": "wake", "wake up": "wake", "wakes up": "wake", "open": "opening", "opens": "opening",
+    "close": "closing", "closes": "closing",
+}  # fmt: skip
 """What a verb says of its subject, as a noun would: who lives somewhere has a city."""
 _DAILY = ("start", "end", "opening", "closing", LEAVING)
 _VERB = re.compile(
@@ -74,7 +78,8 @@ _VERB = re.compile(
     r"|\b(?:is|are|was|were) (?:now )?(?P<state>due|born|called|named|living)\b"
     r"|\b(?P<copula>is|are|am)\b(?: (?:set|scheduled|planned|booked|fixed) (?:for|on|at)\b)?"
     r"|\b(?P<work>works?) (?:at|for)\b|\b(?P<live>lives?) (?:in|at)\b|\b(?P<goes>goes by)\b"
-    r"|\b(?P<verb>prefers?|drives?|costs?|weighs?|starts?|begins?|ends?|opens?|closes?|leaves?|arrives?|gets? up|wakes? up)\b"
+    r"|\b(?P<verb>prefers?|drives?|costs?|weighs?|starts?|begins?|ends?|opens?|closes?|leaves?|arrives?|"
+    r"gets? up|wakes? up)\b"
     r"|\b(?P<has>has|have|hold|wears?|sits?|takes place|meets?)\b",
     re.IGNORECASE,
 )
@@ -96,18 +101,20 @@ _FREE = frozenset(
     "actually sorry".split()
 )
 """Words that say nothing of what a statement is about."""
-_UNCLEAR = frozenset("he she they it his her their its him them this that these those there here who which what".split())
-_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_UNCLEAR = frozenset(
+    "he she they it his her their its him them this that these those there here who which what".split()
+)
+_WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
 _FUNCTIONAL = frozenset(
-    "favorite favourite preferred name nickname color colour size diet profession job occupation title role brand model "
-    "language hobby drink dish meal instrument password passphrase motto destination city town country employer "
+    "favorite favourite preferred name nickname color colour size diet profession job occupation title role brand "
+    "model language hobby drink dish meal instrument password passphrase motto destination city town country employer "
     "company birthday address".split()
 )
 """Nouns of which a thing has one at a time, so that another word behind them is another value."""
 _SEVERAL = frozenset(
     "friend brother sister cousin colleague coworker neighbor neighbour child kid son daughter aunt uncle niece nephew "
-    "customer client cat dog pet student teacher member guest bug issue problem error reason thing idea question answer "
-    "result test file option example".split()
+    "customer client cat dog pet student teacher member guest bug issue problem error reason thing idea question "
+    "answer result test file option example".split()
 )
 """Nouns of which one has several, so that another name behind them is another one of them."""
 _NUMBERED = frozenset(
@@ -126,15 +133,15 @@ _ORDER = re.compile(
 )
 _CLAIM = re.compile(
     r"^(?:(?:turns out|actually|by the way|sorry|update|well|oh)[,:]? (?:that )?)*I "
-    r"(?P<no>(?:am not|am no longer|do not|don['’]t|no longer)\b)? ?"
+    r"(?P<no>(?:am not|am no longer|do not|don['\u2019]t|no longer)\b)? ?"
     r"(?:am |(?P<verb>(?:have|like|love|hate|eat|drink|own|play|speak|smoke|enjoy|study|wear|use) ))?(?P<what>.+)$",
     re.IGNORECASE,
 )
 CLAIM, HOLDS = "(claim)", "holds"
 """Among the subject's words of what users say of themselves, and the kind of its value."""
 _MOODS = frozenset(
-    "tired hungry thirsty busy sick ill sorry sure fine happy glad sad afraid angry bored ready done late back home here "
-    "know think understand care mind see mean remember idea time bit okay ok good well able going about".split()
+    "tired hungry thirsty busy sick ill sorry sure fine happy glad sad afraid angry bored ready done late back home "
+    "here know think understand care mind see mean remember idea time bit okay ok good well able going about".split()
 )
 _LONGEST_CLAIM = 6  # words
 ORDER = "(order)"
@@ -213,7 +220,7 @@ def _read(sentence: str, *, by_user: bool) -> Iterator[Statement]:
 
 
 def _claims(sentence: str, *, corrects: bool, rule: bool) -> Iterator[Statement]:
-    """Yield what users say of themselves, which holds or no longer holds: "I am a vegetarian", "I don't smoke anymore"."""
+    """Yield what users say of themselves, which holds or no longer holds: "I am a vegetarian", "I don't smoke"."""
     claimed = _CLAIM.match(sentence.rstrip(" .!"))
     if claimed is None or not (claimed["no"] or claimed["verb"] or " am " in f" {sentence} "):
         return
@@ -237,7 +244,9 @@ def _orders(order: str, old: str) -> Iterator[Statement]:
     for size in (count,) if old else range(1, min(_LONGEST_ORDERED, len(words) - 1) + 1):
         if len(words) > size:
             subject, value = words[:-size], " ".join(words[-size:])
-            yield Statement(frozenset({" ".join(subject), ORDER}), Value((("other", value),), ""), old, old != "", rule=True)
+            yield Statement(
+                frozenset({" ".join(subject), ORDER}), Value((("other", value),), ""), old, old != "", rule=True
+            )
 
 
 def _subject_and_value(clause: str) -> tuple[str, Value] | None:
@@ -277,7 +286,7 @@ def _subject_and_value(clause: str) -> tuple[str, Value] | None:
 def _subject_words(subject: str, *, by_user: bool) -> frozenset[str] | None:
     """Return the words for what a statement is about; None if it is not clear what that is."""
     words: set[str] = set()
-    for found in _WORD.findall(subject.lower().replace("’", "'")):
+    for found in _WORD.findall(subject.lower().replace("\u2019", "'")):
         word = found.removesuffix("'s").removesuffix("s'")
         if word in _UNCLEAR or word.endswith("n't") or word in ("not", "never", "no", "nobody", "none"):
             return None

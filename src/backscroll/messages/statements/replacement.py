@@ -39,8 +39,29 @@ def replaced_by(remarks: Iterable[Remark]) -> dict[Sentence, int]:
                 read.append(((remark.seq, sentence), statement))
                 if remark.by_user:
                     stated.setdefault(statement.subject, []).append((remark.seq, statement))
-    found = ((sentence, _newest(sentence[0], old, stated.get(old.subject, ()))) for sentence, old in read)
+    found = ((sentence, _newest(sentence[0], old, _on_subject(old, stated))) for sentence, old in read)
     return {sentence: seq for sentence, seq in found if seq is not None}
+
+
+def _on_subject(
+    old: Statement, stated: Mapping[frozenset[str], list[tuple[int, Statement]]]
+) -> Iterable[tuple[int, Statement]]:
+    """Return the statements on a statement's subject: on a favorite drink also "no longer prefers tea, but coffee"."""
+    found = stated.get(old.subject, [])
+    if "favorite" not in old.subject:
+        return found
+    was = old.value.kinds[0][1]
+    named = [
+        each
+        for word in sorted(old.subject)
+        for each in stated.get(frozenset({word, PREFERENCE}), ())
+        if same_value(each[1].old, was)
+    ]
+    return sorted([*found, *named], key=_place) if named else found
+
+
+def _place(each: tuple[int, Statement]) -> int:
+    return each[0]
 
 
 def _newest(seq: int, old: Statement, stated: Iterable[tuple[int, Statement]]) -> int | None:

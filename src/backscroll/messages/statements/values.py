@@ -1,4 +1,4 @@
-"""Find the value in the words behind a verb: dates, times, numbers and codes by their shape, names by their capitals."""
+"""Find the value in the words behind a verb: dates, times, numbers and codes by their shapes, names by capitals."""
 
 import re
 from typing import NamedTuple
@@ -10,14 +10,15 @@ _MONTH = (
 _SHAPES = (
     ("link", r"\b(?:https?://|www\.)\S+|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
     ("date", rf"\b\d{{4}}-\d\d-\d\d\b|\b{_MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?\b|"
-             rf"\b(?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}\b(?: \d{{4}}\b)?|\b\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}\b"),
+             rf"\b(?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}\b(?: \d{{4}}\b)?|"
+             rf"\b\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}\b"),
     ("day", r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b"),
     ("time", r"\b\d{1,2}:\d\d(?: ?[ap]\.?m\b\.?)?(?: o'clock)?|\b\d{1,2} ?[ap]\.?m\b\.?|\b\d{1,2} o'clock\b|"
              r"\b(?:noon|midnight)\b"),
     ("code", r"(?<![\w-])(?=[\w/-]*\d)(?=[\w/-]*[A-Za-z])[A-Za-z\d][\w/-]{2,}(?![\w-])|"
              r"(?<!\w)\+?\d[\d -]{5,}\d(?![\w-])"),
-    ("number", r"(?:[$€£] ?)?\b\d[\d,.]*(?<![.,])(?:k\b| ?%)?(?: (?:dollars|euros|francs|pounds|bucks|percent|kilos|kg|km|"
-               r"kilometers|miles|meters|cm|minutes|hours|days|weeks|months|years|people|guests|persons|degrees)\b)?"),
+    ("number", r"(?:[$€£] ?)?\b\d[\d,.]*(?<![.,])(?:k\b| ?%)?(?: (?:dollars|euros|francs|pounds|bucks|percent|kilos|kg|"
+               r"km|kilometers|miles|meters|cm|minutes|hours|days|weeks|months|years|people|guests|persons|degrees)\b)?"),
 )  # fmt: skip  # a table
 _SHAPED = re.compile("|".join(f"(?P<{kind}>{shape})" for kind, shape in _SHAPES), re.IGNORECASE)
 _BEFORE = re.compile(
