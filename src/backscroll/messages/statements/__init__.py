@@ -5,8 +5,8 @@
 - `reading.py`      sentences read as subject and value
 - `replacement.py`  same subject, other value: the newer statement replaces the older one
 
-English only. A statement that is not recognized is an ordinary sentence. A wrong recognition would hide a fact, so every
-doubt counts against it.
+English only. A statement that is not recognized is an ordinary sentence. A wrong recognition would hide a fact, so
+every doubt counts against it.
 """
 
 from backscroll.messages.statements.reading import Statement, is_order, search_words, sentences_of, statements_in

@@ -29,8 +29,8 @@ _PATTERNS = tuple(
 )
 _WEAK = re.compile(
     r"\b(?:actually|correction|update|sorry|misheard|misspoke|mistaken|mistake|wrong|no longer|any ?more|instead|"
-    r"now|new|these days|changed|moved|rescheduled|postponed|switched|renamed|scratch that|i meant|from now on|after all|"
-    r"took over|turns out|rather|has been|was (?:moved|cut|raised|lowered|set))\b",
+    r"now|new|these days|changed|moved|rescheduled|postponed|switched|renamed|scratch that|i meant|from now on|"
+    r"after all|took over|turns out|rather|has been|was (?:moved|cut|raised|lowered|set))\b",
     re.IGNORECASE,
 )
 

@@ -17,6 +17,7 @@ _ASKED_AS = {
 """Words by which one asks for what a noun names, if the statement uses another one."""
 _SHORTEST, _LONGEST = 8, 240  # characters of a sentence that may state a fact: longer ones are pasted or explain
 LONGEST_TEXT = 2_000  # characters of a message that is read for statements; longer ones are no statements of facts
+MOST_LINES = 6  # line ends of such a message: what has more is a log, code or a document
 _SENTENCE = re.compile(
     r"(?<=[.!?])(?<!\bDr\.)(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bProf\.)\s+(?=[\"'(]?[A-Z])|\n+"
 )
@@ -180,7 +181,7 @@ def statements_in(text: str, *, by_user: bool = True) -> tuple[Statement, ...]:
         text: A message, or a passage of it.
         by_user: The user wrote it. The assistant's "your birthday" is the user's "my birthday".
     """
-    if len(text) > LONGEST_TEXT:
+    if len(text) > LONGEST_TEXT or text.count("\n") > MOST_LINES:
         return ()
     return tuple(found for sentence in sentences_of(text) for found in _read(sentence, by_user=by_user))
 
@@ -330,6 +331,8 @@ def _may_be_one_more(words: frozenset[str], value: Value, clause: str) -> bool:
 def _labeled(text: str, *, by_user: bool) -> tuple[frozenset[str], Value] | None:
     """Read `My nickname: Bandit`, `Badger: deadline April 3`, `Birthday of Nora: March 4`."""
     label, colon, behind = text.partition(": ")
+    if label[:1] in "[\"'{<-*":
+        return None
     label = _CHANGED.sub("", label)
     if not colon or _VERB.search(label) or _VERB.search(behind) or len(label.split()) > _LONGEST_LABEL:
         return None
