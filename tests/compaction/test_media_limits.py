@@ -58,11 +58,11 @@ def test_view_never_holds_more_images_than_the_provider_accepts():
         extended += view[: len(before)] == before
         assert problems(view, session.manager.get_messages()) == []
     assert max(seen) == 100
-    assert min(seen[100:]) == 60
+    assert min(seen[100:]) == 55
     cleared = session.payloads(events.MEDIA_CLEARED)
     assert 260 - extended == session.compactions == len(cleared) == 4
     assert {each["trigger"] for each in session.payloads(events.COMPACTION)} == {"media_limit"}
-    assert cleared[0] == {"lane": "main", "images": 60, "bytes": cleared[0]["bytes"], "cleared": 41}
+    assert cleared[0] == {"lane": "main", "images": 55, "bytes": cleared[0]["bytes"], "cleared": 46}
 
 
 def test_cleared_image_is_recalled_and_explained():
@@ -86,7 +86,7 @@ def test_oldest_images_go_and_protected_ones_stay():
     assert states[1] == "whole"
     assert states[3] == "cleared"
     assert states[2 + 2 * 109 + 1] == "whole"
-    assert images_in(view) == 60
+    assert images_in(view) == 55
 
 
 def test_protected_images_over_the_limit_warn_once():
@@ -117,6 +117,20 @@ def test_image_that_no_request_may_hold_is_cleared_alone():
     view = session.manager.get_messages_for_request()
     assert images_in(view) == 2
     assert session.payloads(events.MEDIA_CLEARED)[0]["cleared"] == 1
+
+
+def test_image_that_no_request_may_hold_is_cleared_unseen():
+    """The newest result and a user's attachment included: the provider would refuse every request."""
+    session, huge = begun(), png(9_000, 100)
+    session.manager.append(*shot(0, huge))
+    assert images_in(session.manager.get_messages_for_request()) == 0
+    session.manager.append({"role": "assistant", "content": "Too large."})
+    session.manager.append({"role": "user", "content": shot(0, huge)[1]["content"][0]["content"]})
+    with pytest.warns(RuntimeWarning, match="attach a smaller one"):
+        view = session.manager.get_messages_for_request()
+    assert images_in(view) == 0
+    assert [each["cleared"] for each in session.payloads(events.MEDIA_CLEARED)] == [1, 1]
+    assert not session.payloads(events.MEDIA_OVER_LIMIT)
 
 
 def test_large_images_go_once_there_are_many():
