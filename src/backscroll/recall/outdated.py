@@ -18,8 +18,10 @@ _SHORT = 400  # characters of a remark
 _MENTIONED = 2  # words of the query that remarks on one subject share at least, if it has as many
 
 
-def may_state(hit: SearchHit) -> bool:
-    """Return whether a hit states a fact if the user or the assistant said it."""
+def may_state(hit: SearchHit, *, among_first: bool) -> bool:
+    """Return whether a hit states a fact if the user or the assistant said it. Of the first ones, short ones may."""
+    if among_first and len(hit.text) <= _SHORT:
+        return True
     return bool(statements_in(hit.text) or statements_in(hit.text, by_user=False))
 
 

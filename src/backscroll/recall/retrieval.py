@@ -218,7 +218,8 @@ class PagedSearch:
             return self._answers[query]
         yield from index(self._search, scroll.history.next_seq, scroll.fetch)
         found: list[SearchHit] = yield Ask(self._look, (query, scroll.in_view), heavy=True)
-        said = yield from scroll.fetch(sorted({hit.seq for hit in found if may_state(hit)}))
+        remarks = {hit.seq for number, hit in enumerate(found) if may_state(hit, among_first=number < MOST_HITS)}
+        said = yield from scroll.fetch(sorted(remarks))
         known = {entry.seq: entry for entry in said}
         found = newest_first(equals_newest_first(query, found, known), known)[:MOST_HITS]
         self._answers.pop(query, None)
