@@ -296,6 +296,8 @@ def _subject_words(subject: str, *, by_user: bool) -> frozenset[str] | None:
         if word == "yours" or word in _FREE or (word == "your" and not by_user):
             continue
         words.add("favorite" if word in ("favourite", "preferred") else _singular(word))
+    if "room" in words:
+        words.discard("office")  # "her office is room 12" says where her room is
     return frozenset(words) or None
 
 
