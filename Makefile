@@ -95,6 +95,7 @@ bench: $(READY) $(PEERS)/.ready ## measure beside the peers, then what each part
 	$(BIN)/python benchmarks/amplifier.py
 	$(BIN)/python benchmarks/stores.py
 	$(BIN)/python benchmarks/search.py --messages 10000
+	$(BIN)/python benchmarks/chats.py
 
 shipped: $(READY) ## check, before a release, what a peer's own manager gets wrong
 	$(BIN)/python -m pytest benchmarks/peers/shipped_strands.py

@@ -1,8 +1,9 @@
 """Which strategies run, in which order, and when to stop.
 
 A compaction runs the strategies in order of harm until it reaches its target, and spares the newest messages and the
-working set. If that does not get below the threshold, it spares instructions and plans alone, and then nothing. If the view still does not fit, every group that may leave
-is truncated. If the required messages alone do not fit, they are cut (`last_resort.py`).
+working set. If that does not get below the threshold, it spares instructions and plans alone, and then nothing. If the
+view still does not fit, every group that may leave is truncated. If the required messages alone do not fit, they are
+cut (`last_resort.py`).
 """
 
 from collections.abc import Sequence

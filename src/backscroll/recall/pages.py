@@ -27,6 +27,8 @@ class SearchHit(NamedTuple):
     """The passage or line."""
     session: str | None = None
     """The session of `seq`, if several were searched."""
+    replaced_by: int | None = None
+    """The `seq` of the user's statement that replaces this one. `None`: no such statement was found."""
 
 
 class RecallResult(str):

@@ -16,8 +16,10 @@ from backscroll.history.loading import chunks
 from backscroll.history.plan import reference
 from backscroll.messages import block_at
 from backscroll.messages.echoes import Echoes
+from backscroll.messages.statements import search_words
 from backscroll.ports import LONG, Ask, Operation, Pattern
 from backscroll.recall.growth import grown
+from backscroll.recall.outdated import equals_newest_first, may_state, newest_first
 from backscroll.recall.pages import (
     RecallResult,
     SearchHit,
@@ -134,7 +136,8 @@ def show(hits: Sequence[SearchHit], entries: Iterable[Entry]) -> Iterator[str]:
     for hit in hits:
         entry = known.get(hit.seq)
         if entry is not None and before != (hit.seq, hit.part):
-            yield f"{heading(entry, hit.part)}\n"
+            newer = "" if hit.replaced_by is None else f" (replaced by {reference(hit.replaced_by)})"
+            yield f"{heading(entry, hit.part)}{newer}\n"
         before = (hit.seq, hit.part)
         yield f"{hit.text}\n"
 
@@ -218,11 +221,12 @@ class PagedSearch:
             return self._answers[query]
         yield from index(self._search, scroll.history.next_seq, scroll.fetch)
         ranked: list[Ranked] = yield Ask(self._look, (query, scroll.in_view), heavy=True)
-        entries = yield from scroll.fetch(sorted({each.hit.seq for each in ranked[:_MOST_GROWING]}))
-        found = grown(
-            ranked,
-            {(entry.seq, number): part.text for entry in entries for number, part in enumerate(entry.reading.parts)},
-        )
+        growing = {each.hit.seq for each in ranked[:_MOST_GROWING]}
+        stating = {each.hit.seq for at, each in enumerate(ranked) if may_state(each.hit, among_first=at < MOST_HITS)}
+        known = {entry.seq: entry for entry in (yield from scroll.fetch(sorted(growing | stating)))}
+        texts_of = {(seq, at): part.text for seq in growing for at, part in enumerate(known[seq].reading.parts)}
+        found = equals_newest_first(query, grown(ranked, texts_of), known)
+        found = newest_first(found, known)[:MOST_HITS]
         self._answers.pop(query, None)
         self._answers[query] = found
         if len(self._answers) > _MOST_ANSWERS:
@@ -231,7 +235,7 @@ class PagedSearch:
 
     def _look(self, query: str, in_view: Callable[[], Iterable[str]]) -> list[Ranked]:
         found = itertools.starmap(Candidate, self._search.found(query, _MOST_CANDIDATES))
-        return rank(query, list(found), in_view(), MOST_HITS)
+        return rank(query, list(found), in_view(), _MOST_CANDIDATES)
 
 
 def index(search: Search, upto: int, fetch: Callable[[Sequence[int]], Operation[list[Entry]]]) -> Operation[None]:
@@ -397,4 +401,5 @@ class _Calls:
             for number, part in enumerate(entry.reading.parts):
                 if part.text and number not in left_out:
                     call = self._about.get(part.id or "", "") if part.kind == "result" else ""
-                    yield Source(entry.seq, number, call or part.name or "", part.text)
+                    said = search_words(part.text) if part.kind == "text" and entry.reading.is_user_turn else ""
+                    yield Source(entry.seq, number, call or part.name or said, part.text)

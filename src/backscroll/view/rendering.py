@@ -35,6 +35,7 @@ _WHO = {"user": "user: ", "rule": "rule of the user: ", "prose": "in short: "}
 _LONG_PATH = re.compile(r"(?<![\w.…])(?:/[\w.@+-]+){3,}")
 _BY_CODE = ("turns: ", "reminder: ")
 """How a turn's line may begin if code wrote it; `escaping.quoted` keeps messages from imitating these."""
+_RUN, _SHORT = 3, 200  # users' words in a row that share a reference, at least; characters of each, at most
 _LISTED_RANGES = 8  # a summary that lists more ranges would itself need compaction
 
 
@@ -178,7 +179,12 @@ def note_texts(notes: Iterable[DigestLine]) -> list[str]:
     """Write digest lines as a summary shows them: a long path is written once in full, then by its name."""
     known: set[str] = set()
     texts: list[str] = []
-    for note in notes:
+    notes = list(notes)
+    runs = _runs(notes)
+    for number, note in enumerate(notes):
+        if number in runs:
+            texts.append(_in_run(note, runs[number]))
+            continue
         paths = _long_paths(note.text) if note.kind == "turn" and "/" in note.text else ()
         if len(paths) > 1 or not known.isdisjoint(paths):
             shown = tuple([path for path in paths if path in known])
@@ -187,6 +193,32 @@ def note_texts(notes: Iterable[DigestLine]) -> list[str]:
             texts.append(note_text(note))
         known.update(paths)
     return texts
+
+
+def _runs(notes: Sequence[DigestLine]) -> dict[int, DigestLine | None]:
+    """Return which of these notes are in a run of short words of users, by number: the first with the last of its run,
+    which share one reference. Where users say much in few words, references would take half of the room.
+    """
+    found: dict[int, DigestLine | None] = {}
+    start = 0
+    for end in range(len(notes) + 1):
+        if end < len(notes) and notes[end].kind == "user" and _is_short(notes[end].text):
+            continue
+        if end - start >= _RUN:
+            found.update(dict.fromkeys(range(start, end)))
+            found[start] = notes[end - 1]
+        start = end + 1
+    return found
+
+
+def _is_short(text: str) -> bool:
+    return len(text) <= _SHORT and len(text.splitlines()) == 1
+
+
+def _in_run(note: DigestLine, last: DigestLine | None) -> str:
+    """Write users' words indented, as lines of a message are; the first of a run below the reference of all."""
+    text = f"  {escaped(note.text)}"
+    return text if last is None else f"{reference(note.first, last.last)} {_WHO['user'].rstrip()}\n{text}"
 
 
 @lru_cache(maxsize=2_048)  # a digest's turns are written repeatedly while it is fitted

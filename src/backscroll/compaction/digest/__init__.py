@@ -1,6 +1,6 @@
 """The digest: what the summary of a view says of the messages that it leaves out.
 
 `writer.py` composes it from the lines of `notes.py`. `relevance.py` and `line_selection.py` choose lines,
-`user_rules.py` finds users' rules, `stale_lines.py` finds lines that edits removed, and `terms.py` splits texts into
-terms.
+`user_rules.py` finds users' rules, `outdated.py` leaves out what the user replaced, `stale_lines.py` finds lines that
+edits removed, and `terms.py` splits texts into terms.
 """

@@ -62,6 +62,16 @@ class TurnFacts:
             if part.kind == "result"
         ]
 
+    @property
+    def by_user(self) -> bool:
+        """True if a user wrote all of it."""
+        return all(entry.reading.role == "user" and not entry.reading.results for entry in self._entries)
+
+    @property
+    def with_tools(self) -> bool:
+        """True if it holds a call or a result."""
+        return any(entry.reading.calls or entry.reading.results for entry in self._entries)
+
     def headings(self) -> Iterator[DigestLine]:
         """Yield a user's words, or one line for the turn."""
         first, last = self._entries[0], self._entries[-1]
@@ -69,7 +79,7 @@ class TurnFacts:
             text = _gist("\n".join(part.text for part in first.reading.parts), _SAID)
             yield DigestLine(first.seq, last.seq, "turn", f"reminder: {text}")
             return
-        if all(entry.reading.role == "user" and not entry.reading.results for entry in self._entries):
+        if self.by_user:
             for entry in self._entries:
                 yield from _user_notes(entry)
             return

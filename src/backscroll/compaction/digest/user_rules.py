@@ -26,6 +26,13 @@ _MARKERS = re.compile(
     r"|しないで|してはいけ|必ず|常に|ください",
     re.IGNORECASE,
 )
+_NO_RULE = re.compile(
+    r"\bnever ?mind(?=\W*$|[.,!;:])|\b(?:thanks|thank you|yes|no),? please\b|\bcan(?:no|')t wait\b|"
+    r"^(?:[A-Z][\w-]+|s?he|they|we|i)(?: (?:is|am|are|was|were|will be)|'s|'m|'re) (?!to\b|not\b)[^.;,]*?\buntil\b"
+    r"(?= (?:\w+ )?(?:\w+day|tomorrow|tonight|noon|midnight|next \w+|\d|[A-Z]))",
+    re.IGNORECASE,
+)
+"""What has a marker and is no rule: idioms, and who is away until when."""
 _REMEMBERED = 2_000  # characters of a text that is worth caching: a digest's own are shorter
 LONGEST_RULE = 600  # characters; a longer "sentence" is pasted, and a rule is at most a part of it
 
@@ -39,7 +46,11 @@ def rules_in(text: str) -> tuple[str, ...]:
 
 def _rules_in(text: str) -> tuple[str, ...]:
     found = (sentence.strip() for sentence in _SENTENCE.split(sampled(text)))
-    return tuple(dict.fromkeys(said for said in found if 3 < len(said) <= LONGEST_RULE and _MARKERS.search(said)))
+    return tuple(dict.fromkeys(said for said in found if 3 < len(said) <= LONGEST_RULE and _states_rule(said)))
+
+
+def _states_rule(sentence: str) -> bool:
+    return _MARKERS.search(sentence) is not None and _MARKERS.search(_NO_RULE.sub(" ", sentence)) is not None
 
 
 _known_rules = lru_cache(maxsize=1_024)(_rules_in)

@@ -17,13 +17,17 @@ from typing import NamedTuple
 
 from backscroll.compaction.digest.line_selection import FRAME, Candidate, cover, ranked
 from backscroll.compaction.digest.notes import TurnFacts, rules_of
+from backscroll.compaction.digest.outdated import is_talk, outdated, states_fact, still_contradicting, without_outdated
 from backscroll.compaction.digest.relevance import SHOWN, Line, Relevance, discounted
 from backscroll.compaction.digest.terms import specific_words
 from backscroll.history.history import Entry
 from backscroll.history.plan import DigestContent, DigestLine
+from backscroll.messages.statements import Sentence, sentences_of
 from backscroll.view.rendering import LINES, note_text, note_texts
 
 HEADINGS = 0.55  # of a digest for users' words and turns, the rest is for lines
+IN_A_TALK = 0.9  # the same where no tool was called: then what the user said is what there is
+HELD = 0.25  # of headings for words that replace what the view shows word for word
 WITH_PROSE = 0.35  # of a digest for users' words and turns next to a model's summary, at the expense of lines
 RESERVE_LINES, MOST_RESERVE = 0.05, 250  # lines kept aside without room: per token of the budget, and at most
 WEIGHTS, MOST_WEIGHTS = 0.12, 2_000  # words whose weight is kept, likewise
@@ -89,9 +93,13 @@ def write(
     headings = [note for note in known if note.kind not in LINES]
     headings += [note for turn in facts for note in turn.headings()]
     headings = _in_short(headings, prose, int(frame.allowance * MOST_PROSE), frame.tokens)
-    headings, squeezed = fit_headings(headings, _room_for(headings, frame), frame.tokens)
-    room = frame.allowance - _taken(headings, frame.tokens)
+    talk = _is_talk(headings, facts)
+    facts = [turn for turn in facts if not (talk and turn.by_user)]  # their words are headings
     lines = Lines([note for note in known if note.kind in LINES], facts, frame.salience)
+    replaced = outdated(headings, frame.kept, lines.remarks() if talk else ())
+    lines.leave_out(replaced)
+    headings, squeezed = _fitting(headings, replaced, frame, talk=talk)
+    room = frame.allowance - _taken(headings, frame.tokens)
     text = "\n".join(dict.fromkeys([note.text for note in headings]))  # unique: it is searched for every line
     mentioned_words = frozenset(specific_words(text))
     weights = discounted(frame.salience.weights, frame.salience.shown(frame.kept, set()), mentioned_words)
@@ -108,8 +116,29 @@ def write(
     )
 
 
-def _room_for(headings: Sequence[DigestLine], frame: Frame) -> int:
+def _fitting(
+    headings: Sequence[DigestLine], replaced: Mapping[Sentence, int], frame: Frame, *, talk: bool
+) -> tuple[list[DigestLine], list[DigestLine]]:
+    """Return the headings that hold and fit, and users' words and rules without room."""
+    headings = list(without_outdated(headings, replaced, f"{_TURNS}said x1"))
+    most = _room_for(headings, frame, talk=talk)
+    held = fit_headings(still_contradicting(headings, replaced, frame.kept), int(most * HELD), frame.tokens)[0]
+    others = [note for note in headings if note not in held]
+    stages = IN_TALK if talk else WITH_TOOLS
+    fitting, squeezed = fit_headings(others, most - _taken(held, frame.tokens), frame.tokens, stages)
+    return sorted([*held, *fitting], key=_place), squeezed
+
+
+def _is_talk(headings: Iterable[DigestLine], facts: Iterable[TurnFacts]) -> bool:
+    """Return whether no tool was called in all that a digest covers."""
+    turns = [note.text for note in headings if note.kind == "turn"]
+    return not any(turn.with_tools for turn in facts) and {"said"}.issuperset(_tally(turns))
+
+
+def _room_for(headings: Sequence[DigestLine], frame: Frame, *, talk: bool) -> int:
     """Return the tokens that headings may take. A summary longer than requested costs lines, not users' words."""
+    if talk:
+        return int(frame.allowance * IN_A_TALK)
     prose = sum(frame.tokens(note_text(note)) for note in headings if note.kind == "prose")
     return max(int(frame.allowance * HEADINGS), prose + int(frame.allowance * WITH_PROSE))
 
@@ -177,6 +206,22 @@ class Lines:
         self.errors = {number: self.note(number) for number in errors if newest.get(self._texts[number]) == number}
         """Lines that say what went wrong, by their numbers."""
 
+    def remarks(self) -> list[tuple[int, str]]:
+        """Return them with the `seq`s of their messages."""
+        return [(self._first(number), self._texts[number]) for number in self.newest_first]
+
+    def leave_out(self, replaced: Mapping[Sentence, int]) -> None:
+        """Leave out the lines with a sentence that no longer holds."""
+        if not replaced:
+            return
+        gone = {
+            number
+            for number, text in zip(self.newest_first, self.texts, strict=True)
+            if any((self._first(number), one) in replaced for one in sentences_of(text))
+        }
+        self.newest_first = [number for number in self.newest_first if number not in gone]
+        self.texts = [self._texts[number] for number in self.newest_first]
+
     def _first(self, number: int) -> int:
         found = self._from[number]
         return found.first if isinstance(found, DigestLine) else found
@@ -220,18 +265,23 @@ def _choose(
     return [chosen[at] for at in sorted(chosen, reverse=True)], reserve
 
 
+Stage = Callable[[Sequence[DigestLine], int, Callable[[str], int]], list[DigestLine]]
+"""Removes or merges headings until a number of tokens is free, which the third argument counts."""
+
+
 def fit_headings(
-    notes: Sequence[DigestLine], room: int, tokens: Callable[[str], int]
+    notes: Sequence[DigestLine], room: int, tokens: Callable[[str], int], stages: Sequence[Stage] | None = None
 ) -> tuple[list[DigestLine], list[DigestLine]]:
     """Fit users' words, rules and turn lines into `room` tokens; also return the words and rules left out.
 
     The oldest turns merge first. Then the oldest of users' words go, except their rules. Then turns merge across users'
-    words, and then a model's summary goes. The oldest rules go only if rules alone exceed the room.
+    words, and then a model's summary goes. The oldest rules go only if rules alone exceed the room. `IN_TALK` has
+    another order.
     """
     kept = _each_rule_once(notes)
     gone: list[DigestLine] = []
     over = _taken(kept, tokens) - room
-    for stage in (_merge_turns, _squeeze_words, _merge_across, _without_prose, _squeeze_rules):
+    for stage in WITH_TOOLS if stages is None else stages:
         while over > 0:  # repeated if it freed less than expected, because a path is written in full only once
             after = _each_rule_once(stage(kept, over, tokens))
             if after == kept:
@@ -286,20 +336,31 @@ def _squeeze_words(notes: Sequence[DigestLine], excess: int, tokens: Callable[[s
     return kept
 
 
+def _squeeze_talk(notes: Sequence[DigestLine], excess: int, tokens: Callable[[str], int]) -> list[DigestLine]:
+    """Remove the oldest of users' words that state nothing, until `excess` tokens are free."""
+    kept: list[DigestLine] = []
+    for note in notes:
+        if excess > 0 and note.kind == "user" and is_talk(note):
+            excess -= tokens(note_text(note)) + 1
+        else:
+            kept.append(note)
+    return kept
+
+
 def _without_prose(notes: Sequence[DigestLine], excess: int, tokens: Callable[[str], int]) -> list[DigestLine]:  # noqa: ARG001  a stage
     """Remove the summary: a model can write it again, while a user states a rule once."""
     return [note for note in notes if note.kind != "prose"]
 
 
 def _squeeze_rules(notes: Sequence[DigestLine], excess: int, tokens: Callable[[str], int]) -> list[DigestLine]:
-    """Remove the oldest rules, and users' words that are nothing but rules."""
-    kept: list[DigestLine] = []
-    for note in notes:
-        if excess > 0 and note.kind in ("rule", "user"):
-            excess -= tokens(note_text(note)) + 1
-        else:
-            kept.append(note)
-    return kept
+    """Remove the oldest rules, and users' words that are nothing but rules; first those that state facts."""
+    gone: set[int] = set()
+    for wanted in (states_fact, lambda _: True):
+        for number, note in enumerate(notes):
+            if excess > 0 and number not in gone and note.kind in ("rule", "user") and wanted(note):
+                excess -= tokens(note_text(note)) + 1
+                gone.add(number)
+    return [note for number, note in enumerate(notes) if number not in gone]
 
 
 def _merge_across(notes: Sequence[DigestLine], excess: int, tokens: Callable[[str], int]) -> list[DigestLine]:
@@ -323,16 +384,28 @@ def _merge_turns(
     return kept
 
 
+WITH_TOOLS: Sequence[Stage] = (_merge_turns, _squeeze_words, _merge_across, _without_prose, _squeeze_rules)
+"""What headings lose first."""
+IN_TALK: Sequence[Stage] = (_merge_across, _squeeze_talk, _squeeze_words, _without_prose, _squeeze_rules)
+"""The same where no tool was called: answers and small talk go before what the user stated."""
+
+
 def _merged(one: DigestLine, other: DigestLine) -> DigestLine:
+    counts = _tally((one.text, other.text))
+    return one._replace(last=other.last, text=_TURNS + ", ".join(f"{name} x{n}" for name, n in counts.items()))
+
+
+def _tally(turns: Iterable[str]) -> Counter[str]:
+    """Count what was done in turns, one by one or merged."""
     counts: Counter[str] = Counter()
-    for text in (one.text, other.text):
+    for text in turns:
         if _TALLY.fullmatch(text):
             for item in text.removeprefix(_TURNS).split(", "):
                 name, _, number = item.rpartition(" x")
                 counts[name] += int(number)
         else:
             counts.update(_doings(text))
-    return one._replace(last=other.last, text=_TURNS + ", ".join(f"{name} x{n}" for name, n in counts.items()))
+    return counts
 
 
 def _doings(turn: str) -> list[str]:
