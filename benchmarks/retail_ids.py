@@ -133,9 +133,7 @@ class Session:
     def run(self) -> Iterator[Score]:
         """Yield the score of each change."""
         self._manager.append({"role": "system", "content": "You are the agent of a shop. Look up before you change."})
-        self._manager.append(
-            {"role": "user", "content": "Look up what the next requests need, then wait."}
-        )
+        self._manager.append({"role": "user", "content": "Look up what the next requests need, then wait."})
         for task in self._tasks:
             for action in actions(task, LOOK_UPS):
                 self._act(action)
