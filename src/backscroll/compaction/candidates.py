@@ -171,19 +171,26 @@ class Window:
         return self.cut(candidate, head, max(0, characters - head), (), by)
 
     def cut(
-        self, candidate: CandidatePart, head: int, tail: int, between: Sequence[tuple[int, int]], by: str
+        self,
+        candidate: CandidatePart,
+        head: int,
+        tail: int,
+        between: Sequence[tuple[int, int]],
+        by: str,
+        *,
+        structure: str = "",
     ) -> Excerpt | None:
-        """Cut a part to its first `head` and last `tail` characters and the ranges `between`. Returns None if that
-        frees nothing.
+        """Cut a part to its first `head` and last `tail` characters and the ranges `between`, as what it is. Returns
+        None if that frees nothing.
         """
         ref = reference(candidate.entry.seq, part=candidate.number)
-        text = clipped(candidate.part, head, tail, ref, between)
+        text = clipped(candidate.part, head, tail, ref, between, structure=structure)
         if text == candidate.part.text:
             return None
         counted = self._recount(candidate.part, text)
         if counted.tokens >= candidate.count.tokens:
             return None
-        return Excerpt(candidate.entry.seq, candidate.number, head, tail, counted, by, tuple(between))
+        return Excerpt(candidate.entry.seq, candidate.number, head, tail, counted, by, tuple(between), structure)
 
     def mask(self, candidate: CandidatePart, by: str, why: str = "left out", *, anyway: bool = False) -> Clear | None:
         """Replace a part by a one-line stub with the reason. Returns None if that frees nothing, unless `anyway`."""

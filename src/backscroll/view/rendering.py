@@ -21,6 +21,7 @@ from backscroll.messages.rewriter import (
     mask_arguments,
     replace,
 )
+from backscroll.messages.structure import JSON, cut_json
 from backscroll.tokens.usage import Count, Counts
 from backscroll.view.escaping import escaped, flush_left
 
@@ -38,10 +39,14 @@ _BY_CODE = ("turns: ", "reminder: ")
 _LISTED_RANGES = 8  # a summary that lists more ranges would itself need compaction
 
 
-def clipped(part: Part, head: int, tail: int, ref: str, between: Sequence[tuple[int, int]] = ()) -> str:
-    """Return the text of an excerpted part, with its reference."""
+def clipped(
+    part: Part, head: int, tail: int, ref: str, between: Sequence[tuple[int, int]] = (), *, structure: str = ""
+) -> str:
+    """Return the text of an excerpted part, with its reference. `structure`: what it is cut as."""
     if part.form in ("arguments", "mapping"):
         return clip_arguments(part.text, head, tail, ref)
+    if structure == JSON and (found := cut_json(part.text, head, tail, between, ref)) is not None:
+        return found
     return clip_text(part.text, head, tail, ref, between)
 
 
@@ -55,7 +60,7 @@ def edited_text(part: Part, edit: Excerpt | Clear) -> str:
     """Return a part's text after an edit."""
     ref = reference(edit.seq, part=edit.part)
     return (
-        clipped(part, edit.head, edit.tail, ref, edit.between)
+        clipped(part, edit.head, edit.tail, ref, edit.between, structure=edit.structure)
         if isinstance(edit, Excerpt)
         else masked(part, edit.note, ref)
     )
