@@ -344,7 +344,7 @@ def _fit_media(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: i
 
 def _media_edits(builder: PlanBuilder, lane: LaneState, now: PolicyInput) -> tuple[list[Edit], RequestMedia]:
     protect_recent(builder.window, 0, now.options.protect.results)
-    return clear_media(builder.window, lane, now.options.target_usage)
+    return clear_media(builder.window, lane, now.options.target_usage, now.history.protected | builder.retain)
 
 
 def _fit_results(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:

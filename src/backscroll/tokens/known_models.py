@@ -1,4 +1,5 @@
-"""What the providers publish about their models: windows, prices, whether reasoning is bound, and limits of media.
+"""What the providers publish about their models: windows, prices, what is bound and compacted, and limits
+of media.
 
 Sources: the vendors' pages of models, prices, prompt caching, preserved reasoning and media, and two public tables of
 windows and prices, LiteLLM's and that of models.dev (both MIT), read on the date of `AS_OF`. A figure that no source
@@ -62,6 +63,8 @@ class KnownModel:
     """Tokens of the shortest prefix that the provider caches."""
     binds: bool = False
     """The provider binds the model's reasoning to the messages before it, and refuses or drops it after a change."""
+    native: bool | None = False
+    """The provider compacts conversations of the model on demand. `None`: no source says."""
     as_of: str = AS_OF
 
 
@@ -80,29 +83,29 @@ _CLOUD_IMAGE_BYTES = 5 * _MEGABYTE
 """Bytes of one image that Claude accepts on Bedrock and Google Cloud. Source: the clouds' pages on Claude."""
 
 _CLAUDE = (
-    # id, window, largest output, prices, cache minimum, binds
-    ("claude-fable-5-2", 1_000_000, 128_000, Prices(8, 40, 0.20, 10), 512, True),
-    ("claude-mythos-5-2", 1_000_000, 128_000, Prices(8, 40, 0.20, 10), 512, True),
-    ("claude-fable-5-1", 1_000_000, 128_000, Prices(10, 50, 0.25, 12.5), 512, True),
-    ("claude-mythos-5-1", 1_000_000, 128_000, Prices(10, 50, 0.25, 12.5), 512, True),
-    ("claude-opus-5-5", 1_000_000, 128_000, Prices(4, 20, 0.20, 5), 512, True),
-    ("claude-sonnet-5-5", 1_000_000, 128_000, Prices(2, 10, 0.10, 2.5), 512, True),
-    ("claude-haiku-5-5", 1_000_000, 128_000, Prices(0.10, 0.50, 0.01, 0.125, 100_000), 512, True),
-    ("claude-opus-5", 1_000_000, 128_000, Prices(5, 25, 0.50, 6.25), 512, False),
-    ("claude-opus-4-8", 1_000_000, 128_000, Prices(5, 25, 0.50, 6.25), 1_024, False),
-    ("claude-opus-4-7", 1_000_000, 128_000, Prices(5, 25, 0.50, 6.25), 2_048, False),
-    ("claude-opus-4-6", 1_000_000, 128_000, Prices(5, 25, 0.50, 6.25), 4_096, False),
-    ("claude-opus-4-5", 200_000, 64_000, Prices(5, 25, 0.50, 6.25), 4_096, False),
-    ("claude-opus-4-1", 200_000, 32_000, Prices(15, 75, 1.50, 18.75), 1_024, False),
-    ("claude-opus-4", 200_000, 32_000, Prices(15, 75, 1.50, 18.75), 1_024, False),
-    ("claude-sonnet-5", 1_000_000, 128_000, Prices(2, 10, 0.20, 2.5), 1_024, False),
-    ("claude-sonnet-4-6", 1_000_000, 128_000, Prices(3, 15, 0.30, 3.75), 1_024, False),
-    ("claude-sonnet-4-5", 200_000, 64_000, Prices(3, 15, 0.30, 3.75), 1_024, False),
-    ("claude-sonnet-4", 200_000, 64_000, Prices(3, 15, 0.30, 3.75), 1_024, False),
-    ("claude-haiku-4-5", 200_000, 64_000, Prices(1, 5, 0.10, 1.25), 4_096, False),
-    ("claude-3-7-sonnet", 200_000, 64_000, Prices(3, 15, 0.30, 3.75), 1_024, False),
-    ("claude-3-5-sonnet", 200_000, 8_192, Prices(3, 15, 0.30, 3.75), 1_024, False),
-    ("claude-3-5-haiku", 200_000, 8_192, Prices(0.80, 4, 0.08, 1), 2_048, False),
+    # id, window, largest output, prices, cache minimum, binds, native
+    ("claude-fable-5-2", 1_000_000, 128_000, Prices(8, 40, 0.20, 10), 512, True, None),
+    ("claude-mythos-5-2", 1_000_000, 128_000, Prices(8, 40, 0.20, 10), 512, True, None),
+    ("claude-fable-5-1", 1_000_000, 128_000, Prices(10, 50, 0.25, 12.5), 512, True, True),
+    ("claude-mythos-5-1", 1_000_000, 128_000, Prices(10, 50, 0.25, 12.5), 512, True, True),
+    ("claude-opus-5-5", 1_000_000, 128_000, Prices(4, 20, 0.20, 5), 512, True, True),
+    ("claude-sonnet-5-5", 1_000_000, 128_000, Prices(2, 10, 0.10, 2.5), 512, True, True),
+    ("claude-haiku-5-5", 1_000_000, 128_000, Prices(0.10, 0.50, 0.01, 0.125, 100_000), 512, True, True),
+    ("claude-opus-5", 1_000_000, 128_000, Prices(5, 25, 0.50, 6.25), 512, False, True),
+    ("claude-opus-4-8", 1_000_000, 128_000, Prices(5, 25, 0.50, 6.25), 1_024, False, True),
+    ("claude-opus-4-7", 1_000_000, 128_000, Prices(5, 25, 0.50, 6.25), 2_048, False, True),
+    ("claude-opus-4-6", 1_000_000, 128_000, Prices(5, 25, 0.50, 6.25), 4_096, False, True),
+    ("claude-opus-4-5", 200_000, 64_000, Prices(5, 25, 0.50, 6.25), 4_096, False, False),
+    ("claude-opus-4-1", 200_000, 32_000, Prices(15, 75, 1.50, 18.75), 1_024, False, False),
+    ("claude-opus-4", 200_000, 32_000, Prices(15, 75, 1.50, 18.75), 1_024, False, False),
+    ("claude-sonnet-5", 1_000_000, 128_000, Prices(2, 10, 0.20, 2.5), 1_024, False, True),
+    ("claude-sonnet-4-6", 1_000_000, 128_000, Prices(3, 15, 0.30, 3.75), 1_024, False, True),
+    ("claude-sonnet-4-5", 200_000, 64_000, Prices(3, 15, 0.30, 3.75), 1_024, False, False),
+    ("claude-sonnet-4", 200_000, 64_000, Prices(3, 15, 0.30, 3.75), 1_024, False, False),
+    ("claude-haiku-4-5", 200_000, 64_000, Prices(1, 5, 0.10, 1.25), 4_096, False, False),
+    ("claude-3-7-sonnet", 200_000, 64_000, Prices(3, 15, 0.30, 3.75), 1_024, False, False),
+    ("claude-3-5-sonnet", 200_000, 8_192, Prices(3, 15, 0.30, 3.75), 1_024, False, False),
+    ("claude-3-5-haiku", 200_000, 8_192, Prices(0.80, 4, 0.08, 1), 2_048, False, False),
 )
 
 _OPENAI = (
@@ -165,11 +168,11 @@ _OTHERS = (
 
 KNOWN_MODELS: tuple[KnownModel, ...] = (
     *(
-        KnownModel(name, "anthropic", window, most, None, prices, minimum, binds)
-        for name, window, most, prices, minimum, binds in _CLAUDE
+        KnownModel(name, "anthropic", window, most, None, prices, minimum, binds, native)
+        for name, window, most, prices, minimum, binds, native in _CLAUDE
     ),
     *(
-        KnownModel(name, "openai", window, most, largest, prices, 1_024, binds)
+        KnownModel(name, "openai", window, most, largest, prices, 1_024, binds, native=True)
         for name, window, largest, most, prices, binds in _OPENAI
     ),
     *(
@@ -186,11 +189,21 @@ _VERSION = re.compile(r"\d{1,2}(?!\d)")
 """A rest such as `-7` or `-1-sol` names another version; `-20260922`, `-2026-11-17` and `-preview` do not."""
 _SMALLER = re.compile(r"(mini|nano)(-|$)")
 _EDITION = re.compile(r"(?:\d{6,8}|\d{4}-\d\d-\d\d|latest|preview|v\d+(-\d+)?)")
-_NEVER_BINDS = re.compile(
-    r"gemini|gemma|deepseek|mi[sx]tral|codestral|devstral|magistral|ministral|grok|qwen|qwq|llama"
+_VENDORS = (
+    ("anthropic", re.compile(r"claude")),
+    ("openai", re.compile(r"^(?:chat)?gpt-(?!oss)|^o[134](?:-|$)")),
+    ("google", re.compile(r"gemini|gemma")),
+    ("deepseek", re.compile(r"deepseek")),
+    ("mistral", re.compile(r"mi[sx]tral|codestral|devstral|magistral|ministral")),
+    ("xai", re.compile(r"grok")),
+    ("qwen", re.compile(r"qwen|qwq")),
+    ("meta", re.compile(r"llama")),
 )
+"""Vendors by what names of their models hold, in the table's spelling."""
+_COMPACTING = ("anthropic", "openai")
 _CLAUDE_VERSION = re.compile(r"claude.*?(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
 _GPT_VERSION = re.compile(r"^(?:chat)?gpt-(\d)(?:-(\d{1,2}))?(?!\d)")
+_BEDROCK = re.compile(r"(^|[./:_])(anthropic\.|bedrock)", re.IGNORECASE)
 _CLOUD = re.compile(r"(^|[./:_])(anthropic\.|bedrock|vertex)|@\d", re.IGNORECASE)
 
 
@@ -262,7 +275,43 @@ def binds_reasoning(model: str | None) -> bool | None:
         return False if (int(claude[1]), int(claude[2] or 0)) <= (5, 0) else None
     if gpt:
         return (int(gpt[1]), int(gpt[2] or 0)) >= (6, 2)
-    return False if _NEVER_BINDS.search(name) or re.match(r"o[134](-|$)|gpt-(oss|35)", name) else None
+    vendor = vendor_of(model)
+    return False if vendor not in (None, "anthropic", "openai") or re.match(r"o[134](-|$)|gpt-(oss|35)", name) else None
+
+
+def vendor_of(model: str | None) -> str | None:
+    """Return the vendor of a model, in the table's spelling. None: the name does not say."""
+    found = find_model(model)
+    if found is not None or not model:
+        return None if found is None else found.vendor
+    name = canonical(model)
+    return next((vendor for vendor, pattern in _VENDORS if pattern.search(name)), None)
+
+
+def may_compact(vendor: str | None) -> bool:
+    """Return whether a vendor's API compacts conversations on demand, as Anthropic's and OpenAI's do. One that is not
+    known is taken to.
+    """
+    return vendor is None or vendor in _COMPACTING
+
+
+def compacts_natively(model: str | None) -> bool | None:
+    """Return whether the provider compacts conversations of the model on demand. None: unknown model.
+
+    Anthropic does so for Opus and Sonnet from 4.6, for Fable and Mythos, and for Haiku 5.5, but not on Amazon Bedrock.
+    OpenAI does so for every model of the Responses API. No other vendor does. Sources: "Compaction on demand" of
+    Anthropic, and the type of the endpoint's `model` in openai 3.54.
+    """
+    if not model:
+        return None
+    vendor = vendor_of(model)
+    if not may_compact(vendor) or (vendor == "anthropic" and _BEDROCK.search(model)):
+        return False
+    found = _find(model)
+    if found is not None and not _VERSION.match(found.rest if not found.same else ""):
+        return found.model.native
+    claude = _CLAUDE_VERSION.search(canonical(model))
+    return False if claude and (int(claude[1]), int(claude[2] or 0)) < (4, 6) else None
 
 
 def media_limits(model: str | None) -> MediaLimits | None:
