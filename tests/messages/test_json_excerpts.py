@@ -1,7 +1,6 @@
 """JSON cut to some of its values is valid JSON, and holds nothing but these and marks."""
 
 import json
-import re
 from itertools import pairwise
 
 import pytest
@@ -10,10 +9,9 @@ from hypothesis import strategies as st
 
 from backscroll.messages.structure import cut_json, pieces_of
 from backscroll.messages.structure.json_tree import DEEPEST, MOST, json_tree
+from tests.views import is_cut_of, json_as_written
 
 REF = "[ref:7.0]"
-COUNTED = re.compile(r"\.\.\. ([\d,]+) (?:items?|lines?|more)")
-IN_STRING = re.compile(r"\n?\[\.\.\.(?: [\d,]+ characters left out(?:; [^\]]*\[ref:7\.0\])? \.\.\.)?\]\n?")
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters=".["), max_size=12)
 LONG = st.lists(st.sampled_from(["plain", "\n", "\\", '"', "é", "\U0001f600", "\\n", "\\u00e9", " "]), max_size=90).map(
     "".join
@@ -44,44 +42,11 @@ def ranges(draw, text):
     return found
 
 
-def read(text):
-    """Numbers as they are written, so that 1.50 and 1.5 differ."""
-    return json.loads(text, parse_float=lambda number: ("float", number), parse_int=lambda number: ("int", number))
-
-
-def is_cut_of(cut, whole):
-    """Whether all that is in the one is in the other, in the same place."""
-    if isinstance(whole, dict) and isinstance(cut, dict):
-        marks = [key for key in cut if key not in whole]
-        assert len(marks) <= 1
-        assert all(key.strip(".") == "" for key in marks)
-        kept = [key for key in cut if key in whole]
-        assert kept == [key for key in whole if key in cut]
-        assert len(kept) == len(whole) or marks
-        return all(is_cut_of(cut[key], whole[key]) for key in kept)
-    if isinstance(whole, list) and isinstance(cut, list):
-        at = 0
-        for item in cut:
-            if isinstance(item, str) and (mark := COUNTED.match(item)):
-                at += int(mark[1].replace(",", ""))
-            elif is_cut_of(item, whole[at]):
-                at += 1
-            else:
-                return False
-        return at == len(whole)
-    if isinstance(whole, str) and isinstance(cut, str) and cut != whole:
-        at = 0
-        for fragment in IN_STRING.split(cut):
-            at = whole.index(fragment, at) + len(fragment)
-        return True
-    return cut == whole
-
-
 @given(st.data())
 def test_json_cut_anywhere_is_valid_and_of_the_original(data):
     text = data.draw(texts())
     cut = cut_json(text, 0, 0, data.draw(ranges(text)), REF)
-    assert is_cut_of(read(cut), read(text))
+    assert is_cut_of(json_as_written(cut), json_as_written(text))
     cut.encode()  # no half of a character
 
 
@@ -117,7 +82,9 @@ def test_json_lines_cut_are_json_lines(data):
     rows = data.draw(st.lists(st.dictionaries(WORDS, SCALARS, max_size=4), min_size=2, max_size=5))
     text = "\n".join(map(json.dumps, rows))
     cut = cut_json(text, 0, 0, data.draw(ranges(text)), REF)
-    assert is_cut_of([read(line) for line in cut.splitlines()], [read(line) for line in text.splitlines()])
+    assert is_cut_of(
+        [json_as_written(line) for line in cut.splitlines()], [json_as_written(line) for line in text.splitlines()]
+    )
 
 
 def test_json_cut_says_what_is_left_out_and_where_it_is():

@@ -15,7 +15,7 @@ from backscroll.compaction.digest.relevance import Line as Mentions
 from backscroll.compaction.digest.relevance import Relevance, discounted
 from backscroll.compaction.digest.terms import bare, significant_text, spans
 from backscroll.history.plan import Excerpt
-from backscroll.messages.structure import JSON, Piece, Pieces, joined, pieces_of
+from backscroll.messages.structure import JSON, Piece, Pieces, frames_of, joined, pieces_of
 
 _END = 160  # characters of the first and of the last line that always stay
 _LAST = 4_096  # characters that usually contain a text's last line
@@ -71,7 +71,7 @@ def _choose(
     framed: set[tuple[int, int]] = set()
     for chosen in cover(found.lines, weights, room):
         number, piece = found.places[chosen]
-        new = [frame for frame in _frames(split[number], piece.frame) if (number, frame) not in framed]
+        new = [frame for frame in frames_of(split[number], piece.frame) if (number, frame) not in framed]
         size = sum(split[number].frames[frame].size for frame in new)
         tokens = found.lines[chosen][1] + int(size * each[number])
         if tokens <= room:
@@ -104,13 +104,6 @@ def _with_sign(line: Mentions, piece: Piece, number: int, weights: defaultdict[s
     sign = f"\0{number} {piece.sign}"  # no word has a null in it
     weights[sign] = _NAMED if piece.names else _SIGN
     return (*words, sign), max(factor, piece.names), weight + weights[sign]
-
-
-def _frames(split: Pieces, frame: int) -> Iterator[int]:
-    """Yield the frames around a piece, innermost first."""
-    while frame >= 0:
-        yield frame
-        frame = split.frames[frame].parent
 
 
 def _body(text: str) -> int:

@@ -6,6 +6,6 @@
 """
 
 from backscroll.messages.structure.json_excerpt import cut_json
-from backscroll.messages.structure.pieces import JSON, Piece, Pieces, joined, pieces_of
+from backscroll.messages.structure.pieces import JSON, Piece, Pieces, at_ends, frames_of, joined, pieces_of
 
-__all__ = ["JSON", "Piece", "Pieces", "cut_json", "joined", "pieces_of"]
+__all__ = ["JSON", "Piece", "Pieces", "at_ends", "cut_json", "frames_of", "joined", "pieces_of"]

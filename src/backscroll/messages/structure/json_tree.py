@@ -13,7 +13,7 @@ MOST = 262_144
 DEEPEST = 48  # levels that are looked into: what lies deeper is one value, whatever it holds
 LINES, OBJECT, ARRAY, STRING, OTHER = "lines", "{", "[", '"', "other"
 """Kinds of nodes. The first node is the text itself, which holds one value, or one per line."""
-_REMEMBERED = 65_536  # characters of a text whose tree is remembered
+_REMEMBERED = 32_768  # characters of a text whose tree is remembered; of longer ones the last, for they fill memory
 _STRING, _OPEN, _CLOSE, _MARK = 1, 2, 3, 4  # groups of `_TOKEN`; the fifth is another scalar
 _PLAIN = r'[^"\\\x00-\x1f]*+'
 _TOKEN = re.compile(
@@ -86,7 +86,7 @@ def json_tree(text: str, start: int = 0, end: int | None = None) -> JsonTree | N
     end = len(text) if end is None else end
     if not _may_be_json(text, start, end):
         return None
-    return _known(text, start, end) if end - start <= _REMEMBERED else _read(text, start, end)
+    return _known(text, start, end) if end - start <= _REMEMBERED else _known_long(text, start, end)
 
 
 def _may_be_json(text: str, start: int, end: int) -> bool:
@@ -107,6 +107,7 @@ def _read(text: str, start: int, end: int) -> JsonTree | None:
 
 
 _known = lru_cache(maxsize=32)(_read)
+_known_long = lru_cache(maxsize=2)(_read)
 """Choosing, rendering and counting read the same text one after the other."""
 
 

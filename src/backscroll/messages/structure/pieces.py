@@ -14,6 +14,7 @@ SHORT = 60  # characters up to which a container is one piece: its values say mo
 LONG = 240  # characters of a string above which it is split
 _NEAR_END = 400  # characters in which a text around JSON begins or ends
 _OVERHEAD = 12  # characters that a container takes beyond its key and its values, most of them for its mark
+_BETWEEN = 2  # characters between two values
 _BEGIN = re.compile(r"^[ \t]*[\[{]", re.MULTILINE)
 _END = re.compile(r"[\]}](?=[ \t\r]*(?:\n|\Z))")
 _LINE = re.compile(r"[^\\]*+(?:\\[^n][^\\]*+)*+(?:\\n|\Z)", re.DOTALL)
@@ -129,6 +130,31 @@ def _of_string(tree: JsonTree, number: int) -> Iterator[tuple[int, int]]:
             first = stop
         if first < last:
             yield first, last
+
+
+def at_ends(found: Pieces, head: int, tail: int) -> list[tuple[int, int]]:
+    """Return the first and the last pieces of a text: with what they are in, about so many characters of each."""
+    framed: set[int] = set()
+    kept: dict[int, tuple[int, int]] = {}
+    last = len(found.pieces)
+    for room, numbers in ((head, range(last)), (tail, range(last - 1, -1, -1))):
+        left = room
+        for number in numbers:
+            piece = found.pieces[number]
+            new = [frame for frame in frames_of(found, piece.frame) if frame not in framed]
+            left -= piece.end - piece.start + _BETWEEN + sum(found.frames[frame].size for frame in new)
+            if left < 0 or number in kept:
+                break
+            framed.update(new)
+            kept[number] = piece.start, piece.end
+    return [kept[number] for number in sorted(kept)]
+
+
+def frames_of(found: Pieces, frame: int) -> Iterator[int]:
+    """Yield a frame and those around it, innermost first."""
+    while frame >= 0:
+        yield frame
+        frame = found.frames[frame].parent
 
 
 def joined(text: str, spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
