@@ -1,7 +1,7 @@
 """Cut JSON to some of its values. The result is valid JSON: marks inside say how much is left out, and of what kind."""
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -12,6 +12,7 @@ KEY = "..."
 """The key of an object's mark."""
 _NAMES = 100  # characters of the names of left out keys; more are counted
 _HIGH = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}")  # the first half of a character that is written as two escapes
+_ESCAPE = re.compile(r"\\(?:u....|.)")
 _MORE = " more keys"  # after the first mark a number alone says it
 _CLOSE = {OBJECT: "}", ARRAY: "]"}
 
@@ -62,6 +63,8 @@ class _Writer:
         self._out: list[str] = []
         self._named: set[tuple[str, ...]] = set()
         """Shapes of objects whose left out keys a mark has named."""
+        self._parts: dict[int, list[Span]] = {}
+        """What stays of strings that do not stay whole."""
         self._states = self._choose()
 
     def write(self) -> str:
@@ -100,8 +103,9 @@ class _Writer:
             at = bisect_right(self._begins, value) - 1
             if at >= 0 and self._kept[at][1] >= end and number not in tree.unended:
                 states[number] = "whole"
-            elif tree.kinds[number] == STRING and next(self._within(number), None) is not None:
+            elif tree.kinds[number] == STRING and (parts := list(self._within(number))):
                 states[number] = "part"
+                self._parts[number] = parts
             if number in states:
                 parent = tree.parents[number]
                 while parent > 0 and parent not in states:
@@ -117,19 +121,21 @@ class _Writer:
     def _within(self, number: int) -> Iterator[Span]:
         """Yield what stays of a string, between its quotes, cut at characters and not within an escape."""
         start, end = self._tree.values[number] + 1, self._tree.ends[number] - 1
-        at = max(0, bisect_right(self._begins, start) - 1)
-        while at < len(self._kept) and self._kept[at][0] < end:
-            first, last = (_outside(self._text, start, min(max(start, each), end)) for each in self._kept[at])
-            if first < last:
-                yield first, last
-            at += 1
+        found = self._kept[max(0, bisect_right(self._begins, start) - 1) : bisect_left(self._begins, end)]
+        inside = [(max(first, start), min(last, end)) for first, last in found if first < end and last > start]
+        if inside:
+            escapes = [each.start() for each in _ESCAPE.finditer(self._text, start, inside[-1][1])]
+            for pair in inside:
+                first, last = (_outside(self._text, escapes, each) for each in pair)
+                if first < last:
+                    yield first, last
 
     def _string(self, number: int) -> str:
         """Write a string in part."""
         tree, text = self._tree, self._text
         start, end = tree.values[number] + 1, tree.ends[number] - 1
         out = [text[tree.starts[number] : start]]
-        ranges = [(start, start), *self._within(number), (end, end)]
+        ranges = [(start, start), *self._parts[number], (end, end)]
         for (_, before), (after, last) in pairwise(ranges):
             if before < after:
                 mark = f"[... {after - before:,} characters left out{self._recall()} ...]" if self._ref else "[...]"
@@ -238,29 +244,15 @@ def _shape(tree: JsonTree, number: int) -> object:
     return (kind, tuple([tree.key(child) for child in tree.children(number)])) if kind == OBJECT else kind
 
 
-def _outside(text: str, start: int, at: int) -> int:
-    """Return the position at or before `at` that is in no escape of a string whose characters begin at `start`, and
-    between no two that are one character.
+def _outside(text: str, escapes: Sequence[int], at: int) -> int:
+    """Return the position at or before `at` that is in none of these escapes, and between no two that are one
+    character.
     """
-    for first in range(max(start, at - 5), at):  # `\\uXXXX` may begin up to five characters before
-        if (
-            text[first] == "\\"
-            and _backslashes(text, start, first) % 2 == 0
-            and (first == at - 1 or text[first + 1] == "u")
-        ):
-            at = first
-            break
-    if at - start >= 6 and _HIGH.match(text, at - 6, at) and _backslashes(text, start, at - 6) % 2 == 0:
-        return at - 6
-    return at
-
-
-def _backslashes(text: str, start: int, at: int) -> int:
-    """Return the number of backslashes directly before a position."""
-    size = 64
-    while True:
-        before = text[max(start, at - size) : at]
-        found = len(before) - len(before.rstrip("\\"))
-        if found < size:
-            return found
-        size *= 8
+    number = bisect_left(escapes, at) - 1
+    if number < 0:
+        return at
+    first = escapes[number]
+    end = first + (6 if text[first + 1] == "u" else 2)
+    if at < end:
+        return first
+    return first if at == end and _HIGH.match(text, first) and text.startswith("\\u", at) else at
