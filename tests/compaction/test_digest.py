@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from backscroll import ContextManager, events
+from backscroll.compaction.candidates import SHARE
 from tests.builders import DIALECTS, MessageFactory, session_with_both_triggers
 from tests.fakes import count_quarter
 from tests.views import summary_of
@@ -80,7 +81,7 @@ def wordy():
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(ruled(), st.integers(1_000, 9_000))
 @example(wordy(), 3_000)
-def test_a_digest_takes_at_most_a_quarter_of_the_budget(conversation, budget):
+def test_a_digest_takes_at_most_its_share_of_the_budget(conversation, budget):
     messages, stated = conversation
     watched = session_with_both_triggers(tokenizer=third)
     for number, message in enumerate(messages):
@@ -88,12 +89,12 @@ def test_a_digest_takes_at_most_a_quarter_of_the_budget(conversation, budget):
         view = watched.view(budget)
         if view is not None:
             rules = [f"[ref:{at}] rule of the user: {rule}" for at, rule in stated if at < number]
-            assert third(told_in(view)) <= max(budget // 4, third("\n".join(rules)))  # rules stay beyond it
+            assert third(told_in(view)) <= max(int(budget * SHARE), third("\n".join(rules)))  # rules stay beyond it
 
 
 def test_text_behind_a_huge_result_returns_to_the_digest():
     """What a huge result pushed out of the digest comes back behind it."""
-    manager = ContextManager(tokenizer=count_quarter, budget=4_000)
+    manager = ContextManager(tokenizer=count_quarter, budget=4_000, strategies=["digest"])
     talk = MessageFactory("openai")
     manager.append(talk.say("user", "find the port"))
     for number in range(60):

@@ -58,11 +58,11 @@ def test_view_never_holds_more_images_than_the_provider_accepts():
         extended += view[: len(before)] == before
         assert problems(view, session.manager.get_messages()) == []
     assert max(seen) == 100
-    assert min(seen[100:]) == 60
+    assert min(seen[100:]) == 55
     cleared = session.payloads(events.MEDIA_CLEARED)
     assert 260 - extended == session.compactions == len(cleared) == 4
     assert {each["trigger"] for each in session.payloads(events.COMPACTION)} == {"media_limit"}
-    assert cleared[0] == {"lane": "main", "images": 60, "bytes": cleared[0]["bytes"], "cleared": 41}
+    assert cleared[0] == {"lane": "main", "images": 55, "bytes": cleared[0]["bytes"], "cleared": 46}
 
 
 def test_cleared_image_is_recalled_and_explained():
@@ -86,7 +86,7 @@ def test_oldest_images_go_and_protected_ones_stay():
     assert states[1] == "whole"
     assert states[3] == "cleared"
     assert states[2 + 2 * 109 + 1] == "whole"
-    assert images_in(view) == 60
+    assert images_in(view) == 55
 
 
 def test_protected_images_over_the_limit_warn_once():

@@ -4,7 +4,14 @@ import asyncio
 
 import pytest
 
-from backscroll import AsyncContextManager, BackscrollWarning, ConfigurationError, NativeCompaction, events
+from backscroll import (
+    AsyncContextManager,
+    BackscrollWarning,
+    ConfigurationError,
+    NativeCompaction,
+    Protection,
+    events,
+)
 from backscroll.compaction.strategies.native import NativeStrategy
 from backscroll.evaluation.fake_providers import FakeOpenAIResponses, Reply, Text
 from backscroll.evaluation.validity import problems
@@ -393,9 +400,9 @@ def test_a_pinned_picture_is_not_compacted():
 
 
 def test_auto_asks_only_where_reasoning_is_bound():
-    bound = NativeTalk(strategies="auto", budget=12_000)
+    bound = NativeTalk(strategies="auto", budget=12_000, protect=Protection(recent=0.3))
     bound.work(events.NATIVE_READY)
-    free = NativeTalk(strategies="auto", budget=12_000, model="claude-opus-5")
+    free = NativeTalk(strategies="auto", budget=12_000, model="claude-opus-5", protect=Protection(recent=0.3))
     free.work(events.COMPACTION)
     assert free.asked == []
 

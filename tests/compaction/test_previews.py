@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from backscroll import AsyncContextManager, ContextManager, Protection, ToolResultPreview
+from backscroll import AsyncContextManager, CachePricing, ContextManager, Protection, ToolResultPreview
 from backscroll.errors import ConfigurationError
 
 LONG = "\n".join(f"line {number} of the file" for number in range(400))  # about 2,400 tokens
@@ -96,15 +96,34 @@ def test_a_message_may_say_that_it_is_to_stay_whole():
     assert lines(context.get_messages_for_request()) == 400
 
 
-def test_batch_of_old_results_becomes_previews():
-    """A batch of old results becomes previews instead of stubs."""
-    context = manager(clear_at_least_tokens=4_000)
+def test_batch_of_old_results_is_cleared_also_with_previews():
+    """A batch costs the cache of all that follows, and a preview frees too little for that."""
+    context = manager(clear_at_least_tokens=4_000, cache_pricing=CachePricing(read=1.0, write=1.0))
     for number in range(7):
         read(context, number)
         view = context.get_messages_for_request()
-    cut = [n for n, message in enumerate(view) if "characters left out" in str(message["content"])]
-    assert cut[:2] == [2, 4]
-    assert not any("tool result of" in str(message["content"]) for message in view)
+    cleared = [n for n, message in enumerate(view) if "tool result of" in str(message["content"])]
+    assert cleared[:2] == [2, 4]
+
+
+def test_default_previews_a_new_result_over_a_quarter_of_the_budget():
+    """Also where reasoning is not bound and no preview is configured, by about a tenth of the budget."""
+    context = ContextManager(budget=8_000)
+    context.append({"role": "user", "content": "Read the file"})
+    read(context, 0)
+    view = context.get_messages_for_request()
+    assert 20 < lines(view) < 200
+    assert context.explain()[2].reason == "preview"
+    assert context.usage().used_upper_bound < 0.12 * 8_000
+    assert context.get_messages_for_request() == view
+
+
+@pytest.mark.parametrize("strategies", [["digest"], ["truncate"], None])
+def test_strategies_that_shorten_nothing_preview_nothing(strategies):
+    context = ContextManager(budget=8_000, strategies=strategies)
+    context.append({"role": "user", "content": "Read the file"})
+    read(context, 0)
+    assert lines(context.get_messages_for_request()) == 400
 
 
 def test_preview_plan_survives_a_resume(tmp_path):

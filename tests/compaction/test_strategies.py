@@ -81,10 +81,11 @@ def test_excerpt_is_verbatim_with_marks_and_the_rest_recallable():
 
 
 def test_huge_result_is_whole_at_first_and_excerpted_later():
-    """A huge result is whole at first look and cut to what matters later."""
+    """A huge result that may not be previewed is whole at first look, and cut to what matters later."""
     session, original = Session("excerpt", "Why does refund_batch fail?"), output(0.5)
     budget = int(1.05 * count_quarter(original))  # more than the threshold is used, but it fits
-    seq = session.call(original, command="make report")
+    session.manager.append(TALK.call(["report"], "", {"command": "make report"}))
+    seq = session.manager.append({**TALK.results([("report", original)])[0], "metadata": {"whole": True}})
     assert session.manager.get_messages_for_request(token_budget=budget)[seq]["content"] == original
     assert session.manager.usage().used_upper_bound > 0.92 * budget
     for number in range(6):
@@ -225,7 +226,7 @@ def test_what_scores_least_is_folded_first_wherever_it_stands():
 def test_importance_folds_the_least_and_spares_recent_messages():
     """Importance folds no more than it has to and spares what is recent."""
     newest_first = ImportanceStrategy(score=lambda unit, window: -unit.seqs[0])
-    session = Session(newest_first, target_usage=0.8)
+    session = Session(newest_first, target_usage=0.8, protect=Protection(recent=0.3))
     for _ in range(20):
         session.call(LONG[:1_500])
     session.manager.get_messages_for_request(token_budget=8_000)

@@ -209,7 +209,12 @@ def test_summaries_in_parts_are_checked_against_all_of_them():
 @STRUCK
 def test_a_replay_checks_summaries_too():
     """With the summarizer that it was given."""
-    manager = Summarizing(Asked(Liar(["The user asked to delete the tests."])), tokenizer=count_quarter, budget=4_000)
+    manager = Summarizing(
+        Asked(Liar(["The user asked to delete the tests."])),
+        tokenizer=count_quarter,
+        budget=4_000,
+        clear_at_least_tokens=None,
+    )
     manager.append(TALK.say("user", "Refactor the tests."))
     for number in range(30):
         manager.append(TALK.call([f"c{number}"], "", {"path": f"m{number}.py"}))

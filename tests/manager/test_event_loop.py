@@ -50,7 +50,7 @@ def test_compactions_run_outside_of_the_event_loop():
         await manager.append(*long_talk())
         await manager.get_messages_for_request()
         asked = len(seen.asked)
-        await manager.append({"role": "assistant", "content": "so " * 4_000}, {"role": "user", "content": "go on"})
+        await manager.append({"role": "assistant", "content": "so " * 9_000}, {"role": "user", "content": "go on"})
         await manager.window_report()
         assert len(seen.asked) == asked + 1
         await manager.compact()

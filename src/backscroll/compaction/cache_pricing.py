@@ -5,30 +5,32 @@ results in the middle of a view saves reading them with every later request. It 
 once. So it is done in batches large enough to pay, and never result by result.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from backscroll.compaction.candidates import CandidatePart, Window
 from backscroll.compaction.options import CachePricing
-from backscroll.history.plan import Clear, Excerpt
+from backscroll.history.plan import Clear
 
 BY = "cache savings"
 SPARED = 3  # newest groups with results that the model has seen: it is working with them
 _LEAST = 25  # tokens from which a result is worth a stub
+_OF_BUDGET = 0.5  # that is worth a batch in any case: a small window never holds many thousand tokens of old results
 
 
-Make = Callable[[CandidatePart], Excerpt | Clear | None]
+def least_batch(tokens: int | None, room: int) -> int | None:
+    """Return the tokens that a batch frees at least.
+
+    Args:
+        tokens: What the option `clear_at_least_tokens` says. `None`: no batches.
+        room: Tokens that all messages may take.
+    """
+    return None if tokens is None else min(tokens, max(1, int(room * _OF_BUDGET)))
 
 
 def batch(
-    window: Window,
-    least: int,
-    prices: CachePricing,
-    spared: int = SPARED,
-    make: Make | None = None,
-    *,
-    cold: bool = False,
-) -> Sequence[Excerpt | Clear]:
-    """Return the edits that clear old results, or do what `make` does, if that pays; else none.
+    window: Window, least: int, prices: CachePricing, spared: int = SPARED, *, cold: bool = False
+) -> Sequence[Clear]:
+    """Return the edits that clear old results, if that pays; else none.
 
     A result is old if the model has seen it and it is in none of the newest groups. Its media count, too. The next
     requests are expected to be at least as many as those since the first of these results.
@@ -38,11 +40,10 @@ def batch(
         least: Tokens that the edits must free together.
         prices: The cache's prices.
         spared: Newest groups with results that stay.
-        make: Makes another edit of a result, such as a preview.
         cold: Whether the provider's cache has expired: everything is then written anyway, so any batch of `least` pays.
     """
     found = _candidates(window, max(spared, SPARED))
-    made = [(candidate, make(candidate) if make else window.mask(candidate, BY)) for candidate in found]
+    made = [(candidate, window.mask(candidate, BY)) for candidate in found]
     edits = [(candidate, edit) for candidate, edit in made if edit is not None]
     won = sum(window.tokens(candidate.count) - window.tokens(edit.count) for candidate, edit in edits)
     if won < least:

@@ -31,12 +31,13 @@ from backscroll.view.rendering import clipped, masked
 from backscroll.view.view import View
 
 NEAREST = 1 / 3  # of the tokens spared as recent: these are not even cut
-SHARE = 0.25  # of the budget that a digest takes at most
+SHARE = 0.45  # of the budget that a digest takes at most
 FREE_SHARE = 0.6  # of what the required messages leave of the budget
-PROSE = 0.4  # of a digest that a model's summary takes at most: users' words and facts need the rest
-_FEWER = (1.0, 0.5, 0.0)
+PROSE = 0.1  # of the budget that a model's summary is asked to take: users' words and facts need the rest of a digest
+_FEWER = (1.0, 0.5, 0.0)  # of a result's pieces, if the first cut is larger than it should be
 _MARK = 60  # characters of the mark that bears the reference
 OF_COVERED = 0.45  # of what it covers: a digest nearly as long as the original is no digest
+LEAST_DIGEST = 200  # tokens that it may take however little it covers: rules in it must not leave while there is room
 
 
 @dataclass(slots=True, eq=False)
@@ -238,8 +239,8 @@ class Window:
         return estimate_message(entry.reading, entry.counts, self.family).upper
 
     def digest_allowance(self, folded: int, room: int | None = None) -> int:
-        """Return the tokens that the digest may take once `folded` more tokens are digested: at most a quarter of the
-        budget.
+        """Return the tokens that the digest may take once `folded` more tokens are digested: at most `SHARE` of
+        the budget.
 
         `room`: the result of `digest_room`, for callers that need it repeatedly.
         """
@@ -252,11 +253,12 @@ class Window:
 
     def usual_allowance(self, folded: int) -> int:
         """Return the digest's allowance without regard to required messages."""
-        return min(int(self.budget * SHARE), int((self.digest.covered_tokens + folded) * OF_COVERED))
+        covered = self.digest.covered_tokens + folded
+        return min(int(self.budget * SHARE), max(int(covered * OF_COVERED), LEAST_DIGEST if covered else 0))
 
     def summary_room(self) -> int:
         """Return the tokens that a model's summary may take."""
-        return max(1, int(self.budget * SHARE * PROSE))
+        return max(1, int(self.budget * PROSE))
 
     def digest_growth(self, folded: int, room: int) -> int:
         """Return the tokens by which the digest is expected to grow when `folded` more tokens are digested. It fills

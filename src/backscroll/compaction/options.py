@@ -23,7 +23,7 @@ class Protection:
         ConfigurationError: A value is out of range.
     """
 
-    recent: float = 0.30
+    recent: float = 0.15
     """Share of the budget whose newest messages strategies spare, unless the view cannot fit otherwise; 0 to 1."""
     results: int = 0
     """Newest tool results that strategies leave whole, unless the view cannot fit otherwise."""
@@ -53,7 +53,7 @@ class ToolResultPreview:
     preview_tokens: int = 1_500
     """Tokens of its preview; at least 1, below `threshold_tokens`."""
     when: str = SEEN
-    """`seen`: with the next compaction or batch after the model has seen it whole. `arrival`: at once. A result of more
+    """`seen`: with the next compaction after the model has seen it whole. `arrival`: at once. A result of more
     than a quarter of the budget is never shown whole.
     """
     exempt_tools: tuple[str, ...] = RECALLS
@@ -128,15 +128,19 @@ class CompactionOptions:
 
     compact_threshold: float = 0.92
     """Share of the budget (less overhead) from which a lane is compacted; above 0, at most 1."""
-    target_usage: float = 0.60
+    target_usage: float = 0.55
     """Share of the budget (less overhead) that a compaction aims at; above 0, below the threshold."""
     protect: Protection = field(default_factory=Protection)
     tool_result_preview: ToolResultPreview | None = None
-    """How views show long results once the model has seen them. `None`: whole, until a compaction."""
+    """How views show long results once the model has seen them. `None`: whole, until a compaction. Either way a new
+    result of more than a quarter of the budget is never shown whole.
+    """
     max_messages: int | None = None
     """Maximum messages of a view; older ones are digested. At least 8. `None`: no limit."""
-    clear_at_least_tokens: int | None = 20_000
-    """Clear old tool results early only if this frees at least this many tokens. `None`: never."""
+    clear_at_least_tokens: int | None = 12_000
+    """Clear old tool results early only if this frees at least this many tokens, or half of a small budget.
+    `None`: never.
+    """
     compact_at: int | None = None
     """Tokens of a request from which a lane is compacted even if its budget is larger; at least 1. `None`: by
     `compact_threshold` alone.

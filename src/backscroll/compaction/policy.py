@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from backscroll.compaction.cache_pricing import batch
+from backscroll.compaction.cache_pricing import batch, least_batch
 from backscroll.compaction.candidates import build_window, protect_recent
 from backscroll.compaction.decision import NOTHING_DUE, Decision, PolicyInput
 from backscroll.compaction.lane_state import BETTER, LaneState
@@ -30,7 +30,8 @@ from backscroll.compaction.report import (
 )
 from backscroll.compaction.required import staying, won_little
 from backscroll.compaction.result import CompactionResult, Trigger
-from backscroll.compaction.strategies.preview import ArrivalRule, arrival_rule, arrivals, preview, shown_whole
+from backscroll.compaction.strategies.excerpt import ExcerptStrategy
+from backscroll.compaction.strategies.preview import ArrivalRule, arrival_rule, arrivals, shown_whole
 from backscroll.compaction.summarization import Order, Summaries
 from backscroll.compaction.trim import TrimRequest, chosen_by, fold
 from backscroll.compaction.upcoming import may_try, next_order, worth_summarizing
@@ -117,7 +118,11 @@ def due(lane: LaneState, now: PolicyInput, budget: int, force: bool = False) -> 
         decide = partial(_fit, lane, now, targets, used, force)
     if decide is None and lane.around.media is not None and over_media_limits(lane):
         decide = partial(_fit_media, lane, now, targets, used)
-    if decide is None and not now.limits.hard and (_arrived(lane, now, targets) or _batch_due(lane, now, used)):
+    if (
+        decide is None
+        and not now.limits.hard
+        and (_arrived(lane, now, targets) or _batch_due(lane, now, targets, used))
+    ):
         decide = partial(_fit_results, lane, now, targets, used)
     return Due(targets.total, estimate, decide)
 
@@ -314,14 +319,15 @@ def _arrived(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> bool:
 
 def _arrival_rule(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> ArrivalRule | None:
     binds = lane.around.binds and now.history.last_sealed >= 0
-    if not binds and now.options.tool_result_preview is None:
-        return None
+    shortens = binds or any(isinstance(strategy, ExcerptStrategy) for strategy in now.strategies)
+    if not shortens and now.options.tool_result_preview is None:
+        return None  # the caller chose strategies that shorten nothing
     return arrival_rule(targets.room, now.options.tool_result_preview, binds=binds)
 
 
-def _batch_due(lane: LaneState, now: PolicyInput, used: int) -> bool:
+def _batch_due(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> bool:
     """Check the second trigger: the view has grown by a batch, or by a tenth of one since the last check."""
-    least = now.options.clear_at_least_tokens
+    least = least_batch(now.options.clear_at_least_tokens, targets.room)
     if now.prices is None or least is None or used - lane.batched < least:
         return False
     return not _holds_reasoning(lane, now)  # which costs more than reading old results again
@@ -348,9 +354,9 @@ def _media_edits(builder: PlanBuilder, lane: LaneState, now: PolicyInput) -> tup
 
 
 def _fit_results(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
-    """Preview new results that are too large, else clear or preview old ones that are worth a batch."""
+    """Preview new results that are too large, else clear old ones that are worth a batch."""
     found = _fit_arrivals(lane, now, targets, used) if _arrived(lane, now, targets) else None
-    if found is None and _batch_due(lane, now, used):
+    if found is None and _batch_due(lane, now, targets, used):
         found = _fit_batch(lane, now, targets, used)
     return found or NOTHING_DUE
 
@@ -367,15 +373,12 @@ def _fit_arrivals(lane: LaneState, now: PolicyInput, targets: TokenTargets, used
 
 
 def _fit_batch(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
-    """Clear or preview a batch of old results, if that pays at cache prices or the cache has expired."""
-    least = now.options.clear_at_least_tokens
+    """Clear a batch of old results, if that pays at cache prices or the cache has expired."""
+    least = least_batch(now.options.clear_at_least_tokens, targets.room)
     assert now.prices is not None
     assert least is not None
     builder = _builder(lane, now, targets, regrow=False)
-    previews = now.options.tool_result_preview
-    make = None if previews is None else partial(preview, builder.window, previews)
-    spared, cold = now.options.protect.results, _is_cold(lane, now)
-    edits = batch(builder.window, least, now.prices, spared, make, cold=cold)
+    edits = batch(builder.window, least, now.prices, now.options.protect.results, cold=_is_cold(lane, now))
     if not edits:
         return Decision(
             CompactionSkipped(lane.name, used - int(least * LOOK_AGAIN), len(builder.before.messages), batch=True), []

@@ -3,7 +3,10 @@ of media.
 
 Sources: the vendors' pages of models, prices, prompt caching, preserved reasoning and media, and two public tables of
 windows and prices, LiteLLM's and that of models.dev (both MIT), read on the date of `AS_OF`. A figure that no source
-states is None.
+states is None. All rows were compared with LiteLLM 1.109.1 and genai-prices 0.2.3. Where these differ from a row, it
+has what the vendor's page says: DeepSeek's prices outside of peak hours, Mistral's since 2026-10-29. Both tables lack
+some of the newest models, and of retired ones of Claude (3.x, 4.0, 4.1) they have only those on Amazon Bedrock. So the
+largest output of claude-3-7-sonnet and the cache minimum of 3.x Sonnet are from Anthropic's pages of 2025.
 """
 
 import re
@@ -65,6 +68,8 @@ class KnownModel:
     """The provider binds the model's reasoning to the messages before it, and refuses or drops it after a change."""
     native: bool | None = False
     """The provider compacts conversations of the model on demand. `None`: no source says."""
+    tool_prompt: int = 0
+    """Tokens that the provider adds to a request with tools, unless one of them is forced by `tool_choice`."""
     as_of: str = AS_OF
 
 
@@ -81,6 +86,30 @@ _SMALL_WINDOW_IMAGES = 100
 """Images that Anthropic accepts in one request of a model whose window is below 1M. Source: its page on vision."""
 _CLOUD_IMAGE_BYTES = 5 * _MEGABYTE
 """Bytes of one image that Claude accepts on Bedrock and Google Cloud. Source: the clouds' pages on Claude."""
+
+_UNREAD_TOOL_PROMPT = 300
+_TOOL_PROMPTS = {
+    "claude-fable-5-2": _UNREAD_TOOL_PROMPT,
+    "claude-mythos-5-2": _UNREAD_TOOL_PROMPT,
+    "claude-fable-5-1": _UNREAD_TOOL_PROMPT,
+    "claude-mythos-5-1": _UNREAD_TOOL_PROMPT,
+    "claude-opus-5-5": _UNREAD_TOOL_PROMPT,
+    "claude-sonnet-5-5": _UNREAD_TOOL_PROMPT,
+    "claude-haiku-5-5": _UNREAD_TOOL_PROMPT,
+    "claude-opus-5": 286,
+    "claude-opus-4-8": 290,
+    "claude-opus-4-7": 675,
+    "claude-sonnet-5": 354,
+    "claude-opus-4-6": 497,
+    "claude-sonnet-4-6": 497,
+    "claude-opus-4-5": 497,
+    "claude-sonnet-4-5": 497,
+    "claude-haiku-4-5": 497,
+}
+"""Tokens of the system prompt that Anthropic puts before tools, with `tool_choice` `auto` or `none`. It puts about 120
+more before a forced tool. Source: its page on pricing, which has 496 or 497 for versions 4.5 and 4.6. What it says of
+the newest models was not read: 300 is assumed.
+"""
 
 _CLAUDE = (
     # id, window, largest output, prices, cache minimum, binds, native
@@ -136,7 +165,7 @@ _OPENAI = (
 
 _OTHERS = (
     # vendor, id, window, largest output, prices, cache minimum; none of these binds reasoning
-    ("google", "gemini-4-argon", 1_048_576, 65_536, Prices(2, 10, 0.10), None),
+    ("google", "gemini-4-argon", 1_048_576, 1_048_576, Prices(2, 10, 0.10), 4_096),
     ("google", "gemini-3.8-flash", 1_048_576, 65_536, Prices(0.75, 3.75, 0.075), 4_096),
     ("google", "gemini-3.7-flash", 1_048_576, 65_536, Prices(0.75, 3.75, 0.075), 4_096),
     ("google", "gemini-3.6-flash", 1_048_576, 65_536, Prices(0.75, 3.75, 0.075), 4_096),
@@ -156,19 +185,19 @@ _OTHERS = (
     ("deepseek", "deepseek-v4-pro", 1_000_000, 393_216, Prices(0.66, 1.98, 0.022), 64),
     ("deepseek", "deepseek-v4-flash", 1_000_000, 393_216, Prices(0.15, 0.6, 0.003), 64),
     ("qwen", "qwen3.8-max", 991_808, 131_072, Prices(2, 6, 0.25), None),
-    ("qwen", "qwen3.8-flash", 991_808, 131_072, Prices(0.15, 0.47, 0.016), None),
-    ("qwen", "qwen3.7-max", 991_808, 65_536, Prices(2.5, 7.5, 0.5), None),
+    ("qwen", "qwen3.8-flash", 991_808, 131_072, Prices(0.15, 0.47, 0.016, 0.2), None),
+    ("qwen", "qwen3.7-max", 991_808, 65_536, Prices(2.5, 7.5, 0.5, 3.125), None),
     ("meta", "llama-4-maverick", 1_000_000, None, Prices(0.24, 0.97), None),
     ("meta", "llama-4-scout", 10_000_000, None, Prices(0.17, 0.66), None),
     ("meta", "llama-3.3-70b", 131_072, None, Prices(0.59, 0.79), None),
     ("amazon", "nova-2-lite", 1_000_000, 64_000, Prices(0.3, 2.5, 0.075), None),
     ("amazon", "nova-pro", 300_000, 10_000, Prices(0.8, 3.2, 0.2), None),
-    ("amazon", "nova-micro", 128_000, 10_000, Prices(0.035, 0.14, 0.009), None),
+    ("amazon", "nova-micro", 128_000, 10_000, Prices(0.035, 0.14, 0.00875), None),
 )
 
 KNOWN_MODELS: tuple[KnownModel, ...] = (
     *(
-        KnownModel(name, "anthropic", window, most, None, prices, minimum, binds, native)
+        KnownModel(name, "anthropic", window, most, None, prices, minimum, binds, native, _TOOL_PROMPTS.get(name, 0))
         for name, window, most, prices, minimum, binds, native in _CLAUDE
     ),
     *(

@@ -14,7 +14,7 @@ from backscroll.view.view import View
 BY = "preview"
 AT_ONCE = 0.25  # of the budget: a longer result is never shown whole
 OF_BOUND = 0.125  # of the budget: the same without the option, where shortening it later costs the model's reasoning
-KEPT = 0.09  # of the budget that such a result keeps
+KEPT = 0.09  # of the budget that such a result keeps without the option
 _FILLED = 0.5  # of these tokens that chosen lines must fill
 _SMALL = 0.5  # of a result's limit that its preview takes, if the limit is below the usual one
 
@@ -59,8 +59,8 @@ class ArrivalRule(NamedTuple):
     """Keep the lines that matter most, instead of head and tail."""
 
 
-def arrival_rule(room: int, previews: ToolResultPreview | None, *, binds: bool) -> ArrivalRule | None:
-    """Return which results are shortened before they are first shown; None if there are none.
+def arrival_rule(room: int, previews: ToolResultPreview | None, *, binds: bool) -> ArrivalRule:
+    """Return which results are shortened before they are first shown.
 
     Args:
         room: Tokens that all messages may take.
@@ -68,7 +68,7 @@ def arrival_rule(room: int, previews: ToolResultPreview | None, *, binds: bool) 
         binds: Shortening a result later costs the model's reasoning, so without the option more is shortened at once.
     """
     if previews is None:
-        return ArrivalRule(int(room * OF_BOUND), int(room * KEPT), RECALLS, by_lines=True) if binds else None
+        return ArrivalRule(int(room * (OF_BOUND if binds else AT_ONCE)), int(room * KEPT), RECALLS, by_lines=True)
     over = int(room * AT_ONCE)
     over = min(previews.threshold_tokens, over) if previews.when == ARRIVAL else over
     keep = previews.preview_tokens
@@ -77,10 +77,8 @@ def arrival_rule(room: int, previews: ToolResultPreview | None, *, binds: bool) 
     return ArrivalRule(over, keep, previews.exempt_tools)
 
 
-def shown_whole(view: View, history: History, rule: ArrivalRule | None) -> bool:
+def shown_whole(view: View, history: History, rule: ArrivalRule) -> bool:
     """Return whether an unseen result may be too large to be shown whole; cheap."""
-    if rule is None:
-        return False
     for segment in reversed(view.segments):
         if segment.group is None:
             continue

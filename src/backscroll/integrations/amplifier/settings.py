@@ -78,7 +78,7 @@ class Config(SettingsModel):
     """tokens of a request at which a compaction starts even if the budget is larger; default: by `compact_threshold`"""
     compact_to: Annotated[int, Field(ge=1)] | None = None
     """tokens of a request at which a compaction ends; below `compact_at`; default: by `target_usage`"""
-    protected_recent: Share = 0.30
+    protected_recent: Share = 0.15
     """share of the budget, in tokens: the newest messages up to it are spared if possible"""
     protected_tool_results: Count = 5
     """number of newest tool results that stay whole if possible"""
@@ -153,7 +153,7 @@ class Config(SettingsModel):
     """tokens to keep free of the window; default: by the formula"""
     overhead_tokens: Count | None = None
     """tokens of a request outside the messages, such as tool definitions; default: learned from reported usage"""
-    clear_at_least_tokens: Count = 20_000
+    clear_at_least_tokens: Count = 12_000
     """clear old tool results early only if this frees at least this many tokens; 0: never clear early"""
     cache_pricing: PriceSettings | None = None
     """prices for that decision, relative to an uncached input token, and the lifetime of the provider's cache"""
