@@ -15,7 +15,7 @@ from backscroll.compaction.digest.relevance import Line as Mentions
 from backscroll.compaction.digest.relevance import Relevance, discounted
 from backscroll.compaction.digest.terms import bare, significant_text, spans
 from backscroll.history.plan import Excerpt
-from backscroll.messages.structure import JSON, Piece, Pieces, frames_of, joined, pieces_of
+from backscroll.messages.structure import JSON, Piece, Pieces, frames_of, joined, line_pieces, pieces_of
 
 _END = 160  # characters of the first and of the last line that always stay
 _LAST = 4_096  # characters that usually contain a text's last line
@@ -43,7 +43,8 @@ def _split(text: str) -> Pieces:
     if found is not None:
         return found
     head, tail = _ends(text)
-    return Pieces("", head, tail, (), [Piece(start, end) for start, end in spans(text, head, len(text) - tail)])
+    lines = list(spans(text, head, len(text) - tail))
+    return line_pieces(text, head, tail, lines) or Pieces("", head, tail, (), [Piece(*line) for line in lines])
 
 
 class _Candidates(NamedTuple):
@@ -77,7 +78,8 @@ def _choose(
         if tokens <= room:
             room -= tokens
             framed.update((number, frame) for frame in new)
-            kept.setdefault(number, []).append((piece.start, piece.end))
+            headings = (split[number].frames[frame].heading for frame in new)
+            kept.setdefault(number, []).extend([(piece.start, piece.end), *filter(None, headings)])
     return kept
 
 

@@ -21,7 +21,7 @@ from backscroll.messages.rewriter import (
     mask_arguments,
     replace,
 )
-from backscroll.messages.structure import JSON, cut_json
+from backscroll.messages.structure import JSON, LINE_KINDS, cut_json, cut_lines
 from backscroll.tokens.usage import Count, Counts
 from backscroll.view.escaping import escaped, flush_left
 
@@ -47,6 +47,8 @@ def clipped(
         return clip_arguments(part.text, head, tail, ref)
     if structure == JSON and (found := cut_json(part.text, head, tail, between, ref)) is not None:
         return found
+    if structure in LINE_KINDS:
+        return cut_lines(part.text, head, tail, between, ref, kind=structure)
     return clip_text(part.text, head, tail, ref, between)
 
 

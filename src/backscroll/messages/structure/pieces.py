@@ -26,12 +26,14 @@ _DIGIT = re.compile(r"\d")
 
 
 class Frame(NamedTuple):
-    """What a piece is in: a container of JSON."""
+    """What a piece is in: a container of JSON, or the lines under a heading."""
 
     parent: int
     """Number of the frame around it; -1 without one."""
     size: int
     """Characters that it takes once anything in it stays."""
+    heading: tuple[int, int] | None = None
+    """The line that stays then. `None`: a container, which is written anyway."""
 
 
 class Piece(NamedTuple):
