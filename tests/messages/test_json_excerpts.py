@@ -145,6 +145,15 @@ def test_json_between_other_lines_is_found():
     assert cut.endswith("\nexit code 0")
 
 
+@pytest.mark.parametrize("inside", ["\\ud83d\\ude00", "\\n", "\\\\", "\\u00e9"])
+def test_json_string_cut_within_an_escape_ends_before_it(inside):
+    """Wherever in it the cut is, also between the two escapes of one character."""
+    text = f'["some words{inside} and more"]'
+    for end in range(13, 12 + len(inside)):
+        (cut,) = json.loads(cut_json(text, 0, 0, [(0, end)], REF))
+        assert cut.startswith("some words\n[... ")
+
+
 def test_json_nested_without_end_is_cut_at_a_depth():
     text = '{"a":[' * 5_000 + "1" + "]}" * 5_000
     assert len(json_tree(text)) <= DEEPEST + 1

@@ -15,12 +15,14 @@ from backscroll.compaction.digest.relevance import Line as Mentions
 from backscroll.compaction.digest.relevance import Relevance, discounted
 from backscroll.compaction.digest.terms import bare, significant_text, spans
 from backscroll.history.plan import Excerpt
-from backscroll.messages.structure import JSON, Piece, Pieces, frames_of, joined, line_pieces, pieces_of
+from backscroll.messages.structure import JSON, Piece, Pieces, beside, frames_of, joined, line_pieces, pieces_of
 
 _END = 160  # characters of the first and of the last line that always stay
 _LAST = 4_096  # characters that usually contain a text's last line
-_SIGN = 0.5  # weight of showing for the first time what a result has, such as prices: a third of a tool's mention
-_NAMED = 1.0  # the same of an id, a name, a status or an error
+_SIGN, _NAMED = 0.5, 1.0
+"""Weight of showing for the first time what a result has, such as prices; and the same of an id, a name, a status or an
+error. A mention by a tool weighs 1.
+"""
 _FRAME = 4  # tokens that a range costs on top of its text, for the mark before it
 
 
@@ -51,8 +53,8 @@ class _Candidates(NamedTuple):
     """Pieces that may stay, of all results, newest result first: of equal ones the newest is taken."""
 
     lines: list[Line]
-    places: list[tuple[int, Piece]]
-    """The number of the result of each, and the piece."""
+    places: list[tuple[int, int]]
+    """The number of the result of each, and of the piece."""
 
 
 def _choose(
@@ -68,19 +70,43 @@ def _choose(
     for number in range(len(results) - 1, -1, -1):
         room -= int((split[number].head + split[number].tail) * each[number]) + 5 * _FRAME
         _add(found, salience, weights, (number, results[number], split[number], each[number]))
-    kept: dict[int, list[tuple[int, int]]] = {}
-    framed: set[tuple[int, int]] = set()
-    for chosen in cover(found.lines, weights, room):
-        number, piece = found.places[chosen]
-        new = [frame for frame in frames_of(split[number], piece.frame) if (number, frame) not in framed]
-        size = sum(split[number].frames[frame].size for frame in new)
-        tokens = found.lines[chosen][1] + int(size * each[number])
-        if tokens <= room:
-            room -= tokens
-            framed.update((number, frame) for frame in new)
-            headings = (split[number].frames[frame].heading for frame in new)
-            kept.setdefault(number, []).extend([(piece.start, piece.end), *filter(None, headings)])
-    return kept
+    order = cover(found.lines, weights, room)
+    kept = _Kept(split, each, room)
+    for chosen in order:
+        number, at = found.places[chosen]
+        pieces = split[number].pieces
+        if kept.take(number, pieces[at]) and not salience.asked.isdisjoint(found.lines[chosen][0]):
+            for piece in beside(split[number], at):
+                kept.take(number, piece)
+    return kept.spans
+
+
+class _Kept:
+    """What stays of each result, within a number of tokens."""
+
+    def __init__(self, split: Sequence[Pieces], each: Sequence[float], room: int) -> None:
+        self._split, self._each, self._room = split, each, room
+        self._taken: set[tuple[int, Piece]] = set()
+        self._frames: set[tuple[int, int]] = set()
+        self.spans: dict[int, list[tuple[int, int]]] = {}
+        """By the number of the result."""
+
+    def take(self, number: int, piece: Piece) -> bool:
+        """Keep a piece with what it is in. Return whether there is room for it, or it stays already."""
+        if (number, piece) in self._taken:
+            return True
+        split, each = self._split[number], self._each[number]
+        new = [frame for frame in frames_of(split, piece.frame) if (number, frame) not in self._frames]
+        size = sum(split.frames[frame].size for frame in new)
+        tokens = int((piece.end - piece.start) * each) + _FRAME + int(size * each)
+        if tokens > self._room:
+            return False
+        self._room -= tokens
+        self._taken.add((number, piece))
+        self._frames.update((number, frame) for frame in new)
+        headings = (split.frames[frame].heading for frame in new)
+        self.spans.setdefault(number, []).extend([(piece.start, piece.end), *filter(None, headings)])
+        return True
 
 
 def _add(
@@ -93,12 +119,12 @@ def _add(
     number, candidate, split, each = result
     text, seq = candidate.part.text, candidate.entry.seq
     reading = salience.read([significant_text(text[piece.start : piece.end]) for piece in split.pieces], weights)
-    for piece, line in zip(split.pieces, reading, strict=True):
+    for at, (piece, line) in enumerate(zip(split.pieces, reading, strict=True)):
         words, factor, weight = _with_sign(line, piece, number, weights) if piece.sign else line
         if weight and not (salience.taken_out and salience.stale(bare(text[piece.start : piece.end]), seq)):
             tokens = int((piece.end - piece.start) * each) + _FRAME
             found.lines.append((words, tokens, factor, factor * weight / (tokens + FRAME)))
-            found.places.append((number, piece))
+            found.places.append((number, at))
 
 
 def _with_sign(line: Mentions, piece: Piece, number: int, weights: defaultdict[str, float]) -> Mentions:

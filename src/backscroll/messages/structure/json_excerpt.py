@@ -99,24 +99,29 @@ class _Writer:
         tree, states = self._tree, dict[int, str]()
         number = 1
         while number < len(tree):
-            value, end = tree.values[number], tree.ends[number]
-            at = bisect_right(self._begins, value) - 1
-            if at >= 0 and self._kept[at][1] >= end and number not in tree.unended:
-                states[number] = "whole"
-            elif tree.kinds[number] == STRING and (parts := list(self._within(number))):
-                states[number] = "part"
-                self._parts[number] = parts
-            if number in states:
-                parent = tree.parents[number]
-                while parent > 0 and parent not in states:
-                    states[parent] = "open"
-                    parent = tree.parents[parent]
-                number = tree.after(number)
-            else:
-                number += 1
+            state = self._state(number)
+            parent = number if state else 0
+            while parent > 0 and parent not in states:
+                states[parent] = state if parent == number else "open"
+                parent = tree.parents[parent]
+            number = tree.after(number) if state in ("whole", "part") else number + 1
         if len(tree) > 1 and tree.kinds[1] in (OBJECT, ARRAY) and tree.after(1) == len(tree):
             states.setdefault(1, "open")  # the one value of the text, which is the place of the first mark
         return states
+
+    def _state(self, number: int) -> str:
+        """Return how a value is written by what it is itself; empty if it is not, unless for something in it."""
+        tree = self._tree
+        start, value, kind = tree.starts[number], tree.values[number], tree.kinds[number]
+        at = bisect_right(self._begins, value) - 1
+        first, last = self._kept[at] if at >= 0 else (value, value)
+        if last >= tree.ends[number] and number not in tree.unended:
+            return "whole"
+        if kind == STRING and (parts := list(self._within(number))):
+            self._parts[number] = parts
+            return "part"
+        is_key_kept = first <= start < value and last > start + len(tree.key(number)) + 1
+        return "open" if kind in _CLOSE and is_key_kept else ""
 
     def _within(self, number: int) -> Iterator[Span]:
         """Yield what stays of a string, between its quotes, cut at characters and not within an escape."""
@@ -124,7 +129,7 @@ class _Writer:
         found = self._kept[max(0, bisect_right(self._begins, start) - 1) : bisect_left(self._begins, end)]
         inside = [(max(first, start), min(last, end)) for first, last in found if first < end and last > start]
         if inside:
-            escapes = [each.start() for each in _ESCAPE.finditer(self._text, start, inside[-1][1])]
+            escapes = [each.start() for each in _ESCAPE.finditer(self._text, start, min(end, inside[-1][1] + 6))]
             for pair in inside:
                 first, last = (_outside(self._text, escapes, each) for each in pair)
                 if first < last:
@@ -249,10 +254,8 @@ def _outside(text: str, escapes: Sequence[int], at: int) -> int:
     character.
     """
     number = bisect_left(escapes, at) - 1
-    if number < 0:
-        return at
-    first = escapes[number]
-    end = first + (6 if text[first + 1] == "u" else 2)
-    if at < end:
-        return first
-    return first if at == end and _HIGH.match(text, first) and text.startswith("\\u", at) else at
+    if number >= 0 and at < escapes[number] + (6 if text[escapes[number] + 1] == "u" else 2):
+        at = escapes[number]
+        number -= 1
+    first = escapes[number] if number >= 0 else at
+    return first if first + 6 == at and _HIGH.match(text, first) and text.startswith("\\u", at) else at

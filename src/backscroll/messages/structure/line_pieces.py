@@ -47,7 +47,10 @@ def line_pieces(text: str, head: int, tail: int, spans: Sequence[Span]) -> Piece
             frames.append(Frame(frame_of.get(found.headings[heading], -1), last - first, (first, last)))
         sign, trouble = "", False
         if found.kind == LOG:
-            sign, trouble = template(text[start : min(end, start + _SIGN)]), bool(_TROUBLE.search(text, start, end))
+            sign, trouble = (
+                template(text[start : min(end, start + _SIGN)]),
+                bool(_TROUBLE.search(text, start, end)),
+            )
         pieces.append(Piece(start, end, frame_of[heading], sign, trouble))
     return Pieces(found.kind, head, tail, frames, pieces)
 

@@ -46,7 +46,7 @@ class Piece(NamedTuple):
     sign: str = ""
     """What it is in its text, such as `items.price`: pieces with the same sign say the same of different things."""
     names: bool = False
-    """It says what the text or the thing that it is from is, or how that went: an id, a name, a status, an error."""
+    """It says what something is, or how that went: an id, a name, a status, an error."""
 
 
 class Pieces(NamedTuple):
@@ -100,12 +100,16 @@ def _of_json(tree: JsonTree) -> tuple[list[Frame], list[Piece]]:
             pieces += [Piece(*span, frame, path) for span in _of_string(tree, number)]
             number += 1
         elif tree.is_leaf(number) or _is_row(tree, number):
-            names = end - tree.values[number] <= _NAME and bool(_NAMES.fullmatch(key))
+            names = end - tree.values[number] <= _NAME and _NAMES.fullmatch(key) is not None
             pieces.append(Piece(start, end, frame, path, names))
             number = tree.after(number)
         else:
             of_node[number], paths[number] = len(frames), path
-            frames.append(Frame(frame, tree.values[number] - start + _OVERHEAD))
+            if _DIGIT.search(key):  # an id, which may say enough by itself
+                pieces.append(Piece(start, start + len(key) + 2, len(frames), f"{path}.", names=True))
+                frames.append(Frame(frame, _OVERHEAD))
+            else:
+                frames.append(Frame(frame, tree.values[number] - start + _OVERHEAD))
             number += 1
     return frames, pieces
 
@@ -157,6 +161,20 @@ def frames_of(found: Pieces, frame: int) -> Iterator[int]:
     while frame >= 0:
         yield frame
         frame = found.frames[frame].parent
+
+
+def beside(found: Pieces, number: int) -> Iterator[Piece]:
+    """Yield the values that name something next to one in its container, if all in that are short together."""
+    frame, pieces = found.pieces[number].frame, found.pieces
+    if found.kind != JSON or frame < 0:
+        return
+    first = last = number
+    while first > 0 and pieces[first - 1].frame == frame and pieces[number].end - pieces[first].start <= LONG:
+        first -= 1
+    while last + 1 < len(pieces) and pieces[last + 1].frame == frame and pieces[last].end - pieces[first].start <= LONG:
+        last += 1
+    if pieces[last].end - pieces[first].start <= LONG:
+        yield from (piece for piece in pieces[first : last + 1] if piece.names)
 
 
 def joined(text: str, spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
