@@ -1,6 +1,11 @@
 """What tests read off a view or a message."""
 
+import json
+import re
 from typing import Any
+
+_COUNTED = re.compile(r"\.\.\. ([\d,]+) (?:items?|lines?|more)")
+_IN_STRING = re.compile(r"\n?\[\.\.\.(?: [\d,]+ characters left out(?:; [^\]]*\[ref:[\d.]+\])? \.\.\.)?\]\n?")
 
 
 def weight(view: list[dict[str, Any]]) -> int:
@@ -63,3 +68,36 @@ def summary_of(view):
 def summary_in(view):
     """The summary of a view in OpenAI's dialect; an error without one."""
     return next(m["content"] for m in view if str(m["content"]).startswith("<summary>\n"))
+
+
+def json_as_written(text):
+    """Numbers as they are written, so that 1.50 and 1.5 differ."""
+    return json.loads(text, parse_float=lambda number: ("float", number), parse_int=lambda number: ("int", number))
+
+
+def is_cut_of(cut, whole):
+    """Whether one JSON value is cut from another: what it holds is in the same place, and marks count the rest."""
+    if isinstance(whole, dict) and isinstance(cut, dict):
+        marks = [key for key in cut if key not in whole]
+        assert len(marks) <= 1
+        assert all(key.strip(".") == "" for key in marks)
+        kept = [key for key in cut if key in whole]
+        assert kept == [key for key in whole if key in cut]
+        assert len(kept) == len(whole) or marks
+        return all(is_cut_of(cut[key], whole[key]) for key in kept)
+    if isinstance(whole, list) and isinstance(cut, list):
+        at = 0
+        for item in cut:
+            if isinstance(item, str) and (mark := _COUNTED.match(item)):
+                at += int(mark[1].replace(",", ""))
+            elif is_cut_of(item, whole[at]):
+                at += 1
+            else:
+                return False
+        return at == len(whole)
+    if isinstance(whole, str) and isinstance(cut, str) and cut != whole:
+        at = 0
+        for fragment in _IN_STRING.split(cut):
+            at = whole.index(fragment, at) + len(fragment)
+        return True
+    return cut == whole

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from backscroll import ContextManager, CorruptionError
 from backscroll.history.codec import _READERS, FORMAT, FORMATS, Codec
 from backscroll.history.log import LaneOpened, MessageAdded, Overflowed, PlanRecorded, UsageObserved
-from backscroll.history.plan import NO_DIGEST, Digest, DigestContent, DigestLine, Plan
+from backscroll.history.plan import NO_DIGEST, Digest, DigestContent, DigestLine, Excerpt, Plan
 from backscroll.ports import LOST, Record, Stored
 from backscroll.stores.memory import MemoryStore
+from backscroll.tokens.usage import Count
 from tests.builders import ASK, BUDGETS, MessageFactory, conversations, feed, session_with_both_triggers
 from tests.history.crafting import OPTIONS
 from tests.profiles import examples
@@ -78,6 +79,15 @@ def test_unchanged_digest_is_stored_once_and_referenced():
         "told", "told", 0, 0, None, 0, "told", 6, "told",
     ]  # fmt: skip
     assert read(written(events)) == events
+
+
+def test_excerpt_of_json_round_trips_and_others_as_before():
+    """What a text is cut as is stored where it is not cut as text: older records have no place for it."""
+    plain, as_json = Excerpt(1, 0, 9, 9, Count(5), between=((12, 20),)), Excerpt(2, 0, 0, 0, Count(5), structure="json")
+    event = PlanRecorded("main", Plan((plain, as_json), 1, 0), (1, 2), 3, 4)
+    (stored,) = written([event])
+    assert [len(edit) for edit in json.loads(stored.record.body)["plan"]["edits"]] == [8, 9]
+    assert read([stored]) == [event]
 
 
 WORDS = st.text(max_size=8) | st.sampled_from(['"', '","', "\\", "\ud800", "a/b"])

@@ -70,6 +70,29 @@ def test_range_names_each_message_and_pages_lose_nothing():
     assert whole.startswith(first)
 
 
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("\n".join(f"line {number} of a report" for number in range(99)), "\n"),
+        (json.dumps([{"id": number, "name": "some name"} for number in range(99)]), "}, "),
+        (json.dumps({f"key_{number}": "some value" for number in range(99)}), ", "),
+        ("word " * 400, " "),
+        ("x" * 2_000, "x"),
+    ],
+)
+def test_page_ends_behind_a_line_or_a_value(text, ends):
+    manager = ContextManager(tokenizer=count_quarter)
+    manager.append({"role": "user", "content": text})
+    pages, offset = [], 0
+    while offset is not None:
+        page = manager.recall("0.0", limit=100, offset=offset)
+        pages.append(page)
+        offset = page.next_offset
+    assert "".join(pages) == text
+    assert all(page.endswith(ends) for page in pages[:-1])
+    assert all(count_quarter(page) > 70 for page in pages[:-1])
+
+
 def test_lines_and_patterns():
     manager = ContextManager(tokenizer=count_quarter)
     manager.append({"role": "user", "content": "alpha\nbeta\ngamma"}, {"role": "user", "content": "alphabet"})

@@ -23,6 +23,7 @@ from backscroll.history.plan import (
 )
 from backscroll.messages import Part
 from backscroll.messages.rewriter import replaceable
+from backscroll.messages.structure import Pieces, at_ends, joined, pieces_of
 from backscroll.tokens.model_profiles import ModelProfile
 from backscroll.tokens.usage import Count, Estimate, estimate_count, estimate_message
 from backscroll.view.context import RenderContext
@@ -33,6 +34,8 @@ NEAREST = 1 / 3  # of the tokens spared as recent: these are not even cut
 SHARE = 0.45  # of the budget that a digest takes at most
 FREE_SHARE = 0.6  # of what the required messages leave of the budget
 PROSE = 0.1  # of the budget that a model's summary is asked to take: users' words and facts need the rest of a digest
+_FEWER = (1.0, 0.5, 0.0)  # of a result's pieces, if the first cut is larger than it should be
+_MARK = 60  # characters of the mark that bears the reference
 OF_COVERED = 0.45  # of what it covers: a digest nearly as long as the original is no digest
 LEAST_DIGEST = 200  # tokens that it may take however little it covers: rules in it must not leave while there is room
 
@@ -179,8 +182,28 @@ class Window:
         if candidate.part.form in ("arguments", "mapping") and len(text) > READ:
             return None
         characters = max(1, int(len(text) * keep / count.tokens))
+        if candidate.part.kind == "result" and (found := pieces_of(text)) is not None:
+            edit = self._clip_pieces(candidate, found, characters, by, head_share)
+            if edit is not None and (edit.count.tokens <= keep or found.head == found.tail == 0):
+                return edit
         head = _to_line_end(text, int(characters * head_share))
         return self.cut(candidate, head, max(0, characters - head), (), by)
+
+    def _clip_pieces(
+        self, candidate: CandidatePart, found: Pieces, characters: int, by: str, head_share: float
+    ) -> Excerpt | None:
+        """Cut a result to its first and last pieces, and to fewer where marks take what these should."""
+        best: Excerpt | None = None
+        aim = candidate.count.tokens * characters / max(1, len(candidate.part.text))
+        for share in _FEWER:
+            room = share * max(0, characters - found.head - found.tail - _MARK)
+            kept = joined(candidate.part.text, at_ends(found, int(room * head_share), int(room * (1 - head_share))))
+            edit = self.cut(candidate, found.head, found.tail, kept, by, structure=found.kind)
+            if edit is not None and (best is None or edit.count.tokens < best.count.tokens):
+                best = edit
+            if best is not None and best.count.tokens <= aim:
+                break
+        return best
 
     def cut(
         self,
@@ -190,19 +213,20 @@ class Window:
         between: Sequence[tuple[int, int]],
         by: str,
         *,
+        structure: str = "",
         anyway: bool = False,
     ) -> Excerpt | None:
-        """Cut a part to its first `head` and last `tail` characters and the ranges `between`. Returns None if that
-        frees nothing, unless `anyway`.
+        """Cut a part to its first `head` and last `tail` characters and the ranges `between`, as what it is. Returns
+        None if that frees nothing, unless `anyway`.
         """
         ref = reference(candidate.entry.seq, part=candidate.number)
-        text = clipped(candidate.part, head, tail, ref, between)
+        text = clipped(candidate.part, head, tail, ref, between, structure=structure)
         if text == candidate.part.text:
             return None
         counted = self._recount(candidate.part, text)
         if counted.tokens >= candidate.count.tokens and not anyway:
             return None
-        return Excerpt(candidate.entry.seq, candidate.number, head, tail, counted, by, tuple(between))
+        return Excerpt(candidate.entry.seq, candidate.number, head, tail, counted, by, tuple(between), structure)
 
     def mask(self, candidate: CandidatePart, by: str, why: str = "left out", *, anyway: bool = False) -> Clear | None:
         """Replace a part by a one-line stub with the reason. Returns None if that frees nothing, unless `anyway`."""

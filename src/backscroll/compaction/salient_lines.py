@@ -4,56 +4,134 @@ The first line of a result says what it is and the last how it ended. The lines 
 the room, by what they mention (`digest/relevance.py`).
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from backscroll.compaction.candidates import CandidatePart, Window
 from backscroll.compaction.digest.line_selection import FRAME, cover, stretches
 from backscroll.compaction.digest.line_selection import Candidate as Line
-from backscroll.compaction.digest.relevance import discounted
+from backscroll.compaction.digest.relevance import Line as Mentions
+from backscroll.compaction.digest.relevance import Relevance, discounted
 from backscroll.compaction.digest.terms import bare, significant_text, spans
 from backscroll.history.plan import Excerpt
+from backscroll.messages.structure import JSON, Piece, Pieces, beside, frames_of, joined, line_pieces, pieces_of
 
 _END = 160  # characters of the first and of the last line that always stay
 _LAST = 4_096  # characters that usually contain a text's last line
+_SIGN, _NAMED = 0.5, 1.0
+"""Weight of showing for the first time what a result has, such as prices; and the same of an id, a name, a status or an
+error. A mention by a tool weighs 1.
+"""
 _FRAME = 4  # tokens that a range costs on top of its text, for the mark before it
 
 
 def cut_to_lines(window: Window, results: Sequence[CandidatePart], room: int, by: str) -> Iterator[Excerpt]:
     """Yield the excerpts of these results that keep about `room` tokens in all; none of a result that frees nothing."""
-    kept = _choose(window, results, room)
-    for number, candidate in enumerate(results):
-        head, tail = _ends(candidate.part.text)
-        edit = window.cut(candidate, head, tail, stretches(kept.get(number, ())), by)
+    split = [_split(candidate.part.text) for candidate in results]
+    kept = _choose(window, results, split, room)
+    for number, (candidate, (kind, head, tail, _, _)) in enumerate(zip(results, split, strict=True)):
+        ranges = stretches(kept.get(number, ()))
+        if kind == JSON:
+            ranges = joined(candidate.part.text, ranges)
+        edit = window.cut(candidate, head, tail, ranges, by, structure=kind)
         if edit is not None:
             yield edit
 
 
-def _choose(window: Window, results: Sequence[CandidatePart], room: int) -> dict[int, list[tuple[int, int]]]:
+def _split(text: str) -> Pieces:
+    """Take a result apart: into pieces of its structure, or into lines."""
+    found = pieces_of(text)
+    if found is not None:
+        return found
+    head, tail = _ends(text)
+    lines = list(spans(text, head, len(text) - tail))
+    return line_pieces(text, head, tail, lines) or Pieces("", head, tail, (), [Piece(*line) for line in lines])
+
+
+class _Candidates(NamedTuple):
+    """Pieces that may stay, of all results, newest result first: of equal ones the newest is taken."""
+
+    lines: list[Line]
+    places: list[tuple[int, int]]
+    """The number of the result of each, and of the piece."""
+
+
+def _choose(
+    window: Window, results: Sequence[CandidatePart], split: Sequence[Pieces], room: int
+) -> dict[int, list[tuple[int, int]]]:
     """Return the spans that stay of each result, by its number, within `room` tokens in all."""
     salience = window.salience
     hidden = {(candidate.entry.seq, candidate.number) for candidate in results}
     shown = salience.shown((unit.entries for unit in window.units), hidden)
     weights = discounted(salience.weights, shown)
-    lines: list[Line] = []
-    places: list[tuple[int, int, int]] = []
-    for number in range(len(results) - 1, -1, -1):  # newest first: of equal lines the newest is taken
-        candidate = results[number]
-        text, seq = candidate.part.text, candidate.entry.seq
-        each = candidate.count.tokens / max(1, len(text))
-        head, tail = _ends(text)
-        room -= int((head + tail) * each) + 5 * _FRAME
-        found = list(spans(text, head, len(text) - tail))
-        reading = salience.read([significant_text(text[start:end]) for start, end in found], weights)
-        for (start, end), (words, factor, weight) in zip(found, reading, strict=True):
-            if weight and not (salience.taken_out and salience.stale(bare(text[start:end]), seq)):
-                tokens = int((end - start) * each) + _FRAME
-                lines.append((words, tokens, factor, factor * weight / (tokens + FRAME)))
-                places.append((number, start, end))
-    kept: dict[int, list[tuple[int, int]]] = {}
-    for chosen in cover(lines, weights, room):
-        number, start, end = places[chosen]
-        kept.setdefault(number, []).append((start, end))
-    return kept
+    each = [candidate.count.tokens / max(1, len(candidate.part.text)) for candidate in results]
+    found = _Candidates([], [])
+    for number in range(len(results) - 1, -1, -1):
+        room -= int((split[number].head + split[number].tail) * each[number]) + 5 * _FRAME
+        _add(found, salience, weights, (number, results[number], split[number], each[number]))
+    order = cover(found.lines, weights, room)
+    kept = _Kept(split, each, room)
+    for chosen in order:
+        number, at = found.places[chosen]
+        pieces = split[number].pieces
+        if kept.take(number, pieces[at]) and not salience.asked.isdisjoint(found.lines[chosen][0]):
+            for piece in beside(split[number], at):
+                kept.take(number, piece)
+    return kept.spans
+
+
+class _Kept:
+    """What stays of each result, within a number of tokens."""
+
+    def __init__(self, split: Sequence[Pieces], each: Sequence[float], room: int) -> None:
+        self._split, self._each, self._room = split, each, room
+        self._taken: set[tuple[int, Piece]] = set()
+        self._frames: set[tuple[int, int]] = set()
+        self.spans: dict[int, list[tuple[int, int]]] = {}
+        """By the number of the result."""
+
+    def take(self, number: int, piece: Piece) -> bool:
+        """Keep a piece with what it is in. Return whether there is room for it, or it stays already."""
+        if (number, piece) in self._taken:
+            return True
+        split, each = self._split[number], self._each[number]
+        new = [frame for frame in frames_of(split, piece.frame) if (number, frame) not in self._frames]
+        size = sum(split.frames[frame].size for frame in new)
+        tokens = int((piece.end - piece.start) * each) + _FRAME + int(size * each)
+        if tokens > self._room:
+            return False
+        self._room -= tokens
+        self._taken.add((number, piece))
+        self._frames.update((number, frame) for frame in new)
+        headings = (split.frames[frame].heading for frame in new)
+        self.spans.setdefault(number, []).extend([(piece.start, piece.end), *filter(None, headings)])
+        return True
+
+
+def _add(
+    found: _Candidates,
+    salience: Relevance,
+    weights: defaultdict[str, float],
+    result: tuple[int, CandidatePart, Pieces, float],
+) -> None:
+    """Add the pieces of a result that mention something, or show what it looks like."""
+    number, candidate, split, each = result
+    text, seq = candidate.part.text, candidate.entry.seq
+    reading = salience.read([significant_text(text[piece.start : piece.end]) for piece in split.pieces], weights)
+    for at, (piece, line) in enumerate(zip(split.pieces, reading, strict=True)):
+        words, factor, weight = _with_sign(line, piece, number, weights) if piece.sign else line
+        if weight and not (salience.taken_out and salience.stale(bare(text[piece.start : piece.end]), seq)):
+            tokens = int((piece.end - piece.start) * each) + _FRAME
+            found.lines.append((words, tokens, factor, factor * weight / (tokens + FRAME)))
+            found.places.append((number, at))
+
+
+def _with_sign(line: Mentions, piece: Piece, number: int, weights: defaultdict[str, float]) -> Mentions:
+    words, factor, weight = line
+    sign = f"\0{number} {piece.sign}"  # no word has a null in it
+    weights[sign] = _NAMED if piece.names else _SIGN
+    return (*words, sign), max(factor, piece.names), weight + weights[sign]
 
 
 def _body(text: str) -> int:

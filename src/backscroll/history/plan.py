@@ -27,6 +27,8 @@ class Excerpt:
     """The strategy that chose it."""
     between: tuple[tuple[int, int], ...] = ()
     """Salient ranges kept between head and tail, as (start, end) in characters, ascending."""
+    structure: str = ""
+    """What the text between head and tail is cut as, such as `json`, of which valid JSON stays. Empty: as text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,7 +177,8 @@ def _stored_by(by: str) -> str:
 def _edit(edit: Edit) -> list[Any]:
     match edit:
         case Excerpt():
-            return ["clip", edit.seq, edit.part, edit.head, edit.tail, edit.count, _stored_by(edit.by), edit.between]
+            by, structure = _stored_by(edit.by), [edit.structure] if edit.structure else []
+            return ["clip", edit.seq, edit.part, edit.head, edit.tail, edit.count, by, edit.between, *structure]
         case Clear():
             return ["mask", edit.seq, edit.part, edit.note, edit.count, _stored_by(edit.by)]
         case Truncate():
@@ -191,10 +192,9 @@ def _edit(edit: Edit) -> list[Any]:
 def _read_edit(raw: list[Any]) -> Edit:
     kind, *rest = raw
     if kind == "clip":
-        seq, part, head, tail, count, by, between = rest
-        return Excerpt(
-            seq, part, head, tail, Count(*count), _BY.get(by, by), tuple((start, end) for start, end in between)
-        )
+        seq, part, head, tail, count, by, between, *structure = rest
+        ranges = tuple((start, end) for start, end in between)
+        return Excerpt(seq, part, head, tail, Count(*count), _BY.get(by, by), ranges, *structure)
     if kind == "mask":
         seq, part, note, count, by = rest
         return Clear(seq, part, note, Count(*count), _BY.get(by, by))

@@ -12,6 +12,7 @@
 - `rounds.py`      moving result blocks directly behind their calls, as providers require
 - `reasoning.py`   where a model's reasoning is, and the message without it
 - `statements/`    what users state as facts, and which statement replaces an older one
+- `structure/`     long texts as what they are: JSON, tables, logs, diffs, listings and others
 - `rewriter.py`    replacing the text of a part, removing blocks, making the few synthetic messages of a view
 
 Dialects: OpenAI chat, OpenAI Responses, Amplifier, Anthropic blocks and Bedrock Converse. They are detected per block,

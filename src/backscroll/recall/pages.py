@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from backscroll.errors import ConfigurationError
+from backscroll.messages.structure import border
 from backscroll.ports import Pattern
 
 _CHARACTERS_PER_TOKEN = 8  # more than any real text has, so that a page is never cut too early
@@ -68,12 +69,15 @@ def enough(offset: int, limit: int) -> int:
 
 
 def page(text: str, offset: int, limit: int, count: Callable[[str], int]) -> RecallResult:
-    """Return the page from `offset` (characters) on, of at most `limit` tokens."""
+    """Return the page from `offset` (characters) on, of at most `limit` tokens; it ends behind a line or a value."""
     shown = text[offset : enough(offset, limit)]
     while len(shown) > 1 and (tokens := count(shown)) > limit:
         shown = shown[: max(1, int(len(shown) * limit / tokens * 0.97))]
     end = offset + len(shown)
-    return RecallResult(shown, end if end < len(text) else None)
+    if end >= len(text):
+        return RecallResult(shown)
+    end = border(text, offset, end)
+    return RecallResult(text[offset:end], end)
 
 
 def pick_lines(text: str, lines: tuple[int, int]) -> str:

@@ -21,6 +21,7 @@ from backscroll.messages.rewriter import (
     mask_arguments,
     replace,
 )
+from backscroll.messages.structure import JSON, LINE_KINDS, cut_json, cut_lines
 from backscroll.tokens.usage import Count, Counts
 from backscroll.view.escaping import escaped, flush_left
 
@@ -39,10 +40,16 @@ _RUN, _SHORT = 3, 200  # users' words in a row that share a reference, at least;
 _LISTED_RANGES = 8  # a summary that lists more ranges would itself need compaction
 
 
-def clipped(part: Part, head: int, tail: int, ref: str, between: Sequence[tuple[int, int]] = ()) -> str:
-    """Return the text of an excerpted part, with its reference."""
+def clipped(
+    part: Part, head: int, tail: int, ref: str, between: Sequence[tuple[int, int]] = (), *, structure: str = ""
+) -> str:
+    """Return the text of an excerpted part, with its reference. `structure`: what it is cut as."""
     if part.form in ("arguments", "mapping"):
         return clip_arguments(part.text, head, tail, ref)
+    if structure == JSON and (found := cut_json(part.text, head, tail, between, ref)) is not None:
+        return found
+    if structure in LINE_KINDS:
+        return cut_lines(part.text, head, tail, between, ref, kind=structure)
     return clip_text(part.text, head, tail, ref, between)
 
 
@@ -56,7 +63,7 @@ def edited_text(part: Part, edit: Excerpt | Clear) -> str:
     """Return a part's text after an edit."""
     ref = reference(edit.seq, part=edit.part)
     return (
-        clipped(part, edit.head, edit.tail, ref, edit.between)
+        clipped(part, edit.head, edit.tail, ref, edit.between, structure=edit.structure)
         if isinstance(edit, Excerpt)
         else masked(part, edit.note, ref)
     )

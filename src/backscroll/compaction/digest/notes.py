@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from backscroll.compaction.digest.stale_lines import without_old, written_values
-from backscroll.compaction.digest.terms import pieces, specific_words
+from backscroll.compaction.digest.terms import pieces, result_pieces, specific_words
 from backscroll.compaction.digest.user_rules import rules_in
 from backscroll.compaction.sampling import READ
 from backscroll.history.history import Entry
@@ -56,7 +56,7 @@ class TurnFacts:
         self._entries = entries
         self._parts = list(map(_without_echoes, entries, echoes_of(entry.reading for entry in entries)))
         self._results = [
-            _Result(entry.seq, part, lines := pieces(part.text), trouble_in(lines))
+            _Result(entry.seq, part, lines := result_pieces(part.text), trouble_in(lines))
             for entry, parts in zip(entries, self._parts, strict=True)
             for part in parts
             if part.kind == "result"

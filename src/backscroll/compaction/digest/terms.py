@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import chain
 
 from backscroll.compaction.sampling import portions, sampled
+from backscroll.messages.structure import pieces_of
 
 LONGEST_SPAN = 240  # characters of one salient line; a longer one is split where a value or a sentence ends
 _LEAST_SPAN = 120
@@ -131,6 +132,16 @@ def pieces(text: str) -> list[str]:
         lines = [line[start:end] for line in lines for start, end in _split(line, 0, len(line))]
     # most lines have no number: these need no call
     return [bare(line) if (short := line.strip())[:1].isdecimal() else short for line in lines]
+
+
+def result_pieces(text: str) -> list[str]:
+    """Return the lines of a tool result; of JSON with long lines its values."""
+    found = pieces_of(text)
+    if found is None or max(map(len, sampled(text).split("\n"))) <= LONGEST_SPAN:
+        return pieces(text)
+    values = [text[piece.start : piece.end] for piece in found.pieces]
+    end = len(text) - found.tail
+    return [*pieces(text[: found.head]), *values, *(pieces(text[end:]) if found.tail else ())]
 
 
 def bare(line: str, number: re.Pattern[str] = _NUMBERED) -> str:
