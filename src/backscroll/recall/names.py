@@ -40,8 +40,8 @@ def terms(query: str) -> list[str]:
         if len(words) > 1:
             joined += [" ".join(words), " ".join(words[-2:]), " ".join(words[-3:])]
     found = [term for term in dict.fromkeys(singles + joined) if term]
-    telling = [term for term in found if term.lower() not in _FUNCTION_WORDS]
-    return (telling or found)[:_MOST_TERMS]
+    meant = [term for term in found if term.lower() not in _FUNCTION_WORDS]
+    return (meant or found)[:_MOST_TERMS]
 
 
 def spellings(term: str) -> tuple[str, ...]:
