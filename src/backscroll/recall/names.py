@@ -1,6 +1,6 @@
 """The words by which a text is found, and the terms of a query: names whole and taken apart.
 
-`getUserId` is found as it stands and by `get`, `user`, `id`; `get_user_id` and `src/app/main.py` by their words, as a
+`getUserId` is found whole and by `get`, `user`, `id`; `get_user_id` and `src/app/main.py` by their words, as a
 whole, and by their ends. Every search index and the ranking cut words by these functions.
 """
 
