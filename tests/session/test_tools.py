@@ -83,6 +83,15 @@ def test_what_the_provider_adds_is_counted_once():
         assert manager.usage().overhead.tokens == learned - first.tools[0].tokens - 286
 
 
+def test_report_without_what_the_provider_adds_is_taken():
+    """The figure is a table's: a gateway may count otherwise, and what it reports replaces the estimate."""
+    with begun(model="claude-opus-5-5") as manager:
+        manager.get_messages_for_request(tools=[WRITE])
+        assert manager.usage().overhead.tokens > 300
+        manager.observe_usage(input_tokens=100)
+        assert manager.usage().used.tokens == 100
+
+
 def test_new_lane_counts_what_its_own_provider_adds(tmp_path):
     """Its tools are those of the lane that was asked last; a restart changes nothing."""
     store = tmp_path / "a.db"
