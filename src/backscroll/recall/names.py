@@ -1,6 +1,6 @@
 """The words by which a text is found, and the terms of a query: names whole and taken apart.
 
-`getUserId` is found as it stands and by `get`, `user`, `id`; `get_user_id` and `src/app/main.py` by their words, as a
+`getUserId` is found whole and by `get`, `user`, `id`; `get_user_id` and `src/app/main.py` by their words, as a
 whole, and by their ends. Every search index and the ranking cut words by these functions.
 """
 
@@ -40,8 +40,8 @@ def terms(query: str) -> list[str]:
         if len(words) > 1:
             joined += [" ".join(words), " ".join(words[-2:]), " ".join(words[-3:])]
     found = [term for term in dict.fromkeys(singles + joined) if term]
-    telling = [term for term in found if term.lower() not in _FUNCTION_WORDS]
-    return (telling or found)[:_MOST_TERMS]
+    meant = [term for term in found if term.lower() not in _FUNCTION_WORDS]
+    return (meant or found)[:_MOST_TERMS]
 
 
 def spellings(term: str) -> tuple[str, ...]:
