@@ -18,6 +18,7 @@ from backscroll.compaction.digest.terms import bare, spans
 from backscroll.compaction.sampling import READ
 from backscroll.history.plan import Excerpt
 from backscroll.messages.echoes import RECALL_TOOLS
+from backscroll.messages.structure import pieces_of
 
 BY = "working set"
 """The reason in edits."""
@@ -95,6 +96,8 @@ def _without_stale(window: Window, candidate: CandidatePart) -> Excerpt | None:
     salience, seq, text = window.salience, candidate.entry.seq, candidate.part.text
     if not salience.taken_out or len(text) > READ or (seq, candidate.number) in candidate.unit.edits:
         return None
+    if pieces_of(text) is not None:
+        return None  # JSON has no stale lines, and must stay valid
     lines = list(spans(text))
     kept = [each for each in lines if not salience.stale(bare(text[slice(*each)]), seq)]
     if len(kept) == len(lines) or not kept:
