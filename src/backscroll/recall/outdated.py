@@ -11,7 +11,7 @@ _WORD = re.compile(r"\w+(?:'\w+)?")
 _ASKING = frozenset(
     "what which who whom whose when where why how is are was were do does did has have had can could will would should "
     "the a an of in on at to for from by with my your our his her its their i you we he she it they me this that these "
-    "and or not be been there remember know tell please".split()
+    "and or not be been there remember know please".split()
 )
 """Words of a question that say nothing of its subject."""
 _SHORT = 400  # characters of a remark

@@ -1,4 +1,4 @@
-"""Read a sentence as a statement: what it is about, and the value that it gives."""
+"""Read a sentence as a statement: its subject, and the value that it gives."""
 
 import re
 from collections.abc import Iterator
@@ -101,7 +101,7 @@ _FREE = frozenset(
     "there these today so well hold place takes wears wear sits sit write down noted okay understood remember "
     "actually sorry".split()
 )
-"""Words that say nothing of what a statement is about."""
+"""Words that say nothing of a subject."""
 _UNCLEAR = frozenset(
     "he she they it his her their its him them this that these those there here who which what".split()
 )
@@ -149,14 +149,14 @@ ORDER = "(order)"
 """Among the subject's words of an order such as "answer in French"."""
 _LONGEST_ORDERED = 3  # words of the value of an order
 PREFERENCE = "preference"
-"""Stands for `prefers`: one may prefer many things, so it matters which kind of thing."""
+"""Represents `prefers`: one may prefer many things, so it matters which kind of thing."""
 
 
 class Statement(NamedTuple):
     """One fact as a sentence states it."""
 
     subject: frozenset[str]
-    """Words for what it is about, in lower case."""
+    """Words for its subject, in lower case."""
     value: Value
     old: str
     """The value that it says no longer holds. Empty: it names none."""
@@ -187,7 +187,7 @@ def statements_in(text: str, *, by_user: bool = True) -> tuple[Statement, ...]:
 
 
 def search_words(text: str) -> str:
-    """Return words that find the statements of a user's text: what they are about, and how one may ask for that."""
+    """Return words that find the statements of a user's text: their subjects, and how one may ask for them."""
     words = {word for statement in statements_in(text) for word in statement.subject}
     return " ".join([*sorted(words), *(_ASKED_AS[word] for word in sorted(words) if word in _ASKED_AS)])
 
@@ -285,11 +285,11 @@ def _subject_and_value(clause: str) -> tuple[str, Value] | None:
 
 
 def _subject_words(subject: str, *, by_user: bool) -> frozenset[str] | None:
-    """Return the words for what a statement is about; None if it is not clear what that is."""
+    """Return the words for the subject of a statement; None if that is not clear."""
     words: set[str] = set()
     for found in _WORD.findall(subject.lower().replace("\u2019", "'")):
         word = found.removesuffix("'s").removesuffix("s'")
-        if word in _UNCLEAR or word.endswith("n't") or word in ("not", "never", "no", "nobody", "none"):
+        if word in _UNCLEAR or word.endswith("n't") or word in ("not", "never", "no", "none"):
             return None
         if word in ("your", "you") and by_user:
             return None  # of the assistant, or of anybody
