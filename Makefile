@@ -1,7 +1,7 @@
 # Needs Python 3.11 or newer and make; everything else comes into .venv, from the lock file, by hash.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-lowest check bench shipped lock clean
+.PHONY: help demo test test-long test-lowest check bench shipped lock clean
 
 PYTHON ?= $(firstword $(foreach name,python3.13 python3.12 python3.11 python3,$(shell \
   $(name) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $(name))))
@@ -34,6 +34,10 @@ demo: $(READY) ## run a session of real tools over this tree, kill it in the mid
 test: export PYTHONDONTWRITEBYTECODE :=
 test: $(READY) ## run the test suite
 	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 10
+
+test-long: export PYTHONDONTWRITEBYTECODE :=
+test-long: $(READY) ## run the tests that `make test` leaves out because they take long
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 10 -m long
 
 # The lowest versions that pyproject.toml allows, in two environments: those of the hosts would lift the others.
 LOWEST := build/lowest

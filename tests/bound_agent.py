@@ -11,6 +11,7 @@ from typing import Any
 
 from backscroll import BudgetError, ContextManager
 from backscroll.evaluation.fake_providers import FakeAnthropic, FakeOpenAIResponses, Reply, reply
+from backscroll.evaluation.validity import problems
 
 Message = dict[str, Any]
 BINDING = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "error"}}
@@ -191,7 +192,10 @@ class BoundAgent:
         assert all(reason in MODEL_SWITCHES for reason in reasons), reasons
 
     def judge(self, view: list[Message]) -> None:
-        """Look at a view before it is sent."""
+        """Check a view with the oracle. Messages that are never stored, and the prompt, are in no history."""
+        if self.prompt is None and not any((message.get("metadata") or {}).get("ephemeral") for message in view):
+            found = problems(view, self.manager.get_messages())
+            assert found == [], found
 
     def anthropic_request(self, view: list[Message]) -> Message:
         """Make the request for a view: the leading system messages are its `system`."""

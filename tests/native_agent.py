@@ -5,7 +5,6 @@ from typing import Any
 
 from backscroll import ContextManager, NativeCompaction, NativeRequest
 from backscroll.evaluation.fake_providers import FakeProviderError, Reply, reply
-from backscroll.evaluation.validity import problems
 from backscroll.manager.background import Thread
 from backscroll.ports import Operation
 from tests.bound_agent import BoundAgent, Message, _sent
@@ -111,16 +110,6 @@ class NativeAgent(BoundAgent):
     def anthropic_request(self, view: list[Message]) -> Message:
         request = super().anthropic_request(view)
         return {**request, "betas": [*request.get("betas", ()), ON_DEMAND]}
-
-    def judge(self, view: list[Message]) -> None:
-        """Check a view with the oracle. Messages that are never stored, and the prompt, are in no history. For items it
-        takes those that lost their ids with the reasoning as messages in a row.
-        """
-        shown = [message for message in view if not (message.get("metadata") or {}).get("ephemeral")]
-        if self.prompt is None and len(shown) == len(view):
-            found = problems(view, self.manager.get_messages())
-            found = [each for each in found if self.vendor == "anthropic" or "role assistant in a row" not in each]
-            assert found == [], found
 
     def reply_to(self, request: Any) -> Reply:
         if not request.get("compaction"):

@@ -49,6 +49,7 @@ SUMMARY_CLAIMS_STRUCK = "context:summary_claims_struck"
 NATIVE_STARTED = "context:native_compaction_started"
 NATIVE_READY = "context:native_compaction_ready"
 NATIVE_FAILED = "context:native_compaction_failed"
+NATIVE_UNAVAILABLE = "context:native_compaction_unavailable"
 TOKENIZER_FALLBACK = "context:tokenizer_fallback"
 
 ALL = (
@@ -91,6 +92,7 @@ ALL = (
     NATIVE_STARTED,
     NATIVE_READY,
     NATIVE_FAILED,
+    NATIVE_UNAVAILABLE,
     TOKENIZER_FALLBACK,
 )
 """Every event that can be reported."""
@@ -115,7 +117,7 @@ WARNINGS: Mapping[str, str] = {
     "of the view explains it: {remedy}",
     RULES_EVICTED: "the digest of lane {lane!r} has no room for {rules:,} more of the user's rules: raise the budget, "
     "or pin the messages that state them",
-    ATTACHMENT_LEFT_OUT: "the {kind} in the user's message {seq} does not fit the budget of lane {lane!r} and is left "
+    ATTACHMENT_LEFT_OUT: "the {kind} in the user's message {seq} does not fit a request of lane {lane!r} and is left "
     "out: raise the budget, or attach a smaller one",
     MEDIA_OVER_LIMIT: "the {images:,} images of lane {lane!r} and its {bytes:,} bytes of media exceed what its "
     "provider accepts in one request ({limits}), and what is left is protected: unpin messages, or attach fewer or "
@@ -138,6 +140,9 @@ WARNINGS: Mapping[str, str] = {
     "covers holds them: look at the summarizer's model and its instructions",
     NATIVE_FAILED: "no native compaction could be had for lane {lane!r} ({reason}): our own digest is used instead; "
     "look at the function of `NativeCompaction`, its model and its limit of output tokens",
+    NATIVE_UNAVAILABLE: "model {model!r} of lane {lane!r} is not compacted by its provider; our own digest is used: if "
+    "the function of `NativeCompaction` calls another one, name it in `NativeCompaction(model=...)`; else leave out "
+    "`native`",
     TOKENIZER_FALLBACK: "tokenizer {tokenizer!r} failed on its {scope} ({reason}): tokens are estimated; install or "
     "correct it, or choose another one by `tokenizer`",
 }

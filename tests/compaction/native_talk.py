@@ -79,16 +79,24 @@ class NativeTalk:
         if self.vendor == "anthropic":
             response = self.provider.create(**self.request(view))
             self.manager.append({"role": "assistant", "content": response["content"]})
-            known = response["content"][-1]["id"]
-            result: Message = {"type": "tool_result", "tool_use_id": known, "content": self.note()}
-            self.manager.append({"role": "user", "content": [result]})
+            known = response["content"][-1].get("id")
         else:
             response = self.provider.create(input=view)
             self.manager.append(response)
-            known = response["output"][-1]["call_id"]
-            self.manager.append({"type": "function_call_output", "call_id": known, "output": self.note()})
+            known = response["output"][-1].get("call_id")
         assert self.provider.transformations == []
+        self.go_on(known)
         return view
+
+    def go_on(self, call: str) -> None:
+        """Append what follows the model's answer: the result of its call."""
+        self.manager.append(self.result(call))
+
+    def result(self, call: str) -> Message:
+        """The result of a call."""
+        if self.vendor == "anthropic":
+            return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call, "content": self.note()}]}
+        return {"type": "function_call_output", "call_id": call, "output": self.note()}
 
     def note(self) -> str:
         """The result of the next call."""

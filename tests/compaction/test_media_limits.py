@@ -119,6 +119,20 @@ def test_image_that_no_request_may_hold_is_cleared_alone():
     assert session.payloads(events.MEDIA_CLEARED)[0]["cleared"] == 1
 
 
+def test_image_that_no_request_may_hold_is_cleared_unseen():
+    """The newest result and a user's attachment included: the provider would refuse every request."""
+    session, huge = begun(), png(9_000, 100)
+    session.manager.append(*shot(0, huge))
+    assert images_in(session.manager.get_messages_for_request()) == 0
+    session.manager.append({"role": "assistant", "content": "Too large."})
+    session.manager.append({"role": "user", "content": shot(0, huge)[1]["content"][0]["content"]})
+    with pytest.warns(RuntimeWarning, match="attach a smaller one"):
+        view = session.manager.get_messages_for_request()
+    assert images_in(view) == 0
+    assert [each["cleared"] for each in session.payloads(events.MEDIA_CLEARED)] == [1, 1]
+    assert not session.payloads(events.MEDIA_OVER_LIMIT)
+
+
 def test_large_images_go_once_there_are_many():
     """More than 20 images lower the limit of an edge to 2,000 pixels."""
     session, large = begun(), png(2_400, 100)

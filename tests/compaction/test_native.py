@@ -13,6 +13,7 @@ from backscroll import (
     events,
 )
 from backscroll.compaction.strategies.native import NativeStrategy
+from backscroll.evaluation.fake_providers import FakeOpenAIResponses, Reply, Text
 from backscroll.evaluation.validity import problems
 from tests.compaction.native_talk import RULE, NativeTalk, blocks, notes, thoughts
 from tests.native_agent import LateManager
@@ -65,6 +66,31 @@ def test_openai_keeps_no_notes_of_ours():
         view = talk.work(events.COMPACTION)
     assert str(view).count("The compaction at the beginning represents") == 1
     assert view[1]["content"] == f"Go through the notes. {RULE}"
+
+
+class Talkative(NativeTalk):
+    """A model that says something next to its calls, and a provider that keeps it when it compacts."""
+
+    def __init__(self):
+        super().__init__("openai", budget=12_000)
+        self.provider = FakeOpenAIResponses(
+            model=self.model, replies=self.reply_to, on_mismatch="error", keeps_replies=True
+        )
+
+    def reply_to(self, request):
+        answer = super().reply_to(request)
+        thinking, *calls = answer.parts
+        return Reply((thinking, Text(f"I read note {self.number}."), *calls))
+
+
+def test_replies_in_a_compaction_demand_no_reasoning():
+    """Their `id` would: OpenAI refuses a stored message whose reasoning is gone."""
+    talk = Talkative()
+    view = talk.work(events.COMPACTION)
+    kept = view[: blocks(view)[0][0]]
+    assert {"type": "message", "role": "assistant", "content": "I read note 2."} in kept
+    assert thoughts(view) > 0
+    talk.work(events.COMPACTION)
 
 
 @pytest.mark.parametrize("vendor", VENDORS)
@@ -298,6 +324,60 @@ def test_a_lane_of_another_vendor_does_without_the_block():
     assert not blocks(other)
     assert "earlier messages are compacted here" in str(other)
     assert any(str(message["content"]).startswith("Go through the notes.") for message in other)
+
+
+def test_a_lane_that_cannot_read_the_block_does_without_it():
+    talk = NativeTalk()
+    talk.work(events.COMPACTION)
+    for lane in ("gemini-2.5-pro", "claude-haiku-4-5", "us.anthropic.claude-opus-5-5-v1:0"):
+        other = talk.manager.get_messages_for_request(lane=lane)
+        assert not blocks(other)
+        assert "earlier messages are compacted here" in str(other)
+
+
+@pytest.mark.filterwarnings("ignore::backscroll.BackscrollWarning")
+@pytest.mark.parametrize("strategies", ["auto", ["native", "digest"]])
+def test_a_model_that_is_not_compacted_is_not_asked(strategies):
+    """Amazon Bedrock does not compact on demand. The lane names the platform."""
+    talk = NativeTalk(strategies=strategies)
+    lane = "us.anthropic.claude-opus-5-5-20260922-v1:0"
+    for _ in range(60):
+        view = talk.send(lane)
+    assert talk.names.count(events.COMPACTION) > 2
+    assert talk.asked == []
+    assert not blocks(view)
+    assert talk.payloads(events.NATIVE_UNAVAILABLE) == [{"lane": lane, "model": lane}]
+
+
+def test_a_model_that_is_not_compacted_is_reported_once():
+    talk = NativeTalk(model="claude-haiku-4-5")
+    with pytest.warns(BackscrollWarning, match="'claude-haiku-4-5' of lane 'main' is not compacted by its provider"):
+        talk.work("never", 60)
+    assert talk.names.count(events.NATIVE_UNAVAILABLE) == 1
+    assert talk.asked == []
+
+
+def test_auto_is_silent_where_it_would_not_ask():
+    """The reasoning of this model is not bound, so a block would not pay."""
+    talk = NativeTalk(model="claude-haiku-4-5", strategies="auto")
+    talk.work("never", 60)
+    assert events.NATIVE_UNAVAILABLE not in talk.names
+
+
+def test_a_named_model_of_such_a_vendor_is_asked():
+    talk = NativeTalk(model="claude-haiku-4-5", native_model="claude-haiku-4-5")
+    with pytest.warns(BackscrollWarning, match="this model does not support compaction on demand"):
+        talk.work(events.NATIVE_FAILED)
+    assert [request.model for request in talk.asked] == ["claude-haiku-4-5"]
+
+
+@pytest.mark.parametrize("named", ["gpt-6.2-sol", "gemini-2.5-pro"])
+def test_a_named_model_of_another_vendor_is_not_asked(named):
+    """The lane could not read its block."""
+    talk = NativeTalk(native_model=named)
+    with pytest.warns(BackscrollWarning, match="is not compacted by its provider"):
+        talk.work("never", 40)
+    assert talk.asked == []
 
 
 def test_pinned_and_system_messages_are_quoted():

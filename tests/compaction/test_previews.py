@@ -106,7 +106,7 @@ def test_batch_of_old_results_is_cleared_also_with_previews():
     assert cleared[:2] == [2, 4]
 
 
-def test_default_previews_a_result_over_a_quarter_of_the_budget():
+def test_new_result_over_a_quarter_of_the_budget_is_previewed():
     """Also where reasoning is not bound and no preview is configured, by about a tenth of the budget."""
     context = ContextManager(budget=8_000)
     context.append({"role": "user", "content": "Read the file"})

@@ -1,7 +1,8 @@
 """Real transcripts of agents, replayed at a half, a quarter and a tenth of their size. Skipped without their folder.
 
 Sessions of the largest recording take turns at a half and a quarter of their size, and are all replayed at a tenth.
-`HYPOTHESIS_PROFILE=thorough` replays each at all three.
+`HYPOTHESIS_PROFILE=thorough` replays each at all three. Only a tenth is not marked `long`: most compactions happen
+there.
 """
 
 import pytest
@@ -27,7 +28,10 @@ def sessions(file, share):
 pytestmark = [needs_recordings, pytest.mark.filterwarnings("ignore:the digest of lane")]
 
 
-@pytest.mark.parametrize("share", [0.5, 0.25, 0.1])
+LONG = [pytest.param(share, marks=pytest.mark.long) for share in (0.5, 0.25)]
+
+
+@pytest.mark.parametrize("share", [*LONG, 0.1])
 @pytest.mark.parametrize("file", RECORDED, ids=lambda file: f"{file.parent.name}-{file.stem}")
 def test_real_views_are_valid_and_only_required_sizes_refused(file, share):
     """No view is invalid or over budget and only floors are refused."""

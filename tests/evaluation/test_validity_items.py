@@ -81,6 +81,28 @@ def test_reasoning_taken_out_with_the_ids_that_demand_it_passes():
     assert problems(view, HISTORY) == []
 
 
+def test_messages_without_reasoning_are_those_of_the_history():
+    """An output message becomes a plain one then. It and the call behind it are one response, and no two in a row."""
+
+    def plain(text: str) -> Message:
+        return {"type": "message", "role": "assistant", "content": text}
+
+    free = [{key: value for key, value in call(name).items() if key != "id"} for name in "abc"]
+    view = [GO, plain("one"), *free[:2], output("b"), output("a"), free[2], output("c"), plain("three"), NEXT]
+    assert problems(view, HISTORY) == []
+    parted = [GO, plain("one"), plain("three"), NEXT]
+    assert any("two messages of role assistant in a row" in each for each in problems(parted, HISTORY))
+
+
+def test_responses_in_a_row_pass_where_the_history_has_them():
+    """The Responses API takes a message after a message."""
+    history = [GO, made(thought("1"), reply("one")), made(thought("2"), reply("two")), NEXT]
+    view = [GO, *history[1]["content"], *history[2]["content"], NEXT]
+    assert problems(view, history) == []
+    bare = [{"type": "message", "role": "assistant", "content": text} for text in ("one", "two")]
+    assert problems([GO, *bare, NEXT], history) == []
+
+
 BROKEN = {
     "a call is gone": (without(call("a")), "result for call 'a' without that call"),
     "an output is gone": (without(output("a")), "call 'a' has no result"),

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import backscroll
-from backscroll import BudgetError, ConfigurationError, ContextManager, Summarizer, SummaryResponse
+from backscroll import BudgetError, ConfigurationError, ContextManager, NativeCompaction, Summarizer, SummaryResponse
 
 pytest.importorskip("opentelemetry.sdk")
 
@@ -173,6 +173,70 @@ def test_summarizer_call_is_a_span_with_its_tokens(heard, kind):
     kinds = {point.attributes["gen_ai.token.type"] for point in heard.points("gen_ai.client.token.usage")}
     assert kinds == {"input", "output"}
     assert heard.points("gen_ai.client.operation.duration")
+
+
+def count_spent(heard):
+    """Tokens that compactions by providers took, in all."""
+    points = heard.points("gen_ai.client.token.usage")
+    return sum(point.sum for point in points if point.attributes["gen_ai.operation.name"] == "compact")
+
+
+@pytest.mark.parametrize("kind", ["plain", "async"])
+def test_native_compaction_is_a_span_with_its_tokens(heard, kind):
+    """A provider that compacts is reported as a call of a model with its tokens."""
+
+    def plain(request):
+        block = {"type": "compaction", "content": f"All went well with {SECRET}.", "signature": "s"}
+        usage = {"input_tokens": 0, "iterations": [{"input_tokens": 1_200, "output_tokens": 40}]}
+        return {"content": [block], "model": "claude-opus-5-5-20260922", "stop_reason": "compaction", "usage": usage}
+
+    async def waiting(request):
+        await asyncio.sleep(0)
+        return plain(request)
+
+    async def work():
+        function = plain if kind == "plain" else waiting
+        manager = backscroll.AsyncContextManager(
+            tokenizer=count_quarter, budget=3_000, telemetry=True, model="claude-opus-5-5",
+            strategies=["native", "digest"], native=NativeCompaction(function, wait_seconds=10),
+        )  # fmt: skip  # one thought
+        await manager.append(TALK.say("user", "go"))
+        for number in range(30):
+            name = f"c{number}"
+            await manager.append(TALK.call([name], "", {}), *TALK.results([(name, f"value {number}\n" * 80)]))
+            await manager.get_messages_for_request()
+        await manager.aclose()
+        return manager.usage().summarizer
+
+    before = count_spent(heard)
+    spent = asyncio.run(work())
+    calls = heard.named("compact")
+    assert len(calls) >= spent.summaries > 0
+    assert calls[0].attributes["gen_ai.operation.name"] == "compact"
+    assert calls[0].attributes["gen_ai.request.model"] == "claude-opus-5-5"
+    assert calls[0].attributes["gen_ai.response.model"] == "claude-opus-5-5-20260922"
+    assert calls[0].attributes["gen_ai.usage.input_tokens"] == 1_200
+    assert calls[0].attributes["gen_ai.usage.output_tokens"] == 40
+    assert calls[0].attributes["backscroll.lane"] == "main"
+    assert count_spent(heard) - before == spent.summaries * 1_240
+    assert SECRET not in heard.everything()
+
+
+@pytest.mark.filterwarnings("ignore:no native compaction could be had")
+def test_native_failure_is_traced_by_its_type(heard):
+    def broken(request):
+        raise RuntimeError(SECRET)
+
+    native = NativeCompaction(broken, wait_seconds=10)
+    at_work(
+        ContextManager(
+            tokenizer=count_quarter, budget=3_000, telemetry=True, strategies=["native", "digest"], native=native
+        )
+    )
+    calls = heard.named("compact")
+    assert calls
+    assert {span.attributes["error.type"] for span in calls} == {"RuntimeError"}
+    assert SECRET not in heard.everything()
 
 
 @pytest.mark.filterwarnings("ignore:no summary could be had")

@@ -39,6 +39,7 @@ PAYLOADS: dict[str, dict[str, Any]] = {
     events.SUMMARY_CLAIMS_STRUCK: LANE | {"first": 1, "last": 9, "struck": 2, "kept": 3},
     events.NATIVE_FAILED: LANE
     | {"last": 9, "model": "m", "input_tokens": 10, "output_tokens": 0, "reason": "it returned 0 compactions, not one"},
+    events.NATIVE_UNAVAILABLE: LANE | {"model": "claude-haiku-4-5"},
     events.SUMMARY_FAILED: LANE
     | {
         "first": 1,

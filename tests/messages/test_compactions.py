@@ -83,5 +83,18 @@ def test_items_keep_their_order_and_lose_notes_of_ours():
     assert (found.keeps, found.input_tokens, found.output_tokens) == (True, 5, 3)
 
 
+def test_kept_items_lose_what_demands_reasoning():
+    said = {"type": "message", "id": "msg_1", "role": "user", "content": [{"type": "input_text", "text": "Hi."}]}
+    answered = {
+        "type": "message", "id": "msg_2", "role": "assistant", "status": "completed", "phase": "commentary",
+        "content": [{"type": "output_text", "text": "Well.", "annotations": []}, {"type": "refusal", "refusal": "No."}],
+    }  # fmt: skip  # one thought
+    searched = {"type": "web_search_call", "id": "ws_1", "action": {"type": "search"}, "status": "completed"}
+    listed = {"type": "mcp_list_tools", "id": "mcpl_1", "server_label": "s", "tools": []}
+    found = read_answer([said, answered, searched, listed, ITEM])
+    plain = {"type": "message", "role": "assistant", "phase": "commentary", "content": "Well.\nNo."}
+    assert found.message == {"role": "assistant", "content": [said, plain, listed, ITEM]}
+
+
 def test_a_block_without_signature_keeps_no_reasoning():
     assert read_answer(BY_THRESHOLD).keeps is False

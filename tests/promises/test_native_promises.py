@@ -37,6 +37,7 @@ def test_native_blocks_break_no_request(vendor, seed, acts, looks, strategies):
         assert agent.refused == [], "what is compacted is exactly what was sent"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("vendor", ["anthropic", "openai"])
 def test_work_alone_keeps_all_reasoning(vendor):
     """As long as only turns are taken, each compaction uses a block, and no kept reasoning is lost."""

@@ -51,6 +51,61 @@ def test_tools_leave_less_room_for_messages():
     assert sizes[1] < sizes[0]
 
 
+@pytest.mark.parametrize(
+    ("model", "tokens"), [("claude-opus-4-7", 675), ("us.anthropic.claude-haiku-4-5-20251001-v1:0", 497), ("gpt-4o", 0)]
+)
+def test_what_the_provider_adds_to_tools_is_overhead(model, tokens):
+    """Anthropic puts a system prompt of its own before the tools. Without tools there is none."""
+    with begun(model=model) as manager:
+        manager.get_messages_for_request(tools=[])
+        assert manager.usage().overhead.tokens == 0
+        manager.get_messages_for_request(tools=[READ])
+        usage = manager.usage()
+    assert [tool.name for tool in usage.tools] == ["read"]
+    assert usage.overhead.tokens == usage.tools[0].tokens + tokens
+
+
+def test_what_the_provider_adds_is_counted_once():
+    """What is learned of the overhead holds it already; the first tools add it, and further ones do not."""
+    with begun(model="claude-opus-5") as manager:
+        manager.get_messages_for_request()
+        manager.observe_usage(input_tokens=900)
+        bare = manager.usage().overhead.tokens
+        manager.get_messages_for_request(tools=[WRITE])
+        first = manager.usage()
+        assert first.overhead.tokens == bare + first.tools[0].tokens + 286
+        manager.observe_usage(input_tokens=1_400)
+        learned = manager.usage().overhead.tokens
+        manager.get_messages_for_request(tools=[WRITE, READ])
+        more = manager.usage()
+        assert more.overhead.tokens == learned + more.tools[1].tokens
+        manager.get_messages_for_request()
+        assert manager.usage().overhead.tokens == learned - first.tools[0].tokens - 286
+
+
+def test_report_without_what_the_provider_adds_is_taken():
+    """The figure is a table's: a gateway may count otherwise, and what it reports replaces the estimate."""
+    with begun(model="claude-opus-5-5") as manager:
+        manager.get_messages_for_request(tools=[WRITE])
+        assert manager.usage().overhead.tokens > 300
+        manager.observe_usage(input_tokens=100)
+        assert manager.usage().used.tokens == 100
+
+
+def test_new_lane_counts_what_its_own_provider_adds(tmp_path):
+    """Its tools are those of the lane that was asked last; a restart changes nothing."""
+    store = tmp_path / "a.db"
+    with begun(model="claude-opus-4-7", store=store, session="s") as manager:
+        manager.get_messages_for_request(tools=[READ])
+        for lane, added in (("claude-opus-5", 286), ("gpt-4o", 0)):
+            manager.get_messages_for_request(tools=[READ], lane=lane)
+            usage = manager.usage(lane)
+            assert usage.overhead.tokens == usage.tools[0].tokens + added
+        expected = [manager.usage(lane).overhead for lane in ("main", "claude-opus-5", "gpt-4o")]
+    with ContextManager(model="claude-opus-4-7", store=store, session="s") as manager:
+        assert [manager.usage(lane).overhead for lane in ("main", "claude-opus-5", "gpt-4o")] == expected
+
+
 def test_the_same_tools_are_counted_once():
     counted = []
 

@@ -8,10 +8,10 @@ import pytest
 
 from backscroll import ConflictError, ContextManager, StoreUnavailableError
 from backscroll.recall.pages import SearchHit
+from backscroll.recall.passages import passages
 from backscroll.recall.retrieval import Source
 from backscroll.stores.postgres import PostgresStore
 from backscroll.stores.search.index import SearchIndex
-from backscroll.stores.search.passages import passages
 from backscroll.stores.search.postgres import PostgresSearch
 from tests.stores.programs import record
 

@@ -2,7 +2,15 @@
 
 import pytest
 
-from backscroll.tokens.known_models import KNOWN_MODELS, binds_reasoning, canonical, find_model, media_limits
+from backscroll.tokens.known_models import (
+    KNOWN_MODELS,
+    binds_reasoning,
+    canonical,
+    compacts_natively,
+    find_model,
+    media_limits,
+    vendor_of,
+)
 
 NAMES = {
     "claude-opus-5-5": "claude-opus-5-5",
@@ -103,6 +111,65 @@ def test_model_that_does_not_bind_is_known(name):
 def test_model_that_no_row_describes_may_bind(name):
     """A later version than the table's may bind or not: the caller decides by what the provider returns."""
     assert binds_reasoning(name) is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "claude-opus-4-6",
+        "claude-opus-5-5-20260922",
+        "claude-sonnet-4-6",
+        "anthropic/claude-haiku-5.5",
+        "claude-fable-5-1",
+        "claude-opus-4-8@20260301",
+        "gpt-6.2-sol",
+        "gpt-4o-mini",
+    ],
+)
+def test_model_that_its_provider_compacts_is_known(name):
+    assert compacts_natively(name) is True
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "claude-opus-4-5",
+        "claude-sonnet-4-5-20250929",
+        "claude-haiku-4-5",
+        "claude-3-opus-20240229",
+        "us.anthropic.claude-opus-5-5-20260922-v1:0",
+        "bedrock/claude-fable-5-2",
+        "arn:aws:bedrock:us-east-1:1234:inference-profile/eu.anthropic.claude-sonnet-5-v1:0",
+        "gemini-2.5-pro",
+        "models/gemini-9-ultra",
+        "grok-4.7",
+    ],
+)
+def test_model_that_no_provider_compacts_is_known(name):
+    """Older Claude models, Claude on Amazon Bedrock, and other vendors."""
+    assert compacts_natively(name) is False
+
+
+@pytest.mark.parametrize("name", [None, "", "my-model", "claude-opus-6", "claude-fable-5-2", "gpt-5.4-nano", "kimi-k3"])
+def test_model_that_no_source_describes_may_compact(name):
+    assert compacts_natively(name) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "vendor"),
+    [
+        ("us.anthropic.claude-7", "anthropic"),
+        ("openai/o3-mini", "openai"),
+        ("chatgpt-4o-latest", "openai"),
+        ("gpt-oss-120b", None),
+        ("gemini-9", "google"),
+        ("nova-pro", "amazon"),
+        ("kimi-k3", None),
+        (None, None),
+    ],
+)
+def test_vendor_is_read_from_the_name(name, vendor):
+    assert vendor_of(name) == vendor
 
 
 def test_rows_are_unique_and_sensible():

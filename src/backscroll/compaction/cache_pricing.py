@@ -54,7 +54,7 @@ def _candidates(window: Window, spared: int) -> list[CandidatePart]:
         [
             candidate
             for candidate in window.parts_of(unit, ("result", "media"))
-            if candidate.part.id is not None and window.tokens(candidate.count) > _LEAST
+            if candidate.part.id is not None and not candidate.is_spared and window.tokens(candidate.count) > _LEAST
         ]
         for unit in window.units
         if not (unit.floor or unit.unseen)

@@ -57,6 +57,8 @@ class CandidateGroup:
     """Within the newest third of that share, or kept: not even cut, unless it cannot fit otherwise."""
     kept: bool = False
     """Among the messages at the beginning or the end that never leave a view."""
+    spared: frozenset[tuple[int, int]] = frozenset()
+    """Its parts of the working set, by `seq` and number: not cut, and the group does not leave."""
 
     @property
     def tokens(self) -> int:
@@ -66,7 +68,7 @@ class CandidateGroup:
     @property
     def free(self) -> bool:
         """True if it may leave the view."""
-        return not (self.floor or self.recent or self.unseen or self.kept)
+        return not (self.floor or self.recent or self.unseen or self.kept or self.spared)
 
     @property
     def cuttable(self) -> bool:
@@ -84,6 +86,11 @@ class CandidatePart:
     part: Part
     count: Count
     """Its counts in the present view; for media, its tokens."""
+
+    @property
+    def is_spared(self) -> bool:
+        """True if it belongs to the working set."""
+        return (self.entry.seq, self.number) in self.unit.spared
 
 
 class Strategy(Protocol):
@@ -135,7 +142,7 @@ class Window:
         for unit in self.units:
             if unit.estimate.upper > over and unit.cuttable:
                 for candidate in self.parts_of(unit, kinds):
-                    if candidate.count.tokens > over:
+                    if candidate.count.tokens > over and not candidate.is_spared:
                         yield candidate
 
     def parts_of(self, unit: CandidateGroup, kinds: Sequence[str]) -> Iterator[CandidatePart]:
@@ -143,7 +150,11 @@ class Window:
         for entry in unit.entries:
             for number, part in enumerate(entry.reading.parts):
                 if part.kind in kinds and replaceable(entry.reading, part):
-                    yield CandidatePart(unit, entry, number, part, self._present(unit, entry, number))
+                    yield self.part(unit, entry, number)
+
+    def part(self, unit: CandidateGroup, entry: Entry, number: int) -> CandidatePart:
+        """Return a part in its present state."""
+        return CandidatePart(unit, entry, number, entry.reading.parts[number], self._present(unit, entry, number))
 
     def tokens(self, count: Count) -> int:
         """Return the upper estimate of a count."""
@@ -172,17 +183,24 @@ class Window:
         return self.cut(candidate, head, max(0, characters - head), (), by)
 
     def cut(
-        self, candidate: CandidatePart, head: int, tail: int, between: Sequence[tuple[int, int]], by: str
+        self,
+        candidate: CandidatePart,
+        head: int,
+        tail: int,
+        between: Sequence[tuple[int, int]],
+        by: str,
+        *,
+        anyway: bool = False,
     ) -> Excerpt | None:
         """Cut a part to its first `head` and last `tail` characters and the ranges `between`. Returns None if that
-        frees nothing.
+        frees nothing, unless `anyway`.
         """
         ref = reference(candidate.entry.seq, part=candidate.number)
         text = clipped(candidate.part, head, tail, ref, between)
         if text == candidate.part.text:
             return None
         counted = self._recount(candidate.part, text)
-        if counted.tokens >= candidate.count.tokens:
+        if counted.tokens >= candidate.count.tokens and not anyway:
             return None
         return Excerpt(candidate.entry.seq, candidate.number, head, tail, counted, by, tuple(between))
 

@@ -247,7 +247,7 @@ class LaneState:
     def offer(self, tools: ToolsOffered) -> None:
         """Note the tools of the request in progress: what was learned of the overhead holds for those before it."""
         if self.tools != tools:
-            self.calibrator.tools_changed(tools.tokens)
+            self.calibrator.tools_changed(tools.tokens, tools.prompt)
             self.tools = tools
 
     def _count_as(self, counting: Counting) -> None:
@@ -385,7 +385,7 @@ class LaneState:
         self.calibrator.restore(saved.meter)
         if saved.tools is not None:
             self.tools = self.recorded_tools = saved.tools
-            self.calibrator.tools = saved.tools.tokens
+            self.calibrator.tools, self.calibrator.added = saved.tools.tokens, saved.tools.prompt
         if saved.counting is not None:
             self._count_as(saved.counting)
 

@@ -1,11 +1,14 @@
 """Clear the oldest media of a view that holds more than its provider accepts in one request.
 
 A provider refuses such a request whole, however few tokens it has. As at the token threshold, more is cleared than
-needed, so that the next image does not move the prefix again.
+needed, so that the next image does not move the prefix again. An image that no request may hold is cleared wherever it
+is, also before the model has seen it: it never could.
 """
 
+from collections.abc import Iterator, Set
+
 from backscroll import events
-from backscroll.compaction.candidates import Window
+from backscroll.compaction.candidates import CandidatePart, Window
 from backscroll.compaction.lane_state import LaneState
 from backscroll.history.plan import Clear, Edit
 from backscroll.ports import Notification
@@ -27,20 +30,21 @@ def over_media_limits(lane: LaneState) -> bool:
     return exceeds(view.media, limits, view.estimate.upper)
 
 
-def clear_media(window: Window, lane: LaneState, share: float) -> tuple[list[Edit], RequestMedia]:
+def clear_media(window: Window, lane: LaneState, share: float, whole: Set[int]) -> tuple[list[Edit], RequestMedia]:
     """Return edits that clear the oldest media, and the media that are left then.
 
     Args:
         window: The groups of the view.
         lane: The lane, whose view exceeds a limit.
         share: What to leave of a limit that is exceeded.
+        whole: Entries that are never cut.
     """
     view, limits = lane.view, lane.around.media
     assert view is not None
     assert limits is not None
     left, edits = view.media, list[Edit]()
     images, size = _aims(left, limits, view.estimate.upper, share)
-    for candidate in window.candidates("media"):
+    for candidate in _candidates(window, limits, whole):
         if isinstance(candidate.unit.edits.get((candidate.entry.seq, candidate.number)), Clear):
             continue
         own = media_of((candidate.entry.counts[candidate.number],), limits)
@@ -51,6 +55,15 @@ def clear_media(window: Window, lane: LaneState, share: float) -> tuple[list[Edi
                 edits.append(edit)
                 left = left.minus(own)
     return edits, left
+
+
+def _candidates(window: Window, limits: MediaLimits, whole: Set[int]) -> Iterator[CandidatePart]:
+    """Yield the media that may be cleared, oldest first."""
+    for unit in window.units:
+        for candidate in window.parts_of(unit, ("media",)):
+            refused = media_of((candidate.entry.counts[candidate.number],), limits).refused
+            if unit.cuttable or (refused and candidate.entry.seq not in whole):
+                yield candidate
 
 
 def _aims(media: RequestMedia, limits: MediaLimits, tokens: int, share: float) -> tuple[float, float]:

@@ -12,9 +12,8 @@ from backscroll.history.plan import Plan
 from backscroll.messages import Message, ParsedMessage, read_message
 from backscroll.messages.compactions import NativeAnswer, read_answer
 from backscroll.ports import Ask, BackgroundTask, Operation
+from backscroll.tokens.known_models import vendor_of
 from backscroll.tokens.usage import Counts
-
-_VENDORS = ("claude", "gpt")  # the families of models that compact natively, as their names hold them
 
 
 class NativeRequest(NamedTuple):
@@ -49,8 +48,9 @@ class NativeCompaction:
     compaction, an event and a warning say so, and our own digest serves.
     """
     model: str | None = None
-    """The model that `fn` calls. `None`: the model of the lane. Reasoning stays valid only behind a block of a model
-    that preserves it.
+    """The model that `fn` calls. `None`: the model of the lane, unless its provider is known not to compact it. A model
+    that is named here is asked if its vendor compacts at all. Reasoning stays valid only behind a block of a model that
+    preserves it.
     """
 
     wait_seconds: float = 0.0
@@ -125,5 +125,5 @@ def ask(
 
 def reads_block(model: str, made_by: str) -> bool:
     """Return whether a model reads the block of another one. Only of different vendors it is known that it does not."""
-    vendors = [next((name for name in _VENDORS if name in each.lower()), "") for each in (model, made_by)]
+    vendors = vendor_of(model), vendor_of(made_by)
     return not all(vendors) or vendors[0] == vendors[1]

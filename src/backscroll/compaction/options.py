@@ -31,10 +31,16 @@ class Protection:
     """Messages at the beginning, after leading system messages, that never leave a view; they can only be cut."""
     last: int = 0
     """Messages at the end that never leave a view; they can only be cut."""
+    working_set: float = 0.25
+    """Share of the budget for what the agent works by, which strategies spare unless the view cannot fit otherwise: the
+    newest versions of loaded skills and instruction files, of messages with `metadata.shelf`, of plans and to-do lists,
+    and of the files that it lately read; 0 to 1.
+    """
 
     def __post_init__(self) -> None:
         """Check every range."""
         check_share("recent", self.recent)
+        check_share("working_set", self.working_set)
         check_whole("results", self.results, 0, "results")
         check_whole("first", self.first, 0, "messages")
         check_whole("last", self.last, 0, "messages")

@@ -1,7 +1,7 @@
 """Which strategies run, in which order, and when to stop.
 
-A compaction runs the strategies in order of harm until it reaches its target, and spares the newest messages. If that
-does not get below the threshold, it no longer spares them. If the view still does not fit, every group that may leave
+A compaction runs the strategies in order of harm until it reaches its target, and spares the newest messages and the
+working set. If that does not get below the threshold, it spares instructions and plans alone, and then nothing. If the view still does not fit, every group that may leave
 is truncated. If the required messages alone do not fit, they are cut (`last_resort.py`).
 """
 
@@ -9,10 +9,11 @@ from collections.abc import Sequence
 
 from backscroll.compaction.candidates import CandidateGroup, Strategy, protect_recent, within
 from backscroll.compaction.last_resort import clip_floor
-from backscroll.compaction.options import CompactionOptions
+from backscroll.compaction.options import CompactionOptions, Protection
 from backscroll.compaction.plan_builder import PlanBuilder
 from backscroll.compaction.strategies.preview import PreviewStrategy
 from backscroll.compaction.strategies.truncate import drop_unit, of_user
+from backscroll.compaction.working_set import spare_working_set
 from backscroll.history.plan import GAPS, Digest, Edit
 from backscroll.view.view import View
 
@@ -28,10 +29,13 @@ def compact(builder: PlanBuilder, strategies: Sequence[Strategy], options: Compa
     targets = builder.targets
     if options.tool_result_preview is not None:
         strategies = (PreviewStrategy(options.tool_result_preview), *strategies)
-    for recent, results, cut_kept in ((options.protect.recent, options.protect.results, False), (0.0, 0, True)):
-        protect_recent(builder.window, int(builder.room * recent), results, cut_kept=cut_kept)
+    for at, spared in enumerate(_passes(options.protect)):
+        protect_recent(builder.window, int(builder.room * spared.recent), spared.results, cut_kept=at > 0)
+        room = int(builder.room * spared.working_set)
         if options.max_messages is not None:
+            spare_working_set(builder.window, room, files=False)  # files here and there would take a line each
             _enforce_message_limit(builder, options.max_messages, options.target_usage)
+        builder.apply(spare_working_set(builder.window, room, files=at == 0))
         for strategy in strategies:
             if builder.used <= targets.target:
                 break
@@ -46,6 +50,11 @@ def compact(builder: PlanBuilder, strategies: Sequence[Strategy], options: Compa
         builder.look_again()
         _drop_all_but_floor(builder)
     _cut_what_must_stay(builder)
+
+
+def _passes(protect: Protection) -> tuple[Protection, ...]:
+    """Return what each pass spares: everything, then instructions and plans alone, then nothing."""
+    return protect, Protection(0.0, working_set=protect.working_set), Protection(0.0, working_set=0.0)
 
 
 def _cut_what_must_stay(builder: PlanBuilder) -> None:

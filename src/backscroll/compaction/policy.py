@@ -10,7 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from backscroll.compaction.cache_pricing import batch
-from backscroll.compaction.candidates import build_window, protect_recent
+from backscroll.compaction.candidates import protect_recent
 from backscroll.compaction.decision import NOTHING_DUE, Decision, PolicyInput
 from backscroll.compaction.lane_state import LaneState
 from backscroll.compaction.media_limits import clear_media, media_reports, over_media_limits
@@ -32,9 +32,8 @@ from backscroll.compaction.required import wins_little
 from backscroll.compaction.result import CompactionResult, Trigger
 from backscroll.compaction.strategies.excerpt import ExcerptStrategy
 from backscroll.compaction.strategies.preview import AT_ONCE, OF_BOUND, ArrivalRule, arrival_rule, arrivals, shown_whole
-from backscroll.compaction.summarization import Order, Summaries
-from backscroll.compaction.trim import TrimRequest, chosen_by, fold
-from backscroll.compaction.upcoming import may_try, next_order, worth_summarizing
+from backscroll.compaction.trim import TrimRequest, fold
+from backscroll.compaction.working_set import spare_working_set
 from backscroll.history.log import CompactionSkipped, PlanRecorded
 from backscroll.history.plan import DigestLine, Edit, hidden
 from backscroll.history.ranges import covers
@@ -352,7 +351,7 @@ def _fit_media(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: i
 
 def _media_edits(builder: PlanBuilder, lane: LaneState, now: PolicyInput) -> tuple[list[Edit], RequestMedia]:
     protect_recent(builder.window, 0, now.options.protect.results)
-    return clear_media(builder.window, lane, now.options.target_usage)
+    return clear_media(builder.window, lane, now.options.target_usage, now.history.protected | builder.retain)
 
 
 def _fit_results(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
@@ -380,12 +379,13 @@ def _fit_batch(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: i
     assert now.prices is not None
     assert least is not None
     builder = _builder(lane, now, targets, regrow=False)
+    current = spare_working_set(builder.window, int(builder.room * now.options.protect.working_set), files=False)
     edits = batch(builder.window, least, now.prices, now.options.protect.results, cold=_is_cold(lane, now))
     if not edits:
         return Decision(
             CompactionSkipped(lane.name, used - int(least * LOOK_AGAIN), len(builder.before.messages), batch=True), []
         )
-    builder.apply(edits)
+    builder.apply([*current, *edits])
     builder.settle_reasoning()
     return _recorded(lane, now, builder, used, after=builder.rebuild_and_count(), trigger="cache_savings")
 
@@ -401,35 +401,6 @@ def _builder(lane: LaneState, now: PolicyInput, targets: TokenTargets, *, regrow
     if sum(segment.estimate.upper for segment in lane.view.of_native()) > LARGEST * targets.room:
         builder.drop_native()
     return builder
-
-
-def next_summary(
-    lane: LaneState,
-    now: PolicyInput,
-    budget: int,
-    summaries: Summaries,
-    *,
-    focus: str | None = None,
-    wish: TrimRequest | None = None,
-) -> Order | None:
-    """Return the summary to request of what the next compaction will digest.
-
-    `focus` always requests one. None if it is too early, one is ready, or several failed and there is little new.
-    """
-    targets, estimate = reckoned(lane, now, budget)
-    used = estimate.upper
-    if lane.view is None or (lane.summary is not None and focus is None):
-        return None
-    may = may_try(lane.tried, lane.compactions, lane.plan.digest.covered_tokens, targets.room)
-    if focus is None and wish is None and (used < early(targets) or not may):
-        return None
-    window = build_window(now.history, lane.view, targets.room, lane.around)
-    protect_recent(window, int(window.budget * now.options.protect.recent), now.options.protect.results)
-    tokens = max(targets.threshold, used) - targets.target
-    leaving = worth_summarizing(window, tokens) if wish is None else chosen_by(window, wish)
-    newest, room = now.history.newest, window.summary_room()
-    pending = newest is not None and newest.open_calls > 0
-    return next_order(lane.name, lane.view, leaving, room=room, summaries=summaries, focus=focus, pending=pending)
 
 
 def _prose(lane: LaneState) -> DigestLine | None:

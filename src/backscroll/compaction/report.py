@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from backscroll import events
+from backscroll.compaction.media_limits import BY as MEDIA_LIMIT
 from backscroll.compaction.plan_builder import LAST_CUT, PlanBuilder
 from backscroll.compaction.reasoning import reasoning_tokens
 from backscroll.compaction.result import CompactionResult, Trigger
@@ -38,10 +39,15 @@ def rules_left_out(lane: str, builder: PlanBuilder) -> list[Notification]:
 
 
 def attachments_left_out(lane: str, builder: PlanBuilder) -> Iterator[Notification]:
-    """Report users' attachments that the new view no longer shows, because nothing else was left to cut."""
+    """Report users' attachments that the new view no longer shows because nothing else was left to cut, or that the
+    model will never see because no request may hold them.
+    """
     known = {(edit.seq, edit.part) for edit in builder.before.plan.edits if isinstance(edit, Clear)}
     for edit in builder.view.plan.edits:
-        if not isinstance(edit, Clear) or edit.by != LAST_CUT or (edit.seq, edit.part) in known:
+        if not isinstance(edit, Clear) or (edit.seq, edit.part) in known:
+            continue
+        unseen = edit.by == MEDIA_LIMIT and edit.seq > builder.history.last_assistant
+        if edit.by != LAST_CUT and not unseen:
             continue
         reading = builder.history.entry(edit.seq).reading
         media = reading.parts[edit.part].media

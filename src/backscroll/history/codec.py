@@ -114,6 +114,7 @@ class Codec:
         summary = None if snapshot.summary is None else _summary(snapshot.summary)
         native = None if snapshot.native is None else _fields(snapshot.native)
         written = _fields(snapshot) | {"plan": plan, "before": before, "summary": summary, "native": native}
+        written["tools"] = _stored_tools(snapshot.tools)
         return {name: value for name, value in written.items() if name not in _OPTIONAL or value}
 
     def _placed_plan(self, lane: str, plan: Plan | PlanAt) -> Body:
@@ -260,7 +261,8 @@ def _requested(event: RequestRecorded) -> Body:
         body["prompt"] = event.prompt
     if event.ephemerals:
         body["ephemerals"] = event.ephemerals
-    optional = {"total": event.total, "counting": event.counting, "marked": event.marked, "tools": event.tools}
+    tools = _stored_tools(event.tools)
+    optional = {"total": event.total, "counting": event.counting, "marked": event.marked, "tools": tools}
     return body | {name: value for name, value in optional.items() if value is not None}
 
 
@@ -275,7 +277,12 @@ def _read_requested(body: Body) -> RequestRecorded:
 
 
 def _tools(values: Any) -> ToolsOffered | None:
-    return None if values is None else ToolsOffered(values[0], _frozen(values[1]))
+    return None if values is None else ToolsOffered(values[0], _frozen(values[1]), *values[2:])
+
+
+def _stored_tools(tools: ToolsOffered | None) -> tuple[Any, ...] | None:
+    """Return tools as they are stored: without what a provider adds where it adds nothing."""
+    return None if tools is None else tuple(tools) if tools.prompt else tuple(tools)[:2]
 
 
 def _counting(values: Any) -> Counting | None:

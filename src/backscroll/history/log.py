@@ -144,11 +144,13 @@ class ToolsOffered(NamedTuple):
     """SHA-256 of their definitions; empty: there are none."""
     tools: tuple[tuple[str, int], ...]
     """Name and expected tokens of each."""
+    prompt: int = 0
+    """Tokens that the provider adds to a request with tools."""
 
     @property
     def tokens(self) -> int:
         """Expected tokens of all."""
-        return sum(tokens for _, tokens in self.tools)
+        return self.prompt + sum(tokens for _, tokens in self.tools)
 
 
 @dataclass(frozen=True, slots=True)

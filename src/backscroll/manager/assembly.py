@@ -13,7 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 from backscroll import events
-from backscroll.compaction.native_request import NativeCompaction, Natives
+from backscroll.compaction.native_request import NativeCompaction, Natives, reads_block
 from backscroll.compaction.options import CachePricing, CompactionOptions
 from backscroll.compaction.strategies import choose, masks_batches, uses_native
 from backscroll.compaction.summarization import Summaries, Summarizer, SummarizerFunction
@@ -34,7 +34,14 @@ from backscroll.stores.wrappers import layered
 from backscroll.tokens.budget import BudgetOptions, check_whole
 from backscroll.tokens.engines import resolve
 from backscroll.tokens.engines.measurer import Measurer
-from backscroll.tokens.known_models import binds_reasoning, find_model, media_limits
+from backscroll.tokens.known_models import (
+    binds_reasoning,
+    compacts_natively,
+    find_model,
+    may_compact,
+    media_limits,
+    vendor_of,
+)
 from backscroll.tokens.model_profiles import COUNTED, UNKNOWN, ModelProfile, family_of
 from backscroll.tokens.windows import LaneWindows
 from backscroll.view.cache_marks import MOST, UNKNOWN_MINIMUM, CacheMarks, Marking
@@ -86,7 +93,7 @@ def open_session(
         clock=monotonic,
         listened_to=options.on_event is not None,
     )
-    session.natives = _natives(options.native, native_background)
+    session.natives = _natives(options.native, native_background, traced)
     search: Index = SearchIndex() if store is None else search_for(store, name)
     everywhere = None if store is None else partial(search_everywhere, store)
     return SessionRuntime(name, session, store, inner, measurer, search, everywhere, options.on_event, traced)
@@ -98,6 +105,10 @@ def _config(
     """Return the options that the core decides by."""
     budget = options.budget if isinstance(options.budget, BudgetOptions) else BudgetOptions(options.budget)
     named = options.model if isinstance(options.model, str) else None
+
+    def model_of(lane: str) -> str:
+        return lane if find_model(lane) else named or ""
+
     return SessionConfig(
         budget=budget,
         windows=LaneWindows(named, budget.windows),
@@ -122,7 +133,8 @@ def _config(
         marking=_marking(options.cache_marks, options.model),
         prices=options.cache_pricing or (CachePricing() if masks_batches(options.strategies) else None),
         native=uses_native(options.strategies, options.native),
-        model=lambda lane: lane if find_model(lane) else named or "",
+        model=model_of,
+        compacts=_compacting(options.native, model_of),
         redact=options.redact,
         write=write,
         reads_only=reads_only,
@@ -161,8 +173,13 @@ def _summaries(
     return Summaries(summarizer, blocking, background)
 
 
-def _natives(given: NativeCompaction | None, background: BackgroundTask) -> Natives | None:
-    return None if given is None else Natives(given, _blocks(given.fn), background)
+def _natives(given: NativeCompaction | None, background: BackgroundTask, traced: Telemetry | None) -> Natives | None:
+    if given is None:
+        return None
+    blocking = _blocks(given.fn)
+    if traced is not None:
+        given = replace(given, fn=traced.native(given.fn))
+    return Natives(given, blocking, background)
 
 
 def _blocks(function: Callable[..., Any]) -> bool:
@@ -190,6 +207,20 @@ def _binding(model: str | ModelProfile | None) -> Callable[[str], bool]:
         return named is not False
 
     return binds
+
+
+def _compacting(native: NativeCompaction | None, model_of: Callable[[str], str]) -> Callable[[str], bool]:
+    """Return the function that says whether a lane's model can be compacted natively. Of a model that the caller names
+    only the vendor decides: the lane has to read its block.
+    """
+    asked = None if native is None else native.model
+
+    def compacts(lane: str) -> bool:
+        if asked is None:
+            return compacts_natively(model_of(lane)) is not False
+        return may_compact(vendor_of(asked)) and reads_block(model_of(lane), asked)
+
+    return compacts
 
 
 def _marking(given: str | CacheMarks | None, model: str | ModelProfile | None) -> Callable[[str], Marking | None]:

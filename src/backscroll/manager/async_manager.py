@@ -45,7 +45,7 @@ class AsyncContextManager(ManagerBase):
         strategies: `"auto"` (all, least harmful first), or a list of names (`"deduplicate"`, `"excerpt"`, `"clear"`,
             `"digest"`, `"importance"`, `"truncate"`) and strategy objects, which run in that order; `"native"` runs
             first. `None`: only the last resort, which runs when the view would not fit otherwise.
-        protect: `Protection(recent, results, first, last)`: the messages that compaction spares.
+        protect: `Protection(recent, results, first, last, working_set)`: the messages that compaction spares.
         tool_result_preview: `ToolResultPreview(threshold_tokens, preview_tokens, when)`: show only head and tail of
             long tool results. `None`: only when a compaction needs it.
         max_messages: Maximum messages per view, at least 8; older ones are summarized. `None`: no limit.

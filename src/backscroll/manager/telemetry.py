@@ -11,16 +11,28 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from backscroll import events
+from backscroll.compaction.native_request import NativeFunction, NativeRequest
 from backscroll.compaction.summarization import SummaryRequest, SummaryResponse
 from backscroll.errors import ConfigurationError
+from backscroll.messages.compactions import read_answer
 from backscroll.ports import Record, Store, Stored
 
+_Request = TypeVar("_Request")
 _TEXTS = ("lane", "trigger", "model")  # of an event's payload: any other text may quote a message
 _BUCKETS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10)  # seconds
 _TOKENS = (1_000, 4_000, 16_000, 32_000, 64_000, 128_000, 256_000, 512_000, 1_000_000)
+
+
+_CALLS = {
+    events.SUMMARY_READY: "chat",
+    events.SUMMARY_FAILED: "chat",
+    events.NATIVE_READY: "compact",
+    events.NATIVE_FAILED: "compact",
+}
+"""What was asked of a model, by the event that reports it. No convention has a name for compactions by a provider."""
 
 
 class Begun(NamedTuple):
@@ -36,6 +48,14 @@ class Begun(NamedTuple):
             self.span.set_attribute("error.type", type(error).__qualname__)
             self.span.set_status(self.failed)
         self.span.end()
+
+
+class Spent(NamedTuple):
+    """What a model reported of a call. None, or an empty name: it did not."""
+
+    model: str | None
+    input: int | None
+    output: int | None
 
 
 class Telemetry:
@@ -82,28 +102,35 @@ class Telemetry:
         self._trace.get_current_span().add_event(name, attributes)
         if name == events.COMPACTION:
             self._count.add(1, {key: attributes[key] for key in ("backscroll.lane", "backscroll.trigger")})
-        elif name in (events.SUMMARY_READY, events.SUMMARY_FAILED):
-            about = {"gen_ai.operation.name": "chat", "gen_ai.response.model": str(payload["model"])}
+        elif name in _CALLS:
+            about = {"gen_ai.operation.name": _CALLS[name], "gen_ai.response.model": str(payload["model"])}
             for kind in ("input", "output"):
                 self._tokens.record(payload[f"{kind}_tokens"], about | {"gen_ai.token.type": kind})
 
     def summarizer(self, ask: Callable[[SummaryRequest], Any]) -> Callable[[SummaryRequest], Any]:
         """Return the summarizer with a span around each call."""
 
-        async def awaited(answer: Awaitable[Any], request: SummaryRequest) -> Any:
-            with self._calling(request) as recorded:
-                return recorded(await answer)
+        def about(request: SummaryRequest) -> dict[str, Any]:
+            return {"gen_ai.operation.name": "chat", "gen_ai.request.max_tokens": request.max_tokens}
 
-        def waited(request: SummaryRequest) -> Any:
-            with self._calling(request) as recorded:
-                answer = ask(request)
-                return awaited(answer, request) if inspect.isawaitable(answer) else recorded(answer)
+        def spent(answer: Any) -> Spent | None:
+            known = isinstance(answer, SummaryResponse)
+            return Spent(answer.model, answer.input_tokens, answer.output_tokens) if known else None
 
-        async def called(request: SummaryRequest) -> Any:
-            return await awaited(ask(request), request)
+        return self._calling(ask, about, spent)
 
-        is_async = any(map(inspect.iscoroutinefunction, (ask, type(ask).__call__)))
-        return called if is_async else waited
+    def native(self, ask: NativeFunction) -> NativeFunction:
+        """Return the function of a `NativeCompaction` with a span around each call."""
+
+        def about(request: NativeRequest) -> dict[str, Any]:
+            named = {"gen_ai.request.model": request.model} if request.model else {}
+            return {"gen_ai.operation.name": "compact", "backscroll.lane": request.lane, **named}
+
+        def spent(answer: Any) -> Spent:
+            found = read_answer(answer)
+            return Spent(found.model, found.input_tokens or None, found.output_tokens or None)
+
+        return self._calling(ask, about, spent)
 
     def store(self, store: Store) -> Store:
         """Return the store with a span around each call."""
@@ -128,17 +155,38 @@ class Telemetry:
                 raise
             begun.end()
 
+    def _calling(
+        self, ask: Callable[[_Request], Any], about: Callable[[_Request], dict[str, Any]], spent: Callable[[Any], Any]
+    ) -> Callable[[_Request], Any]:
+        """Return a function that asks a model, plain or async, with a span around each call."""
+
+        async def awaited(answer: Awaitable[Any], request: _Request) -> Any:
+            with self._call_of(about(request), spent) as recorded:
+                return recorded(await answer)
+
+        def waited(request: _Request) -> Any:
+            with self._call_of(about(request), spent) as recorded:
+                answer = ask(request)
+                return awaited(answer, request) if inspect.isawaitable(answer) else recorded(answer)
+
+        async def called(request: _Request) -> Any:
+            return await awaited(ask(request), request)
+
+        is_async = any(map(inspect.iscoroutinefunction, (ask, type(ask).__call__)))
+        return called if is_async else waited
+
     @contextmanager
-    def _calling(self, request: SummaryRequest) -> Iterator[Callable[[Any], Any]]:
-        about = {"gen_ai.operation.name": "chat", "gen_ai.request.max_tokens": request.max_tokens}
-        with self.span("chat", about) as span, self._timed(self._call, {"gen_ai.operation.name": "chat"}):
+    def _call_of(self, about: dict[str, Any], spent: Callable[[Any], "Spent | None"]) -> Iterator[Callable[[Any], Any]]:
+        operation = about["gen_ai.operation.name"]
+        with self.span(operation, about) as span, self._timed(self._call, {"gen_ai.operation.name": operation}):
 
             def recorded(answer: Any) -> Any:
-                if isinstance(answer, SummaryResponse):
+                found = spent(answer)
+                if found is not None:
                     known = {
-                        "gen_ai.response.model": answer.model,
-                        "gen_ai.usage.input_tokens": answer.input_tokens,
-                        "gen_ai.usage.output_tokens": answer.output_tokens,
+                        "gen_ai.response.model": found.model,
+                        "gen_ai.usage.input_tokens": found.input,
+                        "gen_ai.usage.output_tokens": found.output,
                     }
                     span.set_attributes({name: value for name, value in known.items() if value not in (None, "")})
                 return answer

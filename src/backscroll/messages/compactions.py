@@ -1,8 +1,9 @@
 """Compactions by a provider: opaque blocks and items that represent the beginning of a conversation.
 
 Anthropic signs a block that it makes on demand, and puts one that it makes by threshold first into a reply. OpenAI's
-endpoint returns items, of which one is the compaction. Each goes back exactly as it came. Sources: "Compaction on
-demand" and "Compaction" of Anthropic, "Compaction" of OpenAI, and the types of anthropic 2.12 and openai 3.54.
+endpoint returns items, of which one is the compaction. Each goes back as it came, but for an `id` that demands
+reasoning. Sources: "Compaction on demand" and "Compaction" of Anthropic, "Compaction" of OpenAI, and the types of
+anthropic 2.12 and openai 3.54.
 """
 
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 
 from backscroll.errors import MessageError
 from backscroll.messages.items import COMPACTION, PAIRS, is_compaction, is_item, kind_of
+from backscroll.messages.reasoning import without_demands
 from backscroll.messages.validation import Message, validated
 
 _MOST_QUOTED = 200  # characters of an answer that a reason quotes
@@ -73,6 +75,7 @@ def _of_content(content: list[Any], response: Mapping[str, Any]) -> NativeAnswer
     if is_item(_plain(found[0])):
         content = [item for item in content if not _is_synthetic(item)]
         fault = _items_fault(content)
+        content = without_demands(content)  # the reasoning is compacted, also where the provider keeps its messages
     else:
         fault = "" if len(content) == 1 else "its answer holds more than the compaction block"
     text = found[0].get("content")

@@ -31,6 +31,8 @@ class Flags(NamedTuple):
     """Written by a hook or as a reminder; never counts as the user's own first or last message."""
     reminder: bool = False
     """`ephemeral` and `persisted`: stored once and valid until the next one. Every view keeps the newest."""
+    shelf: str = ""
+    """Belongs to the working set, under this name; empty if it does not."""
 
 
 class ParsedMessage:
@@ -156,7 +158,13 @@ def read_flags(metadata: dict[str, Any]) -> Flags:
         ephemeral=ephemeral and not persisted,
         injected=ephemeral or metadata.get("source") == "hook",
         reminder=ephemeral and persisted,
+        shelf=_shelf_of(metadata.get("shelf")),
     )
+
+
+def _shelf_of(name: Any) -> str:
+    """Return the name of the object that a message holds; `True` is a name as well."""
+    return name if type(name) is str else "true" if name is True else ""
 
 
 def _answered_id(message: dict[str, Any], role: str) -> str | None:

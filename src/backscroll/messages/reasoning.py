@@ -5,6 +5,7 @@ behind that place out of the view. Sources: "Preserved thinking" of Anthropic, "
 request types of openai 3.54.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from backscroll.messages.reader import read_message
@@ -37,13 +38,20 @@ def without_reasoning(message: Message) -> Message | None:
     rest = [block for block in blocks if not _is_reasoning(block)]
     if len(rest) < len(blocks):
         if any(type(block) is dict and block.get("type") == "reasoning" for block in blocks):
-            rest = [_unbound(block) for block in rest if not _of_type(block, _ANSWERED)]
+            rest = without_demands(rest)
         message = {**message, "content": rest}
     elif _KEYS.isdisjoint(message):
         return message
     left = {key: value for key, value in message.items() if key not in _KEYS}
     said = any(part.text or part.kind not in ("text", "opaque") for part in read_message(left).parts)
     return left if said else None
+
+
+def without_demands(items: Sequence[Any]) -> list[Any]:
+    """Return items of the Responses API without what demands reasoning that is not among them: the `id` of a model's
+    message or call, and a server's tool call as a whole. Messages of others keep their `id`.
+    """
+    return [_unbound(item) for item in items if not _of_type(item, _ANSWERED)]
 
 
 def _is_reasoning(block: Any) -> bool:
@@ -61,6 +69,8 @@ def _unbound(item: Any) -> Any:
     if not _of_type(item, _OPTIONAL_ID) or "id" not in item:
         return item
     content = item.get("content")
+    if item["type"] == "message" and item.get("role") != "assistant":
+        return item
     if item["type"] != "message" or type(content) is not list:
         return {key: value for key, value in item.items() if key != "id"}
     texts = [part.get("text", part.get("refusal")) for part in content if type(part) is dict]

@@ -3,10 +3,10 @@
 Pages are measured in tokens, so that a recalled text can never overflow the budget it is recalled into.
 """
 
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from math import inf
 from typing import NamedTuple, Protocol
 
@@ -17,6 +17,7 @@ from backscroll.history.plan import reference
 from backscroll.messages import block_at
 from backscroll.messages.echoes import Echoes
 from backscroll.ports import LONG, Ask, Operation, Pattern
+from backscroll.recall.growth import grown
 from backscroll.recall.pages import (
     RecallResult,
     SearchHit,
@@ -28,9 +29,11 @@ from backscroll.recall.pages import (
     page,
     pick_lines,
 )
+from backscroll.recall.ranking import FIRST, Candidate, Ranked, rank
 
 MOST_HITS = 80
-_MOST_CANDIDATES = 400  # passages from which those outside the view are ranked first
+_MOST_CANDIDATES = 400  # passages that are ranked
+_MOST_GROWING = 4 * FIRST  # hits among which those are that grow: some are covered by better ones
 _MOST_CALLS = 1_000  # calls whose results may still come
 _BEFORE = 64  # messages before the first to be indexed, which may hold the calls that its results answer
 _FEW = 20  # messages that are indexed at once without a thread
@@ -158,8 +161,8 @@ class Search(Protocol):
         """Index texts; `upto` is the first `seq` after them."""
         ...
 
-    def search(self, query: str, most: int) -> list[SearchHit]:
-        """Return the best passages, best first."""
+    def found(self, query: str, most: int) -> list[tuple[SearchHit, str]]:
+        """Return the best passages, best first, each with its context: more words that find it."""
         ...
 
 
@@ -214,15 +217,21 @@ class PagedSearch:
         if again and query in self._answers:
             return self._answers[query]
         yield from index(self._search, scroll.history.next_seq, scroll.fetch)
-        found: list[SearchHit] = yield Ask(self._look, (query, scroll.in_view), heavy=True)
+        ranked: list[Ranked] = yield Ask(self._look, (query, scroll.in_view), heavy=True)
+        entries = yield from scroll.fetch(sorted({each.hit.seq for each in ranked[:_MOST_GROWING]}))
+        found = grown(
+            ranked,
+            {(entry.seq, number): part.text for entry in entries for number, part in enumerate(entry.reading.parts)},
+        )
         self._answers.pop(query, None)
         self._answers[query] = found
         if len(self._answers) > _MOST_ANSWERS:
             del self._answers[next(iter(self._answers))]
         return found
 
-    def _look(self, query: str, in_view: Callable[[], Iterable[str]]) -> list[SearchHit]:
-        return left_out_first(self._search.search(query, _MOST_CANDIDATES), in_view())[:MOST_HITS]
+    def _look(self, query: str, in_view: Callable[[], Iterable[str]]) -> list[Ranked]:
+        found = itertools.starmap(Candidate, self._search.found(query, _MOST_CANDIDATES))
+        return rank(query, list(found), in_view(), MOST_HITS)
 
 
 def index(search: Search, upto: int, fetch: Callable[[Sequence[int]], Operation[list[Entry]]]) -> Operation[None]:
@@ -235,23 +244,6 @@ def index(search: Search, upto: int, fetch: Callable[[Sequence[int]], Operation[
         entries = yield from fetch(seqs)
         heavy = len(seqs) > _FEW or any(len(part.text) > LONG for entry in entries for part in entry.reading.parts)
         yield Ask(search.add, (calls.sources(entries), seqs[-1] + 1), heavy)
-
-
-def left_out_first(hits: Iterable[SearchHit], in_view: Iterable[str]) -> list[SearchHit]:
-    """Move the hits whose every line is in these texts, or in a better hit, to the end. A passage found in several
-    places appears once, at the newest.
-    """
-    newest: dict[str, SearchHit] = {}
-    for hit in hits:  # a passage keeps the rank of its best hit
-        if hit.text not in newest or newest[hit.text].seq < hit.seq:
-            newest[hit.text] = hit
-    known = {line.strip() for text in in_view for line in text.splitlines()} | {""}
-    left_out, seen = list[SearchHit](), list[SearchHit]()
-    for hit in newest.values():
-        lines = {line.strip() for line in hit.text.splitlines()}
-        (seen if lines <= known else left_out).append(hit)
-        known |= lines
-    return left_out + seen
 
 
 class RecallScope(NamedTuple):
@@ -321,7 +313,7 @@ def _matches(
     for some in chunks(seqs):
         entries = yield from scroll.fetch(some)
         checked_part(entries[0], part)
-        lines = islice(match_lines(entries, wanted, part, expression, echoes), MOST_HITS - len(hits))
+        lines = itertools.islice(match_lines(entries, wanted, part, expression, echoes), MOST_HITS - len(hits))
         found = yield Ask(list, (lines,), heavy=True, tolerant=True)  # it may take seconds, and fail for that
         if isinstance(found, Exception):
             raise found

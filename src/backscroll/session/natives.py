@@ -24,6 +24,9 @@ def begin_next_native(state: SessionState, lane: LaneState, prompt: str | None, 
         return
     if not may_try(lane.native_tried, lane.compactions, lane.plan.digest.covered_tokens, targets.room):
         return
+    if not config.compacts(lane.name):
+        _report_not_compacting(state, lane)
+        return
     recent = int(targets.room * config.compaction.protect.recent)
     model = natives.option.model or config.model(lane.name)
     least = max(WORTH * targets.room, GAIN * (targets.threshold - targets.target))
@@ -36,6 +39,15 @@ def begin_next_native(state: SessionState, lane: LaneState, prompt: str | None, 
     payload = {"lane": lane.name, "last": order.last, "messages": order.number, "tokens": order.request.tokens}
     state.pending_notifications.append((events.NATIVE_STARTED, payload))
     yield Ask(natives.background.start, (ask(order, natives, config.measure),))
+
+
+def _report_not_compacting(state: SessionState, lane: LaneState) -> None:
+    """Report once per model that its provider is not asked, where it would have been."""
+    model = state.config.model(lane.name)
+    if model in state.not_compacting or (state.config.native == "auto" and not lane.around.binds):
+        return
+    state.not_compacting |= {model}
+    state.pending_notifications.append((events.NATIVE_UNAVAILABLE, {"lane": lane.name, "model": model}))
 
 
 def wait_for_native(state: SessionState, lane: LaneState, prompt: str | None, budget: int) -> Operation[None]:

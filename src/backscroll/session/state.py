@@ -84,6 +84,8 @@ class SessionConfig:
     """Whether providers' own compactions are used: by price, or whenever they can."""
     model: Callable[[str], str] = lambda _: ""
     """Returns the name of a lane's model; empty if unknown."""
+    compacts: Callable[[str], bool] = lambda _: True
+    """Returns whether a lane's model can be compacted natively, by the lane's name."""
     write: Write | None = None
     """Converts each view to what the caller sends; see `RenderContext.write`."""
     reads_only: bool = False
@@ -109,6 +111,8 @@ class SessionState:
     """How providers are asked for their own compactions. `None`: they are not."""
     asked_native: str | None = None
     """The lane for which a provider is asked now."""
+    not_compacting: frozenset[str] = frozenset()
+    """Models that were reported as not compacted natively."""
 
     def __init__(
         self,
@@ -310,7 +314,8 @@ class SessionState:
 
     def _plan_to_start_from(self, name: str) -> Plan:
         plan = Plan() if self.newest_lane is None else self.lanes[self.newest_lane].plan
-        if plan.native is None or reads_block(self.config.model(name), plan.native.model):
+        config = self.config
+        if plan.native is None or (config.compacts(name) and reads_block(config.model(name), plan.native.model)):
             return plan
         floor = floor_seqs(self.history) | self.history.newest_seqs
         groups = [group for seq in floor if (group := self.history.group_of(seq))]

@@ -5,6 +5,7 @@ from backscroll.compaction import policy
 from backscroll.compaction.lane_state import LaneState
 from backscroll.compaction.summarization import Made, Order, Summaries, ask
 from backscroll.compaction.trim import TrimRequest
+from backscroll.compaction.upcoming import next_summary
 from backscroll.errors import ConfigurationError
 from backscroll.messages import accept_text
 from backscroll.ports import Ask, Operation
@@ -40,7 +41,7 @@ def begin_summary(
         return False
     lane = state.lane(lane_name)
     now = yield from refresh_lane(state, lane, prompt)
-    order = policy.next_summary(lane, now, lane.budget, summaries, focus=focus, wish=wish)
+    order = next_summary(lane, now, lane.budget, summaries, focus=focus, wish=wish)
     yield from _begin(state, lane, order, summaries)
     return True
 
@@ -69,7 +70,7 @@ def begin_next_summary(state: SessionState, lane: LaneState, prompt: str | None,
     summaries = state.summaries
     if summaries is None or summaries.background.running:
         return
-    order = policy.next_summary(lane, state.policy_input(prompt), budget, summaries)
+    order = next_summary(lane, state.policy_input(prompt), budget, summaries)
     yield from _begin(state, lane, order, summaries)
 
 

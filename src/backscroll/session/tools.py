@@ -8,6 +8,7 @@ from backscroll.compaction.lane_state import LaneState
 from backscroll.history.log import ToolsOffered
 from backscroll.messages.tools import ToolTexts, read_tools
 from backscroll.session.state import SessionState
+from backscroll.tokens.known_models import find_model
 from backscroll.tokens.usage import estimate_count
 
 NONE_OFFERED = ToolsOffered("", ())
@@ -25,6 +26,7 @@ def offer_tools(state: SessionState, lane: LaneState, tools: Any) -> None:
     digest = read.digest if read is not None and read.texts else ""
     before = lane.tools or NONE_OFFERED
     if digest == before.digest:
+        _weigh_for_lane(state, lane)
         return
     lane.offer(NONE_OFFERED if read is None or not digest else _counted(state, lane, read))
     if not lane.requested:
@@ -40,6 +42,16 @@ def offer_tools(state: SessionState, lane: LaneState, tools: Any) -> None:
 def _counted(state: SessionState, lane: LaneState, read: ToolTexts) -> ToolsOffered:
     """Count tools, each once for a lane."""
     count, family = state.config.count, lane.family
-    return ToolsOffered(
-        read.digest, tuple([(name, ceil(estimate_count(count(text), family)[0])) for name, text in read.texts])
-    )
+    tools = tuple([(name, ceil(estimate_count(count(text), family)[0])) for name, text in read.texts])
+    return ToolsOffered(read.digest, tools, _prompt_of(state, lane))
+
+
+def _prompt_of(state: SessionState, lane: LaneState) -> int:
+    found = find_model(state.config.model(lane.name))
+    return 0 if found is None else found.tool_prompt
+
+
+def _weigh_for_lane(state: SessionState, lane: LaneState) -> None:
+    """Give tools that a new lane got from another one what its own model's provider adds to them."""
+    if lane.tools is not None and lane.tools.digest and lane.recorded_tools is None:
+        lane.offer(lane.tools._replace(prompt=_prompt_of(state, lane)))

@@ -1,8 +1,12 @@
-"""What the providers publish about their models: windows, prices, whether reasoning is bound, and limits of media.
+"""What the providers publish about their models: windows, prices, what is bound and compacted, and limits
+of media.
 
 Sources: the vendors' pages of models, prices, prompt caching, preserved reasoning and media, and two public tables of
 windows and prices, LiteLLM's and that of models.dev (both MIT), read on the date of `AS_OF`. A figure that no source
-states is None.
+states is None. All rows were compared with LiteLLM 1.109.1 and genai-prices 0.2.3. Where these differ from a row, it
+has what the vendor's page says: DeepSeek's prices outside of peak hours, Mistral's since 2026-10-29. Both tables lack
+some of the newest models, and of retired ones of Claude (3.x, 4.0, 4.1) they have only those on Amazon Bedrock. So the
+largest output of claude-3-7-sonnet and the cache minimum of 3.x Sonnet are from Anthropic's pages of 2025.
 """
 
 import re
@@ -62,6 +66,10 @@ class KnownModel:
     """Tokens of the shortest prefix that the provider caches."""
     binds: bool = False
     """The provider binds the model's reasoning to the messages before it, and refuses or drops it after a change."""
+    native: bool | None = False
+    """The provider compacts conversations of the model on demand. `None`: no source says."""
+    tool_prompt: int = 0
+    """Tokens that the provider adds to a request with tools, unless one of them is forced by `tool_choice`."""
     as_of: str = AS_OF
 
 
@@ -79,30 +87,54 @@ _SMALL_WINDOW_IMAGES = 100
 _CLOUD_IMAGE_BYTES = 5 * _MEGABYTE
 """Bytes of one image that Claude accepts on Bedrock and Google Cloud. Source: the clouds' pages on Claude."""
 
+_UNREAD_TOOL_PROMPT = 300
+_TOOL_PROMPTS = {
+    "claude-fable-5-2": _UNREAD_TOOL_PROMPT,
+    "claude-mythos-5-2": _UNREAD_TOOL_PROMPT,
+    "claude-fable-5-1": _UNREAD_TOOL_PROMPT,
+    "claude-mythos-5-1": _UNREAD_TOOL_PROMPT,
+    "claude-opus-5-5": _UNREAD_TOOL_PROMPT,
+    "claude-sonnet-5-5": _UNREAD_TOOL_PROMPT,
+    "claude-haiku-5-5": _UNREAD_TOOL_PROMPT,
+    "claude-opus-5": 286,
+    "claude-opus-4-8": 290,
+    "claude-opus-4-7": 675,
+    "claude-sonnet-5": 354,
+    "claude-opus-4-6": 497,
+    "claude-sonnet-4-6": 497,
+    "claude-opus-4-5": 497,
+    "claude-sonnet-4-5": 497,
+    "claude-haiku-4-5": 497,
+}
+"""Tokens of the system prompt that Anthropic puts before tools, with `tool_choice` `auto` or `none`. It puts about 120
+more before a forced tool. Source: its page on pricing, which has 496 or 497 for versions 4.5 and 4.6. What it says of
+the newest models was not read: 300 is assumed.
+"""
+
 _CLAUDE = (
-    # id, window, largest output, prices, cache minimum, binds
-    ("claude-fable-5-2", 1_000_000, 128_000, Prices(8, 40, 0.20, 10), 512, True),
-    ("claude-mythos-5-2", 1_000_000, 128_000, Prices(8, 40, 0.20, 10), 512, True),
-    ("claude-fable-5-1", 1_000_000, 128_000, Prices(10, 50, 0.25, 12.5), 512, True),
-    ("claude-mythos-5-1", 1_000_000, 128_000, Prices(10, 50, 0.25, 12.5), 512, True),
-    ("claude-opus-5-5", 1_000_000, 128_000, Prices(4, 20, 0.20, 5), 512, True),
-    ("claude-sonnet-5-5", 1_000_000, 128_000, Prices(2, 10, 0.10, 2.5), 512, True),
-    ("claude-haiku-5-5", 1_000_000, 128_000, Prices(0.10, 0.50, 0.01, 0.125, 100_000), 512, True),
-    ("claude-opus-5", 1_000_000, 128_000, Prices(5, 25, 0.50, 6.25), 512, False),
-    ("claude-opus-4-8", 1_000_000, 128_000, Prices(5, 25, 0.50, 6.25), 1_024, False),
-    ("claude-opus-4-7", 1_000_000, 128_000, Prices(5, 25, 0.50, 6.25), 2_048, False),
-    ("claude-opus-4-6", 1_000_000, 128_000, Prices(5, 25, 0.50, 6.25), 4_096, False),
-    ("claude-opus-4-5", 200_000, 64_000, Prices(5, 25, 0.50, 6.25), 4_096, False),
-    ("claude-opus-4-1", 200_000, 32_000, Prices(15, 75, 1.50, 18.75), 1_024, False),
-    ("claude-opus-4", 200_000, 32_000, Prices(15, 75, 1.50, 18.75), 1_024, False),
-    ("claude-sonnet-5", 1_000_000, 128_000, Prices(2, 10, 0.20, 2.5), 1_024, False),
-    ("claude-sonnet-4-6", 1_000_000, 128_000, Prices(3, 15, 0.30, 3.75), 1_024, False),
-    ("claude-sonnet-4-5", 200_000, 64_000, Prices(3, 15, 0.30, 3.75), 1_024, False),
-    ("claude-sonnet-4", 200_000, 64_000, Prices(3, 15, 0.30, 3.75), 1_024, False),
-    ("claude-haiku-4-5", 200_000, 64_000, Prices(1, 5, 0.10, 1.25), 4_096, False),
-    ("claude-3-7-sonnet", 200_000, 64_000, Prices(3, 15, 0.30, 3.75), 1_024, False),
-    ("claude-3-5-sonnet", 200_000, 8_192, Prices(3, 15, 0.30, 3.75), 1_024, False),
-    ("claude-3-5-haiku", 200_000, 8_192, Prices(0.80, 4, 0.08, 1), 2_048, False),
+    # id, window, largest output, prices, cache minimum, binds, native
+    ("claude-fable-5-2", 1_000_000, 128_000, Prices(8, 40, 0.20, 10), 512, True, None),
+    ("claude-mythos-5-2", 1_000_000, 128_000, Prices(8, 40, 0.20, 10), 512, True, None),
+    ("claude-fable-5-1", 1_000_000, 128_000, Prices(10, 50, 0.25, 12.5), 512, True, True),
+    ("claude-mythos-5-1", 1_000_000, 128_000, Prices(10, 50, 0.25, 12.5), 512, True, True),
+    ("claude-opus-5-5", 1_000_000, 128_000, Prices(4, 20, 0.20, 5), 512, True, True),
+    ("claude-sonnet-5-5", 1_000_000, 128_000, Prices(2, 10, 0.10, 2.5), 512, True, True),
+    ("claude-haiku-5-5", 1_000_000, 128_000, Prices(0.10, 0.50, 0.01, 0.125, 100_000), 512, True, True),
+    ("claude-opus-5", 1_000_000, 128_000, Prices(5, 25, 0.50, 6.25), 512, False, True),
+    ("claude-opus-4-8", 1_000_000, 128_000, Prices(5, 25, 0.50, 6.25), 1_024, False, True),
+    ("claude-opus-4-7", 1_000_000, 128_000, Prices(5, 25, 0.50, 6.25), 2_048, False, True),
+    ("claude-opus-4-6", 1_000_000, 128_000, Prices(5, 25, 0.50, 6.25), 4_096, False, True),
+    ("claude-opus-4-5", 200_000, 64_000, Prices(5, 25, 0.50, 6.25), 4_096, False, False),
+    ("claude-opus-4-1", 200_000, 32_000, Prices(15, 75, 1.50, 18.75), 1_024, False, False),
+    ("claude-opus-4", 200_000, 32_000, Prices(15, 75, 1.50, 18.75), 1_024, False, False),
+    ("claude-sonnet-5", 1_000_000, 128_000, Prices(2, 10, 0.20, 2.5), 1_024, False, True),
+    ("claude-sonnet-4-6", 1_000_000, 128_000, Prices(3, 15, 0.30, 3.75), 1_024, False, True),
+    ("claude-sonnet-4-5", 200_000, 64_000, Prices(3, 15, 0.30, 3.75), 1_024, False, False),
+    ("claude-sonnet-4", 200_000, 64_000, Prices(3, 15, 0.30, 3.75), 1_024, False, False),
+    ("claude-haiku-4-5", 200_000, 64_000, Prices(1, 5, 0.10, 1.25), 4_096, False, False),
+    ("claude-3-7-sonnet", 200_000, 64_000, Prices(3, 15, 0.30, 3.75), 1_024, False, False),
+    ("claude-3-5-sonnet", 200_000, 8_192, Prices(3, 15, 0.30, 3.75), 1_024, False, False),
+    ("claude-3-5-haiku", 200_000, 8_192, Prices(0.80, 4, 0.08, 1), 2_048, False, False),
 )
 
 _OPENAI = (
@@ -133,7 +165,7 @@ _OPENAI = (
 
 _OTHERS = (
     # vendor, id, window, largest output, prices, cache minimum; none of these binds reasoning
-    ("google", "gemini-4-argon", 1_048_576, 65_536, Prices(2, 10, 0.10), None),
+    ("google", "gemini-4-argon", 1_048_576, 1_048_576, Prices(2, 10, 0.10), 4_096),
     ("google", "gemini-3.8-flash", 1_048_576, 65_536, Prices(0.75, 3.75, 0.075), 4_096),
     ("google", "gemini-3.7-flash", 1_048_576, 65_536, Prices(0.75, 3.75, 0.075), 4_096),
     ("google", "gemini-3.6-flash", 1_048_576, 65_536, Prices(0.75, 3.75, 0.075), 4_096),
@@ -153,23 +185,23 @@ _OTHERS = (
     ("deepseek", "deepseek-v4-pro", 1_000_000, 393_216, Prices(0.66, 1.98, 0.022), 64),
     ("deepseek", "deepseek-v4-flash", 1_000_000, 393_216, Prices(0.15, 0.6, 0.003), 64),
     ("qwen", "qwen3.8-max", 991_808, 131_072, Prices(2, 6, 0.25), None),
-    ("qwen", "qwen3.8-flash", 991_808, 131_072, Prices(0.15, 0.47, 0.016), None),
-    ("qwen", "qwen3.7-max", 991_808, 65_536, Prices(2.5, 7.5, 0.5), None),
+    ("qwen", "qwen3.8-flash", 991_808, 131_072, Prices(0.15, 0.47, 0.016, 0.2), None),
+    ("qwen", "qwen3.7-max", 991_808, 65_536, Prices(2.5, 7.5, 0.5, 3.125), None),
     ("meta", "llama-4-maverick", 1_000_000, None, Prices(0.24, 0.97), None),
     ("meta", "llama-4-scout", 10_000_000, None, Prices(0.17, 0.66), None),
     ("meta", "llama-3.3-70b", 131_072, None, Prices(0.59, 0.79), None),
     ("amazon", "nova-2-lite", 1_000_000, 64_000, Prices(0.3, 2.5, 0.075), None),
     ("amazon", "nova-pro", 300_000, 10_000, Prices(0.8, 3.2, 0.2), None),
-    ("amazon", "nova-micro", 128_000, 10_000, Prices(0.035, 0.14, 0.009), None),
+    ("amazon", "nova-micro", 128_000, 10_000, Prices(0.035, 0.14, 0.00875), None),
 )
 
 KNOWN_MODELS: tuple[KnownModel, ...] = (
     *(
-        KnownModel(name, "anthropic", window, most, None, prices, minimum, binds)
-        for name, window, most, prices, minimum, binds in _CLAUDE
+        KnownModel(name, "anthropic", window, most, None, prices, minimum, binds, native, _TOOL_PROMPTS.get(name, 0))
+        for name, window, most, prices, minimum, binds, native in _CLAUDE
     ),
     *(
-        KnownModel(name, "openai", window, most, largest, prices, 1_024, binds)
+        KnownModel(name, "openai", window, most, largest, prices, 1_024, binds, native=True)
         for name, window, largest, most, prices, binds in _OPENAI
     ),
     *(
@@ -186,11 +218,21 @@ _VERSION = re.compile(r"\d{1,2}(?!\d)")
 """A rest such as `-7` or `-1-sol` names another version; `-20260922`, `-2026-11-17` and `-preview` do not."""
 _SMALLER = re.compile(r"(mini|nano)(-|$)")
 _EDITION = re.compile(r"(?:\d{6,8}|\d{4}-\d\d-\d\d|latest|preview|v\d+(-\d+)?)")
-_NEVER_BINDS = re.compile(
-    r"gemini|gemma|deepseek|mi[sx]tral|codestral|devstral|magistral|ministral|grok|qwen|qwq|llama"
+_VENDORS = (
+    ("anthropic", re.compile(r"claude")),
+    ("openai", re.compile(r"^(?:chat)?gpt-(?!oss)|^o[134](?:-|$)")),
+    ("google", re.compile(r"gemini|gemma")),
+    ("deepseek", re.compile(r"deepseek")),
+    ("mistral", re.compile(r"mi[sx]tral|codestral|devstral|magistral|ministral")),
+    ("xai", re.compile(r"grok")),
+    ("qwen", re.compile(r"qwen|qwq")),
+    ("meta", re.compile(r"llama")),
 )
+"""Vendors by what names of their models hold, in the table's spelling."""
+_COMPACTING = ("anthropic", "openai")
 _CLAUDE_VERSION = re.compile(r"claude.*?(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
 _GPT_VERSION = re.compile(r"^(?:chat)?gpt-(\d)(?:-(\d{1,2}))?(?!\d)")
+_BEDROCK = re.compile(r"(^|[./:_])(anthropic\.|bedrock)", re.IGNORECASE)
 _CLOUD = re.compile(r"(^|[./:_])(anthropic\.|bedrock|vertex)|@\d", re.IGNORECASE)
 
 
@@ -262,7 +304,43 @@ def binds_reasoning(model: str | None) -> bool | None:
         return False if (int(claude[1]), int(claude[2] or 0)) <= (5, 0) else None
     if gpt:
         return (int(gpt[1]), int(gpt[2] or 0)) >= (6, 2)
-    return False if _NEVER_BINDS.search(name) or re.match(r"o[134](-|$)|gpt-(oss|35)", name) else None
+    vendor = vendor_of(model)
+    return False if vendor not in (None, "anthropic", "openai") or re.match(r"o[134](-|$)|gpt-(oss|35)", name) else None
+
+
+def vendor_of(model: str | None) -> str | None:
+    """Return the vendor of a model, in the table's spelling. None: the name does not say."""
+    found = find_model(model)
+    if found is not None or not model:
+        return None if found is None else found.vendor
+    name = canonical(model)
+    return next((vendor for vendor, pattern in _VENDORS if pattern.search(name)), None)
+
+
+def may_compact(vendor: str | None) -> bool:
+    """Return whether a vendor's API compacts conversations on demand, as Anthropic's and OpenAI's do. One that is not
+    known is taken to.
+    """
+    return vendor is None or vendor in _COMPACTING
+
+
+def compacts_natively(model: str | None) -> bool | None:
+    """Return whether the provider compacts conversations of the model on demand. None: unknown model.
+
+    Anthropic does so for Opus and Sonnet from 4.6, for Fable and Mythos, and for Haiku 5.5, but not on Amazon Bedrock.
+    OpenAI does so for every model of the Responses API. No other vendor does. Sources: "Compaction on demand" of
+    Anthropic, and the type of the endpoint's `model` in openai 3.54.
+    """
+    if not model:
+        return None
+    vendor = vendor_of(model)
+    if not may_compact(vendor) or (vendor == "anthropic" and _BEDROCK.search(model)):
+        return False
+    found = _find(model)
+    if found is not None and not _VERSION.match(found.rest if not found.same else ""):
+        return found.model.native
+    claude = _CLAUDE_VERSION.search(canonical(model))
+    return False if claude and (int(claude[1]), int(claude[2] or 0)) < (4, 6) else None
 
 
 def media_limits(model: str | None) -> MediaLimits | None:

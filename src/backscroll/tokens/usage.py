@@ -162,6 +162,8 @@ class UsageCalibrator:
         """Overhead that the caller expects, used until something is known."""
         self.tools = 0
         """Expected tokens of the request's tools, which are part of the overhead."""
+        self.added = 0
+        """Of these, tokens that by a table the provider adds. No report is rejected because of them."""
         self.informed = overhead is not None
         """Whether anything is known of the tokens outside the messages: given, or from a report."""
 
@@ -236,7 +238,7 @@ class UsageCalibrator:
         expected = self.expected(report.expected, budget)
         known = self._given is not None or self._learned > 0
         room = 0.0 if known else budget * _UNKNOWN_SHARE  # nothing is known yet of tools and system prompt
-        return report.tokens > 0 and 0.5 * expected <= report.tokens <= 3 * expected + room
+        return report.tokens > 0 and 0.5 * (expected - self.added) <= report.tokens <= 3 * expected + room
 
     def possible(self, report: Report, budget: int) -> bool:
         """Return whether a report can belong to its view at all, regardless of the learned overhead."""
@@ -273,9 +275,14 @@ class UsageCalibrator:
             self._newest, self._learned = left[-1], ranked[(len(ranked) - 1) // 2]
             self._spread = ranked[-1] - ranked[0]
 
-    def tools_changed(self, tokens: int) -> None:
-        """Note the expected tokens of the tools from now on: recent reports count as if made with these."""
-        more, self.tools = tokens - self.tools, tokens
+    def tools_changed(self, tokens: int, added: int = 0) -> None:
+        """Note the expected tokens of the tools from now on: recent reports count as if made with these.
+
+        Args:
+            tokens: Those of all, with what the provider adds.
+            added: What it adds, by a table.
+        """
+        more, self.tools, self.added = tokens - self.tools, tokens, added
         self._recent = tuple([(max(0, measured + more), messages) for measured, messages in self._recent])
         self.forget()
         self._learn()

@@ -26,7 +26,10 @@ _BEARERS = frozenset(
     )
 )  # fmt: skip  # one thought
 """Types of blocks that may bear a mark. Reasoning may not."""
-_KEY = "cache_control"
+_CONVERSE_BEARERS = frozenset(("text", "image", "document", "video", "toolUse", "toolResult"))
+"""Keys of Bedrock's blocks behind which a mark may be. Source: "Prompt caching for faster model inference" (Amazon)."""
+_CONVERSE = _CONVERSE_BEARERS | {"reasoningContent", "guardContent", "cachePoint"}
+_KEY, _POINT = "cache_control", "cachePoint"
 
 Ttl = Literal["5m", "1h"]
 
@@ -90,7 +93,8 @@ class MarkableMessages:
     """The messages of a view as a provider with marks gets them, and what is known of their blocks.
 
     Every text content is one block, in every view and marked or not: a provider may take a change between the two forms
-    as a change of the prefix. Marks of the caller are taken out. Each message is looked at once.
+    as a change of the prefix. Marks of the caller are taken out. Each message is looked at once. With messages of
+    Bedrock's Converse among them, the block of a text is one of Converse, and marks are blocks of their own.
     """
 
     def __init__(self) -> None:
@@ -101,16 +105,27 @@ class MarkableMessages:
         """For each message, the newest one up to it that may bear a mark and is no system message; -1: none."""
         self._leading = 0
         """Leading system messages."""
+        self._converse: int | None = None
+        """The first message with blocks of Converse."""
 
-    def cut(self, number: int) -> None:
-        """Forget all messages after the first `number`."""
+    def cut(self, number: int) -> int:
+        """Forget all messages after the first `number`, or all if their form changes. Return how many are left."""
+        if self._converse is not None and self._converse >= number:
+            self._converse, number = None, 0  # texts are in another form then
         del self.messages[number:], self.ends[number:], self._newest[number:]
         self._leading = min(self._leading, number)
+        return number
 
-    def follow(self, messages: Sequence[Message]) -> None:
-        """Take the messages after the known ones."""
+    def follow(self, messages: Sequence[Message]) -> int:
+        """Take the messages after the known ones. Return how many of these are as they were."""
+        known = len(self.messages)
+        if self._converse is None:
+            newer = range(len(self.messages), len(messages))
+            first = next((at for at in newer if _is_converse(messages[at])), None)
+            if first is not None:
+                known, self._converse = self.cut(0), first
         for at in range(len(self.messages), len(messages)):
-            message = in_blocks(messages[at])
+            message = in_blocks(messages[at], converse=self._converse is not None)
             is_system = message["role"] in SYSTEM_ROLES
             if is_system and self._leading == at:
                 self._leading = at + 1
@@ -118,6 +133,7 @@ class MarkableMessages:
             self._newest.append(at if bears else self._newest[-1] if at else -1)
             self.ends.append((self.ends[-1] if at else 0) + len(blocks_of(message)))
             self.messages.append(message)
+        return known
 
     def places(self, summary: int | None, previous: int | None, most: int) -> list[tuple[Place, bool]]:
         """Return where marks are, in order, each with whether it is behind system messages or the digest.
@@ -170,11 +186,16 @@ class MarkableMessages:
 
 def set_marks(messages: list[Message], places: Sequence[tuple[Place, bool]], ttls: tuple[str, str]) -> None:
     """Set marks in messages that are shared with nothing. A mark of one hour never follows one of 5 minutes."""
-    ttl = ttls[0]
+    ttl, marks = ttls[0], list[tuple[Place, dict[str, str]]]()
     for place, is_stable in places:
         ttl = ttl if is_stable else ttls[1]
-        mark = {"type": "ephemeral"} if ttl == TTLS[0] else {"type": "ephemeral", "ttl": ttl}
-        messages[place.message]["content"][place.block][_KEY] = mark
+        marks.append((place, {} if ttl == TTLS[0] else {"ttl": ttl}))
+    for place, lasting in reversed(marks):  # from the end on, since a mark of Converse is one block more
+        content = messages[place.message]["content"]
+        if "type" in content[place.block]:
+            content[place.block][_KEY] = {"type": "ephemeral", **lasting}
+        else:
+            content.insert(place.block + 1, {_POINT: {"type": "default", **lasting}})
 
 
 def blocks_of(message: Message) -> Sequence[Any]:
@@ -183,11 +204,16 @@ def blocks_of(message: Message) -> Sequence[Any]:
     return content if type(content) is list else [content] if content else []
 
 
-def in_blocks(message: Message) -> Message:
-    """Return a message without marks, its text content as one block. What does not change is shared, not copied."""
+def in_blocks(message: Message, *, converse: bool = False) -> Message:
+    """Return a message without marks, its text content as one block. What does not change is shared, not copied.
+
+    Args:
+        message: The message.
+        converse: The block is one of Bedrock's Converse.
+    """
     content = message.get("content")
     if type(content) is str and content and message["role"] != "function":
-        content = [{"type": "text", "text": content}]
+        content = [{"text": content} if converse else {"type": "text", "text": content}]
     elif type(content) is list:
         content = _unmarked(content)
     if content is message.get("content") and _KEY not in message:
@@ -196,9 +222,25 @@ def in_blocks(message: Message) -> Message:
     return left | ({"content": content} if "content" in message else {})
 
 
+def _is_converse(message: Message) -> bool:
+    content = message.get("content")
+    return type(content) is list and any(map(_is_converse_block, content))
+
+
+def _is_converse_block(block: Any) -> bool:
+    return type(block) is dict and "type" not in block and not _CONVERSE.isdisjoint(block)
+
+
 def _unmarked(blocks: list[Any]) -> list[Any]:
-    left = [_without_mark(block) if type(block) is dict else block for block in blocks]
-    return left if any(one is not other for one, other in zip(left, blocks, strict=True)) else blocks
+    left = [_without_mark(block) if type(block) is dict else block for block in blocks if not _is_point(block)]
+    if not left:
+        return blocks  # a message of a mark alone says nothing, and without it nothing is left
+    same = len(left) == len(blocks) and all(one is other for one, other in zip(left, blocks, strict=True))
+    return blocks if same else left
+
+
+def _is_point(block: Any) -> bool:
+    return type(block) is dict and block.keys() == {_POINT}
 
 
 def _without_mark(block: dict[str, Any]) -> dict[str, Any]:
@@ -218,8 +260,12 @@ def _last_bearer(message: Message) -> int | None:
 
 
 def _bears(block: Any) -> bool:
-    if type(block) is not dict or block.get("type") not in _BEARERS:
+    if type(block) is not dict:
         return False
-    return block["type"] != "text" or (
-        type(block.get("text")) is str and not block["text"].isspace() and block["text"] != ""
-    )
+    if "type" not in block:
+        kind = next((key for key in block if key in _CONVERSE_BEARERS), None)
+    else:
+        kind = block["type"] if block["type"] in _BEARERS else None
+    if kind != "text":
+        return kind is not None
+    return type(block.get("text")) is str and not block["text"].isspace() and block["text"] != ""

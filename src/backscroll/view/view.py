@@ -157,7 +157,7 @@ class View:
     def markable(self) -> list[Message]:
         """Return the messages in the form that bears marks, without any."""
         self._markable = self._markable or MarkableMessages()
-        self._markable.follow(self.messages)
+        self._copier.cut(self._markable.follow(self.messages))
         return self._markable.messages
 
     def mark_places(self, marking: Marking, sent_to: int) -> list[tuple[Place, bool]]:
@@ -264,7 +264,7 @@ class View:
         del self.messages[self.segments[at].start :]
         self._copier.cut(len(self.messages))
         if self._markable is not None:
-            self._markable.cut(len(self.messages))
+            self._copier.cut(self._markable.cut(len(self.messages)))
         del self.segments[at:]
 
     def _append(self, segment: Segment) -> None:

@@ -181,6 +181,14 @@ async def test_protected_tool_results(results):
     assert whole(await viewed({**config, "protected_tool_results": results}, 14_000)) == results
 
 
+@pytest.mark.parametrize(("share", "stays"), [(0.25, True), (0.0, False)])
+@awaited
+async def test_working_set(share, stays):
+    skill = [call("s", tool="load_skill", name="x"), result("s", FILE)]
+    view, _ = await compacted({"working_set": share}, 12_000, [*READING[:2], *skill, *READING[2:]])
+    assert any(FILE in str(message["content"]) for message in view[:6]) is stays
+
+
 @awaited
 async def test_max_messages():
     assert len(await viewed({"max_messages": 12})) <= 12 < len(await viewed({}))

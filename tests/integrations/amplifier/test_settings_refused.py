@@ -50,6 +50,7 @@ WRONG: dict[str, list[Any]] = {
     "compaction_threshold": [-0.1, 92],
     "target_usage": [0, 2, "half"],
     "protected_recent": [-0.1, 30],
+    "working_set": [-0.1, 25, "much"],
     "protected_tool_results": [-1, 2.0, "five"],
     "max_messages": [7, 2.5],
     "compaction_strategy": ["summarise", "", 1],

@@ -157,6 +157,27 @@ def test_signed_reasoning_and_cache_points_pass_unchanged():
     assert sent(model.requests[0]["messages"][:2]) == sent(messages[:2])
 
 
+def test_cache_marks_are_cache_points_of_the_request_only():
+    """What the previous request ended with is marked again, so that the provider reads there what it wrote."""
+    name = "us.anthropic.claude-opus-5-5-20260922-v1:0"
+    for model_id, marks in ((name, [[0], [0, 2], [2, 4]]), ("gpt-6.2-sol", [[], [], []])):
+        model = Scripted(["One.", "Two.", "Three."], name=model_id)
+        agent = agent_of(model, ContextManagerPlugin("auto", cache_marks="auto"))
+        for said in ("Hello", "Go on", "And?"):
+            agent(said)
+        points = [
+            [
+                at
+                for at, message in enumerate(request["messages"])
+                if {"cachePoint": {"type": "default"}} in message["content"]
+            ]
+            for request in model.requests
+        ]
+        assert points == marks
+        assert "cachePoint" not in json.dumps(agent.messages)
+        assert model.faults == []
+
+
 def test_numbers_that_json_does_not_have_end_no_turn():
     @tool
     def table() -> dict[str, Any]:

@@ -7,6 +7,7 @@ compared, and all of them with `HYPOTHESIS_PROFILE=thorough`.
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from strands import Agent
 
 from backscroll.integrations.strands import ContextManagerPlugin
@@ -44,6 +45,7 @@ def played(agent: Agent, turns: int) -> list[Any]:
     return agent.messages
 
 
+@pytest.mark.long
 def test_two_hundred_turns_in_a_hard_window():
     model, free = Scripted(work, window=WINDOW), Scripted(work)
     plugin = ContextManagerPlugin("auto")

@@ -11,12 +11,10 @@ from typing import NamedTuple
 
 from backscroll.compaction.candidates import CandidateGroup, CandidatePart, Window
 from backscroll.compaction.sampling import READ
+from backscroll.compaction.working_set import PATHS
 from backscroll.errors import ConfigurationError
 from backscroll.history.plan import Clear, Edit, reference
 from backscroll.messages.echoes import RECALL_TOOLS
-
-PATHS = ("file_path", "path", "filepath", "file", "filename", "target_file", "notebook_path", "uri", "url")
-"""Names of arguments that identify the object of a call, the likeliest first."""
 
 
 class _Seen(NamedTuple):

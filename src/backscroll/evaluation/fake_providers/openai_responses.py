@@ -59,6 +59,7 @@ class FakeOpenAIResponses:
         account: str = "account-1",
         window: int | None = None,
         on_mismatch: Literal["remove", "error"] = "remove",
+        keeps_replies: bool = False,
         count: Callable[[str], int] = count_bytes,
     ) -> None:
         """Make a provider that has seen no request.
@@ -69,6 +70,7 @@ class FakeOpenAIResponses:
             account: The organization of the requests.
             window: Largest input in tokens. `None`: that of the model.
             on_mismatch: `remove`: as the API does. `error`: refuse a changed prefix with 400, so that a test sees it.
+            keeps_replies: `compact` returns the model's messages as well, with their ids. Users saw that of gpt-5.4.
             count: Tokens of a text. The default divides its UTF-8 bytes by four and rounds up.
         """
         self.cache = PromptCache()
@@ -76,6 +78,7 @@ class FakeOpenAIResponses:
         self.requests: list[dict[str, Any]] = []
         self._model, self._replies, self._account = model, Replies(replies), account
         self._window, self._on_mismatch, self._count = window, on_mismatch, count
+        self._compact_keeps = ("user", "assistant") if keeps_replies else ("user",)
         self._ledger = ReasoningLedger()
         self._numbers = itertools.count(1)
 
@@ -136,7 +139,7 @@ class FakeOpenAIResponses:
         ready = self._prepare(raw)
         self.transformations = list(ready.removed.values())
         item = self._ledger.mint_compaction(self._id("cmp"), ready.end.value)
-        asked = [each for each in ready.items if each["type"] == "message" and each["role"] == "user"]
+        asked = [each for each in ready.items if each["type"] == "message" and each["role"] in self._compact_keeps]
         return {
             "id": self._id("resp"),
             "object": "response.compaction",

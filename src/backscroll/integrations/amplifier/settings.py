@@ -80,6 +80,10 @@ class Config(SettingsModel):
     """tokens of a request at which a compaction ends; below `compact_at`; default: by `target_usage`"""
     protected_recent: Share = 0.15
     """share of the budget, in tokens: the newest messages up to it are spared if possible"""
+    working_set: Share = 0.25
+    """share of the budget, in tokens: loaded skills, instruction files, plans and lately read files up to it are spared
+    if possible
+    """
     protected_tool_results: Count = 5
     """number of newest tool results that stay whole if possible"""
     max_messages: Annotated[int, Field(ge=8)] | None = None
@@ -258,7 +262,7 @@ def _options(found: Config) -> dict[str, Any]:
     return found.model_dump(include=same) | {
         "budget": BudgetOptions(found.max_tokens, margin, share, found.windows),
         "compact_threshold": _threshold(found),
-        "protect": Protection(found.protected_recent, found.protected_tool_results),
+        "protect": Protection(found.protected_recent, found.protected_tool_results, working_set=found.working_set),
         "clear_at_least_tokens": found.clear_at_least_tokens or None,
         "cache_pricing": _cache_pricing(found),
         "storage": StorageOptions(found.blob_store, found.blob_threshold_bytes, key),

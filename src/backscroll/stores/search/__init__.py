@@ -1,6 +1,6 @@
 """Full-text search over one session of a store, and over all of them.
 
-- `passages.py`: passages, their index in FTS5, and queries
+- `passages.py`: the index of passages in FTS5, and queries
 - `catch_up.py`: index what is stored and not yet indexed
 - `index.py`: an index that lives as long as the object
 - `sqlite.py`: an index kept next to an SQLite store

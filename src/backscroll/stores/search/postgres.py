@@ -1,27 +1,26 @@
 """Full-text search over one session, in the tables of its PostgreSQL store.
 
-What one process indexed, every other one finds: nothing is indexed twice. Texts and queries are cut as in
-`passages.py`, and indexing happens at queries as in `index.py`. Case and accents are folded here and not by the
-database, whose rules differ by locale.
+What one process indexed, every other one finds: nothing is indexed twice. Texts and queries are cut as for every index
+(`recall/passages.py`, `recall/names.py`), and indexing happens at queries as in `index.py`. Case and accents are folded
+there and not by the database, whose rules differ by locale. Passages that an earlier version cut stay and are found:
+each row has its text, and the ranking reads that.
 """
 
-import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
 from backscroll.errors import ConflictError
+from backscroll.recall.names import folded, parts, spaced, spellings, terms
 from backscroll.recall.pages import SearchHit
+from backscroll.recall.passages import passages
 from backscroll.recall.retrieval import Source
 from backscroll.stores.names import checked
 from backscroll.stores.postgres.driver import Connection
 from backscroll.stores.postgres.schema import of
 from backscroll.stores.postgres.server import Server
-from backscroll.stores.search.passages import parts, passages, spaced, terms
 
 _TOGETHER = 2_000  # passages per transaction
-_WORD = re.compile(r"[^\W_]+")
 _LONGEST = 500  # characters of a word: PostgreSQL takes 2,046 bytes
 _APART = 50  # places between texts that no phrase may span
 _LENGTH = 100  # different words of a usual passage
@@ -44,7 +43,9 @@ _FIND = (  # BM25 with what ts_rank_cd makes of a term as its frequency: that co
     "from term join {s}.passage on session = (select id from own) and words @@ query), "
     "best as (select id, sum(ln(1 + ((select passages from total) - holding + 0.5) / (holding + 0.5)) "
     "* often / (often + long)) as score from hit group by id order by score desc, id desc limit %(most)s) "
-    "select seq, part, start, shown from best join {s}.passage using (id) order by score desc, id desc"
+    "select seq, part, start, shown, (select string_agg(lexeme, ' ' order by positions[1]) "
+    "from unnest(words) where 'B' = any(weights)) "  # the words of its context
+    "from best join {s}.passage using (id) order by score desc, id desc"
 )
 
 _Row = tuple[int, int, int, bytes, str]
@@ -77,9 +78,9 @@ class PostgresSearch:
             if len(new) >= _TOGETHER and new[-1][0] < seq:
                 self._server.run(partial(self._insert, new, seq))
                 new = []
-            for at, text in passages(whole):
+            for at, text, context in passages(whole):
                 shown = text.encode("utf-8", "surrogatepass")
-                new.append((seq, part, at, shown, _vector(spaced(text), spaced(about), parts(text))))
+                new.append((seq, part, at, shown, _vector(spaced(text), spaced(f"{about} {context}"), parts(text))))
         self._server.run(partial(self._insert, new, upto))
 
     def _insert(self, new: Sequence[_Row], upto: int, connection: Connection) -> None:
@@ -99,33 +100,39 @@ class PostgresSearch:
 
     def search(self, query: str, most: int) -> list[SearchHit]:
         """Return the best `most` passages, best first, then newer ones. Empty for a `query` without words."""
-        wanted = [" <-> ".join(f"'{word}'" for word in words) for term in terms(query) if (words := _words(term))]
-        if not wanted:
-            return []
-        values = {"name": self._session.encode(), "terms": list(dict.fromkeys(wanted)), "most": most, "length": _LENGTH}
-        return self._server.run(partial(self._find, values))
+        return [hit for hit, _ in self.found(query, most)]
 
     def found(self, query: str, most: int) -> list[tuple[SearchHit, str]]:
-        """The same with empty contexts: the tables keep only their words."""
-        return [(hit, "") for hit in self.search(query, most)]
+        """The same, each with the words of its context."""
+        wanted = list(dict.fromkeys(filter(None, map(_query, terms(query)))))
+        if not wanted:
+            return []
+        values = {"name": self._session.encode(), "terms": wanted, "most": most, "length": _LENGTH}
+        return self._server.run(partial(self._find, values))
 
     def close(self) -> None:
         """Do nothing: the store owns the connections, and the index stays."""
 
-    def _find(self, values: dict[str, Any], connection: Connection) -> list[SearchHit]:
+    def _find(self, values: dict[str, Any], connection: Connection) -> list[tuple[SearchHit, str]]:
         rows = connection.execute(self._of(_FIND), values, binary=True).fetchall()
-        return [SearchHit(seq, part, start, shown.decode("utf-8", "surrogatepass")) for seq, part, start, shown in rows]
+        return [
+            (SearchHit(seq, part, start, shown.decode("utf-8", "surrogatepass")), context or "")
+            for seq, part, start, shown, context in rows
+        ]
 
     def _of(self, statement: str) -> bytes:
         return of(self._server.schema, statement)
 
 
+def _query(term: str) -> str:
+    """A `tsquery` for any spelling of a term; empty for a term without words."""
+    spelled = (" <-> ".join(f"'{word}'" for word in _words(spelling)) for spelling in spellings(term))
+    return " | ".join(filter(None, spelled))
+
+
 def _words(text: str) -> list[str]:
-    """Words with case and accents folded."""
-    if not text.isascii():
-        letters = unicodedata.normalize("NFKD", text)
-        text = "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()
-    return [word[:_LONGEST] for word in _WORD.findall(text.lower())]
+    """Folded words, none too long for the server."""
+    return [word[:_LONGEST] for word in folded(text)]
 
 
 def _vector(text: str, about: str, parts: str) -> str:

@@ -26,7 +26,7 @@ from backscroll.stores.sqlite import SqliteStore, side_files
 from backscroll.stores.sqlite.side_files import Unfit, Unreachable
 
 APPLICATION = 0x42616373  # "Bacs", in the header of a file
-VERSION = 2
+VERSION = 3
 """Version of the tables, of what is indexed and of how texts are cut. A file of another version is replaced."""
 TABLES = (
     *passages.TABLES,

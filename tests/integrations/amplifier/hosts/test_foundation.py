@@ -9,6 +9,7 @@ pytestmark = needs_hosts
 LOOPS = pytest.mark.parametrize("loop", ["loop-basic", "loop-streaming", "loop-events"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_foundation_long_work_is_sound_and_whole(kind):
     """`create_session` and hundreds of requests with compactions: all valid, all within the window, history whole."""
@@ -19,6 +20,7 @@ def test_foundation_long_work_is_sound_and_whole(kind):
     assert_unmoved(lives)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_response_chain_after_a_compaction_begins_again(kind):
     """No request names an answer of the server from before the newest compaction; each later one is named."""

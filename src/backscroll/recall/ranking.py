@@ -1,0 +1,204 @@
+"""Rank what an index found: one function for all indexes, so that each gives the same order.
+
+An index proposes candidates. Here they are weighed by BM25, with word frequencies among the candidates, and put in an
+order of which the first hits are meant to hold the source:
+
+- What the view left out comes before what it shows.
+- A passage next to a good one is better than it looks by itself.
+- The first hits share the query: they are of different messages, and a term that an earlier one has counts less, so
+  that a request that needs three sources finds three.
+- Of passages that say nearly the same, the newest comes first and the others last.
+
+Constants were measured on recorded conversations of two kinds (agents that write code, and a scripted agent whose
+tools answer in JSON), by whether the page of a search held what the next message used. Rejected there: to weigh newer
+passages more (0.3 to 1 point less), and smaller passages (10 points less in the first five hits).
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+from typing import NamedTuple
+
+from backscroll.recall.names import folded, parts, spaced, spellings, terms
+from backscroll.recall.pages import SearchHit
+
+FIRST = 5
+"""Hits that share a query, and that show what is around them."""
+_SATURATION = 0.9  # BM25's k1: how much a second occurrence adds
+_LENGTH = 0.4  # BM25's b: how much a long passage has to say more
+_PART = 0.5  # a part of a name is weaker evidence than the whole
+_NEIGHBOR = 0.5  # of the score of a passage, what the next one gets
+_AGAIN = 0.7  # what a term still counts when an earlier hit has it
+_ALIKE = 0.9  # share of words by which two passages say nearly the same
+_MOST_FIRST = 100  # the best passages, among which those are that come first
+_FEWEST_WORDS = 8  # fewer words are alike by chance
+
+
+class Candidate(NamedTuple):
+    """A passage that an index found."""
+
+    hit: SearchHit
+    context: str
+    """More words that find it: the call that a result answers, and names around a value."""
+
+
+class Ranked(NamedTuple):
+    """A hit and its score."""
+
+    hit: SearchHit
+    score: float
+
+
+@dataclass(slots=True)
+class _Weighed:
+    hit: SearchHit
+    words: frozenset[str]
+    by_term: Mapping[str, float]
+    score: float = 0.0
+    """With what its neighbors add."""
+
+
+def rank(query: str, candidates: Sequence[Candidate], in_view: Iterable[str], most: int) -> list[Ranked]:
+    """Return the best `most` hits, best first. A text found in several places appears once, at the newest.
+
+    Args:
+        query: Words to search for.
+        candidates: What an index found for them, in any order.
+        in_view: The texts that the model sees now.
+        most: Maximum number of hits.
+    """
+    weighed = _weighed(query, candidates)
+    _add_neighbors(weighed)
+    weighed.sort(key=lambda each: (-each.score, -each.hit.seq, each.hit.part, each.hit.offset))
+    known = {id(each.hit): each for each in weighed}
+    left_out, seen = left_out_first([each.hit for each in weighed], in_view)
+    best = {each.hit.text: each.score for each in reversed(weighed)}
+    ordered = [known[id(hit)] for hit in left_out]
+    for each in ordered:  # a passage keeps the score of its best place
+        each.score = best[each.hit.text]
+    first, rest = _first(ordered)
+    return [Ranked(each.hit, each.score) for each in (*first, *rest, *(known[id(hit)] for hit in seen))][:most]
+
+
+def left_out_first(hits: Iterable[SearchHit], in_view: Iterable[str]) -> tuple[list[SearchHit], list[SearchHit]]:
+    """Part hits into those that the view left out, and those whose every line is in these texts or in a better hit.
+
+    A passage found in several places appears once: at the newest, with the rank of the best.
+    """
+    newest: dict[str, SearchHit] = {}
+    for hit in hits:
+        if hit.text not in newest or newest[hit.text].seq < hit.seq:
+            newest[hit.text] = hit
+    known = {line.strip() for text in in_view for line in text.splitlines()} | {""}
+    left_out, seen = list[SearchHit](), list[SearchHit]()
+    for hit in newest.values():
+        lines = {line.strip() for line in hit.text.splitlines()}
+        (seen if lines <= known else left_out).append(hit)
+        known |= lines
+    return left_out, seen
+
+
+class _Wanted:
+    """The terms of a query, by the words that they consist of."""
+
+    def __init__(self, query: str) -> None:
+        self.words: dict[str, list[str]] = {}
+        """By each word, the terms that it is a spelling of."""
+        self.phrases: dict[str, list[tuple[str, str]]] = {}
+        """By the first word, the terms of several words, each with these words in a row."""
+        for term in terms(query):
+            for spelling in spellings(term):
+                sequence = folded(spelling)
+                if len(sequence) > 1:
+                    self.phrases.setdefault(sequence[0], []).append((term, f" {' '.join(sequence)} "))
+                elif sequence:
+                    self.words.setdefault(sequence[0], []).append(term)
+
+    def count(self, words: Sequence[str], weight: float, found: dict[str, float]) -> None:
+        """Add to `found` how often these words have each term, weighed."""
+        counts = Counter(words)
+        for word in counts.keys() & self.words.keys():
+            for term in self.words[word]:
+                found[term] = found.get(term, 0.0) + weight * counts[word]
+        begun = counts.keys() & self.phrases.keys()
+        whole = f" {' '.join(words)} " if begun else ""
+        for word in begun:
+            for term, phrase in self.phrases[word]:
+                if often := whole.count(phrase):
+                    found[term] = found.get(term, 0.0) + weight * often
+
+
+def _weighed(query: str, candidates: Sequence[Candidate]) -> list[_Weighed]:
+    """Weigh candidates by BM25 over the fields text, context and parts of names."""
+    wanted = _Wanted(query)
+    counted = [_counted(candidate, wanted) for candidate in candidates]
+    holding = Counter(term for _, found, _ in counted for term in found)
+    usual = sum(size for *_, size in counted) / max(1, len(counted))
+    rarity = {term: log(1 + (len(candidates) - number + 0.5) / (number + 0.5)) for term, number in holding.items()}
+    weighed = []
+    for candidate, (words, found, size) in zip(candidates, counted, strict=True):
+        long = _SATURATION * (1 - _LENGTH + _LENGTH * size / (usual or 1))
+        by_term = {
+            term: rarity[term] * found[term] * (1 + _SATURATION) / (found[term] + long) for term in sorted(found)
+        }  # sorted: a sum of fractions depends on its order
+        weighed.append(_Weighed(candidate.hit, words, by_term, sum(by_term.values())))
+    return weighed
+
+
+def _counted(candidate: Candidate, wanted: _Wanted) -> tuple[frozenset[str], dict[str, float], float]:
+    """Return the words of a candidate's text, how often it has each term, and its length in words."""
+    text = candidate.hit.text
+    own = folded(spaced(text))
+    found: dict[str, float] = {}
+    size = 0.0
+    for words, weight in ((own, 1.0), (folded(spaced(candidate.context)), 1.0), (folded(parts(text)), _PART)):
+        wanted.count(words, weight, found)
+        size += len(words) * weight
+    return frozenset(own), found, size
+
+
+def _add_neighbors(weighed: Iterable[_Weighed]) -> None:
+    """Add to each score a share of that of the better passage directly before or after."""
+    begins = {(each.hit.seq, each.hit.part, each.hit.offset): each for each in weighed}
+    raw = {place: each.score for place, each in begins.items()}
+    for (seq, part, offset), each in begins.items():
+        after = (seq, part, offset + len(each.hit.text))
+        if after in begins:
+            each.score += _NEIGHBOR * raw[after]
+            begins[after].score += _NEIGHBOR * raw[seq, part, offset]
+
+
+def _first(ordered: Sequence[_Weighed]) -> tuple[list[_Weighed], list[_Weighed]]:
+    """Return the first hits, which share the query, then others of their messages, the rest by score, and those like a
+    first one last.
+    """
+    left, picked, crowded, alike = list(ordered[:_MOST_FIRST]), list[_Weighed](), list[_Weighed](), list[_Weighed]()
+    seen: Counter[str] = Counter()
+    while left and len(picked) < FIRST:
+        best = max(left, key=lambda each: _gain(each, seen))  # the first of equals
+        left.remove(best)
+        if any(_is_like(best, other) for other in picked):
+            alike.append(best)
+            continue
+        if any(best.hit.seq == other.hit.seq for other in picked):
+            crowded.append(best)
+            continue
+        for newer in [each for each in left if each.hit.seq > best.hit.seq and _is_like(each, best, both=True)]:
+            left.remove(newer)
+            old, best = (best, newer) if newer.hit.seq > best.hit.seq else (newer, best)
+            alike.append(old)
+        seen.update(best.by_term.keys())
+        picked.append(best)
+    return picked, [*crowded, *left, *ordered[_MOST_FIRST:], *alike]
+
+
+def _gain(each: _Weighed, seen: Mapping[str, int]) -> float:
+    """Return a score in which terms that earlier hits have count less."""
+    return each.score - sum(weight * (1 - _AGAIN ** seen.get(term, 0)) for term, weight in each.by_term.items())
+
+
+def _is_like(each: _Weighed, other: _Weighed, both: bool = False) -> bool:
+    """Return whether nearly all words of one are in the other; `both`: and the other way round."""
+    size = max(len(each.words), len(other.words)) if both else len(each.words)
+    return size >= _FEWEST_WORDS and len(each.words & other.words) >= _ALIKE * size

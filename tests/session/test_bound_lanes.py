@@ -1,0 +1,127 @@
+"""Which reasoning a lane shows after a message that is never stored is lost, and in a lane that opens later."""
+
+import pytest
+
+from backscroll import ContextManager, events
+from backscroll.evaluation.fake_providers import FakeAnthropic, FakeProviderError, reply
+from tests.bound_agent import BETAS, BINDING, _sent
+
+MODEL = "claude-opus-5-5"
+PASSING = {"role": "user", "content": "It is Monday.", "metadata": {"ephemeral": True}}
+
+
+class Talk:
+    """A conversation with a provider that refuses reasoning behind a changed prefix.
+
+    Each reply has reasoning with a number, and the calls of `calls`.
+    """
+
+    def __init__(self, store=None):
+        self.store, self.events, self.calls, self.thought = store, [], [], 0
+        self.provider = FakeAnthropic(model=MODEL, replies=self.reply_to)
+        self.open()
+
+    def open(self):
+        """Open the manager, perhaps again."""
+        kept = {} if self.store is None else {"store": self.store, "session": "s"}
+        self.manager = ContextManager(
+            **kept, model=MODEL, on_event=lambda name, payload: self.events.append((name, payload))
+        )
+
+    def reply_to(self, _):
+        self.thought += 1
+        return reply(
+            "Well.", thinking=f"Thought {self.thought}.", calls=[("read", {"path": name}) for name in self.calls]
+        )
+
+    def say(self, *messages, lane="main"):
+        """Append messages, send the view of a lane, and append the reply; return the numbers of its thoughts."""
+        self.manager.append(*messages)
+        view = self.manager.get_messages_for_request(lane=lane)
+        system = "".join(message["content"] for message in view if message["role"] == "system")
+        sent = [_sent(message) for message in view if message["role"] != "system"]
+        self.reply = self.provider.create(system=system, messages=sent, thinking=BINDING, betas=BETAS)
+        self.manager.append({"role": "assistant", "content": self.reply["content"]})
+        return thoughts(view)
+
+    def result(self, number):
+        """Return a result of the newest reply's call of this number."""
+        calls = [block["id"] for block in self.reply["content"] if block["type"] == "tool_use"]
+        return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": calls[number], "content": "Ok."}]}
+
+
+def thoughts(view):
+    blocks = [block for message in view if isinstance(message["content"], list) for block in message["content"]]
+    return [block["thinking"] for block in blocks if block["type"] == "thinking"]
+
+
+def said(text):
+    return {"role": "user", "content": text}
+
+
+def late(talk):
+    """Let a result come after the reasoning that was made without it; return it."""
+    talk.calls = ["a", "b"]
+    assert talk.say(said("Read both.")) == []
+    both = talk.result(0), talk.result(1)
+    talk.calls = []
+    assert talk.say(both[0], said("Do not wait.")) == ["Thought 1."]
+    return both[1]
+
+
+@pytest.mark.parametrize("lane", ["main", "side"])
+def test_lost_ephemeral_message_takes_the_reasoning_behind_it(lane, tmp_path):
+    """The reasoning was made over it, and it is gone after a restart: the prefix changed, in a new lane as well."""
+    talk = Talk(tmp_path / "s.db")
+    assert talk.say(said("Hi.")) == []
+    assert talk.say(said("Go on."), PASSING) == ["Thought 1."]
+    assert talk.say(said("And now?")) == ["Thought 1.", "Thought 2."]
+    talk.manager.close()
+    talk.open()
+    talk.events.clear()
+    assert talk.say(said("And then?"), lane=lane) == ["Thought 1."]
+    assert [payload["messages"] for name, payload in talk.events if name == events.REASONING_REMOVED] == [2]
+    assert talk.say(said("Good."), lane=lane) == ["Thought 1.", "Thought 4."]
+    talk.manager.close()
+
+
+def test_restart_without_ephemeral_messages_keeps_reasoning(tmp_path):
+    talk = Talk(tmp_path / "s.db")
+    talk.say(said("Hi."))
+    talk.manager.close()
+    talk.open()
+    assert talk.say(said("And then?")) == ["Thought 1."]
+    talk.manager.close()
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_new_lane_shows_no_reasoning_that_is_stale_in_its_origin(restarts, tmp_path):
+    """A late result changed the prefix, and no request of the first lane has removed the reasoning yet."""
+    talk = Talk(tmp_path / "s.db" if restarts else None)
+    talk.manager.append(late(talk))
+    if restarts:
+        talk.manager.close()
+        talk.open()
+    assert talk.say(said("And?"), lane="side") == ["Thought 1."]
+    assert talk.say(said("Good."), lane="side") == ["Thought 1.", "Thought 3."]
+    talk.manager.close()
+
+
+def test_new_lane_knows_the_prompt_that_reasoning_was_made_with():
+    talk = Talk()
+    talk.manager.set_system_prompt_factory(lambda: "Be brief.")
+    assert talk.say(said("Hi.")) == []
+    talk.manager.set_system_prompt_factory(lambda: "Be verbose.")
+    assert talk.say(said("Go on."), lane="side") == []
+    assert talk.say(said("Go on."), lane="side") == ["Thought 2."]
+
+
+def test_provider_refuses_what_these_lanes_leave_out():
+    """The fake is strict: the same view with the reasoning is refused."""
+    talk = Talk()
+    talk.manager.append(late(talk))
+    *view, last = talk.manager.get_messages_for_request()
+    assert thoughts([last]) == []
+    last = {**last, "content": talk.reply["content"]}
+    with pytest.raises(FakeProviderError, match="bound to a different conversation"):
+        talk.provider.create(messages=[*view, last, said("And?")], thinking=BINDING, betas=BETAS)
