@@ -119,7 +119,7 @@ def test_compaction_is_an_event_of_its_request_and_a_metric(heard):
     ]
     assert len(found) == compactions > 0
     assert found[0].attributes["backscroll.before_tokens"] > found[0].attributes["backscroll.after_tokens"]
-    assert found[0].attributes["backscroll.trigger"] == "cache_savings"
+    assert found[0].attributes["backscroll.trigger"] == "threshold"
     assert sum(point.value for point in heard.points("backscroll.compactions")) == before + compactions
 
 

@@ -14,17 +14,6 @@ from backscroll.history.plan import Clear
 BY = "cache savings"
 SPARED = 3  # newest groups with results that the model has seen: it is working with them
 _LEAST = 25  # tokens from which a result is worth a stub
-_OF_BUDGET = 0.5  # that is worth a batch in any case: a small window never holds many thousand tokens of old results
-
-
-def least_batch(tokens: int | None, room: int) -> int | None:
-    """Return the tokens that a batch frees at least.
-
-    Args:
-        tokens: What the option `clear_at_least_tokens` says. `None`: no batches.
-        room: Tokens that all messages may take.
-    """
-    return None if tokens is None else min(tokens, max(1, int(room * _OF_BUDGET)))
 
 
 def batch(

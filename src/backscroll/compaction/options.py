@@ -144,8 +144,10 @@ class CompactionOptions:
     max_messages: int | None = None
     """Maximum messages of a view; older ones are digested. At least 8. `None`: no limit."""
     clear_at_least_tokens: int | None = 12_000
-    """Clear old tool results early only if this frees at least this many tokens, or half of a small budget.
-    `None`: never.
+    """Clear old tool results early only if this frees at least this many tokens. `None`: never.
+
+    Tokens and no share of the budget: three eighths of a budget of 16,000 instead cost 1.4 points of the facts that
+    agents needed later, and a quarter of one of 32,000 seven.
     """
     compact_at: int | None = None
     """Tokens of a request from which a lane is compacted even if its budget is larger; at least 1. `None`: by

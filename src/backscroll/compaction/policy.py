@@ -9,10 +9,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from backscroll.compaction.cache_pricing import batch, least_batch
+from backscroll.compaction.cache_pricing import batch
 from backscroll.compaction.candidates import protect_recent
 from backscroll.compaction.decision import NOTHING_DUE, Decision, PolicyInput
-from backscroll.compaction.lane_state import BETTER, LaneState
+from backscroll.compaction.lane_state import LaneState
 from backscroll.compaction.media_limits import clear_media, media_reports, over_media_limits
 from backscroll.compaction.model_request import too_early, worthwhile
 from backscroll.compaction.native import LARGEST, with_block
@@ -28,16 +28,15 @@ from backscroll.compaction.report import (
     too_large,
     too_large_as_measured,
 )
-from backscroll.compaction.required import staying, won_little
+from backscroll.compaction.required import wins_little
 from backscroll.compaction.result import CompactionResult, Trigger
 from backscroll.compaction.strategies.excerpt import ExcerptStrategy
-from backscroll.compaction.strategies.preview import ArrivalRule, arrival_rule, arrivals, shown_whole
+from backscroll.compaction.strategies.preview import AT_ONCE, OF_BOUND, ArrivalRule, arrival_rule, arrivals, shown_whole
 from backscroll.compaction.trim import TrimRequest, fold
 from backscroll.compaction.working_set import spare_working_set
 from backscroll.history.log import CompactionSkipped, PlanRecorded
 from backscroll.history.plan import DigestLine, Edit, hidden
 from backscroll.history.ranges import covers
-from backscroll.ports import Notification
 from backscroll.tokens.budget import NO_LIMITS, TokenTargets
 from backscroll.tokens.known_models import MediaLimits
 from backscroll.tokens.request_media import RequestMedia, exceeds
@@ -49,8 +48,8 @@ WORTH = 0.05  # a compaction that frees less than this share of the room costs m
 MEASURED_TRIES = 6  # attempts to find a budget for which a view meets the budget in the caller's measure
 MEASURED_SLACK = 0.97  # cut a little deeper than requested, so that one further try usually suffices
 ENOUGH = 0.5  # of what a compaction should free: the view must grow by this before the next one, unless it does not fit
-STAYS = 0.85  # of the budget: required messages that take more are too much; below `BETTER` they no longer are
 DEEPER = 0.75  # of the target where a compaction costs the model's reasoning: it should be the last one for long
+NEWEST = 16  # segments of a view among which new results are looked for
 EARLY = 0.5  # of the way from target to threshold: a summary starts there, and a lane with a cold cache is compacted
 
 
@@ -117,11 +116,7 @@ def due(lane: LaneState, now: PolicyInput, budget: int, force: bool = False) -> 
         decide = partial(_fit, lane, now, targets, used, force)
     if decide is None and lane.around.media is not None and over_media_limits(lane):
         decide = partial(_fit_media, lane, now, targets, used)
-    if (
-        decide is None
-        and not now.limits.hard
-        and (_arrived(lane, now, targets) or _batch_due(lane, now, targets, used))
-    ):
+    if decide is None and not now.limits.hard and (_arrived(lane, now, targets) or _batch_due(lane, now, used)):
         decide = partial(_fit_results, lane, now, targets, used)
     return Due(targets.total, estimate, decide)
 
@@ -310,10 +305,17 @@ def _is_cold(lane: LaneState, now: PolicyInput) -> bool:
 
 
 def _arrived(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> bool:
-    """Return whether a new result may be too large to be shown whole even once."""
+    """Return whether a new result may be too large to be shown whole even once. Nearly no request has one, so that a
+    look at the newest sizes has to do for all others.
+    """
     assert lane.view is not None
-    rule = _arrival_rule(lane, now, targets)
-    return rule is not None and shown_whole(lane.view, now.history, rule)
+    given = now.options.tool_result_preview
+    least = targets.room * OF_BOUND if given is None else min(given.threshold_tokens, targets.room * AT_ONCE)
+    for segment in lane.view.segments[-NEWEST:]:
+        if segment.estimate.upper > least:
+            rule = _arrival_rule(lane, now, targets)
+            return rule is not None and shown_whole(lane.view, now.history, rule)
+    return False
 
 
 def _arrival_rule(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> ArrivalRule | None:
@@ -324,9 +326,9 @@ def _arrival_rule(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> A
     return arrival_rule(targets.room, now.options.tool_result_preview, binds=binds)
 
 
-def _batch_due(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> bool:
+def _batch_due(lane: LaneState, now: PolicyInput, used: int) -> bool:
     """Check the second trigger: the view has grown by a batch, or by a tenth of one since the last check."""
-    least = least_batch(now.options.clear_at_least_tokens, targets.room)
+    least = now.options.clear_at_least_tokens
     if now.prices is None or least is None or used - lane.batched < least:
         return False
     return not _holds_reasoning(lane, now)  # which costs more than reading old results again
@@ -355,7 +357,7 @@ def _media_edits(builder: PlanBuilder, lane: LaneState, now: PolicyInput) -> tup
 def _fit_results(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
     """Preview new results that are too large, else clear old ones that are worth a batch."""
     found = _fit_arrivals(lane, now, targets, used) if _arrived(lane, now, targets) else None
-    if found is None and _batch_due(lane, now, targets, used):
+    if found is None and _batch_due(lane, now, used):
         found = _fit_batch(lane, now, targets, used)
     return found or NOTHING_DUE
 
@@ -373,7 +375,7 @@ def _fit_arrivals(lane: LaneState, now: PolicyInput, targets: TokenTargets, used
 
 def _fit_batch(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
     """Clear a batch of old results, if that pays at cache prices or the cache has expired."""
-    least = least_batch(now.options.clear_at_least_tokens, targets.room)
+    least = now.options.clear_at_least_tokens
     assert now.prices is not None
     assert least is not None
     builder = _builder(lane, now, targets, regrow=False)
@@ -425,7 +427,7 @@ def _decide(
         raise too_large(builder, after, lane.calibrator.overhead(budget), lane.refused)
     little: bool | None = None
     if trigger == "threshold":
-        little, more = _wins_little(lane, builder, used - after, after)
+        little, more = wins_little(lane, builder, used - after, after, _enough(builder.targets))
         reports += more
     plan, before = builder.view.plan, builder.before.plan
     unchanged = plan.edits == before.edits and plan.no_reasoning == before.no_reasoning
@@ -435,19 +437,6 @@ def _decide(
         return Decision(event, reports, little=little)
     made = _recorded(lane, now, builder, used, after=after, trigger=trigger)
     return made._replace(reports=reports + made.reports, little=little)
-
-
-def _wins_little(lane: LaneState, builder: PlanBuilder, won: int, after: int) -> tuple[bool | None, list[Notification]]:
-    """Return whether the compaction freed too little because so much is required, None if that is hard to say. The
-    second in a row is reported, and then none before it was better.
-    """
-    targets, stays = builder.targets, staying(builder, after)
-    if stays.tokens < BETTER * targets.size:
-        return False, []
-    enough = _enough(targets) * targets.size / max(1, targets.room)  # also if the overhead takes it all
-    if stays.tokens < STAYS * targets.size or won >= enough:
-        return None, []
-    return True, [won_little(lane.name, stays, targets.size)] if lane.little == 1 else []
 
 
 def _recorded(

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from backscroll import events
 from backscroll.compaction.candidates import kept_ends
+from backscroll.compaction.lane_state import BETTER, LaneState
 from backscroll.compaction.plan_builder import PlanBuilder
 from backscroll.history.history import History
 from backscroll.ports import Notification
@@ -27,6 +28,7 @@ _REMEDIES = {
     _NEWEST: "let tools return less at once",
 }
 """Remedies for each kind, apart from a larger budget."""
+_STAYS = 0.85  # of the budget: required messages that take more are too much; below `BETTER` they no longer are
 _NAMED, _LEAST = 3, 0.05  # kinds that a warning names, and the minimum share of the second and third
 
 
@@ -81,3 +83,18 @@ def won_little(lane: str, stays: Staying, budget: int) -> Notification:
     remedy = ", or ".join(_REMEDIES[kind] for kind, _ in largest)
     payload = {"lane": lane, "tokens": stays.tokens, "budget": budget, "parts": stays.parts}
     return events.COMPACTION_WON_LITTLE, payload | {"made_of": made_of, "remedy": remedy}
+
+
+def wins_little(
+    lane: LaneState, builder: PlanBuilder, won: int, after: int, enough: float
+) -> tuple[bool | None, list[Notification]]:
+    """Return whether the compaction freed too little because so much is required, None if that is hard to say. The
+    second in a row is reported, and then none before it was better.
+    """
+    targets, stays = builder.targets, staying(builder, after)
+    if stays.tokens < BETTER * targets.size:
+        return False, []
+    enough = enough * targets.size / max(1, targets.room)  # also if the overhead takes it all
+    if stays.tokens < _STAYS * targets.size or won >= enough:
+        return None, []
+    return True, [won_little(lane.name, stays, targets.size)] if lane.little == 1 else []
