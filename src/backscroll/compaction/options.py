@@ -146,8 +146,8 @@ class CompactionOptions:
     clear_at_least_tokens: int | None = 12_000
     """Clear old tool results early only if this frees at least this many tokens. `None`: never.
 
-    Tokens and no share of the budget: three eighths of a budget of 16,000 instead cost 1.4 points of the facts that
-    agents needed later, and a quarter of one of 32,000 seven.
+    A budget of less than three times as many has no early clearing. There compactions come as often, and they choose
+    what stays: clearing at 12,000 tokens cost seven points of the facts that agents needed later at a budget of 32,000.
     """
     compact_at: int | None = None
     """Tokens of a request from which a lane is compacted even if its budget is larger; at least 1. `None`: by

@@ -49,6 +49,7 @@ MEASURED_TRIES = 6  # attempts to find a budget for which a view meets the budge
 MEASURED_SLACK = 0.97  # cut a little deeper than requested, so that one further try usually suffices
 ENOUGH = 0.5  # of what a compaction should free: the view must grow by this before the next one, unless it does not fit
 DEEPER = 0.75  # of the target where a compaction costs the model's reasoning: it should be the last one for long
+SMALL = 1 / 3  # of the room: where a batch is more, compactions come as often, and choose what stays
 NEWEST = 16  # segments of a view among which new results are looked for
 EARLY = 0.5  # of the way from target to threshold: a summary starts there, and a lane with a cold cache is compacted
 
@@ -116,7 +117,11 @@ def due(lane: LaneState, now: PolicyInput, budget: int, force: bool = False) -> 
         decide = partial(_fit, lane, now, targets, used, force)
     if decide is None and lane.around.media is not None and over_media_limits(lane):
         decide = partial(_fit_media, lane, now, targets, used)
-    if decide is None and not now.limits.hard and (_arrived(lane, now, targets) or _batch_due(lane, now, used)):
+    if (
+        decide is None
+        and not now.limits.hard
+        and (_arrived(lane, now, targets) or _batch_due(lane, now, targets, used))
+    ):
         decide = partial(_fit_results, lane, now, targets, used)
     return Due(targets.total, estimate, decide)
 
@@ -326,10 +331,10 @@ def _arrival_rule(lane: LaneState, now: PolicyInput, targets: TokenTargets) -> A
     return arrival_rule(targets.room, now.options.tool_result_preview, binds=binds)
 
 
-def _batch_due(lane: LaneState, now: PolicyInput, used: int) -> bool:
+def _batch_due(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> bool:
     """Check the second trigger: the view has grown by a batch, or by a tenth of one since the last check."""
     least = now.options.clear_at_least_tokens
-    if now.prices is None or least is None or used - lane.batched < least:
+    if now.prices is None or least is None or used - lane.batched < least or least > SMALL * targets.room:
         return False
     return not _holds_reasoning(lane, now)  # which costs more than reading old results again
 
@@ -357,7 +362,7 @@ def _media_edits(builder: PlanBuilder, lane: LaneState, now: PolicyInput) -> tup
 def _fit_results(lane: LaneState, now: PolicyInput, targets: TokenTargets, used: int) -> Decision:
     """Preview new results that are too large, else clear old ones that are worth a batch."""
     found = _fit_arrivals(lane, now, targets, used) if _arrived(lane, now, targets) else None
-    if found is None and _batch_due(lane, now, used):
+    if found is None and _batch_due(lane, now, targets, used):
         found = _fit_batch(lane, now, targets, used)
     return found or NOTHING_DUE
 
