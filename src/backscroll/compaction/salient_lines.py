@@ -5,6 +5,7 @@ the room, by what they mention (`digest/relevance.py`).
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from backscroll.compaction.candidates import CandidatePart, Window
 from backscroll.compaction.digest.line_selection import FRAME, cover, stretches
@@ -45,15 +46,22 @@ def _choose(window: Window, results: Sequence[CandidatePart], room: int) -> dict
         found = list(spans(text, head, len(text) - tail))
         reading = salience.read([significant_text(text[start:end]) for start, end in found], weights)
         for (start, end), (words, factor, weight) in zip(found, reading, strict=True):
-            if weight and not (salience.taken_out and salience.stale(bare(text[start:end]), seq)):
+            if not (salience.removes and salience.stale(bare(text[start:end]), seq)):
                 tokens = int((end - start) * each) + _FRAME
                 lines.append((words, tokens, factor, factor * weight / (tokens + FRAME)))
                 places.append((number, start, end))
     kept: dict[int, list[tuple[int, int]]] = {}
-    for chosen in cover(lines, weights, room):
+    for chosen in cover(lines, weights, room, beside=partial(_beside, places)):
         number, start, end = places[chosen]
         kept.setdefault(number, []).append((start, end))
     return kept
+
+
+def _beside(places: Sequence[tuple[int, int, int]], number: int) -> Iterator[int]:
+    """Yield the lines next to one in the same result."""
+    for near in (number - 1, number + 1):
+        if 0 <= near < len(places) and places[near][0] == places[number][0]:
+            yield near
 
 
 def _body(text: str) -> int:

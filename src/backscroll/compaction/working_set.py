@@ -1,9 +1,9 @@
 """The working set of a window: the newest versions of what the agent works by, which compactions spare up to a bound.
 
 First come instructions (loaded skills, instruction files, and what a host marks by `metadata.shelf`), then plans and
-to-do lists, then files that several calls name, the one that was named last first. They are recognized by the names and arguments of calls,
-and so across tools and frameworks. Of each object only the newest version is spared, and of a file only the lines that
-no edit removed since.
+to-do lists, then files that several calls name, the one that was named last first. They are recognized by the names and
+arguments of calls, and so across tools and frameworks. Of each object only the newest version is spared, and of a file
+only the lines that no edit removed since.
 """
 
 import json
@@ -93,7 +93,7 @@ def _order(found: _Object) -> tuple[int, int]:
 def _without_stale(window: Window, candidate: CandidatePart) -> Excerpt | None:
     """Return the edit that takes the stale lines out of a result; None if there are none."""
     salience, seq, text = window.salience, candidate.entry.seq, candidate.part.text
-    if not salience.taken_out or len(text) > READ or (seq, candidate.number) in candidate.unit.edits:
+    if not salience.removes or len(text) > READ or (seq, candidate.number) in candidate.unit.edits:
         return None
     lines = list(spans(text))
     kept = [each for each in lines if not salience.stale(bare(text[slice(*each)]), seq)]
