@@ -20,7 +20,7 @@ from backscroll.compaction.digest.writer import (
     shrink,
     write,
 )
-from backscroll.history.plan import NO_DIGEST, DigestContent, DigestLine
+from backscroll.history.plan import NO_DIGEST, DigestContent, DigestLine, Plan, until
 from backscroll.view.rendering import note_text, note_texts
 from tests.builders import assistant, entry, said, turn, user
 
@@ -261,6 +261,34 @@ def test_line_removed_by_an_edit_is_omitted_unless_read_again(arguments):
     assert OLD not in texts(digest_of(said(9, "ok"), before=told, kept=[edit]).notes, "line")
     again = digest_of(before, edit, turn(5, "read", {"again": "yes"}, f"head\n{OLD}"))
     assert DigestLine(6, 6, "line", OLD) in again.notes
+
+
+def test_line_of_a_result_digested_after_its_edit_is_omitted():
+    """The digest knows what an edit removed that left the view before the result, and a rewind forgets it."""
+    read, edit = turn(1, "read", {}, f"head\n{OLD}"), turn(3, "edit", {"old_str": OLD, "new_str": NEW}, "done")
+    before = digest_of(edit)
+    assert [seq for _, seq in before.removed] == [3]
+    salience = Relevance([read], before.weights, before.removed)
+    later = write(before, [read], 1_000, Frame(salience, (), 10_000, 100_000, len))
+    assert OLD not in texts(later.notes, "line")
+    assert OLD in texts(digest_of(read).notes, "line")
+    assert later.removed == before.removed
+    assert until(Plan((), 1, None, before, 4), 2).digest.removed == ()
+
+
+def test_lines_next_to_what_matters_are_kept_as_a_block():
+    """They mention nothing, but code is edited in blocks."""
+    code = "\n".join(["a line of the file like any other one"] * 30).split("\n")
+    code[14:17] = [
+        "# Create the new entry if there is none",
+        "state := load_session_state(name)",
+        "// so that it is not lost",
+    ]
+    digest = digest_of(
+        turn(1, "read", {}, "\n".join(code)), kept=[said(0, "Why does load_session_state fail?")], allowance=300
+    )
+    lines = texts(digest.notes, "line")
+    assert {"# Create the new entry if there is none", "// so that it is not lost"} <= set(lines)
 
 
 @pytest.mark.parametrize("nested", [False, True])

@@ -136,7 +136,7 @@ class Window:
     def __post_init__(self) -> None:
         """Index the groups."""
         self.by_seq = {seq: unit for unit in self.units for seq in unit.seqs}
-        self.salience = Relevance([unit.entries for unit in self.units], self.digest.weights)
+        self.salience = Relevance([unit.entries for unit in self.units], self.digest.weights, self.digest.removed)
 
     def candidates(self, *kinds: str, over: int = 0) -> Iterator[CandidatePart]:
         """Yield parts of these kinds and of more than `over` tokens in cuttable groups that can be rewritten, oldest

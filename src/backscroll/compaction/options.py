@@ -48,7 +48,7 @@ class Protection:
 
 @dataclass(frozen=True, slots=True)
 class ToolResultPreview:
-    """Views show long tool results as previews: head and tail.
+    """Views show long tool results as previews: the lines that matter most, or head and tail where they mention little.
 
     Raises:
         ConfigurationError: A value is out of range.

@@ -12,6 +12,7 @@ from backscroll.compaction.candidates import CandidateGroup, Strategy, protect_r
 from backscroll.compaction.last_resort import clip_floor
 from backscroll.compaction.options import CompactionOptions, Protection
 from backscroll.compaction.plan_builder import PlanBuilder
+from backscroll.compaction.stale_excerpts import without_stale_lines
 from backscroll.compaction.strategies.preview import PreviewStrategy
 from backscroll.compaction.strategies.truncate import drop_unit, of_user
 from backscroll.compaction.working_set import spare_working_set
@@ -30,6 +31,7 @@ def compact(builder: PlanBuilder, strategies: Sequence[Strategy], options: Compa
     targets = builder.targets
     if options.tool_result_preview is not None:
         strategies = (PreviewStrategy(options.tool_result_preview), *strategies)
+    builder.apply(without_stale_lines(builder.window))
     for at, spared in enumerate(_passes(options.protect)):
         protect_recent(builder.window, int(builder.room * spared.recent), spared.results, cut_kept=at > 0)
         room = int(builder.room * spared.working_set)

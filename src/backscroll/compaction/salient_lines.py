@@ -6,6 +6,7 @@ the room, by what they mention (`digest/relevance.py`).
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from backscroll.compaction.candidates import CandidatePart, Window
@@ -70,7 +71,7 @@ def _choose(
     for number in range(len(results) - 1, -1, -1):
         room -= int((split[number].head + split[number].tail) * each[number]) + 5 * _FRAME
         _add(found, salience, weights, (number, results[number], split[number], each[number]))
-    order = cover(found.lines, weights, room)
+    order = cover(found.lines, weights, room, beside=partial(_next_to, found.places, split))
     kept = _Kept(split, each, room)
     for chosen in order:
         number, at = found.places[chosen]
@@ -121,7 +122,9 @@ def _add(
     reading = salience.read([significant_text(text[piece.start : piece.end]) for piece in split.pieces], weights)
     for at, (piece, line) in enumerate(zip(split.pieces, reading, strict=True)):
         words, factor, weight = _with_sign(line, piece, number, weights) if piece.sign else line
-        if weight and not (salience.taken_out and salience.stale(bare(text[piece.start : piece.end]), seq)):
+        if (weight or not split.kind) and not (
+            salience.removes and salience.stale(bare(text[piece.start : piece.end]), seq)
+        ):
             tokens = int((piece.end - piece.start) * each) + _FRAME
             found.lines.append((words, tokens, factor, factor * weight / (tokens + FRAME)))
             found.places.append((number, at))
@@ -132,6 +135,14 @@ def _with_sign(line: Mentions, piece: Piece, number: int, weights: defaultdict[s
     sign = f"\0{number} {piece.sign}"  # no word has a null in it
     weights[sign] = _NAMED if piece.names else _SIGN
     return (*words, sign), max(factor, piece.names), weight + weights[sign]
+
+
+def _next_to(places: Sequence[tuple[int, int]], split: Sequence[Pieces], at: int) -> Iterator[int]:
+    """Yield the lines next to one in the same result. What has a structure has frames instead of neighbors."""
+    number = places[at][0]
+    for near in (at - 1, at + 1):
+        if 0 <= near < len(places) and places[near][0] == number and not split[number].kind:
+            yield near
 
 
 def _body(text: str) -> int:

@@ -94,7 +94,7 @@ def _order(found: _Object) -> tuple[int, int]:
 def _without_stale(window: Window, candidate: CandidatePart) -> Excerpt | None:
     """Return the edit that takes the stale lines out of a result; None if there are none."""
     salience, seq, text = window.salience, candidate.entry.seq, candidate.part.text
-    if not salience.taken_out or len(text) > READ or (seq, candidate.number) in candidate.unit.edits:
+    if not salience.removes or len(text) > READ or (seq, candidate.number) in candidate.unit.edits:
         return None
     if pieces_of(text) is not None:
         return None  # JSON has no stale lines, and must stay valid

@@ -106,6 +106,8 @@ class DigestContent:
     """Lines for which there was no room."""
     covered_tokens: int
     """Tokens of the folded entries, by the upper estimate."""
+    removed: tuple[tuple[int, int], ...] = ()
+    """Lines that edits among the folded entries removed, as a fingerprint and the `seq` of the edit, oldest first."""
 
 
 NO_DIGEST = DigestContent((), (), (), 0)
@@ -303,11 +305,12 @@ def until(plan: Plan, last: int) -> Plan:
             edits.append(replace(edit, last=min(edit.last, last)))
     notes = tuple(note for note in plan.digest.notes if note.last <= last)
     reserve = tuple(note for note in plan.digest.reserve if note.last <= last)
+    removed = tuple(each for each in plan.digest.removed if each[1] <= last)
     return replace(
         plan,
         edits=tuple(edits),
         summary_after=_place_of_summary(plan, edits),
-        digest=replace(plan.digest, notes=notes, reserve=reserve),
+        digest=replace(plan.digest, notes=notes, reserve=reserve, removed=removed),
         no_reasoning=up_to(plan.no_reasoning, last),
     )
 
@@ -359,6 +362,7 @@ def joined(one: DigestContent, other: DigestContent) -> DigestContent:
         tuple(heaviest),
         (*one.reserve, *other.reserve),
         one.covered_tokens + other.covered_tokens,
+        (*one.removed, *other.removed),
     )
 
 

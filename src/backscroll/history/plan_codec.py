@@ -162,7 +162,8 @@ class PlanRecords:
         if "rest" in body:
             body |= _unpacked(body["rest"])  # before format 3 they were not packed
         weights = tuple((word, weight) for word, weight in body["weights"])
-        return DigestContent(notes, weights, _read_notes(body["spare"]), body["told"])
+        removed = tuple((line, seq) for line, seq in body.get("removed", ()))
+        return DigestContent(notes, weights, _read_notes(body["spare"]), body["told"], removed)
 
 
 _BY = {"supersede": "deduplicate", "clip": "excerpt", "mask": "clear", "mask batch": "cache savings"}
@@ -231,7 +232,9 @@ def read_counts(raw: list[list[Any]]) -> Counts:
 
 def _digest(digest: DigestContent) -> Body:
     notes = [note if note.by else note[:4] for note in digest.notes]  # nearly all lines have no author
-    rest = {"weights": digest.weights, "spare": [note[:4] for note in digest.reserve]}
+    rest: Body = {"weights": digest.weights, "spare": [note[:4] for note in digest.reserve]}
+    if digest.removed:
+        rest["removed"] = digest.removed
     return {"notes": notes, "rest": _packed(rest), "told": digest.covered_tokens}
 
 

@@ -46,8 +46,8 @@ class AsyncContextManager(ManagerBase):
             `"digest"`, `"importance"`, `"truncate"`) and strategy objects, which run in that order; `"native"` runs
             first. `None`: only the last resort, which runs when the view would not fit otherwise.
         protect: `Protection(recent, results, first, last, working_set)`: the messages that compaction spares.
-        tool_result_preview: `ToolResultPreview(threshold_tokens, preview_tokens, when)`: show only head and tail of
-            long tool results. `None`: only when a compaction needs it.
+        tool_result_preview: `ToolResultPreview(threshold_tokens, preview_tokens, when)`: show only the lines
+            of long tool results that matter most. `None`: only when a compaction needs it.
         max_messages: Maximum messages per view, at least 8; older ones are summarized. `None`: no limit.
         clear_at_least_tokens: Clear old tool results early only if this frees at least this many tokens. `None`: never
             clear early.

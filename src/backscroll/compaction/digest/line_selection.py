@@ -1,10 +1,11 @@
 """Choose lines that together mention most of the weight: a greedy cover."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from math import inf
 
+BESIDE = 0.5  # of a chosen line's worth that the lines next to it gain: code is edited in blocks
 AGAIN = 0.3  # of a word's weight that is left for the next line that mentions it: repetition is worth less
 _LEAST = 5  # tokens: no line worth keeping takes fewer
 _END = (inf, -1)  # sorts after everything in the heap
@@ -24,7 +25,11 @@ def ranked(candidates: Sequence[Candidate]) -> list[int]:
 
 
 def cover(
-    candidates: Sequence[Candidate], weights: Mapping[str, float], room: int, order: Sequence[int] | None = None
+    candidates: Sequence[Candidate],
+    weights: Mapping[str, float],
+    room: int,
+    order: Sequence[int] | None = None,
+    beside: Callable[[int], Iterable[int]] | None = None,
 ) -> list[int]:
     """Choose lines within `room` tokens, best first.
 
@@ -35,6 +40,8 @@ def cover(
         weights: The weight of each word.
         room: Tokens of the chosen lines at most.
         order: The result of `ranked`, if known.
+        beside: Returns the lines next to a chosen one, which gain a share of its worth. So blocks grow around what
+            matters, and lines that mention nothing are chosen with their neighbors. `None`: no line gains.
 
     Returns:
         Indexes of the chosen lines.
@@ -43,7 +50,8 @@ def cover(
     weigh = left.__getitem__
     order, at = ranked(candidates) if order is None else order, 0
     again = [_END]  # a heap of those that others made worth less, by their new worth; best is lowest
-    chosen: list[int] = []
+    chosen: dict[int, None] = {}
+    gained: dict[int, float] = {}
     first = _place(candidates, order, at)
     while room >= _LEAST:
         if again[0] < first:
@@ -54,19 +62,25 @@ def cover(
             number, at = order[at], at + 1
             first = _place(candidates, order, at)
         words, tokens, factor, _ = candidates[number]
-        if tokens > room:
+        if tokens > room or number in chosen:
             continue
-        adds = -factor * sum(map(weigh, words)) / (tokens + FRAME)
+        worth = factor * sum(map(weigh, words)) + gained.get(number, 0.0)
+        adds = -worth / (tokens + FRAME)
         if adds > again[0][0] or adds > first[0]:
             heappush(again, (adds, number))  # others with the same words were chosen since
             continue
         if adds >= 0:
             break
-        chosen.append(number)
+        chosen[number] = None
         room -= tokens
         for word in words:
             left[word] *= AGAIN
-    return chosen
+        for near in beside(number) if beside is not None else ():
+            if near not in chosen and worth * BESIDE > gained.get(near, 0.0):
+                gained[near] = worth * BESIDE
+                words, tokens, factor, _ = candidates[near]
+                heappush(again, (-(factor * sum(map(weigh, words)) + gained[near]) / (tokens + FRAME), near))
+    return list(chosen)
 
 
 def _place(candidates: Sequence[Candidate], order: Sequence[int], at: int) -> tuple[float, int]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 
-from backscroll.compaction.digest.stale_lines import removed_lines
+from backscroll.compaction.digest.stale_lines import fingerprint, removed_lines
 from backscroll.compaction.digest.terms import line_words, ordinary_words, specific_words
 from backscroll.history.history import Entry
 
@@ -31,8 +31,14 @@ Line = tuple[Sequence[str], float, float]
 class Relevance:
     """Weigh words over the groups of a window, oldest first. Each text is read once, on demand."""
 
-    def __init__(self, groups: Sequence[Sequence[Entry]], before: Iterable[tuple[str, float]]) -> None:
+    def __init__(
+        self,
+        groups: Sequence[Sequence[Entry]],
+        before: Iterable[tuple[str, float]],
+        removed: Iterable[tuple[int, int]] = (),
+    ) -> None:
         self._groups = groups
+        self._removed = dict(removed)
         self._before = before
         self._words: dict[Place, tuple[str, ...]] = {}
 
@@ -97,16 +103,18 @@ class Relevance:
     @cached_property
     def taken_out(self) -> dict[str, int]:
         """Lines that edits in the window removed, with the `seq` of the newest such edit."""
-        found: dict[str, int] = {}
-        for group in self._groups:
-            for entry in group:
-                for part in entry.reading.call_parts if entry.reading.calls else ():
-                    found.update(dict.fromkeys(removed_lines(part.text), entry.seq))
-        return found
+        return removed_in(self._groups)
+
+    @property
+    def removes(self) -> bool:
+        """True if any line may be stale."""
+        return bool(self.taken_out or self._removed)
 
     def stale(self, text: str, seq: int) -> bool:
         """Return whether an edit removed this line of message `seq`, then or later."""
-        return seq <= self.taken_out.get(text, -1)
+        if seq <= self.taken_out.get(text, -1):
+            return True
+        return bool(self._removed) and seq <= self._removed.get(fingerprint(text), -1)
 
     def read(self, lines: Iterable[str], weights: defaultdict[str, float]) -> Iterator[Line]:
         """Yield what each line mentions. `weights` returns 0 for an unknown word."""
@@ -116,6 +124,16 @@ class Relevance:
             weight = sum(map(weigh, words)) if words else 0.0
             near = len(ordinary & topic) / len(ordinary) if weight and ordinary else 0.0
             yield words, _OFF_TOPIC + _TOPIC * near * near, weight
+
+
+def removed_in(groups: Iterable[Sequence[Entry]]) -> dict[str, int]:
+    """Return the lines that edits in these groups removed, with the `seq` of the newest such edit."""
+    found: dict[str, int] = {}
+    for group in groups:
+        for entry in group:
+            for part in entry.reading.call_parts if entry.reading.calls else ():
+                found.update(dict.fromkeys(removed_lines(part.text), entry.seq))
+    return found
 
 
 def discounted(

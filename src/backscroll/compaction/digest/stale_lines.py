@@ -8,6 +8,7 @@ earlier text.
 import json
 from collections.abc import Iterator
 from typing import Any
+from zlib import crc32
 
 from backscroll.compaction.digest.terms import pieces
 from backscroll.compaction.sampling import READ
@@ -52,6 +53,11 @@ def removed_lines(arguments: str) -> set[str]:
                     if not line.startswith(("---", "+++")):
                         (removed if line[:1] == "-" else added if line[:1] == "+" else set()).update(_lines(line[1:]))
     return removed - added
+
+
+def fingerprint(line: str) -> int:
+    """Return what a digest keeps of a removed line, which is too long to be kept itself: its CRC-32."""
+    return crc32(line.encode("utf-8", "surrogatepass"))
 
 
 def written_values(arguments: str) -> list[str]:

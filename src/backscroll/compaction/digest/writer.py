@@ -7,7 +7,7 @@ kept aside, up to a bound, for later digests.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import islice
@@ -18,7 +18,8 @@ from typing import NamedTuple
 from backscroll.compaction.digest.line_selection import FRAME, Candidate, cover, ranked
 from backscroll.compaction.digest.notes import TurnFacts, rules_of
 from backscroll.compaction.digest.outdated import is_talk, outdated, states_fact, still_contradicting, without_outdated
-from backscroll.compaction.digest.relevance import SHOWN, Line, Relevance, discounted
+from backscroll.compaction.digest.relevance import SHOWN, Line, Relevance, discounted, removed_in
+from backscroll.compaction.digest.stale_lines import fingerprint
 from backscroll.compaction.digest.terms import specific_words
 from backscroll.history.history import Entry
 from backscroll.history.plan import DigestContent, DigestLine
@@ -31,6 +32,7 @@ HELD = 0.25  # of headings for words that replace what the view shows word for w
 WITH_PROSE = 0.35  # of a digest for users' words and turns next to a model's summary, at the expense of lines
 RESERVE_LINES, MOST_RESERVE = 0.05, 250  # lines kept aside without room: per token of the budget, and at most
 WEIGHTS, MOST_WEIGHTS = 0.12, 2_000  # words whose weight is kept, likewise
+MOST_REMOVED = 1_000  # lines that edits removed: about 12 bytes each in a stored plan
 MOST_SQUEEZED = 100  # users' words without room that are kept aside
 ERROR = 20.0  # weight of an error on top of its words: five mentions by the agent
 _CHARACTERS = 3.2  # per token of a line, before it is counted
@@ -113,7 +115,20 @@ def write(
         tuple(heaviest[: min(MOST_WEIGHTS, int(frame.budget * WEIGHTS))]),
         (*squeezed, *reserve),
         covered,
+        _removed(before, groups),
     )
+
+
+def _removed(before: DigestContent, groups: Sequence[Sequence[Entry]]) -> tuple[tuple[int, int], ...]:
+    """Return the fingerprints of the lines that edits removed, the newest ones: a line of a result that is folded later
+    than the edit must not come back.
+    """
+    removed = dict(before.removed)
+    for line, seq in removed_in(groups).items():
+        key = fingerprint(line)
+        removed.pop(key, None)
+        removed[key] = seq
+    return tuple(sorted(removed.items(), key=itemgetter(1)))[-MOST_REMOVED:]
 
 
 def _fitting(
@@ -196,7 +211,7 @@ class Lines:
                     self._texts.append(error.text)
                     self._from.append(error)
         newest = dict(zip(self._texts, range(len(self._texts)), strict=True))
-        for text in salience.taken_out.keys() & newest.keys():
+        for text in list(newest) if salience.removes else ():
             if salience.stale(text, self._first(newest[text])):
                 del newest[text]
         self.newest_first = sorted(newest.values(), reverse=True)
@@ -226,6 +241,12 @@ class Lines:
         found = self._from[number]
         return found.first if isinstance(found, DigestLine) else found
 
+    def beside(self, number: int) -> Iterator[int]:
+        """Yield the numbers of the lines before and after one in its message, as far as they are known."""
+        for near in (number - 1, number + 1):
+            if 0 <= near < len(self._from) and self._first(near) == self._first(number):
+                yield near
+
     def note(self, number: int) -> DigestLine:
         """Return one of them as a `DigestLine`."""
         found = self._from[number]
@@ -243,9 +264,7 @@ def _choose(
     reading = frame.salience.read(lines.texts, weights)
     for number, text, line in zip(lines.newest_first, lines.texts, reading, strict=True):
         words, factor, weight = line if number not in errors else _with_error(errors[number], line, weights)
-        if not weight:
-            continue
-        if unsaid.isdisjoint(words) and said.holds(text):
+        if weight and unsaid.isdisjoint(words) and said.holds(text):
             aside.append(lines.note(number))
             continue
         tokens = ceil(len(text) / _CHARACTERS) + 2
@@ -253,14 +272,21 @@ def _choose(
         numbers.append(number)
     chosen: dict[int, DigestLine] = {}
     order = ranked(candidates)
-    for at in cover(candidates, weights, int(room * _OFTEN_SHORTER), order):
+    at_number = {number: at for at, number in enumerate(numbers)}
+
+    def beside(at: int) -> Iterator[int]:
+        for near in lines.beside(numbers[at]):
+            if near in at_number:
+                yield at_number[near]
+
+    for at in cover(candidates, weights, int(room * _OFTEN_SHORTER), order, beside):
         note = lines.note(numbers[at])
         tokens = frame.tokens(note_text(note)) + 1
         if tokens <= room:
             room -= tokens
             chosen[at] = note
     most = max(0, min(MOST_RESERVE, int(frame.budget * RESERVE_LINES)) - len(aside))
-    best = (lines.note(numbers[at]) for at in order if at not in chosen)
+    best = (lines.note(numbers[at]) for at in order if at not in chosen and candidates[at][3] > 0)
     reserve = sorted([*aside, *islice(best, most)], key=_first)
     return [chosen[at] for at in sorted(chosen, reverse=True)], reserve
 

@@ -1,4 +1,7 @@
-"""Previews: views show long tool results as head and tail, after the model has seen them or at once."""
+"""Previews: views show long tool results by the lines that matter most, after the model has seen them or at once.
+
+Where the lines mention little, head and tail say more.
+"""
 
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
@@ -55,8 +58,6 @@ class ArrivalRule(NamedTuple):
     """Tokens of its preview."""
     exempt_tools: tuple[str, ...]
     """Tools whose results are shown whole."""
-    by_lines: bool = False
-    """Keep the lines that matter most, instead of head and tail."""
 
 
 def arrival_rule(room: int, previews: ToolResultPreview | None, *, binds: bool) -> ArrivalRule:
@@ -68,7 +69,7 @@ def arrival_rule(room: int, previews: ToolResultPreview | None, *, binds: bool) 
         binds: Shortening a result later costs the model's reasoning, so without the option more is shortened at once.
     """
     if previews is None:
-        return ArrivalRule(int(room * (OF_BOUND if binds else AT_ONCE)), int(room * KEPT), RECALLS, by_lines=True)
+        return ArrivalRule(int(room * (OF_BOUND if binds else AT_ONCE)), int(room * KEPT), RECALLS)
     over = int(room * AT_ONCE)
     over = min(previews.threshold_tokens, over) if previews.when == ARRIVAL else over
     keep = previews.preview_tokens
@@ -115,7 +116,7 @@ def _preview(window: Window, rule: ArrivalRule, candidate: CandidatePart) -> Exc
         return None
     if candidate.part.media is not None:
         return window.mask(candidate, BY, "set aside")
-    lines = next(cut_to_lines(window, [candidate], rule.keep, BY), None) if rule.by_lines else None
+    lines = next(cut_to_lines(window, [candidate], rule.keep, BY), None)
     if lines is not None and rule.keep * _FILLED <= window.tokens(lines.count) <= rule.over:
         return lines  # otherwise its lines mention little, and head and tail say more
     return window.clip(candidate, max(1, rule.keep), BY)
