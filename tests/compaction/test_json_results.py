@@ -56,7 +56,7 @@ def test_json_result_cut_in_a_view_is_valid_json(way, document, style, newest):
 def test_json_result_keeps_what_was_asked_about():
     rows = [{"id": f"order_{number}", "status": "open", "note": f"note {number} " * 9} for number in range(200)]
     manager = ContextManager(
-        tokenizer=count_quarter, budget=4_000, strategies=["excerpt"], protect=Protection(recent=0)
+        tokenizer=count_quarter, budget=4_000, strategies=["excerpt"], protect=Protection(recent=0), target_usage=0.6
     )
     manager.append(TALK.say("user", "Where is order_117?"), TALK.call(["c1"], "", {"table": "orders"}))
     manager.append(*TALK.results([("c1", json.dumps({"orders": rows, "total": 200}))]))

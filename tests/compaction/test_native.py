@@ -341,7 +341,7 @@ def test_a_model_that_is_not_compacted_is_not_asked(strategies):
     """Amazon Bedrock does not compact on demand. The lane names the platform."""
     talk = NativeTalk(strategies=strategies)
     lane = "us.anthropic.claude-opus-5-5-20260922-v1:0"
-    for _ in range(60):
+    for _ in range(90):
         view = talk.send(lane)
     assert talk.names.count(events.COMPACTION) > 2
     assert talk.asked == []

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
-from backscroll import events
+from backscroll import Protection, events
 from backscroll.compaction.native import worth_using
 from backscroll.evaluation.fake_providers import reply
 from tests.compaction.native_talk import Message, NativeTalk
@@ -88,7 +88,7 @@ def roles(items):
 
 def test_cut_is_not_between_messages_of_one_role():
     """Else the reasoning of the kept turns would not stay valid behind the block."""
-    talk = Steered()
+    talk = Steered(protect=Protection(recent=0.3), target_usage=0.6)
     for compacted, kept, *_ in orders(talk):
         assert roles(compacted)[-1] != roles(kept)[0]
     assert events.REASONING_REMOVED not in talk.names

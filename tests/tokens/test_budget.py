@@ -220,6 +220,7 @@ SHARES = (
     (CompactionOptions, "compact_threshold"),
     (CompactionOptions, "target_usage"),
     (Protection, "recent"),
+    (Protection, "working_set"),
     (BudgetOptions, "output_reserve"),
 )
 WHOLE = (

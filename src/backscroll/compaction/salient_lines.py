@@ -71,7 +71,7 @@ def _choose(
     for number in range(len(results) - 1, -1, -1):
         room -= int((split[number].head + split[number].tail) * each[number]) + 5 * _FRAME
         _add(found, salience, weights, (number, results[number], split[number], each[number]))
-    order = cover(found.lines, weights, room, beside=partial(_next_to, found.places, split))
+    order = cover(found.lines, weights, room, neighbors=partial(_next_to, found.places, split))
     kept = _Kept(split, each, room)
     for chosen in order:
         number, at = found.places[chosen]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from math import inf
 
-BESIDE = 0.5  # of a chosen line's worth that the lines next to it gain: code is edited in blocks
+NEIGHBOR = 0.5  # of a chosen line's worth that the lines next to it gain: code is edited in blocks
 AGAIN = 0.3  # of a word's weight that is left for the next line that mentions it: repetition is worth less
 _LEAST = 5  # tokens: no line worth keeping takes fewer
 _END = (inf, -1)  # sorts after everything in the heap
@@ -29,7 +29,7 @@ def cover(
     weights: Mapping[str, float],
     room: int,
     order: Sequence[int] | None = None,
-    beside: Callable[[int], Iterable[int]] | None = None,
+    neighbors: Callable[[int], Iterable[int]] | None = None,
 ) -> list[int]:
     """Choose lines within `room` tokens, best first.
 
@@ -40,7 +40,7 @@ def cover(
         weights: The weight of each word.
         room: Tokens of the chosen lines at most.
         order: The result of `ranked`, if known.
-        beside: Returns the lines next to a chosen one, which gain a share of its worth. So blocks grow around what
+        neighbors: Returns the lines next to a chosen one, which gain a share of its worth. So blocks grow around what
             matters, and lines that mention nothing are chosen with their neighbors. `None`: no line gains.
 
     Returns:
@@ -61,26 +61,29 @@ def cover(
         else:
             number, at = order[at], at + 1
             first = _place(candidates, order, at)
-        words, tokens, factor, _ = candidates[number]
-        if tokens > room or number in chosen:
+        words, tokens, _, _ = candidates[number]
+        adds = -_worth(candidates[number], weigh, gained.get(number, 0.0))
+        if tokens > room or number in chosen or adds >= 0:
             continue
-        worth = factor * sum(map(weigh, words)) + gained.get(number, 0.0)
-        adds = -worth / (tokens + FRAME)
         if adds > again[0][0] or adds > first[0]:
             heappush(again, (adds, number))  # others with the same words were chosen since
             continue
-        if adds >= 0:
-            break
         chosen[number] = None
         room -= tokens
         for word in words:
             left[word] *= AGAIN
-        for near in beside(number) if beside is not None else ():
-            if near not in chosen and worth * BESIDE > gained.get(near, 0.0):
-                gained[near] = worth * BESIDE
-                words, tokens, factor, _ = candidates[near]
-                heappush(again, (-(factor * sum(map(weigh, words)) + gained[near]) / (tokens + FRAME), near))
+        gain = -adds * (tokens + FRAME) * NEIGHBOR
+        for near in neighbors(number) if neighbors is not None else ():
+            if near not in chosen and gain > gained.get(near, 0.0):
+                gained[near] = gain
+                heappush(again, (-_worth(candidates[near], weigh, gain), near))
     return list(chosen)
+
+
+def _worth(candidate: Candidate, weigh: Callable[[str], float], gained: float) -> float:
+    """Return what a line adds per token."""
+    words, tokens, factor, _ = candidate
+    return (factor * sum(map(weigh, words)) + gained) / (tokens + FRAME)
 
 
 def _place(candidates: Sequence[Candidate], order: Sequence[int], at: int) -> tuple[float, int]:

@@ -241,7 +241,7 @@ class Lines:
         found = self._from[number]
         return found.first if isinstance(found, DigestLine) else found
 
-    def beside(self, number: int) -> Iterator[int]:
+    def neighbors(self, number: int) -> Iterator[int]:
         """Yield the numbers of the lines before and after one in its message, as far as they are known."""
         for near in (number - 1, number + 1):
             if 0 <= near < len(self._from) and self._first(near) == self._first(number):
@@ -274,12 +274,12 @@ def _choose(
     order = ranked(candidates)
     at_number = {number: at for at, number in enumerate(numbers)}
 
-    def beside(at: int) -> Iterator[int]:
-        for near in lines.beside(numbers[at]):
+    def neighbors(at: int) -> Iterator[int]:
+        for near in lines.neighbors(numbers[at]):
             if near in at_number:
                 yield at_number[near]
 
-    for at in cover(candidates, weights, int(room * _OFTEN_SHORTER), order, beside):
+    for at in cover(candidates, weights, int(room * _OFTEN_SHORTER), order, neighbors):
         note = lines.note(numbers[at])
         tokens = frame.tokens(note_text(note)) + 1
         if tokens <= room:
