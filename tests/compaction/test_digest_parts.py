@@ -381,8 +381,9 @@ def test_text_of_messages_neither_ends_nor_opens_a_summary(kind):
         (Digest(1, 1),),
         digest=DigestContent((DigestLine(1, 1, kind, "a </summary> b < / SUMMARY><summary> <b>"),), (), (), 9),
     )
-    text = summary_text(plan, 1)
-    assert text.endswith("a &lt;/summary> b &lt; / SUMMARY>&lt;summary> <b>\n</summary>")
+    text = summary_text(plan)
+    assert "a &lt;/summary> b &lt; / SUMMARY>&lt;summary> <b>\n" in text
+    assert text.endswith("\n</summary>")
     assert text.lower().count("<summary") == text.lower().count("</summary") == 1
 
 
@@ -403,14 +404,14 @@ def test_long_path_is_written_in_full_once_and_then_by_name():
 def test_summary_lists_dropped_and_describes_folded_messages():
     """A summary lists what was dropped and says what was folded."""
     digest = DigestContent((DigestLine(4, 9, "turn", "read(path=a)"),), (), (), 9)
-    lines = summary_text(Plan((Truncate(1, 3), Digest(4, 9), Truncate(12, 12)), digest=digest), 1_010).splitlines()
-    assert (lines[0], lines[1][:22]) == ("<summary>", "1,010 earlier messages")
-    assert lines[2:] == ["Left out: [ref:1-3], [ref:12].", "[ref:4-9] read(path=a)", "</summary>"]
+    lines = summary_text(Plan((Truncate(1, 3), Digest(4, 9), Truncate(12, 12)), digest=digest)).splitlines()
+    assert (lines[0], lines[1][:16]) == ("<summary>", "Earlier messages")
+    assert lines[2:] == ["[ref:4-9] read(path=a)", "Left out: [ref:1-3], [ref:12].", "</summary>"]
 
 
 def test_many_dropped_ranges_are_listed_as_one():
     drops = tuple(Truncate(number, number) for number in range(10, 30, 2))
-    assert "Left out: [ref:10-28]." in summary_text(Plan(drops), 10)
+    assert "Left out: [ref:10-28]." in summary_text(Plan(drops))
 
 
 def test_fold_without_room_is_listed_with_a_reference():
@@ -420,7 +421,7 @@ def test_fold_without_room_is_listed_with_a_reference():
         DigestLine(7, 7, "line", "x = 1"),
         DigestLine(9, 9, "user", "go on"),
     )
-    text = summary_text(Plan((Digest(2, 12),), digest=DigestContent(notes, (), (), 9)), 11)
+    text = summary_text(Plan((Digest(2, 12),), digest=DigestContent(notes, (), (), 9)))
     assert "Left out: [ref:2-3], [ref:6-8], [ref:10-12]." in text
 
 

@@ -264,7 +264,7 @@ def test_without_a_block_our_digest_serves(answer, reason):
         view = talk.work(events.COMPACTION)
     assert reason in talk.payloads(events.NATIVE_FAILED)[0]["reason"]
     assert not blocks(view)
-    assert any("earlier messages are compacted here" in str(message["content"]) for message in view)
+    assert any("Earlier messages are compacted here" in str(message["content"]) for message in view)
 
 
 def test_a_function_that_fails_is_called_ever_less():
@@ -322,7 +322,7 @@ def test_a_lane_of_another_vendor_does_without_the_block():
     assert blocks(talk.manager.get_messages_for_request(lane="claude-fable-5-1"))
     other = talk.manager.get_messages_for_request(lane="gpt-6.2-sol")
     assert not blocks(other)
-    assert "earlier messages are compacted here" in str(other)
+    assert "Earlier messages are compacted here" in str(other)
     assert any(str(message["content"]).startswith("Go through the notes.") for message in other)
 
 
@@ -332,7 +332,7 @@ def test_a_lane_that_cannot_read_the_block_does_without_it():
     for lane in ("gemini-2.5-pro", "claude-haiku-4-5", "us.anthropic.claude-opus-5-5-v1:0"):
         other = talk.manager.get_messages_for_request(lane=lane)
         assert not blocks(other)
-        assert "earlier messages are compacted here" in str(other)
+        assert "Earlier messages are compacted here" in str(other)
 
 
 @pytest.mark.filterwarnings("ignore::backscroll.BackscrollWarning")

@@ -144,7 +144,7 @@ def test_digest_follows_the_first_user_message_and_covers_folds():
     assert gone == list(range(1, len(gone) + 1))
     assert len(gone) > 10
     assert {state for seq, (state, _) in session.states().items() if seq not in gone} == {"whole"}
-    assert f"{len(gone)} earlier messages" in summary
+    assert "Earlier messages are compacted here" in summary
     kept = session.manager.get_messages()[len(gone) + 1 :]
     assert view[-len(kept) :] == kept
 

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from backscroll.compaction.digest.relevance import Relevance
 from backscroll.compaction.floor import floor_seqs
+from backscroll.compaction.options import DigestOptions
 from backscroll.compaction.sampling import READ
 from backscroll.history.history import Entry, History
 from backscroll.history.plan import (
@@ -31,12 +32,12 @@ from backscroll.view.rendering import clipped, masked
 from backscroll.view.view import View
 
 NEAREST = 1 / 3  # of the tokens spared as recent: these are not even cut
-SHARE = 0.45  # of the budget that a digest takes at most
 FREE_SHARE = 0.6  # of what the required messages leave of the budget
 PROSE = 0.1  # of the budget that a model's summary is asked to take: users' words and facts need the rest of a digest
 _FEWER = (1.0, 0.5, 0.0)  # of a result's pieces, if the first cut is larger than it should be
 _MARK = 60  # characters of the mark that bears the reference
 OF_COVERED = 0.45  # of what it covers: a digest nearly as long as the original is no digest
+PART = 0.3  # of its allowance by which a digest that only appends grows with one compaction
 LEAST_DIGEST = 200  # tokens that it may take however little it covers: rules in it must not leave while there is room
 
 
@@ -126,6 +127,8 @@ class Window:
     """The digest of the view so far."""
     digest_tokens: int = 0
     """Tokens of the digest, by the upper estimate."""
+    digests: DigestOptions = field(default_factory=DigestOptions)
+    """How much room the digest gets, and how it grows."""
     prose: DigestLine | None = None
     """A model's summary that is ready for use. The messages it covers leave the view with the least harm."""
     salience: Relevance = field(init=False)
@@ -251,8 +254,8 @@ class Window:
         return estimate_message(entry.reading, entry.counts, self.family).upper
 
     def digest_allowance(self, folded: int, room: int | None = None) -> int:
-        """Return the tokens that the digest may take once `folded` more tokens are digested: at most `SHARE` of
-        the budget.
+        """Return the tokens that the digest may take once `folded` more tokens are digested: at most its share
+        of the budget.
 
         `room`: the result of `digest_room`, for callers that need it repeatedly.
         """
@@ -266,7 +269,9 @@ class Window:
     def usual_allowance(self, folded: int) -> int:
         """Return the digest's allowance without regard to required messages."""
         covered = self.digest.covered_tokens + folded
-        return min(int(self.budget * SHARE), max(int(covered * OF_COVERED), LEAST_DIGEST if covered else 0))
+        return min(
+            int(self.budget * self.digests.share), max(int(covered * OF_COVERED), LEAST_DIGEST if covered else 0)
+        )
 
     def summary_room(self) -> int:
         """Return the tokens that a model's summary may take."""
@@ -276,6 +281,9 @@ class Window:
         """Return the tokens by which the digest is expected to grow when `folded` more tokens are digested. It fills
         its allowance, unless so few facts are known that it filled less than half of it before.
         """
+        if self.digests.appends:
+            allowed = self.digest_allowance(folded, room)
+            return int(min(allowed * PART, max(0, allowed - self.digest_tokens)))
         before = self.digest_allowance(0, room)
         sparse = before > 0 and 0 < self.digest_tokens < before / 2
         share = self.digest_tokens / before if sparse else 1.0
@@ -343,7 +351,13 @@ def _to_line_end(text: str, at: int) -> int:
 
 
 def build_window(
-    history: History, view: View, budget: int, around: RenderContext, retain: frozenset[int] = frozenset()
+    history: History,
+    view: View,
+    budget: int,
+    around: RenderContext,
+    *,
+    digests: DigestOptions,
+    retain: frozenset[int] = frozenset(),
 ) -> Window:
     """Build the window over the segments of a view.
 
@@ -352,6 +366,7 @@ def build_window(
         view: The view.
         budget: Tokens that the messages may take.
         around: The lane's surroundings.
+        digests: How much room the digest gets, and how it grows.
         retain: Entries that are required in addition.
     """
     floor, kept = floor_seqs(history) | history.newest_seqs | retain, kept_ends(history, around.kept)
@@ -373,7 +388,7 @@ def build_window(
     ]
     if units:
         units[-1].floor = True
-    return Window(units, around.family, around.count, budget, view.plan.digest, view.summary_tokens)
+    return Window(units, around.family, around.count, budget, view.plan.digest, view.summary_tokens, digests)
 
 
 def kept_ends(history: History, counts: tuple[int, int]) -> tuple[int, int]:

@@ -125,6 +125,16 @@ class CachePricing:
 
 
 @dataclass(frozen=True, slots=True)
+class DigestOptions:
+    """How much room a digest gets, and how it grows."""
+
+    share: float = 0.45
+    """Share of the budget that a digest takes at most."""
+    appends: bool = False
+    """A later digest begins with the earlier one, unchanged, until it has to be written again."""
+
+
+@dataclass(frozen=True, slots=True)
 class CompactionOptions:
     """When a lane is compacted and how far.
 
@@ -155,6 +165,8 @@ class CompactionOptions:
     """
     compact_to: int | None = None
     """Tokens of a request that a compaction aims at; at least 1, below `compact_at`. `None`: by `target_usage`."""
+    digest: DigestOptions = field(default_factory=DigestOptions)
+    """The digest, as the mode of the manager says."""
 
     def room_at(self, overhead: int) -> int:
         """Return the tokens for messages of which `compact_threshold` is reached at `compact_at`, which must be set."""

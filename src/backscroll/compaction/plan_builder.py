@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from backscroll.compaction.candidates import build_window, within
+from backscroll.compaction.candidates import PART, Window, build_window, within
+from backscroll.compaction.digest.appending import grow
 from backscroll.compaction.digest.writer import Frame, shrink, write
 from backscroll.compaction.floor import floor_seqs
+from backscroll.compaction.options import DigestOptions
 from backscroll.compaction.quotes import quotes, system_quotes
 from backscroll.compaction.reasoning import bound_view, first_changed, lost_between, sealed
 from backscroll.history.history import Entry, History
@@ -52,6 +54,7 @@ class PlanBuilder:
         targets: TokenTargets,
         around: RenderContext,
         *,
+        digests: DigestOptions,
         fresh: Sequence[Ephemeral] = (),
         regrow: bool = True,
         prose: DigestLine | None = None,
@@ -78,11 +81,19 @@ class PlanBuilder:
         """Entries without their reasoning before this plan edits anything."""
         self._no_reasoning = self._removed_before
         self._view = self._whole_again(view)
-        self.window = build_window(history, self._view, self.room, around, retain)
-        self.window.prose = prose
+        self._digests = digests
+        self.window = self._window(prose)
         self._edits: list[Edit] = []
         self._folded: list[tuple[Entry, ...]] = []
         self._won = NOTHING
+
+    def _window(self, prose: DigestLine | None) -> Window:
+        """Build the window from the view. `prose`: a model's summary that is ready for use."""
+        window = build_window(
+            self.history, self._view, self.room, self.around, digests=self._digests, retain=self.retain
+        )
+        window.prose = prose
+        return window
 
     def _whole_again(self, view: View) -> View:
         """Restore what was cut as a last resort, because it may fit now, and what the view has to retain. Nothing is
@@ -137,10 +148,9 @@ class PlanBuilder:
             return
         branch = self.history.branch
         self._no_reasoning = united(self._removed_before, [SeqRange(branch[0], branch[-1])])
-        prose, plan = self.window.prose, self._view.plan
+        plan = self._view.plan
         self._view = self._build(self._plan(plan.edits, plan.summary_after, plan.digest), self._view)
-        self.window = build_window(self.history, self._view, self.room, self.around, self.retain)
-        self.window.prose = prose
+        self.window = self._window(self.window.prose)
 
     def settle_reasoning(self) -> None:
         """Remove the reasoning behind the first edited place, and show the rest again where it fits."""
@@ -206,8 +216,7 @@ class PlanBuilder:
         self._view = self._follows = view
         self._regrow = False
         prose = self.window.prose
-        self.window = build_window(self.history, view, self.room, self.around, self.retain)
-        self.window.prose = None if prose is not None and prose.last <= made.last else prose
+        self.window = self._window(None if prose is not None and prose.last <= made.last else prose)
 
     def drop_native(self) -> None:
         """Let our own digest represent what a provider's block represented, because that is too large now."""
@@ -219,9 +228,7 @@ class PlanBuilder:
         plan = without(plan, sorted(shown), self.before.plan.number + 1)
         after = _summary_place(self.history, plan.edits)
         self._view = self._build(replace(plan, summary_after=after, last=newest_seq(self.history)), self._view)
-        prose = self.window.prose
-        self.window = build_window(self.history, self._view, self.room, self.around, self.retain)
-        self.window.prose = prose
+        self.window = self._window(self.window.prose)
 
     def _fits(self, view: View) -> bool:
         """Return whether a view is acceptable in place of the present one, which edits more."""
@@ -247,10 +254,11 @@ class PlanBuilder:
     def _starved(self) -> bool:
         """Return whether a huge result crowded out the digest before, and there is room for it again."""
         window = self.window
+        usual = PART / 2 if window.digests.appends else 0.5  # a digest that only appends begins small
         return (
             self._regrow
             and bool(self._view.plan.digest.reserve)
-            and 2 * window.digest_tokens < window.digest_allowance(0)
+            and window.digest_tokens < window.digest_allowance(0) * usual
         )
 
     def _digest(self, before: DigestContent) -> DigestContent:
@@ -264,7 +272,10 @@ class PlanBuilder:
         usual, now = window.usual_allowance(0), window.digest_allowance(0)
         squeezed = now < usual / 2  # by a huge result, soon to be cut: what finds no room now is only kept aside
         frame = Frame(window.salience, kept, usual if squeezed else now, window.budget, self._tokens)
-        digest = write(before, self._folded, covered, frame, self._finished_prose())
+        if window.digests.appends:
+            digest = grow(before, self._folded, covered, frame, prose=self._finished_prose(), part=PART)
+        else:
+            digest = write(before, self._folded, covered, frame, self._finished_prose())
         return shrink(digest, now, self._tokens) if squeezed else digest
 
     def _finished_prose(self) -> DigestLine | None:
@@ -305,9 +316,8 @@ class PlanBuilder:
 
     def look_again(self) -> None:
         """Rebuild the window from the view with nothing protected: after this only required groups stay."""
-        _, prose = self.view, self.window.prose
-        self.window = build_window(self.history, self._view, self.room, self.around, self.retain)
-        self.window.prose = prose
+        _ = self.view
+        self.window = self._window(self.window.prose)
 
     def rebuild_and_count(self) -> int:
         """Rebuild the view and return `used` by it, including its notices."""

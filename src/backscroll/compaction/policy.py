@@ -400,8 +400,8 @@ def _builder(lane: LaneState, now: PolicyInput, targets: TokenTargets, *, regrow
     fresh = [found for found in now.ephemerals if found.number >= max(lane.expired, lane.shown)]
     builder = PlanBuilder(
         now.history, lane.view, lane.calibrator, targets, lane.around,
-        fresh=fresh, regrow=regrow, prose=_prose(lane), retain=now.limits.retain, stale=lane.outdated,
-        reason=now.reason,
+        digests=now.options.digest, fresh=fresh, regrow=regrow, prose=_prose(lane), retain=now.limits.retain,
+        stale=lane.outdated, reason=now.reason,
     )  # fmt: skip  # one thought
     if sum(segment.estimate.upper for segment in lane.view.of_native()) > LARGEST * targets.room:
         builder.drop_native()

@@ -43,7 +43,7 @@ def next_summary(
     may = may_try(lane.tried, lane.compactions, lane.plan.digest.covered_tokens, targets.room)
     if focus is None and wish is None and (used < early(targets) or not may):
         return None
-    window = build_window(now.history, lane.view, targets.room, lane.around)
+    window = build_window(now.history, lane.view, targets.room, lane.around, digests=now.options.digest)
     protect_recent(window, int(window.budget * now.options.protect.recent), now.options.protect.results)
     spare_working_set(window, int(window.budget * now.options.protect.working_set))
     tokens = max(targets.threshold, used) - targets.target

@@ -108,6 +108,10 @@ class DigestContent:
     """Tokens of the folded entries, by the upper estimate."""
     removed: tuple[tuple[int, int], ...] = ()
     """Lines that edits among the folded entries removed, as a fingerprint and the `seq` of the edit, oldest first."""
+    begun: tuple[int, ...] = ()
+    """Numbers of the notes that begin what later compactions appended. A summary writes the notes before each of them
+    as if nothing followed.
+    """
 
 
 NO_DIGEST = DigestContent((), (), (), 0)
@@ -183,6 +187,7 @@ def same_view(one: Plan, other: Plan) -> bool:
         one.edits == other.edits
         and one.summary_after == other.summary_after
         and one.digest.notes == other.digest.notes
+        and one.digest.begun == other.digest.begun
         and one.no_reasoning == other.no_reasoning
         and one.native == other.native
     )
@@ -199,6 +204,7 @@ def same_until(one: Plan, other: Plan, last: int) -> bool:
         and bare[0] == bare[1]
         and one.native == other.native
         and one.digest.notes == other.digest.notes
+        and one.digest.begun == other.digest.begun
         and one.summary_after == other.summary_after
     )
 
@@ -306,11 +312,12 @@ def until(plan: Plan, last: int) -> Plan:
     notes = tuple(note for note in plan.digest.notes if note.last <= last)
     reserve = tuple(note for note in plan.digest.reserve if note.last <= last)
     removed = tuple(each for each in plan.digest.removed if each[1] <= last)
+    begun = plan.digest.begun if len(notes) == len(plan.digest.notes) else ()
     return replace(
         plan,
         edits=tuple(edits),
         summary_after=_place_of_summary(plan, edits),
-        digest=replace(plan.digest, notes=notes, reserve=reserve, removed=removed),
+        digest=replace(plan.digest, notes=notes, reserve=reserve, removed=removed, begun=begun),
         no_reasoning=up_to(plan.no_reasoning, last),
     )
 
@@ -334,7 +341,8 @@ def _native_until(plan: Plan, last: int) -> Plan:
         tuple([note for note in lines if covers(gaps, note.first) and covers(gaps, note.last)])
         for lines in (native.digest.notes, native.digest.reserve)
     )
-    digest = replace(native.digest, notes=notes, reserve=reserve)
+    begun = native.digest.begun if len(notes) == len(native.digest.notes) else ()
+    digest = replace(native.digest, notes=notes, reserve=reserve, begun=begun)
     return replace(plan, edits=native.edits, digest=digest if gaps else NO_DIGEST, no_reasoning=bare, native=None)
 
 

@@ -156,14 +156,14 @@ class PlanRecords:
         return known[1]
 
     def _read_digest(self, body: Body) -> DigestContent:
-        notes = _read_notes(body["notes"])
+        notes, begun = _read_notes(body["notes"]), tuple(body.get("begun", ()))
         if self._looking:
-            return DigestContent(notes, (), (), body["told"])
+            return DigestContent(notes, (), (), body["told"], begun=begun)
         if "rest" in body:
             body |= _unpacked(body["rest"])  # before format 3 they were not packed
         weights = tuple((word, weight) for word, weight in body["weights"])
         removed = tuple((line, seq) for line, seq in body.get("removed", ()))
-        return DigestContent(notes, weights, _read_notes(body["spare"]), body["told"], removed)
+        return DigestContent(notes, weights, _read_notes(body["spare"]), body["told"], removed, begun)
 
 
 _BY = {"supersede": "deduplicate", "clip": "excerpt", "mask": "clear", "mask batch": "cache savings"}
@@ -235,7 +235,8 @@ def _digest(digest: DigestContent) -> Body:
     rest: Body = {"weights": digest.weights, "spare": [note[:4] for note in digest.reserve]}
     if digest.removed:
         rest["removed"] = digest.removed
-    return {"notes": notes, "rest": _packed(rest), "told": digest.covered_tokens}
+    begun = {"begun": digest.begun} if digest.begun else {}
+    return {"notes": notes, "rest": _packed(rest), "told": digest.covered_tokens, **begun}
 
 
 def _read_notes(raw: list[list[Any]]) -> tuple[DigestLine, ...]:

@@ -13,6 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 from backscroll import events
+from backscroll.compaction.modes import mode_named
 from backscroll.compaction.native_request import NativeCompaction, Natives, reads_block
 from backscroll.compaction.options import CachePricing, CompactionOptions
 from backscroll.compaction.strategies import choose, masks_batches, uses_native
@@ -105,6 +106,7 @@ def _config(
     """Return the options that the core decides by."""
     budget = options.budget if isinstance(options.budget, BudgetOptions) else BudgetOptions(options.budget)
     named = options.model if isinstance(options.model, str) else None
+    mode = mode_named(options.mode)
 
     def model_of(lane: str) -> str:
         return lane if find_model(lane) else named or ""
@@ -115,13 +117,14 @@ def _config(
         media=lambda lane: media_limits(lane if find_model(lane) else named),
         compaction=CompactionOptions(
             compact_threshold=options.compact_threshold,
-            target_usage=options.target_usage,
+            target_usage=mode.target_usage if options.target_usage is None else options.target_usage,
             compact_at=_checked_trigger(options.compact_at, budget),
             compact_to=options.compact_to,
-            protect=options.protect,
-            tool_result_preview=options.tool_result_preview,
+            protect=options.protect or mode.protect,
+            tool_result_preview=options.tool_result_preview or mode.tool_result_preview,
             max_messages=options.max_messages,
             clear_at_least_tokens=options.clear_at_least_tokens,
+            digest=mode.digest,
         ),
         overhead_tokens=_checked_overhead(options.overhead_tokens),
         strategies=choose(options.strategies),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, NoReturn, TypeVar
 
 from backscroll.compaction.candidates import Strategy
+from backscroll.compaction.modes import STANDARD
 from backscroll.compaction.native_request import NativeCompaction
 from backscroll.compaction.options import CachePricing, Protection, ToolResultPreview
 from backscroll.compaction.result import CompactionResult
@@ -42,7 +43,7 @@ from backscroll.view.cache_marks import CacheMarks
 
 MAIN = "main"
 """The lane of requests that name none."""
-_DEFAULT_BUDGET, _DEFAULT_PROTECTION, _IN_THE_STORE = BudgetOptions(), Protection(), StorageOptions()
+_DEFAULT_BUDGET, _IN_THE_STORE = BudgetOptions(), StorageOptions()
 
 T = TypeVar("T")
 Steps = Generator[Operation[Any], Any, T]
@@ -66,11 +67,12 @@ class ManagerBase(ABC):
         lease: float | None = None,
         budget: int | BudgetOptions = _DEFAULT_BUDGET,
         compact_threshold: float = 0.92,
-        target_usage: float = 0.55,
+        mode: str = STANDARD.name,
+        target_usage: float | None = None,
         compact_at: int | None = None,
         compact_to: int | None = None,
         strategies: str | Sequence[str | Strategy] | None = AUTO,
-        protect: Protection = _DEFAULT_PROTECTION,
+        protect: Protection | None = None,
         tool_result_preview: ToolResultPreview | None = None,
         max_messages: int | None = None,
         clear_at_least_tokens: int | None = 12_000,
@@ -89,9 +91,9 @@ class ManagerBase(ABC):
     ) -> None:
         check_names(misplaced, unknown)
         self._options = options = ManagerOptions(
-            store, session, lease, budget, compact_threshold, target_usage, compact_at, compact_to, strategies, protect,
-            tool_result_preview, max_messages, clear_at_least_tokens, overhead_tokens, tokenizer, model, cache_marks,
-            cache_pricing, summarizer, native, storage, redact, on_event, telemetry,
+            store, session, lease, budget, compact_threshold, mode, target_usage, compact_at, compact_to, strategies,
+            protect, tool_result_preview, max_messages, clear_at_least_tokens, overhead_tokens, tokenizer, model,
+            cache_marks, cache_pricing, summarizer, native, storage, redact, on_event, telemetry,
         )  # fmt: skip  # one line an option would hide the call
         self._background, self._native_background = backgrounds = self._make_background(), self._make_background()
         self._opened = open_session(options, *backgrounds, write=self._write_view, reads_only=self._reads_only)

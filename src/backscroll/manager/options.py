@@ -79,11 +79,12 @@ CHECKS: Mapping[str, Option] = {
         "a whole number of tokens or a BudgetOptions(max_tokens=...)",
     ),
     "compact_threshold": _SHARE,
-    "target_usage": _SHARE,
+    "mode": Option(_text, '"standard" or "lean"'),
+    "target_usage": _or_none(*_SHARE),
     "compact_at": _or_none(*_TOKENS),
     "compact_to": _or_none(*_TOKENS),
     "strategies": _or_none(lambda value: value == AUTO or _list(value), f'"{AUTO}", a list of names and strategies'),
-    "protect": Option(lambda value: isinstance(value, Protection), "a Protection(recent=..., last=...)"),
+    "protect": _or_none(lambda value: isinstance(value, Protection), "a Protection(recent=..., last=...)"),
     "tool_result_preview": _or_none(
         lambda value: isinstance(value, ToolResultPreview),
         "a ToolResultPreview(threshold_tokens=...)",
@@ -129,11 +130,12 @@ class ManagerOptions:
     lease: float | None
     budget: int | BudgetOptions
     compact_threshold: float
-    target_usage: float
+    mode: str
+    target_usage: float | None
     compact_at: int | None
     compact_to: int | None
     strategies: str | Sequence[str | Strategy] | None
-    protect: Protection
+    protect: Protection | None
     tool_result_preview: ToolResultPreview | None
     max_messages: int | None
     clear_at_least_tokens: int | None

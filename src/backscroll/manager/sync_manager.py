@@ -42,16 +42,20 @@ class ContextManager(ManagerBase):
             which also sets what is kept free of a window, and windows of models. By default the window of `model`
             decides; 200,000 tokens without one.
         compact_threshold: Share of the budget at which a compaction starts; above 0, at most 1.
-        target_usage: Share of the budget at which a compaction ends; above 0, below `compact_threshold`.
+        mode: `"standard"`: keep most of what the agent will need. `"lean"`: cost least per request. A mode sets
+            `target_usage`, `protect`, `tool_result_preview` and the room of the digest; options that you give win.
+        target_usage: Share of the budget at which a compaction ends; above 0, below `compact_threshold`. `None`: by the
+            mode, 0.55 or 0.35.
         compact_at: Tokens of a request at which a compaction starts even if the budget is larger; at least 1, below a
             `budget` that is given. `None`: by `compact_threshold` alone.
         compact_to: Tokens of a request at which a compaction ends; below `compact_at`. `None`: by `target_usage`.
         strategies: `"auto"` (all, least harmful first), or a list of names (`"deduplicate"`, `"excerpt"`, `"clear"`,
             `"digest"`, `"importance"`, `"truncate"`) and strategy objects, which run in that order; `"native"` runs
             first. `None`: only the last resort, which runs when the view would not fit otherwise.
-        protect: `Protection(recent, results, first, last, working_set)`: the messages that compaction spares.
+        protect: `Protection(recent, results, first, last, working_set)`: the messages that compaction spares. `None`:
+            by the mode.
         tool_result_preview: `ToolResultPreview(threshold_tokens, preview_tokens, when)`: show only the lines
-            of long tool results that matter most. `None`: only when a compaction needs it.
+            of long tool results that matter most. `None`: by the mode; `"standard"` only when a compaction needs it.
         max_messages: Maximum messages per view, at least 8; older ones are summarized. `None`: no limit.
         clear_at_least_tokens: Clear old tool results early only if this frees at least this many tokens. `None`: never
             clear early.

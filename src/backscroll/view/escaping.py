@@ -15,7 +15,7 @@ _REFERENCE = re.compile(r"[\[\uff3b]\s*ref\s*[:\uff1a]\s*(?:([\d.\-]*)\s*[\]\uff
 _MARKS = r"[ \t\xa0*_#`\"'\u2022.\-]*"
 _LABEL = re.compile(
     rf"{_BEGIN}(?={_MARKS}(?:\(ref:[^)\n]*\)?{_MARKS})?(?:(?:rules? of the user|user|in short|turns|left out|reminder)"
-    rf"[ \t\xa0*_`\"']*[:\uff1a]|\d[\d,.]* earlier messages are compacted))",
+    rf"[ \t\xa0*_`\"']*[:\uff1a]|(?:\d[\d,.]* )?earlier messages are compacted here))",
     re.IGNORECASE,
 )
 _INDENT = re.compile(rf"{_BEGIN}[ \t]+")

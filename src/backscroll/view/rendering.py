@@ -141,24 +141,26 @@ def render_group(
     return found, tuple([tuple([owners[at] for at in each if at < known]) for each in sources])
 
 
-def summary_text(plan: Plan, left_out: int, ranges: Sequence[tuple[int, int]] | None = None) -> str:
-    """Write the one synthetic message of a compacted view: what was left out, how to recall it, and the plan's digest.
+def summary_text(plan: Plan, ranges: Sequence[tuple[int, int]] | None = None) -> str:
+    """Write the one synthetic message of a compacted view: how to recall what was left out, and the plan's digest.
+
+    It begins with what stays the same, and what changes with every compaction is at its end: so a summary that only
+    appends to the one before keeps the provider's prompt cache.
 
     Args:
         plan: The plan, with its digest.
-        left_out: Number of messages left out.
         ranges: Ranges that the digest gives no reference to. `None`: all of them.
     """
     ranges = untold(plan) if ranges is None else ranges
     lines = [
-        f"<summary>\n{left_out:,} earlier messages are compacted here to fit the token budget. Nothing is lost: "
+        "<summary>\nEarlier messages are compacted here to fit the token budget. Nothing is lost: "
         "recall a reference to read it word for word, or search for what it was about."
     ]
+    lines += note_texts(plan.digest.notes, plan.digest.begun)
     if len(ranges) > _LISTED_RANGES:
         ranges = [(ranges[0][0], ranges[-1][1])]
     if ranges:
         lines.append(f"Left out: {', '.join(reference(first, last) for first, last in ranges)}.")
-    lines += note_texts(plan.digest.notes)
     return "\n".join([*lines, "</summary>"])
 
 
@@ -182,12 +184,17 @@ def _first(note: DigestLine) -> int:
     return note.first
 
 
-def note_texts(notes: Iterable[DigestLine]) -> list[str]:
-    """Write digest lines as a summary shows them: a long path is written once in full, then by its name."""
+def note_texts(notes: Iterable[DigestLine], begun: Collection[int] = ()) -> list[str]:
+    """Write digest lines as a summary shows them: a long path is written once in full, then by its name.
+
+    Args:
+        notes: The lines.
+        begun: As in `DigestContent.begun`.
+    """
     known: set[str] = set()
     texts: list[str] = []
     notes = list(notes)
-    runs = _runs(notes)
+    runs = _runs(notes, begun)
     for number, note in enumerate(notes):
         if number in runs:
             texts.append(_in_run(note, runs[number]))
@@ -202,19 +209,20 @@ def note_texts(notes: Iterable[DigestLine]) -> list[str]:
     return texts
 
 
-def _runs(notes: Sequence[DigestLine]) -> dict[int, DigestLine | None]:
+def _runs(notes: Sequence[DigestLine], begun: Collection[int]) -> dict[int, DigestLine | None]:
     """Return which of these notes are in a run of short words of users, by number: the first with the last of its run,
     which share one reference. Where users say much in few words, references would take half of the room.
     """
     found: dict[int, DigestLine | None] = {}
     start = 0
     for end in range(len(notes) + 1):
-        if end < len(notes) and notes[end].kind == "user" and _is_short(notes[end].text):
+        is_short = end < len(notes) and notes[end].kind == "user" and _is_short(notes[end].text)
+        if is_short and end not in begun:
             continue
         if end - start >= _RUN:
             found.update(dict.fromkeys(range(start, end)))
             found[start] = notes[end - 1]
-        start = end + 1
+        start = end if is_short else end + 1
     return found
 
 

@@ -423,7 +423,7 @@ class View:
             after = history.branch[history.leading - 1]
         like = next((segment.messages[0] for segment in segments if segment.group and segment.messages), None)
         ranges = [(first, last) for first, last in untold(self.plan) if place(last + 1) > place(first)]
-        text = rendering.summary_text(self.plan, left_out, ranges)
+        text = rendering.summary_text(self.plan, ranges)
         summary = self._synthetic((-1 if after is None else after, SUMMARY, 0), "assistant", text, like, old)
         self.summary_tokens = summary.estimate.upper
         segments.append(summary)

@@ -260,7 +260,7 @@ async def test_setting_that_cannot_be_disabled_warns(name, reason):
         view = await viewed({name: False}, 8_000)
     assert view == await viewed({name: True}, 8_000)
     assert view[0] == READING[0]
-    assert "earlier messages are compacted here" in json.dumps(view)
+    assert "Earlier messages are compacted here" in json.dumps(view)
 
 
 @awaited

@@ -95,28 +95,31 @@ def write(
     headings = [note for note in known if note.kind not in LINES]
     headings += [note for turn in facts for note in turn.headings()]
     headings = _in_short(headings, prose, int(frame.allowance * MOST_PROSE), frame.tokens)
-    talk = _is_talk(headings, facts)
+    talk = without_tools(headings, facts)
     facts = [turn for turn in facts if not (talk and turn.by_user)]  # their words are headings
     lines = Lines([note for note in known if note.kind in LINES], facts, frame.salience)
     replaced = outdated(headings, frame.kept, lines.remarks() if talk else ())
     lines.leave_out(replaced)
     headings, squeezed = _fitting(headings, replaced, frame, talk=talk)
-    room = frame.allowance - _taken(headings, frame.tokens)
-    text = "\n".join(dict.fromkeys([note.text for note in headings]))  # unique: it is searched for every line
-    mentioned_words = frozenset(specific_words(text))
-    weights = discounted(frame.salience.weights, frame.salience.shown(frame.kept, set()), mentioned_words)
-    said = Said(text, weights.keys() - mentioned_words)
-    weights |= {_error(note): ERROR * (SHOWN if note.text in text else 1) for note in lines.errors.values()}
-    kept, reserve = _choose(lines, weights, said, room, frame)
+    kept, reserve = choose_lines(lines, headings, frame.allowance - taken(headings, frame.tokens), frame)
+    notes = tuple(sorted([*headings, *kept], key=place))
+    return content(before, groups, covered, frame, notes=notes, reserve=(*squeezed, *reserve))
+
+
+def content(
+    before: DigestContent,
+    groups: Sequence[Sequence[Entry]],
+    covered: int,
+    frame: Frame,
+    *,
+    notes: tuple[DigestLine, ...],
+    reserve: tuple[DigestLine, ...],
+) -> DigestContent:
+    """Return a digest of these lines, with what the next one needs to know of `before` and of these groups."""
     mentioned = frame.salience.weigh(groups, before.weights)
     heaviest = sorted(mentioned.items(), key=itemgetter(1), reverse=True)  # stable: of equal ones the older first
-    return DigestContent(
-        tuple(sorted([*headings, *kept], key=_place)),
-        tuple(heaviest[: min(MOST_WEIGHTS, int(frame.budget * WEIGHTS))]),
-        (*squeezed, *reserve),
-        covered,
-        _removed(before, groups),
-    )
+    weights = tuple(heaviest[: min(MOST_WEIGHTS, int(frame.budget * WEIGHTS))])
+    return DigestContent(notes, weights, reserve, covered, _removed(before, groups))
 
 
 def _removed(before: DigestContent, groups: Sequence[Sequence[Entry]]) -> tuple[tuple[int, int], ...]:
@@ -140,11 +143,11 @@ def _fitting(
     held = fit_headings(still_contradicting(headings, replaced, frame.kept), int(most * HELD), frame.tokens)[0]
     others = [note for note in headings if note not in held]
     stages = IN_TALK if talk else WITH_TOOLS
-    fitting, squeezed = fit_headings(others, most - _taken(held, frame.tokens), frame.tokens, stages)
-    return sorted([*held, *fitting], key=_place), squeezed
+    fitting, squeezed = fit_headings(others, most - taken(held, frame.tokens), frame.tokens, stages)
+    return sorted([*held, *fitting], key=place), squeezed
 
 
-def _is_talk(headings: Iterable[DigestLine], facts: Iterable[TurnFacts]) -> bool:
+def without_tools(headings: Iterable[DigestLine], facts: Iterable[TurnFacts]) -> bool:
     """Return whether no tool was called in all that a digest covers."""
     turns = [note.text for note in headings if note.kind == "turn"]
     return not any(turn.with_tools for turn in facts) and {"said"}.issuperset(_tally(turns))
@@ -167,7 +170,7 @@ def _in_short(
     others = [note for note in headings if note.kind != "prose"]
     if newest is None:
         return others
-    return sorted([newest, *(note for note in others if note.kind != "turn" or note.last > newest.last)], key=_place)
+    return sorted([newest, *(note for note in others if note.kind != "turn" or note.last > newest.last)], key=place)
 
 
 def _last(note: DigestLine) -> int:
@@ -178,7 +181,8 @@ _first = itemgetter(0)
 """Order of the conversation, if all are lines or none is."""
 
 
-def _place(note: DigestLine) -> tuple[int, bool]:
+def place(note: DigestLine) -> tuple[int, bool]:
+    """Return the order of a digest: a line follows the turn that it is from."""
     return note.first, note.kind in LINES
 
 
@@ -253,9 +257,29 @@ class Lines:
         return found if isinstance(found, DigestLine) else DigestLine(found, found, "line", self._texts[number])
 
 
+def choose_lines(
+    lines: Lines, others: Iterable[DigestLine], room: int, frame: Frame, *, since: int = 0
+) -> tuple[list[DigestLine], list[DigestLine]]:
+    """Choose lines within `room` tokens, and the best of those that are only kept aside.
+
+    Args:
+        lines: The lines.
+        others: What the digest says already.
+        room: Tokens of the chosen lines at most.
+        frame: The digest's surroundings.
+        since: The first number of a line that may be chosen; those before it can only be kept aside.
+    """
+    text = "\n".join(dict.fromkeys([note.text for note in others]))  # unique: it is searched for every line
+    mentioned_words = frozenset(specific_words(text))
+    weights = discounted(frame.salience.weights, frame.salience.shown(frame.kept, set()), mentioned_words)
+    said = Said(text, weights.keys() - mentioned_words)
+    weights |= {_error(note): ERROR * (SHOWN if note.text in text else 1) for note in lines.errors.values()}
+    return _choose(lines, weights, said, room, frame, since=since)
+
+
 def _choose(
-    lines: Lines, weights: defaultdict[str, float], said: Said, room: int, frame: Frame
-) -> tuple[list[DigestLine], Iterable[DigestLine]]:
+    lines: Lines, weights: defaultdict[str, float], said: Said, room: int, frame: Frame, *, since: int
+) -> tuple[list[DigestLine], list[DigestLine]]:
     """Choose lines that are not `said` yet, within `room` tokens, and the best of the others."""
     candidates: list[Candidate] = []
     numbers: list[int] = []
@@ -272,14 +296,15 @@ def _choose(
         numbers.append(number)
     chosen: dict[int, DigestLine] = {}
     order = ranked(candidates)
-    at_number = {number: at for at, number in enumerate(numbers)}
+    at_number = {number: at for at, number in enumerate(numbers) if number >= since}
+    among = [at for at in order if numbers[at] >= since] if since else order
 
     def neighbors(at: int) -> Iterator[int]:
         for near in lines.neighbors(numbers[at]):
             if near in at_number:
                 yield at_number[near]
 
-    for at in cover(candidates, weights, int(room * _OFTEN_SHORTER), order, neighbors):
+    for at in cover(candidates, weights, int(room * _OFTEN_SHORTER), among, neighbors):
         note = lines.note(numbers[at])
         tokens = frame.tokens(note_text(note)) + 1
         if tokens <= room:
@@ -306,18 +331,18 @@ def fit_headings(
     """
     kept = _each_rule_once(notes)
     gone: list[DigestLine] = []
-    over = _taken(kept, tokens) - room
+    over = taken(kept, tokens) - room
     for stage in WITH_TOOLS if stages is None else stages:
         while over > 0:  # repeated if it freed less than expected, because a path is written in full only once
             after = _each_rule_once(stage(kept, over, tokens))
             if after == kept:
                 break
             gone += _lost(kept, after)
-            kept, over = after, _taken(after, tokens) - room
+            kept, over = after, taken(after, tokens) - room
     return kept, gone[-MOST_SQUEEZED:]
 
 
-def _taken(notes: Sequence[DigestLine], tokens: Callable[[str], int]) -> int:
+def taken(notes: Sequence[DigestLine], tokens: Callable[[str], int]) -> int:
     """Return the tokens of lines in a summary."""
     return sum(map(tokens, note_texts(notes))) + len(notes)
 

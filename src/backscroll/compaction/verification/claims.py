@@ -20,7 +20,7 @@ _END = re.compile(rf"(?<=[.!?]){_ABBREVIATED}[\"')\]*_]*\s+(?=\S)|(?<=[\u3002\uf
 _BULLET = re.compile(r"\s*(?:[-*+\u2022>]\s+|#+\s+|\d{1,3}[.)]\s+)*")
 _HEADING = re.compile(r"\s*(?:#+\s.*|[-*\s]*\**[\w /&-]{1,40}\**:\**)\s*")
 _LABEL = re.compile(
-    r"\W*(?:(?:turns|in short|left out|reminder)\W*:|\d[\d,.]* earlier messages are compacted)", re.IGNORECASE
+    r"\W*(?:(?:turns|in short|left out|reminder)\W*:|(?:\d[\d,.]* )?earlier messages are compacted here)", re.IGNORECASE
 )
 _REFERENCE = re.compile(r"[\[(]\s*ref\s*:\s*(\d+)[\d.\-]*\s*[\])]|[\[(]\s*ref\s*:", re.IGNORECASE)
 _TOKEN = re.compile(r"(?:[^\s\"'`()<>\[\]{},;|=*!?&]|(?<=\d),(?=\d{3}(?!\d)))+")

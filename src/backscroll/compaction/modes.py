@@ -1,0 +1,48 @@
+"""Modes: presets of the options that decide what a session costs and what its views keep."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from backscroll.compaction.options import ARRIVAL, DigestOptions, Protection, ToolResultPreview
+from backscroll.errors import ConfigurationError
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """The values of one preset. Options that a caller gives take precedence."""
+
+    name: str
+    buys: str
+    """What it buys, in one sentence."""
+    target_usage: float
+    protect: Protection
+    tool_result_preview: ToolResultPreview | None
+    digest: DigestOptions
+
+
+STANDARD = Mode(
+    "standard",
+    "keeps most of what the agent will need in the view, so that it seldom has to recall",
+    target_usage=0.55,
+    protect=Protection(),
+    tool_result_preview=None,
+    digest=DigestOptions(),
+)
+LEAN = Mode(
+    "lean",
+    "costs least per request: small views, long results as previews at once, a digest that the prompt cache keeps",
+    target_usage=0.35,
+    protect=Protection(recent=0.10),
+    tool_result_preview=ToolResultPreview(800, 400, ARRIVAL),
+    digest=DigestOptions(share=0.35, appends=True),
+)
+MODES: Mapping[str, Mode] = MappingProxyType({mode.name: mode for mode in (STANDARD, LEAN)})
+"""The presets by name, the default first."""
+
+
+def mode_named(name: str) -> Mode:
+    """Return a preset. Raises `ConfigurationError` for an unknown name."""
+    if name not in MODES:
+        raise ConfigurationError(f"`mode` must be {' or '.join(map(repr, MODES))}, not {name!r:.40}")
+    return MODES[name]
