@@ -12,8 +12,8 @@ from backscroll.evaluation.run import steps
 from backscroll.evaluation.summarizers import Asked, Summarizing
 from backscroll.evaluation.transcript import Transcript
 from backscroll.evaluation.validity import problems
+from backscroll.history.plan import LINES
 from backscroll.messages import read_message
-from backscroll.view.rendering import LINES
 from tests.fakes import count_quarter
 from tests.real import RECORDINGS, needs_recordings
 from tests.views import summary_in

@@ -91,7 +91,7 @@ CODE = [
         (XML, "markup"), (PROSE, None), (CODE, None), (CSV[:3], None), ([], None),
     ],
 )  # fmt: skip
-def test_outline_of_lines_tells_their_kind(lines, kind):
+def test_outline_of_lines_names_their_kind(lines, kind):
     found = outline(lines)
     assert (found and found.kind) == kind
 

@@ -163,7 +163,7 @@ def test_only_other_values_of_the_same_subject_replace(one, other, value, new, w
 
 
 @given(st.permutations([(number, value) for number, value in enumerate(("May 4", "June 11", "July 9"))]))
-def test_newest_statement_holds_in_whatever_order_they_come(order):
+def test_newest_statement_holds_in_any_order(order):
     remarks = [Remark(number, f"Anna's birthday is {value}.", True) for number, value in order]
     found = replaced_by(remarks)
     assert found == {(0, "Anna's birthday is May 4."): 2, (1, "Anna's birthday is June 11."): 2}
@@ -184,7 +184,7 @@ def test_value_that_came_back_is_not_replaced():
     assert found == {(1, said[1]): 2}
 
 
-def test_answer_of_the_assistant_is_replaced_and_replaces_nothing():
+def test_answer_of_the_assistant_replaces_nothing():
     answer = "Noted: your rent is 900 euros."
     assert replaced_by([Remark(1, answer, False), Remark(2, "My rent is 950 euros.", True)]) == {(1, answer): 2}
     assert replaced_by([Remark(1, "My rent is 950 euros.", True), Remark(2, answer, False)]) == {}

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from backscroll.compaction.digest.notes import TurnFacts
 from backscroll.compaction.digest.writer import fit_headings
 from backscroll.compaction.summarization import parts_of
-from backscroll.history.plan import Digest, DigestContent, DigestLine, Plan
-from backscroll.view.rendering import LINES, note_text, summary_text
+from backscroll.history.plan import LINES, Digest, DigestContent, DigestLine, Plan
+from backscroll.view.rendering import note_text, summary_text
 from tests.builders import entry, said, turn
 
 FORGED = (

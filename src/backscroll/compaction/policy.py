@@ -10,7 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from backscroll.compaction.cache_pricing import batch
-from backscroll.compaction.candidates import protect_recent
+from backscroll.compaction.candidates import build_window, protect_recent
 from backscroll.compaction.decision import NOTHING_DUE, Decision, PolicyInput
 from backscroll.compaction.lane_state import LaneState
 from backscroll.compaction.media_limits import clear_media, media_reports, over_media_limits
@@ -32,7 +32,9 @@ from backscroll.compaction.required import wins_little
 from backscroll.compaction.result import CompactionResult, Trigger
 from backscroll.compaction.strategies.excerpt import ExcerptStrategy
 from backscroll.compaction.strategies.preview import AT_ONCE, OF_BOUND, ArrivalRule, arrival_rule, arrivals, shown_whole
-from backscroll.compaction.trim import TrimRequest, fold
+from backscroll.compaction.summarization import Order, Summaries
+from backscroll.compaction.trim import TrimRequest, chosen_by, fold
+from backscroll.compaction.upcoming import may_try, next_order, worth_summarizing
 from backscroll.compaction.working_set import spare_working_set
 from backscroll.history.log import CompactionSkipped, PlanRecorded
 from backscroll.history.plan import DigestLine, Edit, hidden
@@ -406,6 +408,36 @@ def _builder(lane: LaneState, now: PolicyInput, targets: TokenTargets, *, regrow
     if sum(segment.estimate.upper for segment in lane.view.of_native()) > LARGEST * targets.room:
         builder.drop_native()
     return builder
+
+
+def next_summary(
+    lane: LaneState,
+    now: PolicyInput,
+    budget: int,
+    summaries: Summaries,
+    *,
+    focus: str | None = None,
+    wish: TrimRequest | None = None,
+) -> Order | None:
+    """Return the summary to request of what the next compaction will digest.
+
+    `focus` always requests one. None if it is too early, one is ready, or several failed and there is little new.
+    """
+    targets, estimate = reckoned(lane, now, budget)
+    used = estimate.upper
+    if lane.view is None or (lane.summary is not None and focus is None):
+        return None
+    may = may_try(lane.tried, lane.compactions, lane.plan.digest.covered_tokens, targets.room)
+    if focus is None and wish is None and (used < early(targets) or not may):
+        return None
+    window = build_window(now.history, lane.view, targets.room, lane.around, digests=now.options.digest)
+    protect_recent(window, int(window.budget * now.options.protect.recent), now.options.protect.results)
+    spare_working_set(window, int(window.budget * now.options.protect.working_set))
+    tokens = max(targets.threshold, used) - targets.target
+    leaving = worth_summarizing(window, tokens) if wish is None else chosen_by(window, wish)
+    newest, room = now.history.newest, window.summary_room()
+    pending = newest is not None and newest.open_calls > 0
+    return next_order(lane.name, lane.view, leaving, room=room, summaries=summaries, focus=focus, pending=pending)
 
 
 def _prose(lane: LaneState) -> DigestLine | None:

@@ -16,7 +16,7 @@ from backscroll.compaction.digest.relevance import Line as Mentions
 from backscroll.compaction.digest.relevance import Relevance, discounted
 from backscroll.compaction.digest.terms import bare, significant_text, spans
 from backscroll.history.plan import Excerpt
-from backscroll.messages.structure import JSON, Piece, Pieces, beside, frames_of, joined, line_pieces, pieces_of
+from backscroll.messages.structure import JSON, Piece, Pieces, frames_of, joined, line_pieces, next_pieces, pieces_of
 
 _END = 160  # characters of the first and of the last line that always stay
 _LAST = 4_096  # characters that usually contain a text's last line
@@ -77,7 +77,7 @@ def _choose(
         number, at = found.places[chosen]
         pieces = split[number].pieces
         if kept.take(number, pieces[at]) and not salience.asked.isdisjoint(found.lines[chosen][0]):
-            for piece in beside(split[number], at):
+            for piece in next_pieces(split[number], at):
                 kept.take(number, piece)
     return kept.spans
 

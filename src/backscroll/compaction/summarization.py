@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from backscroll.compaction.verification import Evidence, Verdict, of_users, verify
 from backscroll.errors import ConfigurationError, MessageError
 from backscroll.history.history import Entry
-from backscroll.history.plan import DigestLine, Plan, reference
+from backscroll.history.plan import LINES, DigestLine, Plan, reference
 from backscroll.messages import Message, Part, Redact, accept_text, copy_message, read_message
 from backscroll.ports import Ask, BackgroundTask, Operation
 from backscroll.view.escaping import escaped_references
-from backscroll.view.rendering import LINES, note_text
+from backscroll.view.rendering import note_text
 
 PROMPT = 1
 """The version of the instructions below; recorded with each summary."""

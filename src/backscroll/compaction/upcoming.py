@@ -8,49 +8,14 @@ it gets at most 3 + 6 calls and one for each further `LONGEST`.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from backscroll.compaction.candidates import CandidateGroup, Window, build_window, protect_recent
-from backscroll.compaction.decision import PolicyInput
-from backscroll.compaction.lane_state import LaneState
-from backscroll.compaction.policy import early, reckoned
+from backscroll.compaction.candidates import CandidateGroup, Window
 from backscroll.compaction.summarization import MOST_FAILURES, Order, Summaries, as_turn, order_of
-from backscroll.compaction.trim import TrimRequest, chosen_by
-from backscroll.compaction.working_set import spare_working_set
 from backscroll.history.log import Tried
 from backscroll.view.view import View
 
 _WORTH = 0.05  # of the room: less is not worth a call
 _NEW = 0.1  # of the room that must be digested per compaction for which a failing summarizer is skipped
 LONGEST = 32  # compactions between two tries
-
-
-def next_summary(
-    lane: LaneState,
-    now: PolicyInput,
-    budget: int,
-    summaries: Summaries,
-    *,
-    focus: str | None = None,
-    wish: TrimRequest | None = None,
-) -> Order | None:
-    """Return the summary to request of what the next compaction will digest.
-
-    `focus` always requests one. None if it is too early, one is ready, or several failed and there is little new.
-    """
-    targets, estimate = reckoned(lane, now, budget)
-    used = estimate.upper
-    if lane.view is None or (lane.summary is not None and focus is None):
-        return None
-    may = may_try(lane.tried, lane.compactions, lane.plan.digest.covered_tokens, targets.room)
-    if focus is None and wish is None and (used < early(targets) or not may):
-        return None
-    window = build_window(now.history, lane.view, targets.room, lane.around, digests=now.options.digest)
-    protect_recent(window, int(window.budget * now.options.protect.recent), now.options.protect.results)
-    spare_working_set(window, int(window.budget * now.options.protect.working_set))
-    tokens = max(targets.threshold, used) - targets.target
-    leaving = worth_summarizing(window, tokens) if wish is None else chosen_by(window, wish)
-    newest, room = now.history.newest, window.summary_room()
-    pending = newest is not None and newest.open_calls > 0
-    return next_order(lane.name, lane.view, leaving, room=room, summaries=summaries, focus=focus, pending=pending)
 
 
 def worth_summarizing(window: Window, tokens: int) -> list[CandidateGroup]:

@@ -77,6 +77,8 @@ GAPS = (Truncate, Digest, Native)
 Edit = Excerpt | Clear | Truncate | Digest | Native
 
 NoteKind = Literal["user", "rule", "turn", "line", "error", "prose"]
+LINES = ("line", "error")
+"""Kinds of digest lines that quote a message; they follow their turn, indented."""
 
 
 class DigestLine(NamedTuple):

@@ -5,7 +5,6 @@ from backscroll.compaction import policy
 from backscroll.compaction.lane_state import LaneState
 from backscroll.compaction.summarization import Made, Order, Summaries, ask
 from backscroll.compaction.trim import TrimRequest
-from backscroll.compaction.upcoming import next_summary
 from backscroll.errors import ConfigurationError
 from backscroll.messages import accept_text
 from backscroll.ports import Ask, Operation
@@ -41,7 +40,7 @@ def begin_summary(
         return False
     lane = state.lane(lane_name)
     now = yield from refresh_lane(state, lane, prompt)
-    order = next_summary(lane, now, lane.budget, summaries, focus=focus, wish=wish)
+    order = policy.next_summary(lane, now, lane.budget, summaries, focus=focus, wish=wish)
     yield from _begin(state, lane, order, summaries)
     return True
 
@@ -70,7 +69,7 @@ def begin_next_summary(state: SessionState, lane: LaneState, prompt: str | None,
     summaries = state.summaries
     if summaries is None or summaries.background.running:
         return
-    order = next_summary(lane, state.policy_input(prompt), budget, summaries)
+    order = policy.next_summary(lane, state.policy_input(prompt), budget, summaries)
     yield from _begin(state, lane, order, summaries)
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from backscroll.history.groups import MessageGroup
 from backscroll.history.history import Entry
-from backscroll.history.plan import Clear, DigestLine, Excerpt, Gap, Native, Plan, reference, untold
+from backscroll.history.plan import LINES, Clear, DigestLine, Excerpt, Gap, Native, Plan, reference, untold
 from backscroll.messages import Message, Part, rounds, sendable, without_reasoning
 from backscroll.messages.parts import Path
 from backscroll.messages.rewriter import (
@@ -30,8 +30,6 @@ Sources = tuple[tuple[Entry, ...], ...]
 ELSEWHERE_LINE = "<summary>The conversation goes on here.</summary>"
 BEGUN_LINE = "<summary>The conversation began before this.</summary>"
 NO_RESULT_LINE = "<summary>No result was recorded for the call above.</summary>"
-LINES = ("line", "error")
-"""Kinds of digest lines that quote a message; they follow their turn, indented."""
 _WHO = {"user": "user: ", "rule": "rule of the user: ", "prose": "in short: "}
 _LONG_PATH = re.compile(r"(?<![\w.…])(?:/[\w.@+-]+){3,}")
 _BY_CODE = ("turns: ", "reminder: ")

@@ -26,8 +26,8 @@ from backscroll.compaction.digest.writer import (
     write,
 )
 from backscroll.history.history import Entry
-from backscroll.history.plan import DigestContent, DigestLine
-from backscroll.view.rendering import LINES, note_texts
+from backscroll.history.plan import LINES, DigestContent, DigestLine
+from backscroll.view.rendering import note_texts
 
 REWRITTEN = 0.6  # of its allowance that a digest takes once it is written again
 LEAST = 0.08  # of its allowance: with less room left it is written again

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from backscroll.compaction.digest.terms import specific_words
 from backscroll.compaction.digest.user_rules import rules_in
 from backscroll.history.history import Entry
-from backscroll.history.plan import DigestLine
+from backscroll.history.plan import LINES, DigestLine
 from backscroll.messages.statements import Remark, Sentence, is_order, replaced_by, sentences_of, statements_in
-from backscroll.view.rendering import LINES
 
 GAP = "[...]"
 

@@ -22,9 +22,9 @@ from backscroll.compaction.digest.relevance import SHOWN, Line, Relevance, disco
 from backscroll.compaction.digest.stale_lines import fingerprint
 from backscroll.compaction.digest.terms import specific_words
 from backscroll.history.history import Entry
-from backscroll.history.plan import DigestContent, DigestLine
+from backscroll.history.plan import LINES, DigestContent, DigestLine
 from backscroll.messages.statements import Sentence, sentences_of
-from backscroll.view.rendering import LINES, note_text, note_texts
+from backscroll.view.rendering import note_text, note_texts
 
 HEADINGS = 0.55  # of a digest for users' words and turns, the rest is for lines
 IN_A_TALK = 0.9  # the same where no tool was called: then what the user said is what there is

@@ -12,7 +12,7 @@ from backscroll.messages.structure.borders import border
 from backscroll.messages.structure.json_excerpt import cut_json
 from backscroll.messages.structure.line_pieces import KINDS as LINE_KINDS
 from backscroll.messages.structure.line_pieces import cut_lines, line_pieces
-from backscroll.messages.structure.pieces import JSON, Piece, Pieces, at_ends, beside, frames_of, joined, pieces_of
+from backscroll.messages.structure.pieces import JSON, Piece, Pieces, at_ends, frames_of, joined, next_pieces, pieces_of
 
 __all__ = [
     "JSON",
@@ -20,12 +20,12 @@ __all__ = [
     "Piece",
     "Pieces",
     "at_ends",
-    "beside",
     "border",
     "cut_json",
     "cut_lines",
     "frames_of",
     "joined",
     "line_pieces",
+    "next_pieces",
     "pieces_of",
 ]

@@ -163,7 +163,7 @@ def frames_of(found: Pieces, frame: int) -> Iterator[int]:
         frame = found.frames[frame].parent
 
 
-def beside(found: Pieces, number: int) -> Iterator[Piece]:
+def next_pieces(found: Pieces, number: int) -> Iterator[Piece]:
     """Yield the values that name something next to one in its container, if all in that are short together."""
     frame, pieces = found.pieces[number].frame, found.pieces
     if found.kind != JSON or frame < 0:
