@@ -116,7 +116,9 @@ def _config(
         windows=LaneWindows(named, budget.windows),
         media=lambda lane: media_limits(lane if find_model(lane) else named),
         compaction=CompactionOptions(
-            compact_threshold=options.compact_threshold,
+            compact_threshold=(
+                mode.compact_threshold if options.compact_threshold is None else options.compact_threshold
+            ),
             target_usage=mode.target_usage if options.target_usage is None else options.target_usage,
             compact_at=_checked_trigger(options.compact_at, budget),
             compact_to=options.compact_to,
