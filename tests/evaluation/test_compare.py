@@ -18,6 +18,7 @@ from rich.console import Console
 
 from backscroll.cli import compare_table as table
 from backscroll.cli.compare import exit_code
+from backscroll.compaction.modes import LEAN, STANDARD
 from backscroll.compaction.options import CachePricing
 from backscroll.errors import ConfigurationError
 from backscroll.evaluation.compare import process_pool as pools
@@ -90,6 +91,25 @@ def test_the_table_is_followed_by_a_recommendation(talk):
     done = compare(talk, "--budget", BUDGET, "--strategies", "auto,clear")
     assert done.exit_code == 0, done.output
     assert re.search(r"^recommended at 1,500 tokens: (auto|clear), the cheapest of \d", done.stdout, re.MULTILINE)
+
+
+def test_compare_lean_competes_and_each_mode_says_what_it_buys(talk):
+    found = shown(talk, "--budget", BUDGET, "--strategies", "auto,lean")
+    auto, lean = found["rows"]
+    assert (auto["strategy"], lean["strategy"]) == ("auto", "lean")
+    assert lean["tokens_sent"] < auto["tokens_sent"]
+    assert found["modes"]["lean"] == LEAN.buys
+    printed = " ".join(compare(talk, "--budget", BUDGET, "--strategies", "auto,lean").stdout.split())
+    assert f"auto: mode 'standard' {STANDARD.buys}" in printed
+    assert f"lean: mode 'lean' {LEAN.buys}" in printed
+
+
+def test_replay_mode_names_its_outcome_and_differs(talk):
+    done = CliRunner().invoke(app, ["replay", str(talk), "--budget", BUDGET, "--mode", "lean", "--json"])
+    (row,) = json.loads(done.stdout)["outcomes"]
+    (lean,) = shown(talk, "--budget", BUDGET, "--strategies", "lean")["rows"]
+    assert row["strategy"] == "lean"
+    assert row["tokens_sent"] == lean["tokens_sent"]
 
 
 def as_printed(rows, width):

@@ -18,6 +18,7 @@ from rich.text import Text
 from backscroll.cli import compare_table as table
 from backscroll.cli import screen
 from backscroll.cli.group import BadInput, Chain, app, json_option, model_option, parse_budget, parse_chains
+from backscroll.compaction.modes import MODES, STANDARD
 from backscroll.errors import ConfigurationError
 from backscroll.evaluation.compare import aggregate as sums
 from backscroll.evaluation.compare import inputs as files
@@ -26,6 +27,8 @@ from backscroll.evaluation.compare import ray_pool as cluster
 from backscroll.evaluation.compare.jobs import Job, Row
 from backscroll.evaluation.compare.pricing import TARIFFS, Tariff, tariff
 
+_MODES = {name: mode for name, mode in MODES.items() if mode is not STANDARD}
+"""Modes that compete, by their labels; `auto` is the standard one."""
 _SHOWN = 12  # up to this many transcripts, each is shown by default
 
 
@@ -35,10 +38,11 @@ def parse_budgets(ctx: click.Context | None, param: click.Parameter, value: str)
 
 
 def parse_strategies(ctx: click.Context | None, param: click.Parameter, value: str) -> dict[str, Chain]:
-    """Parse labels separated by commas into chains; `+` joins the strategies of a chain."""
+    """Parse labels separated by commas into chains; `+` joins the strategies of a chain. A mode is `auto` in it."""
     asked = list(dict.fromkeys(name.strip() for name in value.split(",")))
-    chains = [name.replace("+", ",") for name in asked]
-    return dict(zip(asked, parse_chains(ctx, param, chains), strict=True))
+    chains = [name.replace("+", ",") for name in asked if name not in _MODES]
+    found = dict(zip([name for name in asked if name not in _MODES], parse_chains(ctx, param, chains), strict=True))
+    return {name: found.get(name) for name in asked}
 
 
 def _tariff(ctx: click.Context, param: click.Parameter, value: str) -> Tariff:
@@ -58,9 +62,9 @@ def _share(ctx: click.Context | None, param: click.Parameter, value: str) -> flo
 @click.argument("names", nargs=-1, required=True, metavar="FILE_OR_FOLDER...", type=click.Path(exists=True))
 @click.option("--budget", "budgets", metavar="SIZES", default="32k", show_default=True, callback=parse_budgets,
               help="Tokens per request, separated by commas: 32k,128k; or 50% of each transcript.")  # fmt: skip
-@click.option("--strategies", metavar="NAMES", default="auto,clear,truncate", show_default=True,
+@click.option("--strategies", metavar="NAMES", default="auto,lean,clear,truncate", show_default=True,
               callback=parse_strategies,
-              help="Strategies, separated by commas; excerpt+truncate is one chain of two.")  # fmt: skip
+              help="Strategies, separated by commas; clear+truncate is a chain of two; lean is a mode.")  # fmt: skip
 @click.option("--prices", metavar="NAME|FILE", default="anthropic", show_default=True, callback=_tariff,
               help=f"{', '.join(TARIFFS)}, or a TOML or JSON file with your own prices.")  # fmt: skip
 @click.option("--keep", metavar="SHARE", default="95%", show_default=True, callback=_share,
@@ -99,7 +103,7 @@ def compare_command(
     found = _look(names)
     chains = {label: None if chain is None else tuple(chain) for label, chain in strategies.items()}
     jobs = [
-        Job(source, label, chain, budget, prices, model)
+        Job(source, label, chain, budget, prices, model, _MODES.get(label, STANDARD).name)
         for source in found.sources
         for budget in budgets
         for label, chain in chains.items()
@@ -135,6 +139,7 @@ def _print(shown: _Shown, each: bool) -> None:
         *(table.each(shown.rows, width) if several else ()),
         *table.tables(shown.added, shown.prices, width),
         *table.notes(shown.rows),
+        *table.modes(shown.added),
         *recommended,
     )
 

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from backscroll.cli.screen import line
+from backscroll.compaction.modes import MODES, STANDARD
 from backscroll.evaluation.compare.aggregate import Advice, Sum, added
 from backscroll.evaluation.compare.jobs import Row
 from backscroll.evaluation.compare.pricing import Tariff
@@ -92,6 +93,14 @@ def notes(rows: Sequence[Row]) -> Iterator[Text]:
             yield Text(f"invalid: {name}: {line(problem)}", style="red")
 
 
+def modes(sums: Sequence[Sum]) -> Iterator[Text]:
+    """Yield what each mode buys, if several compete."""
+    labels = {"auto" if mode is STANDARD else mode.name: mode for mode in MODES.values()}
+    shown = [label for label in dict.fromkeys(one.strategy for one in sums) if label in labels]
+    for label in shown if len(shown) > 1 else ():
+        yield Text(f"{label}: mode {labels[label].name!r} {labels[label].buys}", style="dim")
+
+
 def as_json(rows: Sequence[Row], sums: Sequence[Sum], advised: Sequence[Advice], tariff: Tariff) -> dict[str, Any]:
     """Return everything, for `json.dumps`."""
     return {
@@ -100,6 +109,7 @@ def as_json(rows: Sequence[Row], sums: Sequence[Sum], advised: Sequence[Advice],
         "recommendations": [asdict(one) for one in advised],
         "prices": {"name": tariff.name, **asdict(tariff.input), "output": tariff.output},
         "units": UNITS,
+        "modes": {mode.name: mode.buys for mode in MODES.values()},
     }
 
 

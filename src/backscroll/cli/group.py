@@ -11,6 +11,7 @@ import click
 
 from backscroll import __version__
 from backscroll.cli import screen
+from backscroll.compaction.modes import MODES, STANDARD
 from backscroll.compaction.strategies import STRATEGIES
 
 NAMES = ("auto", *STRATEGIES)
@@ -82,6 +83,13 @@ def strategy_option(callback: Callable[..., Any], more: str = "") -> Decorator:
     )
 
 
+mode_option: Decorator = click.option(
+    "--mode",
+    type=click.Choice(list(MODES)),
+    default=STANDARD.name,
+    show_default=True,
+    help="; ".join(f"{mode.name}: {mode.buys}" for mode in MODES.values()) + ".",
+)
 budget_option: Decorator = click.option(
     "--budget",
     metavar="SIZE",

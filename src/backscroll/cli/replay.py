@@ -20,7 +20,7 @@ from rich.text import Text
 from backscroll import events
 from backscroll.cli import replay_table as table
 from backscroll.cli import screen
-from backscroll.cli.group import Chain, app, budget_option, json_option, parse_chains, strategy_option
+from backscroll.cli.group import Chain, app, budget_option, json_option, mode_option, parse_chains, strategy_option
 from backscroll.cli.summary_options import asked_for, summary_options
 from backscroll.cli.transcripts import blamed_on, load
 from backscroll.evaluation.readers import Transcript
@@ -31,6 +31,7 @@ from backscroll.notices import BackscrollWarning
 @app.command("replay")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @budget_option
+@mode_option
 @strategy_option(parse_chains, " Repeat the option to compare.")
 @click.option(
     "--model",
@@ -46,6 +47,7 @@ def replay_command(
     *,
     files: tuple[str, ...],
     budget: int | float,
+    mode: str,
     chosen: list[Chain],
     model: str | None,
     as_json: bool,
@@ -70,7 +72,9 @@ def replay_command(
         for transcript in loaded.transcripts:
             done = partial(tick, transcript.name)
             with blamed_on(transcript.name):
-                again = partial(replay, transcript, budget=budget, model=model, summaries=asked, progress=done)
+                again = partial(
+                    replay, transcript, budget=budget, model=model, summaries=asked, progress=done, mode=mode
+                )
                 outcomes.extend(again(strategies=chain) for chain in chosen)
     if as_json:
         left_out = {transcript.name: transcript.reasons for transcript in loaded.transcripts if transcript.reasons}

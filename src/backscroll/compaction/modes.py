@@ -15,6 +15,7 @@ class Mode:
     name: str
     buys: str
     """What it buys, in one sentence."""
+    compact_threshold: float
     target_usage: float
     protect: Protection
     tool_result_preview: ToolResultPreview | None
@@ -24,6 +25,7 @@ class Mode:
 STANDARD = Mode(
     "standard",
     "keeps most of what the agent will need in the view, so that it seldom has to recall",
+    compact_threshold=0.92,
     target_usage=0.55,
     protect=Protection(),
     tool_result_preview=None,
@@ -32,8 +34,9 @@ STANDARD = Mode(
 LEAN = Mode(
     "lean",
     "costs least per request: small views, long results as previews at once, a digest that the prompt cache keeps",
+    compact_threshold=0.75,
     target_usage=0.35,
-    protect=Protection(recent=0.10),
+    protect=Protection(recent=0.10, working_set=0.10),
     tool_result_preview=ToolResultPreview(800, 400, ARRIVAL),
     digest=DigestOptions(share=0.35, appends=True),
 )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from backscroll import events
+from backscroll.compaction.modes import STANDARD
 from backscroll.compaction.options import CachePricing
 from backscroll.compaction.strategies import AUTO, masks_batches
 from backscroll.errors import BudgetError, ConfigurationError
@@ -136,6 +137,7 @@ def replay(
     prices: CachePricing | None = None,
     needs: Needs | None = None,
     witness: Witness | None = None,
+    mode: str = STANDARD.name,
 ) -> Outcome:
     """Feed a transcript to a manager, request a view before each assistant message, and judge every view.
 
@@ -149,7 +151,7 @@ def replay(
     tokens = budget_tokens(budget, sum(weights))
     ledger = _Ledger(weigher, weights, tokens, prices or CachePricing())
     measure = Measure(needs or Needs(transcript.messages), weights, tokens, weigher.count)
-    make = make_manager or backscroll_manager(strategies, model, tokenizer, summaries, prices)
+    make = make_manager or backscroll_manager(strategies, model, tokenizer, summaries, prices, mode=mode)
     manager = make(tokens, ledger.on_event)
     clock = _Clock()
     for step in steps(transcript, manager, tokens, clock):
@@ -160,7 +162,14 @@ def replay(
         if progress:
             progress()
     bill = manager.bill() if isinstance(manager, Summarizing) else Bill()
-    return ledger.outcome(transcript, chain(strategies), measure.result(), clock, bill)
+    return ledger.outcome(transcript, _named(strategies, mode), measure.result(), clock, bill)
+
+
+def _named(strategies: Sequence[str] | None, mode: str) -> str:
+    """Return the name of an outcome: the mode where it is not the default, and what differs from `auto`."""
+    if mode == STANDARD.name:
+        return chain(strategies)
+    return mode if strategies is None else f"{mode}: {chain(strategies)}"
 
 
 def chain(strategies: Sequence[str] | None) -> str:
@@ -192,6 +201,8 @@ def backscroll_manager(
     tokenizer: str | Callable[[str], int] = "auto",
     summaries: Asked | None = None,
     prices: CachePricing | None = None,
+    *,
+    mode: str = STANDARD.name,
 ) -> MakeManager:
     """Return a function that creates Backscroll's own manager, in memory, with these options.
 
@@ -201,6 +212,7 @@ def backscroll_manager(
     def make(budget: int, on_event: EventHandler) -> Manager:
         options: dict[str, Any] = {
             "strategies": AUTO if strategies is None else list(strategies),
+            "mode": mode,
             "budget": budget,
             "tokenizer": tokenizer,
             "model": model,

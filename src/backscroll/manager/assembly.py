@@ -137,7 +137,7 @@ def _compaction(options: ManagerOptions, budget: BudgetOptions) -> CompactionOpt
     """Return when lanes are compacted and how far: by the options, else by the mode."""
     mode = mode_named(options.mode)
     return CompactionOptions(
-        compact_threshold=options.compact_threshold,
+        compact_threshold=mode.compact_threshold if options.compact_threshold is None else options.compact_threshold,
         target_usage=mode.target_usage if options.target_usage is None else options.target_usage,
         compact_at=_checked_trigger(options.compact_at, budget),
         compact_to=options.compact_to,

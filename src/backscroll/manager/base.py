@@ -66,8 +66,8 @@ class ManagerBase(ABC):
         session: str | None = None,
         lease: float | None = None,
         budget: int | BudgetOptions = _DEFAULT_BUDGET,
-        compact_threshold: float = 0.92,
         mode: str = STANDARD.name,
+        compact_threshold: float | None = None,
         target_usage: float | None = None,
         compact_at: int | None = None,
         compact_to: int | None = None,
@@ -91,7 +91,7 @@ class ManagerBase(ABC):
     ) -> None:
         check_names(misplaced, unknown)
         self._options = options = ManagerOptions(
-            store, session, lease, budget, compact_threshold, mode, target_usage, compact_at, compact_to, strategies,
+            store, session, lease, budget, mode, compact_threshold, target_usage, compact_at, compact_to, strategies,
             protect, tool_result_preview, max_messages, clear_at_least_tokens, overhead_tokens, tokenizer, model,
             cache_marks, cache_pricing, summarizer, native, storage, redact, on_event, telemetry,
         )  # fmt: skip  # one line an option would hide the call

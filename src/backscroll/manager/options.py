@@ -78,8 +78,8 @@ CHECKS: Mapping[str, Option] = {
         lambda value: _whole(value) or isinstance(value, BudgetOptions),
         "a whole number of tokens or a BudgetOptions(max_tokens=...)",
     ),
-    "compact_threshold": _SHARE,
     "mode": Option(_text, '"standard" or "lean"'),
+    "compact_threshold": _or_none(*_SHARE),
     "target_usage": _or_none(*_SHARE),
     "compact_at": _or_none(*_TOKENS),
     "compact_to": _or_none(*_TOKENS),
@@ -129,8 +129,8 @@ class ManagerOptions:
     session: str | None
     lease: float | None
     budget: int | BudgetOptions
-    compact_threshold: float
     mode: str
+    compact_threshold: float | None
     target_usage: float | None
     compact_at: int | None
     compact_to: int | None

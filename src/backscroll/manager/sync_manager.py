@@ -41,9 +41,11 @@ class ContextManager(ManagerBase):
         budget: Input tokens of a request if neither the call nor the provider names a budget; or a `BudgetOptions`,
             which also sets what is kept free of a window, and windows of models. By default the window of `model`
             decides; 200,000 tokens without one.
-        compact_threshold: Share of the budget at which a compaction starts; above 0, at most 1.
         mode: `"standard"`: keep most of what the agent will need. `"lean"`: cost least per request. A mode sets
-            `target_usage`, `protect`, `tool_result_preview` and the room of the digest; options that you give win.
+            `compact_threshold`, `target_usage`, `protect`, `tool_result_preview` and the room of the digest; options
+            that you give win.
+        compact_threshold: Share of the budget at which a compaction starts; above 0, at most 1. `None`: by the mode,
+            0.92 or 0.75.
         target_usage: Share of the budget at which a compaction ends; above 0, below `compact_threshold`. `None`: by the
             mode, 0.55 or 0.35.
         compact_at: Tokens of a request at which a compaction starts even if the budget is larger; at least 1, below a

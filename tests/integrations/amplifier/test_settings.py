@@ -1,6 +1,7 @@
 """Every option of a configuration: what it does to a mounted context."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -8,10 +9,11 @@ from typing import Any
 import pytest
 
 from backscroll import ConfigurationError
+from backscroll.compaction.modes import LEAN
 from backscroll.events import COMPACTION
 from backscroll.integrations.amplifier.context import AmplifierContext
 from backscroll.integrations.amplifier.old_context import OldContext
-from backscroll.integrations.amplifier.settings import Config
+from backscroll.integrations.amplifier.settings import Config, read_settings
 from tests.integrations.amplifier.harness import awaited, call, mounted, result, rounds, say
 from tests.integrations.amplifier.provider import Message
 from tests.integrations.amplifier.scenarios import words
@@ -172,6 +174,16 @@ async def test_compact_at_and_compact_to():
 async def test_protected_recent(share, results):
     config = {"protected_tool_results": 0, "target_usage": 0.3, "compaction_strategy": "digest"}
     assert whole(await viewed({**config, "protected_recent": share}, 16_000)) == results
+
+
+def test_mode_lean_sets_what_is_not_given():
+    lean = read_settings({"mode": "lean"}).options
+    assert (lean["mode"], lean["target_usage"], lean["protect"]) == ("lean", None, LEAN.protect)
+    given = read_settings({"mode": "lean", "target_usage": 0.4, "protected_tool_results": 3}).options
+    assert given["target_usage"] == 0.4
+    assert given["protect"] == replace(LEAN.protect, results=3)
+    usual = read_settings({}).options
+    assert (usual["target_usage"], usual["protect"].results) == (0.5, 5)
 
 
 @pytest.mark.parametrize("results", [2, 5, 7])

@@ -48,6 +48,7 @@ WRONG: dict[str, list[Any]] = {
     "summary_instructions": ["", 5, "x" * 16_385],
     "compact_threshold": [0, 1.5, "0.9", True],
     "compaction_threshold": [-0.1, 92],
+    "mode": ["cheap", 1],
     "target_usage": [0, 2, "half"],
     "protected_recent": [-0.1, 30],
     "working_set": [-0.1, 25, "much"],

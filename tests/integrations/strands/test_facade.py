@@ -13,6 +13,7 @@ from strands.agent.conversation_manager import (
 from strands.vended_plugins.context_offloader import ContextOffloader as StrandsOffloader
 from strands.vended_plugins.context_offloader import InMemoryStorage
 
+from backscroll.compaction.modes import LEAN
 from backscroll.errors import ConfigurationError
 from backscroll.integrations.settings import rows
 from backscroll.integrations.strands import ContextCompression, ContextManagerPlugin, ContextOffloader, pin_message
@@ -212,6 +213,17 @@ def test_a_part_alone_of_another_agent_is_not_there():
     with pytest.raises(ConfigurationError, match="no Backscroll plugin"):
         ContextManagerPlugin("auto").usage(Agent(model=Scripted(), callback_handler=None))
     assert ContextManagerPlugin("auto").usage(agent).messages == 0
+
+
+def test_mode_lean_sets_what_the_settings_leave_open():
+    lean = core_options(Compression(), Offloading(), "lean")
+    assert lean["target_usage"] == LEAN.target_usage < core_options(Compression(), Offloading())["target_usage"]
+    assert lean["protect"].working_set == LEAN.protect.working_set
+    assert lean["protect"].last == Compression().protect_last
+    assert LEAN.tool_result_preview is not None
+    assert lean["tool_result_preview"].preview_tokens == LEAN.tool_result_preview.preview_tokens
+    given = core_options(Compression(), Offloading(threshold=900, preview_tokens=300), "lean")["tool_result_preview"]
+    assert (given.threshold_tokens, given.preview_tokens, given.when) == (900, 300, "seen")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from backscroll.compaction.modes import STANDARD
 from backscroll.errors import BackscrollError, TranscriptError
 from backscroll.evaluation.compare.pricing import Tariff
 from backscroll.evaluation.readers import read
@@ -51,6 +52,7 @@ class Job:
     budget: int | float
     tariff: Tariff
     model: str | None = None
+    mode: str = STANDARD.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,7 @@ def _replayed(job: Job, transcript: Transcript) -> tuple[Outcome, float]:
         model=job.model,
         prices=job.tariff.input,
         needs=needs,
+        mode=job.mode,
     )
     return outcome, job.tariff.output * written / 1e6
 

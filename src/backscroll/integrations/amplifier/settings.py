@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from backscroll.compaction.modes import LEAN, mode_named
 from backscroll.compaction.options import CachePricing, Protection
 from backscroll.compaction.strategies import AUTO, STRATEGIES
 from backscroll.compaction.strategies.excerpt import ExcerptStrategy
@@ -24,6 +25,7 @@ TRUNCATE, SUMMARIZE = "truncate", "summarize"
 ALWAYS = "always"
 SIMPLE_MARGIN = 4_096  # tokens that context-simple keeps free of a window
 NOTICE = 800  # tokens that it keeps for its notice
+_TARGET, _RESULTS = 0.50, 5  # the host's own defaults in the mode `standard`
 _CHARACTERS = 4  # per token, for lengths given in characters
 COMPACTIONS = ("auto", SUMMARIZE, *STRATEGIES)
 SUMMARIZED = ("auto", SUMMARIZE, "digest", "importance")  # these summarize the messages that leave a view
@@ -68,24 +70,31 @@ class Config(SettingsModel):
     """
     windows: dict[Text, Annotated[int, Field(ge=1)]] | None = None
     """windows in tokens by model name, before the built-in table of known models"""
-    compact_threshold: PositiveShare = 0.92
-    """share of the budget at which a compaction starts"""
+    compact_threshold: PositiveShare | None = None
+    """share of the budget at which a compaction starts; default: by `mode`, 0.92 or 0.75"""
     compaction_threshold: PositiveShare | None = None
     """the contract's name for `compact_threshold`"""
-    target_usage: PositiveShare = 0.50
-    """share of the budget at which a compaction ends"""
+    mode: Literal["standard", "lean"] = "standard"
+    """`standard`: keep most of what the agent will need. `lean`: cost least per request. A mode sets the defaults of
+    `compact_threshold`, `target_usage`, `protected_recent`, `working_set` and `protected_tool_results`, and how long
+    results and the digest are shown
+    """
+    target_usage: PositiveShare | None = None
+    """share of the budget at which a compaction ends; default: by `mode`, 0.50 or 0.35"""
     compact_at: Annotated[int, Field(ge=1)] | None = None
     """tokens of a request at which a compaction starts even if the budget is larger; default: by `compact_threshold`"""
     compact_to: Annotated[int, Field(ge=1)] | None = None
     """tokens of a request at which a compaction ends; below `compact_at`; default: by `target_usage`"""
-    protected_recent: Share = 0.15
-    """share of the budget, in tokens: the newest messages up to it are spared if possible"""
-    working_set: Share = 0.25
-    """share of the budget, in tokens: loaded skills, instruction files, plans and lately read files up to it are spared
-    if possible
+    protected_recent: Share | None = None
+    """share of the budget, in tokens: the newest messages up to it are spared if possible; default: by `mode`, 0.15 or
+    0.10
     """
-    protected_tool_results: Count = 5
-    """number of newest tool results that stay whole if possible"""
+    working_set: Share | None = None
+    """share of the budget, in tokens: loaded skills, instruction files, plans and lately read files up to it are spared
+    if possible; default: by `mode`, 0.25 or 0.10
+    """
+    protected_tool_results: Count | None = None
+    """number of newest tool results that stay whole if possible; default: by `mode`, 5 or 0"""
     max_messages: Annotated[int, Field(ge=8)] | None = None
     """maximum messages per request; older ones are summarized; at least 8; by default no limit"""
     compaction_strategy: Annotated[str, BeforeValidator(_compaction)] = "auto"
@@ -257,17 +266,29 @@ def _options(found: Config) -> dict[str, Any]:
     if margin is None:
         margin = SIMPLE_MARGIN + found.compaction_notice_token_reserve if simple else 1_000
     share = reserve if reserve is not None else 0.5 if simple else 1.0
-    same = {"target_usage", "compact_at", "compact_to", "max_messages", "overhead_tokens", "tokenizer", "model"}
-    key = _key(found.encryption_key_env)
+    same = {"mode", "compact_at", "compact_to", "max_messages", "overhead_tokens", "tokenizer", "model"}
+    key, lean = _key(found.encryption_key_env), found.mode == LEAN.name
     return found.model_dump(include=same) | {
         "budget": BudgetOptions(found.max_tokens, margin, share, found.windows),
         "compact_threshold": _threshold(found),
-        "protect": Protection(found.protected_recent, found.protected_tool_results, working_set=found.working_set),
+        "target_usage": _TARGET if found.target_usage is None and not lean else found.target_usage,
+        "protect": _protection(found),
         "clear_at_least_tokens": found.clear_at_least_tokens or None,
         "cache_pricing": _cache_pricing(found),
         "storage": StorageOptions(found.blob_store, found.blob_threshold_bytes, key),
         "strategies": _strategies(found.compaction_strategy, found.truncate_chars),
     }
+
+
+def _protection(found: Config) -> Protection:
+    """Return what compactions spare: what the mode says, except what is given."""
+    preset = mode_named(found.mode).protect
+    results = preset.results if found.mode == LEAN.name else _RESULTS
+    return Protection(
+        preset.recent if found.protected_recent is None else found.protected_recent,
+        results if found.protected_tool_results is None else found.protected_tool_results,
+        working_set=preset.working_set if found.working_set is None else found.working_set,
+    )
 
 
 def _key(variable: str | None) -> str | None:
@@ -287,9 +308,9 @@ def _cache_pricing(found: Config) -> CachePricing | None:
     return CachePricing() if found.compaction_strategy == "auto" else None
 
 
-def _threshold(found: Config) -> float:
+def _threshold(found: Config) -> float | None:
     one, other = found.compact_threshold, found.compaction_threshold
-    if other is not None and "compact_threshold" in found.model_fields_set and one != other:
+    if one is not None and other is not None and one != other:
         raise ConfigurationError(
             f"`compact_threshold` ({one}) and `compaction_threshold` ({other}) are the same option: set only one"
         )

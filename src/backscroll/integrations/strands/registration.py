@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from strands.agent.conversation_manager import NullConversationManager, SlidingWindowConversationManager
 from strands.vended_plugins.context_offloader import ContextOffloader as StrandsOffloader
 
+from backscroll.compaction.modes import STANDARD
 from backscroll.compaction.summarization import LEAST_WINDOW, Summarizer
 from backscroll.errors import ConfigurationError
 from backscroll.integrations.strands.conversation import Conversation
@@ -76,8 +77,9 @@ def begin(agent: Any, attached: Attached) -> Conversation:
     if options.get("store") or options.get("telemetry"):  # otherwise nothing uses the name
         options["session"] = name
     _claim(agent, options)
+    chosen = core_options(parts.compression, parts.offloading, options.get("mode", STANDARD.name))
     attached.conversation = Conversation(
-        {**core_options(parts.compression, parts.offloading), **_summaries(agent, parts.compression), **options},
+        {**chosen, **_summaries(agent, parts.compression), **options},
         _shelf(parts.offloading, name),
         status=parts.agentic,
     )

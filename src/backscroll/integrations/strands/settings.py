@@ -4,11 +4,12 @@ A part has the same settings in a configuration and as a plugin of its own.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from backscroll.compaction.modes import STANDARD, Mode, mode_named
 from backscroll.compaction.options import CachePricing, Protection, ToolResultPreview
 from backscroll.errors import ConfigurationError
 from backscroll.integrations.settings import Count, M, PositiveShare, SettingsModel, Text, read, shown, unknown_key
@@ -22,7 +23,7 @@ _OF_LONG = 0.6  # default preview, as a share of the threshold
 _FIXED = 2  # messages that a window must hold in addition to protected ones
 _ONLY = {TRUNCATE: ("window_size",), SUMMARIZE: ("summary_ratio", "system_prompt", "model")}
 OPTIONS = (
-    *("store", "session", "storage", "lease", "redact", "on_event", "tokenizer"),
+    *("mode", "store", "session", "storage", "lease", "redact", "on_event", "tokenizer"),
     *("budget", "compact_at", "compact_to", "clear_at_least_tokens", "cache_pricing", "cache_marks"),
 )
 """Options of `backscroll.AsyncContextManager` that plugins accept."""
@@ -198,16 +199,25 @@ def check_options(options: Mapping[str, Any]) -> None:
             raise ConfigurationError(f"unknown option `{name:.60}`; {unknown_key(name, OPTIONS)}")
 
 
-def core_options(compression: Compression | None, offloading: Offloading | None) -> dict[str, Any]:
-    """Return the settings as options of `backscroll.AsyncContextManager`."""
-    options: dict[str, Any] = {"protect": Protection(recent=0.0)}
+def core_options(
+    compression: Compression | None, offloading: Offloading | None, mode: str = STANDARD.name
+) -> dict[str, Any]:
+    """Return the settings as options of `backscroll.AsyncContextManager`.
+
+    `mode`: the preset, which holds for what the settings leave to their defaults. Raises `ConfigurationError` if it is
+    unknown.
+    """
+    preset, working_set = mode_named(mode), mode_named(mode).protect.working_set
+    options: dict[str, Any] = {"protect": Protection(recent=0.0, working_set=working_set)}
     if offloading is not None:
-        options |= {"tool_result_preview": offloading.preview, "cache_pricing": CachePricing()}
+        options |= {"tool_result_preview": _preview(offloading, preset), "cache_pricing": CachePricing()}
     if compression is None:
         return options | {"strategies": [], "compact_threshold": 1.0, "target_usage": 0.9}
     threshold = 1.0 if compression.threshold is None else compression.threshold
     folded = threshold * (1 - compression.summary_ratio)
     target = folded if compression.method == SUMMARIZE else min(TARGET, threshold * _OF_THRESHOLD)
+    if preset is not STANDARD:
+        target = min(target, preset.target_usage)
     names = (
         ["deduplicate", "excerpt", "digest"] if compression.method == TRUNCATE else ["deduplicate", "digest", "excerpt"]
     )
@@ -216,5 +226,17 @@ def core_options(compression: Compression | None, offloading: Offloading | None)
         "compact_threshold": threshold,
         "target_usage": target,
         "max_messages": compression.max_messages,
-        "protect": Protection(recent=0.0, first=compression.protect_first, last=compression.protected_last),
+        "protect": Protection(
+            recent=0.0, first=compression.protect_first, last=compression.protected_last, working_set=working_set
+        ),
     }
+
+
+def _preview(offloading: Offloading, preset: Mode) -> ToolResultPreview:
+    """Return the previews of a mode where no size is given."""
+    given = offloading.preview
+    if preset.tool_result_preview is None or not {"threshold", "preview_tokens", "when"}.isdisjoint(
+        offloading.model_fields_set
+    ):
+        return given
+    return replace(preset.tool_result_preview, exempt_tools=given.exempt_tools)
