@@ -83,6 +83,9 @@ class PlanBuilder:
         self._view = self._whole_again(view)
         self._digests = digests
         self.window = self._window(prose)
+        self._forget_edits()
+
+    def _forget_edits(self) -> None:
         self._edits: list[Edit] = []
         self._folded: list[tuple[Entry, ...]] = []
         self._won = NOTHING
@@ -249,7 +252,7 @@ class PlanBuilder:
         self._regrow = False
         self.window.digest = plan.digest
         self.window.digest_tokens = self._view.summary_tokens
-        self._edits, self._folded, self._won = [], [], NOTHING
+        self._forget_edits()
 
     def _starved(self) -> bool:
         """Return whether a huge result crowded out the digest before, and there is room for it again."""

@@ -1,7 +1,7 @@
 """Read JSON and JSON lines as positions of their values, without making the values.
 
 Reading is linear, needs no recursion, and is bounded: of a long text only the beginning is read. A text is JSON here
-if it is strictly JSON as far as it is read, so whatever is put together of its values is valid JSON again.
+if it is strictly JSON as far as it is read, so any part of its values put together is valid JSON again.
 """
 
 import re
@@ -10,7 +10,7 @@ from functools import lru_cache
 
 MOST = 262_144
 """Characters of a text that are read. It takes about a tenth of a second."""
-DEEPEST = 48  # levels that are looked into: what lies deeper is one value, whatever it holds
+DEEPEST = 48  # levels that are looked into: what lies deeper is one value
 LINES, OBJECT, ARRAY, STRING, OTHER = "lines", "{", "[", '"', "other"
 """Kinds of nodes. The first node is the text itself, which holds one value, or one per line."""
 _REMEMBERED = 32_768  # characters of a text whose tree is remembered; of longer ones the last, for they fill memory
