@@ -131,7 +131,7 @@ def exploded(make: Any) -> str:
         *[call("read", {"path": f"{n}.py", "lines": 150}) for n in range(16)],
         "Done.",
     ]
-    model = Scripted(steps, told=50_000)
+    model = Scripted(steps, told=30_000)
     agent = make(model, tools=[explode, *TOOLS])
     agent("Explode and save"), agent("Read on")
     return json.dumps(model.requests[-1]["messages"])
