@@ -106,7 +106,6 @@ def _config(
     """Return the options that the core decides by."""
     budget = options.budget if isinstance(options.budget, BudgetOptions) else BudgetOptions(options.budget)
     named = options.model if isinstance(options.model, str) else None
-    mode = mode_named(options.mode)
 
     def model_of(lane: str) -> str:
         return lane if find_model(lane) else named or ""
@@ -115,19 +114,7 @@ def _config(
         budget=budget,
         windows=LaneWindows(named, budget.windows),
         media=lambda lane: media_limits(lane if find_model(lane) else named),
-        compaction=CompactionOptions(
-            compact_threshold=(
-                mode.compact_threshold if options.compact_threshold is None else options.compact_threshold
-            ),
-            target_usage=mode.target_usage if options.target_usage is None else options.target_usage,
-            compact_at=_checked_trigger(options.compact_at, budget),
-            compact_to=options.compact_to,
-            protect=options.protect or mode.protect,
-            tool_result_preview=options.tool_result_preview or mode.tool_result_preview,
-            max_messages=options.max_messages,
-            clear_at_least_tokens=options.clear_at_least_tokens,
-            digest=mode.digest,
-        ),
+        compaction=_compaction(options, budget),
         overhead_tokens=_checked_overhead(options.overhead_tokens),
         strategies=choose(options.strategies),
         measure=measurer.measure,
@@ -143,6 +130,22 @@ def _config(
         redact=options.redact,
         write=write,
         reads_only=reads_only,
+    )
+
+
+def _compaction(options: ManagerOptions, budget: BudgetOptions) -> CompactionOptions:
+    """Return what the mode says, except what is given."""
+    mode = mode_named(options.mode)
+    return CompactionOptions(
+        compact_threshold=(mode.compact_threshold if options.compact_threshold is None else options.compact_threshold),
+        target_usage=mode.target_usage if options.target_usage is None else options.target_usage,
+        compact_at=_checked_trigger(options.compact_at, budget),
+        compact_to=options.compact_to,
+        protect=options.protect or mode.protect,
+        tool_result_preview=options.tool_result_preview or mode.tool_result_preview,
+        max_messages=options.max_messages,
+        clear_at_least_tokens=options.clear_at_least_tokens,
+        digest=mode.digest,
     )
 
 

@@ -95,10 +95,14 @@ class ManagerBase(ABC):
             protect, tool_result_preview, max_messages, clear_at_least_tokens, overhead_tokens, tokenizer, model,
             cache_marks, cache_pricing, summarizer, native, storage, redact, on_event, telemetry,
         )  # fmt: skip  # one line an option would hide the call
-        self._background, self._native_background = backgrounds = self._make_background(), self._make_background()
+        self._background, self._native_background = self._make_background(), self._make_background()
+        self._open(options)
+        self._opened_with(options)
+
+    def _open(self, options: ManagerOptions) -> None:
+        backgrounds = self._background, self._native_background
         self._opened = open_session(options, *backgrounds, write=self._write_view, reads_only=self._reads_only)
         self._session = self._opened.session
-        self._opened_with(options)
 
     def _opened_with(self, options: ManagerOptions) -> None:
         self._begin_search()
