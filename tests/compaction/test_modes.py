@@ -103,7 +103,7 @@ def test_lean_summary_begins_with_the_one_before(kinds):
 
 
 def test_lean_summary_mostly_appends_over_a_long_session():
-    """Standard summaries change within. Lean ones are written again at every third compaction at most."""
+    """Standard summaries change within. Lean ones are written again at less than half of the compactions."""
     rewritten, changed = {}, {}
     for mode in MODES:
         rewritten[mode] = changed[mode] = 0
@@ -116,7 +116,7 @@ def test_lean_summary_mostly_appends_over_a_long_session():
                 rewritten[mode] += not after.startswith(before)
                 before = after
     assert changed["lean"] > 20
-    assert rewritten["lean"] <= changed["lean"] / 3
+    assert rewritten["lean"] < changed["lean"] / 2
     assert rewritten["standard"] > changed["standard"] / 2
 
 

@@ -24,6 +24,7 @@ from backscroll import (
     ToolResultPreview,
     events,
 )
+from backscroll.compaction.modes import MODES
 from backscroll.compaction.strategies import NATIVE, STRATEGIES
 from backscroll.integrations.amplifier import hooks as signals
 from backscroll.integrations.amplifier import settings
@@ -179,7 +180,7 @@ def test_class_docstring_names_every_option_and_strategy():
     """The class describes every option and names every strategy."""
     listed = (inspect.getdoc(Described) or "").partition("Args:\n")[2].partition("Raises:")[0]
     assert re.findall(r"^    (\w+):", listed, re.MULTILINE) == [each.name for each in options()]
-    assert {word for word in re.findall(r'`"(\w+)"`', listed) if word != "auto"} == {*STRATEGIES, NATIVE}
+    assert {word for word in re.findall(r'`"(\w+)"`', listed) if word != "auto"} == {*STRATEGIES, NATIVE, *MODES}
 
 
 def test_events_table_names_all_events_of_the_amplifier_module():

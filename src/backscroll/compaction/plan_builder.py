@@ -87,8 +87,7 @@ class PlanBuilder:
 
     def _forget_edits(self) -> None:
         self._edits: list[Edit] = []
-        self._folded: list[tuple[Entry, ...]] = []
-        self._won = NOTHING
+        self._folded, self._won = list[tuple[Entry, ...]](), NOTHING
 
     def _window(self, prose: DigestLine | None) -> Window:
         """Build the window from the view. `prose`: a model's summary that is ready for use."""
