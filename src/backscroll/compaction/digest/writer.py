@@ -103,6 +103,9 @@ def write(
     headings, squeezed = _fitting(headings, replaced, frame, talk=talk)
     kept, reserve = choose_lines(lines, headings, frame.allowance - taken(headings, frame.tokens), frame)
     notes = tuple(sorted([*headings, *kept], key=place))
+    while kept and taken(notes, frame.tokens) > frame.allowance:  # a line between two headings may cost a reference
+        kept.pop()
+        notes = tuple(sorted([*headings, *kept], key=place))
     return content(before, groups, covered, frame, notes=notes, reserve=(*squeezed, *reserve))
 
 
